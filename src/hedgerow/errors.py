@@ -1,0 +1,98 @@
+"""Every exception hedgerow raises on purpose. Each carries its data as attributes, never a private value."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+class SchemaError(ValueError):
+    """A schema, or a file that holds one, is not well formed.
+
+    Attributes
+    ----------
+    attribute : str or None
+        The attribute at fault.
+    key : str or None
+        The key of that attribute at fault.
+    """
+
+    def __init__(self, message: str, *, attribute: str | None = None, key: str | None = None) -> None:
+        self.attribute = attribute
+        self.key = key
+        place = ": ".join(
+            part for part in (f"attribute {attribute!r}" if attribute else "", f"key {key!r}" if key else "") if part
+        )
+        super().__init__(f"{place}: {message}" if place else message)
+
+
+class DomainError(ValueError):
+    """Rows do not fit the declared schema. Names the column and what is allowed, never a cell.
+
+    Attributes
+    ----------
+    column : str or None
+        The column at fault.
+    """
+
+    def __init__(self, message: str, *, column: str | None = None) -> None:
+        self.column = column
+        super().__init__(f"column {column!r}: {message}" if column is not None else message)
+
+
+class BudgetExceededError(ValueError):
+    """A charge would overdraw a budget; nothing was charged.
+
+    Attributes
+    ----------
+    requested, remaining : Fraction
+        Epsilon asked for, and epsilon left.
+    requested_delta, remaining_delta : Fraction
+        The same for delta.
+    """
+
+    def __init__(
+        self,
+        *,
+        requested: Fraction,
+        remaining: Fraction,
+        requested_delta: Fraction,
+        remaining_delta: Fraction,
+    ) -> None:
+        self.requested, self.remaining = requested, remaining
+        self.requested_delta, self.remaining_delta = requested_delta, remaining_delta
+        asked, left = f"{float(requested):.6g}", f"{float(remaining):.6g}"
+        hint = ""
+        if asked == left:
+            asked, left = repr(float(requested)), repr(float(remaining))
+            hint = " Floats count by their exact binary value; shares given as fractions.Fraction fit exactly."
+        if requested_delta:
+            asked, left = (
+                f"{asked} and delta={float(requested_delta):g}",
+                f"{left} and delta={float(remaining_delta):g}",
+            )
+        super().__init__(
+            f"The budget has epsilon={left} left, and epsilon={asked} was asked for. Nothing was charged. "
+            f"Ask for less, or release under a new Budget if you may spend more.{hint}"
+        )
+
+
+class ModelFormatError(ValueError):
+    """A model file is truncated, edited, or of an unknown format or version."""
+
+
+class DatasetUnavailableError(ValueError):
+    """A named dataset is neither in $HEDGEROW_DATA, nor in the cache, nor downloadable.
+
+    Attributes
+    ----------
+    name : str
+        The dataset asked for.
+    """
+
+    def __init__(self, name: str, message: str) -> None:
+        self.name = name
+        super().__init__(f"dataset {name!r}: {message}")
+
+
+class NotPicklableError(TypeError):
+    """An object that holds private rows or an identity must not be copied to disk or to another process."""

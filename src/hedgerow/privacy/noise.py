@@ -1,0 +1,234 @@
+"""All noise: the mechanisms, each a frozen value with its sensitivity, and the two sources that run them.
+
+`SecureNoise` runs a mechanism through OpenDP with the operating system's randomness. `SeededNoise` draws from the same
+distribution with a seeded NumPy generator, for research and tests; what it makes carries no guarantee.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, cast
+
+import numpy as np
+import opendp.prelude as dp
+from numpy.typing import NDArray
+
+dp.enable_features("contrib")
+
+Integers = NDArray[np.int64]
+_LARGEST_SCALE = 2.0**40
+
+
+class Mechanism(Protocol):
+    """A randomised answer to one query on private counts.
+
+    Neighbouring inputs are those of tables that differ by one row; `distance` measures how far two inputs are in the
+    metric in which `sensitivity` is declared, and is infinite where the inputs cannot be neighbours at all.
+    """
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What the release costs: at least what OpenDP's privacy map returns at `sensitivity`."""
+        ...
+
+    @property
+    def sensitivity(self) -> float:
+        """The declared bound on `distance` between the inputs of neighbouring tables."""
+        ...
+
+    def build(self) -> dp.Measurement:
+        """Return the OpenDP measurement, whose privacy map at `sensitivity` is at most `epsilon`."""
+        ...
+
+    def distance(self, one: NDArray[Any], other: NDArray[Any]) -> float:
+        """Return how far two inputs are in the mechanism's metric."""
+        ...
+
+
+class Simulable(Mechanism, Protocol):
+    """A mechanism that a seeded generator can stand in for."""
+
+    def simulate(self, values: Integers, rng: np.random.Generator) -> Any:
+        """Draw from the mechanism's distribution with `rng`."""
+        ...
+
+
+class NoiseSource(Protocol):
+    """Where the randomness of a release comes from."""
+
+    @property
+    def description(self) -> str:
+        """What the privacy card says of the source."""
+        ...
+
+    @property
+    def void(self) -> str | None:
+        """Why what this source makes carries no guarantee, or None."""
+        ...
+
+    def prepare(self, mechanism: Any) -> Callable[[NDArray[Any]], Any]:
+        """Return what runs `mechanism` on the true answer. Called before anything is charged; raises if it cannot."""
+        ...
+
+
+@dataclass(frozen=True)
+class SecureNoise:
+    """OpenDP's samplers with the operating system's randomness."""
+
+    void: str | None = None
+
+    @property
+    def description(self) -> str:
+        """OpenDP and its version."""
+        return f"OpenDP {importlib.metadata.version('opendp')}, randomness of the operating system"
+
+    def prepare(self, mechanism: Mechanism) -> Callable[[NDArray[Any]], Any]:
+        """Return the mechanism's OpenDP measurement."""
+        return mechanism.build()
+
+
+@dataclass(frozen=True)
+class SeededNoise:
+    """A seeded NumPy generator in place of secure noise: reproducible, and void of any guarantee."""
+
+    rng: np.random.Generator
+    void: str | None = "seeded"
+    description: str = "seeded NumPy generator: not private"
+
+    def prepare(self, mechanism: Simulable) -> Callable[[NDArray[Any]], Any]:
+        """Return what draws from the mechanism's distribution with the seeded generator."""
+        return lambda values: mechanism.simulate(values, self.rng)
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip:
+    """Choose the index of the smallest score by permute-and-flip, that is noisy max with exponential noise.
+
+    Input: int64 scores, one a candidate. Adding a row must lower no score and raise each by at most `sensitivity`
+    (a *monotone* score), so that noise of scale ``sensitivity/epsilon`` gives ε-differential privacy.
+
+    References
+    ----------
+    McKenna and Sheldon, *Permute-and-Flip*, NeurIPS 2020, Theorem 1; Ding et al., *The Permute-and-Flip Mechanism is
+    Identical to Report-Noisy-Max with Exponential Noise*, 2021.
+    """
+
+    epsilon: Fraction
+    sensitivity: int
+
+    def distance(self, one: Integers, other: Integers) -> float:
+        """Return max |one - other|, infinite where some scores rise and others fall."""
+        change = other - one
+        if np.any(change > 0) and np.any(change < 0):
+            return math.inf
+        return float(np.max(np.abs(change), initial=0))
+
+    def build(self) -> dp.Measurement:
+        """Return OpenDP's noisy max over monotone ℓ∞ distance with max-divergence output, which is permute-and-flip."""
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
+
+        def make(scale: float) -> dp.Measurement:
+            return dp.m.make_noisy_max(*space, dp.max_divergence(), scale=scale, negate=True)
+
+        return _calibrate(make, self.sensitivity, self.epsilon)
+
+    def simulate(self, values: Integers, rng: np.random.Generator) -> int:
+        """Draw by the exponential-noise form: argmax of −score + Exp(scale)."""
+        return int(np.argmax(rng.exponential(float(self.sensitivity / self.epsilon), len(values)) - values))
+
+    def __str__(self) -> str:
+        return f"permute-and-flip, monotone, noise of scale {float(1 / self.epsilon):.4g} sensitivities"
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace:
+    """Add discrete Laplace noise of scale ``sensitivity/epsilon`` to every count of a histogram.
+
+    Input: int64 counts, any shape; the ℓ1 sensitivity of all of them together under adding or removing one row is
+    `sensitivity`. ε-differential privacy.
+
+    References
+    ----------
+    Ghosh, Roughgarden and Sundararajan, *Universally Utility-Maximizing Privacy Mechanisms*, 2009, Section 2.
+    """
+
+    epsilon: Fraction
+    sensitivity: int = 1
+
+    def distance(self, one: Integers, other: Integers) -> float:
+        """Return the ℓ1 distance."""
+        return float(np.abs(other - one).sum())
+
+    def build(self) -> dp.Measurement:
+        """Return OpenDP's Laplace mechanism over integers."""
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+
+        def make(scale: float) -> dp.Measurement:
+            return dp.m.make_laplace(*space, scale=scale)
+
+        return _calibrate(make, self.sensitivity, self.epsilon)
+
+    def simulate(self, values: Integers, rng: np.random.Generator) -> list[int]:
+        """Draw by the difference of two geometric variables."""
+        stop = -math.expm1(-float(self.epsilon / self.sensitivity))
+        return (values + rng.geometric(stop, len(values)) - rng.geometric(stop, len(values))).tolist()
+
+    def __str__(self) -> str:
+        return f"discrete Laplace, sensitivity {self.sensitivity}, scale {float(self.sensitivity / self.epsilon):.4g}"
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """Choose among public candidates one near the `alpha` quantile of the values of one column.
+
+    Input: float64 values, one a row; neighbouring inputs differ by one value added or removed. ε-differential privacy.
+
+    References
+    ----------
+    Smith, *Privacy-Preserving Statistical Estimation with Optimal Convergence Rates*, STOC 2011, Section 4.
+    """
+
+    epsilon: Fraction
+    alpha: float
+    candidates: tuple[float, ...]
+    sensitivity: int = 1
+
+    def distance(self, one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+        """Return how many values must be added to or removed from one to get the other."""
+        values, change = np.unique(np.concatenate([one, other]), return_inverse=True)
+        counts = np.bincount(change[: len(one)], minlength=len(values))
+        return float(np.abs(counts - np.bincount(change[len(one) :], minlength=len(values))).sum())
+
+    def build(self) -> dp.Measurement:
+        """Return OpenDP's private quantile under symmetric distance."""
+        space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.symmetric_distance()
+
+        def make(scale: float) -> dp.Measurement:
+            return dp.m.make_private_quantile(
+                *space, dp.max_divergence(), candidates=list(self.candidates), alpha=self.alpha, scale=scale
+            )
+
+        return _calibrate(make, self.sensitivity, self.epsilon)
+
+    def __str__(self) -> str:
+        return f"quantile {self.alpha:.4g} by permute-and-flip over {len(self.candidates)} public candidates"
+
+
+def _calibrate(make: Any, distance: int, epsilon: Fraction) -> dp.Measurement:
+    """Return the measurement of smallest scale whose privacy map at `distance` is at most `epsilon`, exactly."""
+    unit = cast(float, make(1.0).map(distance))
+    scale = unit / float(epsilon)
+    if not scale <= _LARGEST_SCALE * max(distance, 1):
+        raise ValueError(
+            f"epsilon = {float(epsilon):.3g} for one release is too small to be of use: at least "
+            f"{1 / _LARGEST_SCALE:.3g} is needed. Ask for a larger epsilon or fewer rules."
+        )
+    measurement = make(scale)
+    while Fraction(measurement.map(distance)) > epsilon:
+        scale = math.nextafter(scale, math.inf)
+        measurement = make(scale)
+    return measurement

@@ -1,0 +1,48 @@
+"""The one point through which every release passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.noise import Mechanism, NoiseSource
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Charges a budget, then looks at private counts, then adds noise: in this order, at this one place.
+
+    Every mechanism call of every learner goes through `release`. A noise source that records its inputs therefore sees
+    all that ever leaves the private tables.
+
+    Attributes
+    ----------
+    budget : Budget
+        What is charged.
+    noise : NoiseSource
+        What runs the mechanism.
+    """
+
+    budget: Budget
+    noise: NoiseSource
+
+    def release(self, mechanism: Mechanism, query: Callable[[], NDArray[Any]], *, purpose: str) -> Any:
+        """Charge `mechanism.epsilon`, evaluate `query` on the private counts, and return the noised answer.
+
+        The loss is exactly what is charged or less: OpenDP's privacy map, which rounds up, is at most
+        `mechanism.epsilon` at the declared sensitivity. A failure after the charge is not refunded.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the budget has too little left; nothing is charged and no row is touched.
+        ValueError
+            If the mechanism cannot be built; nothing is charged and no row is touched.
+        """
+        run = self.noise.prepare(mechanism)
+        self.budget.charge(mechanism.epsilon, purpose=purpose, mechanism=str(mechanism))
+        return run(query())

@@ -1,0 +1,116 @@
+import copy
+import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from hedgerow import PrivateRuleListClassifier
+from hedgerow.errors import BudgetExceededError, NotPicklableError
+from hedgerow.privacy.budget import Budget, exact
+
+
+@given(st.lists(st.fractions(min_value=Fraction(1, 10**6), max_value=3), min_size=1, max_size=20))
+def test_charges_add_up_exactly_and_never_pass_the_cap(charges):
+    budget = Budget(5)
+    for epsilon in charges:
+        if sum((c.epsilon for c in budget.charges), epsilon) <= 5:
+            budget.charge(epsilon, purpose="x")
+        else:
+            with pytest.raises(BudgetExceededError, match="Nothing was charged"):
+                budget.charge(epsilon, purpose="x")
+    assert budget.spent == sum(c.epsilon for c in budget.charges) <= 5
+    assert budget.spent + budget.remaining == 5
+
+
+def test_floats_count_by_their_exact_binary_value():
+    budget = Budget(0.5)
+    for _ in range(4):
+        budget.charge(0.1, purpose="tenth")  # the float 0.1 is a little more than a tenth
+    assert budget.remaining == Fraction(1, 2) - 4 * Fraction(0.1) < Fraction(1, 10)
+    with pytest.raises(BudgetExceededError, match=r"epsilon=0\.09999999999999998 left.*Fraction"):
+        budget.charge(0.1, purpose="the fifth does not fit")
+
+
+def test_an_overdraft_changes_nothing_and_says_what_is_left():
+    budget = Budget(1, delta=1e-6)
+    budget.charge(0.75, purpose="first")
+    before = budget.charges
+    with pytest.raises(BudgetExceededError, match=r"0\.25 .*left, and epsilon=0\.5") as error:
+        budget.charge(0.5, purpose="second")
+    assert (error.value.requested, error.value.remaining) == (Fraction(1, 2), Fraction(1, 4))
+    with pytest.raises(BudgetExceededError, match="delta"):
+        budget.charge(0.1, delta=1e-5, purpose="third")
+    assert budget.charges == before
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", None, True, 1j])
+def test_only_finite_positive_numbers_are_epsilons(epsilon):
+    with pytest.raises(ValueError, match="epsilon must be a"):
+        Budget(epsilon)
+    with pytest.raises(ValueError, match="epsilon must be a"):
+        Budget(1).charge(epsilon, purpose="x")
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1, math.nan])
+def test_only_numbers_from_0_to_below_1_are_deltas(delta):
+    with pytest.raises(ValueError, match="delta must be"):
+        Budget(1, delta=delta)
+
+
+@pytest.mark.parametrize("number", [np.float64(0.1), np.float32(0.5), np.int64(3), Fraction(1, 3), 2])
+def test_every_real_number_is_taken_by_its_exact_value(number):
+    expected = Fraction(number.item()) if isinstance(number, np.generic) else Fraction(number)
+    assert exact(number, "epsilon") == expected
+    assert type(exact(number, "epsilon").numerator) is int
+
+
+def test_a_copy_is_the_same_budget():
+    budget = Budget(1)
+    assert copy.copy(budget) is budget
+    assert copy.deepcopy([budget])[0] is budget
+    assert clone(PrivateRuleListClassifier(1.0, budget=budget)).budget is budget
+
+
+def test_a_budget_cannot_be_pickled():
+    with pytest.raises(NotPicklableError, match="second budget"):
+        pickle.dumps(Budget(1))
+
+
+def test_the_last_unit_asked_for_by_many_threads_goes_to_one():
+    budget = Budget(1)
+
+    def ask(_):
+        try:
+            budget.charge(1, purpose="last")
+        except BudgetExceededError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(16) as threads:
+        assert sum(threads.map(ask, range(200))) == 1
+
+
+def test_an_allocation_is_charged_at_once_and_spent_in_parts():
+    budget = Budget(1)
+    share = budget.allocate(0.5, purpose="one model")
+    assert [c.purpose for c in budget.charges] == ["one model"]
+    assert budget.remaining == Fraction(1, 2)
+    share.charge(0.25, purpose="part")
+    with pytest.raises(BudgetExceededError, match="left"):
+        share.charge(0.5, purpose="too much")
+    assert budget.remaining == Fraction(1, 2)
+    with pytest.raises(BudgetExceededError, match=r"0\.5 left"):
+        budget.allocate(0.75, purpose="another")
+
+
+def test_the_record_reads():
+    budget = Budget(2)
+    budget.charge(0.5, purpose="row count")
+    assert str(budget) == "epsilon: 0.5 of 2 spent, 1.5 left\n  0.5         row count"
+    assert repr(budget) == "<Budget epsilon=2 spent=0.5>"

@@ -1,0 +1,139 @@
+"""Noise against its exact probabilities.
+
+Every test draws enough to reject a scale 30 % too small or too large, and checks that it does. `ALARM` is its
+false-alarm rate; OpenDP's randomness cannot be seeded, so the rate is one that will not be met by chance.
+"""
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Quantile, SecureNoise, SeededNoise
+
+ALARM = 1e-9
+DRAWS = 12_000
+SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(20260))]
+IDS = ["secure", "seeded"]
+
+
+def permute_and_flip(scores, scale):
+    """Return exact chances of choosing each index: visit in random order, take i with chance exp(−gap_i/scale)."""
+    gaps = np.array(scores) - min(scores)
+    accept = tuple(np.exp(-gaps / scale))
+
+    @cache
+    def chosen(left):
+        chance = np.zeros(len(scores))
+        for i in left:
+            chance[i] += accept[i] / len(left)
+            if len(left) > 1:
+                chance += (1 - accept[i]) / len(left) * np.array(chosen(left - {i}))
+        return tuple(chance)
+
+    return np.array(chosen(frozenset(range(len(scores)))))
+
+
+def p_value(counts, chances):
+    counts, chances = np.asarray(counts, dtype=float), np.asarray(chances)
+    few = chances * counts.sum() < 10
+    if few.any():
+        counts = np.append(counts[~few], counts[few].sum())
+        chances = np.append(chances[~few], chances[few].sum())
+    kept = chances > 0
+    return chisquare(counts[kept], chances[kept] / chances[kept].sum() * counts[kept].sum()).pvalue
+
+
+def choices(source, epsilon, scores, sensitivity):
+    run = source.prepare(PermuteAndFlip(epsilon, sensitivity))
+    return np.bincount([run(np.array(scores)) for _ in range(DRAWS)], minlength=len(scores))
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+def test_permute_and_flip_draws_its_exact_probabilities(source):
+    scores, sensitivity, epsilon = [0, 3, 5, 9, 9, 30], 4, Fraction(1, 2)
+    exact = permute_and_flip(scores, sensitivity / float(epsilon))
+    assert exact.sum() == pytest.approx(1)
+    assert p_value(choices(source, epsilon, scores, sensitivity), exact) > ALARM
+    for factor in (Fraction(7, 10), Fraction(13, 10)):
+        assert p_value(choices(source, epsilon / factor, scores, sensitivity), exact) < ALARM
+
+
+def test_permute_and_flip_is_what_the_paper_says_for_two_candidates():
+    """Scores 0 and 1, scale 1: the better is taken with chance 1 − e⁻¹/2 = .816 (design §4's measurement of OpenDP)."""
+    assert permute_and_flip([0, 1], 1.0)[0] == pytest.approx(1 - np.exp(-1) / 2)
+    assert permute_and_flip([0, 1], 1.0)[0] == pytest.approx(0.816, abs=5e-4)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, 12), min_size=2, max_size=5), st.data())
+def test_permute_and_flip_on_monotone_neighbours_costs_at_most_epsilon(scores, data):
+    """The theorem that is charged, checked on exact probabilities: sensitivity 2, scale 2/ε (not 4/ε)."""
+    epsilon = 0.7
+    rises = data.draw(st.lists(st.integers(0, 2), min_size=len(scores), max_size=len(scores)))
+    one = permute_and_flip(scores, 2 / epsilon)
+    other = permute_and_flip([s + r for s, r in zip(scores, rises, strict=True)], 2 / epsilon)
+    assert np.abs(np.log(one / other)).max() <= epsilon + 1e-12
+
+
+def laplace_counts(source, epsilon):
+    run = source.prepare(DiscreteLaplace(epsilon))
+    noise = np.array([run(np.full(8, 100)) for _ in range(DRAWS // 8)]).ravel() - 100
+    return np.bincount(np.clip(noise, -40, 40) + 40, minlength=81)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+def test_discrete_laplace_draws_its_exact_probabilities(source):
+    epsilon = Fraction(1, 4)
+    ratio = np.exp(-float(epsilon))
+    exact = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-40, 41))
+    exact[[0, -1]] += ratio**41 / (1 + ratio)
+    assert exact.sum() == pytest.approx(1)
+    assert p_value(laplace_counts(source, epsilon), exact) > ALARM
+    for factor in (Fraction(7, 10), Fraction(13, 10)):
+        assert p_value(laplace_counts(source, epsilon / factor), exact) < ALARM
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+def test_noise_of_different_counts_is_uncorrelated(source):
+    run = source.prepare(DiscreteLaplace(Fraction(1, 4)))
+    noise = np.array([run(np.zeros(2, dtype=np.int64)) for _ in range(DRAWS)], dtype=float)
+    assert abs(np.corrcoef(noise.T)[0, 1]) < 6.2 / np.sqrt(DRAWS)  # six standard errors: 1e-9
+
+
+@given(st.fractions(min_value=Fraction(1, 10**6), max_value=1000))
+def test_what_is_charged_is_at_least_what_opendp_accounts_and_hardly_more(epsilon):
+    for mechanism in (
+        PermuteAndFlip(epsilon, 2**21),
+        DiscreteLaplace(epsilon),
+        Quantile(epsilon, 0.3, (0.0, 1.0, 2.0)),
+    ):
+        accounted = Fraction(mechanism.build().map(mechanism.sensitivity))
+        assert accounted <= epsilon
+        assert accounted >= epsilon * (1 - Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("kind", [lambda e: PermuteAndFlip(e, 2**21), DiscreteLaplace])
+def test_an_epsilon_too_small_to_be_of_use_is_refused_in_words(kind):
+    with pytest.raises(ValueError, match="too small to be of use"):
+        kind(Fraction(1, 10**15)).build()
+
+
+def test_distances_are_those_of_the_declared_metrics():
+    flip = PermuteAndFlip(Fraction(1), 2)
+    assert flip.distance(np.array([1, 5]), np.array([3, 5])) == 2
+    assert flip.distance(np.array([1, 5]), np.array([2, 4])) == np.inf  # not monotone
+    assert DiscreteLaplace(Fraction(1)).distance(np.array([1, 5]), np.array([3, 4])) == 3
+    quantile = Quantile(Fraction(1), 0.5, (0.0,))
+    assert quantile.distance(np.array([1.0, 2.0, 2.0]), np.array([2.0, 1.0])) == 1
+    assert quantile.distance(np.array([1.0, 2.0]), np.array([1.0, 3.0])) == 2
+
+
+def test_sources_say_what_they_are():
+    assert SecureNoise().void is None
+    assert SecureNoise().description.startswith("OpenDP 0.")
+    assert SeededNoise(np.random.default_rng(0)).void == "seeded"
