@@ -1,0 +1,289 @@
+"""Columns of whatever table the user holds, as arrays: the only code that meets frames.
+
+pandas, polars, pyarrow and any other frame narwhals knows come in by name; arrays by position. No error quotes a cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from numpy.typing import NDArray
+
+from hedgerow.errors import DomainError
+from hedgerow.values import Value, value_text
+
+Mask = NDArray[np.bool_]
+pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
+
+
+@dataclass(frozen=True, repr=False)
+class Column:
+    """One column: its values and which of them are missing.
+
+    Attributes
+    ----------
+    name : str
+        The column's name, for errors.
+    values : ndarray or pyarrow.Array
+        bool, integer or float64 values as an array, text as an Arrow string array.
+    missing : ndarray of bool or None
+        NULL, NaN and blank text; None where nothing is missing.
+    """
+
+    name: str
+    values: Any
+    missing: Mask | None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are text."""
+        return isinstance(self.values, pa.Array)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def equals(self, value: Value) -> Mask:
+        """Return which rows hold `value`: text compares as text, numbers as numbers; a missing value equals nothing."""
+        if self.is_text:
+            return pc.fill_null(pc.equal(self.values, value_text(value)), False).to_numpy(zero_copy_only=False)
+        if isinstance(value, str):
+            try:
+                value = float(value)
+            except ValueError:
+                return np.zeros(len(self), dtype=bool)
+        equal = np.asarray(self.values == value)
+        return equal if self.missing is None else equal & ~self.missing
+
+    def index_in(self, words: Sequence[str], *, ignore_case: bool = False) -> NDArray[np.int32]:
+        """Return which of `words` each row of a text column is, -1 for none of them."""
+        text = pc.utf8_lower(self.values) if ignore_case else self.values
+        found = pc.index_in(text, pa.array(words, pa.large_string()))
+        return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+
+    def present(self) -> NDArray[Any]:
+        """Return the values that are there; text as an array of `str`."""
+        values = self.values.to_numpy(zero_copy_only=False) if self.is_text else self.values
+        return values if self.missing is None else values[~self.missing]
+
+    def numbers(self) -> NDArray[Any]:
+        """Return the values as numbers (0 where missing); text that spells numbers is read as such.
+
+        Raises
+        ------
+        DomainError
+            If some text is not a number, or a number is infinite.
+        """
+        values = self.values
+        if self.is_text:
+            filled = values if self.missing is None else pc.if_else(pa.array(self.missing), "0", values)
+            values = _cast(filled, pa.int64())
+            values = _cast(filled, pa.float64()) if values is None else values
+            if values is None:
+                raise DomainError("expected numbers, found text that is not a number.", column=self.name)
+            values = values.to_numpy(zero_copy_only=False)
+            if values.dtype.kind == "f" and np.isnan(values).any():
+                raise DomainError("expected numbers, found text that is not a number.", column=self.name)
+        elif self.missing is not None:
+            values = np.where(self.missing, values.dtype.type(0), values)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise DomainError("expected finite numbers, found infinity.", column=self.name)
+        return values
+
+    @classmethod
+    def from_numpy(cls, values: NDArray[Any], name: str) -> Self:
+        """Make a column of a one-dimensional array."""
+        if values.dtype.kind == "f":
+            values = values.astype(np.float64, copy=False)  # a bound need not fit a narrower type
+            missing = np.isnan(values)
+            return cls(name, np.where(missing, 0.0, values), missing) if missing.any() else cls(name, values, None)
+        if values.dtype.kind in "biu":
+            return cls(name, values, None)
+        return cls.from_arrow(_arrow(lambda: pa.array(values, from_pandas=True), name), name)
+
+    @classmethod
+    def from_arrow(cls, array: pa.Array | pa.ChunkedArray, name: str) -> Self:
+        """Make a column of an Arrow array.
+
+        Raises
+        ------
+        DomainError
+            If the type is not boolean, number or text.
+        """
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        kind = array.type
+        if pa.types.is_null(kind):
+            return cls(name, np.zeros(len(array), dtype=bool), np.ones(len(array), dtype=bool) if len(array) else None)
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            text = pc.utf8_trim_whitespace(array.cast(pa.large_string()))
+            blank = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
+            return cls(name, text, blank if blank.any() else None)
+        if pa.types.is_decimal(kind):
+            array, kind = array.cast(pa.float64()), pa.float64()
+        if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            found = re.split(r"[<\[]", str(kind))[0]  # its parameters can hold cells, such as the keys of a dict
+            raise DomainError(f"expected booleans, numbers or text, found the type {found}.", column=name)
+        if array.null_count == 0:
+            return cls.from_numpy(array.to_numpy(zero_copy_only=False), name)
+        null = array.is_null().to_numpy(zero_copy_only=False)
+        values = array.fill_null(False if pa.types.is_boolean(kind) else 0).to_numpy(zero_copy_only=False)
+        filled = cls.from_numpy(values, name)
+        return cls(name, filled.values, null if filled.missing is None else null | filled.missing)
+
+
+def _arrow(make: Callable[[], Any], name: str) -> Any:
+    """Return the Arrow array that `make` makes; the error where it fails, which can quote a cell, is left behind."""
+    try:
+        return make()
+    except (ValueError, TypeError, OverflowError, NotImplementedError):
+        pass
+    raise DomainError(
+        "expected values of one type (64-bit numbers, booleans or text), found a mixture or others.", column=name
+    )
+
+
+def _cast(array: Any, kind: Any) -> Any:
+    """Cast text to numbers, or return None where that fails (Arrow's own error would quote the cell)."""
+    try:
+        return array.cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """The columns of a frame by name, or of an array by position.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        The frame's column names; None for an array.
+    data : object
+        The narwhals frame or the two-dimensional array.
+    """
+
+    names: tuple[str, ...] | None
+    data: Any
+
+    @classmethod
+    def of(cls, data: Any) -> Self:
+        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array.
+
+        Raises
+        ------
+        DomainError
+            If two columns have the same name.
+        TypeError
+            If `data` is neither a frame nor a two-dimensional array.
+        """
+        if is_frame(data):
+            names = tuple(str(name) for name in getattr(data, "column_names", getattr(data, "columns", ())))
+            repeated = sorted({name for name in names if names.count(name) > 1})
+            if repeated:
+                raise DomainError(f"expected each column once, found these more than once: {', '.join(repeated)}.")
+            return cls(names, nw.from_native(_with_text_names(data), eager_only=True))
+        array = _plain_array(data)
+        if array.ndim != 2:
+            raise TypeError(f"Expected a frame or a two-dimensional array, got {type(data).__name__}.")
+        return cls(None, array)
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return int(self.data.shape[1])
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names; an array has x0, x1 and so on."""
+        return tuple(f"x{i}" for i in range(self.width)) if self.names is None else self.names
+
+    def require(self, names: Iterable[str]) -> None:
+        """Check that a frame has these columns, before any row is touched.
+
+        Raises
+        ------
+        DomainError
+            Naming the first that is absent.
+        """
+        for name in names:
+            if self.names is not None and name not in self.names:
+                raise DomainError(f"expected this column, found: {', '.join(sorted(self.names))}.", column=name)
+
+    def __len__(self) -> int:
+        return int(self.data.shape[0])
+
+    def column(self, name: str, position: int) -> Column:
+        """Return a frame's column of this name, or an array's at this position.
+
+        Raises
+        ------
+        DomainError
+            If there is no such column.
+        """
+        if self.names is None:
+            return Column.from_numpy(self.data[:, position], name)
+        self.require([name])
+        return series_column(self.data.get_column(name), name)
+
+
+def is_frame(data: Any) -> bool:
+    """Return whether narwhals takes `data` for an eager frame."""
+    try:
+        return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+    except nw.exceptions.DuplicateError:
+        return True  # `Table.of` says which columns are there twice
+
+
+def series_column(series: Any, name: str) -> Column:
+    """Return the column of a narwhals series."""
+    if series.implementation.is_pandas_like() and series.dtype == nw.Object:
+        return Column.from_numpy(series.to_numpy(), name)
+    return Column.from_arrow(_arrow(series.to_arrow, name), name)
+
+
+def column_of(labels: Any, name: str) -> Column:
+    """Return the column of a series, an array or a sequence of labels.
+
+    Raises
+    ------
+    DomainError
+        If the labels are not of one type.
+    TypeError
+        If they are not one-dimensional.
+    """
+    series = nw.from_native(labels, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return series_column(series, name)
+    array = _plain_array(labels)
+    if array.ndim != 1:
+        raise TypeError(f"Expected one column of labels, got an array of {array.ndim} dimensions.")
+    return Column.from_numpy(array, name)
+
+
+def _plain_array(data: Any) -> NDArray[Any]:
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError("Expected an array without a mask, which would be lost; write missing values as NaN.")
+    return np.asarray(data)
+
+
+def label_name(labels: Any) -> str:
+    """Return the name that a series of labels has, or ``label``."""
+    name = getattr(labels, "name", None)
+    return name if isinstance(name, str) and name else "label"
+
+
+def _with_text_names(data: Any) -> Any:
+    """Return a pandas frame with its column names as text, any other frame as it is."""
+    columns = getattr(data, "columns", None)
+    if columns is None or not hasattr(data, "set_axis") or all(isinstance(name, str) for name in columns):
+        return data
+    return data.set_axis([str(name) for name in cast(Sequence[Any], columns)], axis=1)

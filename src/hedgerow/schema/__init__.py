@@ -1,0 +1,19 @@
+"""What is public: attributes, domains, cut points, class labels, literals and candidates."""
+
+from hedgerow.schema.attributes import Boolean, Categorical, Integer, Real
+from hedgerow.schema.candidates import Candidates, count_candidates
+from hedgerow.schema.label import Label
+from hedgerow.schema.literals import Literal
+from hedgerow.schema.schema import Schema
+
+__all__ = [
+    "Boolean",
+    "Candidates",
+    "Categorical",
+    "Integer",
+    "Label",
+    "Literal",
+    "Real",
+    "Schema",
+    "count_candidates",
+]

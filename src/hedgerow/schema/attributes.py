@@ -1,0 +1,408 @@
+"""The kinds of attribute: what values there are, and which cell each falls into.
+
+A *cell* is what hedgerow keeps of a value: one of the declared categories, or the interval between two cut points.
+Cells are numbered from 0; ``missing`` and ``outside`` cells, where declared, come last in this order.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import combinations, pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Column
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema.literals import Literal
+from hedgerow.values import Value, value_text
+
+Cells = NDArray[np.unsignedinteger[Any]]
+Codes = NDArray[np.int32]
+_OUTSIDE = -1
+_LARGEST_WHOLE = 2**53  # beyond it, float64 cannot tell neighbours apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute(ABC):
+    """What all kinds share: the policies for values that are missing or outside the domain.
+
+    Attributes
+    ----------
+    missing : {"error", "cell"}
+        What a missing value (NULL, NaN, blank text) is: an error, or a cell of its own.
+    missing_values : tuple
+        Values that mean "missing" too, such as ``"?"`` or ``-9``.
+    outside : {"error", "clip", "cell"}
+        What a value outside the declared domain is: an error, the nearest bound (numbers only), or a cell of its own
+        (not for booleans).
+    """
+
+    missing: str = "error"
+    missing_values: tuple[Value, ...] = ()
+    outside: str = "error"
+
+    kind: ClassVar[str]
+    outside_policies: ClassVar[tuple[str, ...]] = ("error", "cell")
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if isinstance(getattr(self, field.name), list):
+                object.__setattr__(self, field.name, tuple(getattr(self, field.name)))
+        _check_choice("missing", self.missing, ("error", "cell"))
+        _check_choice("outside", self.outside, self.outside_policies)
+        _check_values("missing_values", self.missing_values)
+        if self.missing_values and self.missing == "error":
+            raise SchemaError("needs missing: cell, since these values would be errors.", key="missing_values")
+
+    @property
+    @abstractmethod
+    def known_cells(self) -> tuple[str, ...]:
+        """The cells of values inside the domain, in words."""
+
+    @abstractmethod
+    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
+        """Return the literals of this kind's own operators."""
+
+    @abstractmethod
+    def _code(self, column: Column) -> Codes:
+        """Return the cell of each value, `_OUTSIDE` for those outside the domain, anything for missing ones."""
+
+    @abstractmethod
+    def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
+        """Return on which of the known cells a literal of this kind's own operators is true."""
+
+    @cached_property
+    def cells(self) -> tuple[str, ...]:
+        """All cells in words."""
+        return self.known_cells + ("missing",) * (self.missing == "cell") + ("outside",) * (self.outside == "cell")
+
+    def literals(self, name: str, *, negations: bool) -> tuple[Literal, ...]:
+        """Return the literals on this attribute: each true on some cells, false on others, no two on the same."""
+        proposed = self._own_literals(name, negations=negations)
+        proposed += [Literal(name, "missing")] if self.missing == "cell" else []
+        proposed += [Literal(name, "known")] if self.missing == "cell" and negations else []
+        proposed += [Literal(name, "outside")] if self.outside == "cell" else []
+        found: dict[bytes, Literal] = {}
+        for literal in proposed:
+            truth = self._truth(literal)
+            if truth.any() and not truth.all():
+                found.setdefault(truth.tobytes(), literal)
+        return tuple(found.values())
+
+    def truth(self, literal: Literal) -> NDArray[np.bool_]:
+        """Return on which cells a literal is true, shape ``(n_cells,)``.
+
+        Raises
+        ------
+        SchemaError
+            If the literal does not fit this attribute, or is true of no value or of all.
+        """
+        truth = self._truth(literal)
+        if not truth.any() or truth.all():
+            raise SchemaError(f"{literal} is true of no value or of all.", attribute=literal.attribute)
+        return truth
+
+    def _truth(self, literal: Literal) -> NDArray[np.bool_]:
+        known = len(self.known_cells)
+        missing, outside = np.zeros((2, len(self.cells)), dtype=bool)
+        missing[known : known + (self.missing == "cell")] = True
+        outside[known + (self.missing == "cell") :] = True
+        if literal.operator in ("missing", "known", "outside"):
+            return {"missing": missing, "known": ~missing, "outside": outside}[literal.operator]
+        truth = outside if literal.operator == "!=" else np.zeros(len(self.cells), dtype=bool)
+        truth[:known] = self._known_truth(literal)
+        return truth
+
+    def encode(self, column: Column) -> Cells:
+        """Return the cell of each row, shape ``(n_rows,)``.
+
+        Raises
+        ------
+        DomainError
+            If a value is missing or outside and the policy is "error". Names the column, never the value.
+        """
+        missing = self._missing(column)
+        codes = self._code(column if missing is column.missing else replace(column, missing=missing))
+        if missing is not None and missing.any():
+            if self.missing == "error":
+                raise DomainError("some values are missing; declare `missing: cell` to keep them.", column=column.name)
+            codes = np.where(missing, len(self.known_cells), codes)
+        out = codes == _OUTSIDE
+        if out.any():
+            if self.outside != "cell":
+                raise DomainError(
+                    f"some values are outside the declared domain ({self.domain}); widen the domain"
+                    f"{self._outside_advice}.",
+                    column=column.name,
+                )
+            codes = np.where(out, len(self.cells) - 1, codes)
+        return codes.astype(np.uint8 if len(self.cells) <= 256 else np.uint16)
+
+    @property
+    @abstractmethod
+    def domain(self) -> str:
+        """The declared domain in words."""
+
+    @property
+    def _outside_advice(self) -> str:
+        choices = [f"`outside: {policy}`" for policy in self.outside_policies if policy != "error"]
+        return f" or declare {' or '.join(choices)}" if choices else ""
+
+    def _missing(self, column: Column) -> NDArray[np.bool_] | None:
+        if not self.missing_values:
+            return column.missing
+        found = np.zeros(len(column), dtype=bool)
+        for value in self.missing_values:
+            found |= column.equals(value)
+        return found if column.missing is None else found | column.missing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boolean(Attribute):
+    """True or false: bool, the numbers 0 and 1, or the words "true" and "false" in any case.
+
+    Examples
+    --------
+    >>> [str(literal) for literal in Boolean().literals("smoker", negations=True)]
+    ['smoker', 'not smoker']
+    """
+
+    kind: ClassVar[str] = "boolean"
+    outside_policies: ClassVar[tuple[str, ...]] = ("error",)
+
+    @property
+    def known_cells(self) -> tuple[str, ...]:
+        """False and true."""
+        return ("false", "true")
+
+    @property
+    def domain(self) -> str:
+        """The two values."""
+        return "true or false, 0 or 1"
+
+    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
+        return [Literal(name, "true")] + [Literal(name, "false")] * negations
+
+    def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
+        _check_operator(self, literal, ("true", "false"))
+        return np.array([literal.operator == "false", literal.operator == "true"])
+
+    def _code(self, column: Column) -> Codes:
+        if column.is_text:
+            found = column.index_in(["false", "true", "0", "1"], ignore_case=True)
+            return np.where(found > 1, found - 2, found)
+        values: NDArray[Any] = column.values
+        if values.dtype.kind == "b":
+            return values.astype(np.int32)
+        return np.where(values == 1, np.int32(1), np.where(values == 0, np.int32(0), np.int32(_OUTSIDE)))
+
+
+@dataclass(frozen=True)
+class Categorical(Attribute):
+    """One of a fixed set of values, each text or a whole number.
+
+    Attributes
+    ----------
+    values : tuple of str or int
+        The values.
+
+    Examples
+    --------
+    >>> [str(literal) for literal in Categorical(("red", "green", "blue")).literals("hue", negations=True)][:4]
+    ['hue = red', 'hue = green', 'hue = blue', 'hue != red']
+    """
+
+    values: tuple[str | int, ...]
+    kind: ClassVar[str] = "categorical"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_values("values", self.values)
+        if any(isinstance(value, float) for value in self.values):
+            raise SchemaError(f"expected text or whole numbers, got {list(self.values)}.", key="values")
+        if not self.values:
+            raise SchemaError("expected at least one value.", key="values")
+        if len({str(value) for value in self.values}) < len(self.values):
+            raise SchemaError("expected each value once.", key="values")
+        if {str(value) for value in self.values} & {str(value) for value in self.missing_values}:
+            raise SchemaError("a value cannot be both a category and missing.", key="missing_values")
+
+    @property
+    def known_cells(self) -> tuple[str, ...]:
+        """The values as text."""
+        return tuple(str(value) for value in self.values)
+
+    @property
+    def domain(self) -> str:
+        """The values."""
+        shown = ", ".join(self.known_cells[:12])
+        return shown if len(self.values) <= 12 else f"{shown}, … ({len(self.values)} values)"
+
+    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
+        operators = ("=", "!=") if negations else ("=",)
+        return [Literal(name, operator, (value,)) for operator in operators for value in self.values]
+
+    def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
+        _check_operator(self, literal, ("=", "!="))
+        equal = np.array(self.known_cells) == str(literal.operands[0])
+        if not equal.any():
+            raise SchemaError(f"{literal}: no such value; expected {self.domain}.", attribute=literal.attribute)
+        return equal if literal.operator == "=" else ~equal
+
+    def _code(self, column: Column) -> Codes:
+        if column.is_text:
+            return column.index_in(self.known_cells)
+        codes = np.full(len(column), _OUTSIDE, dtype=np.int32)
+        for code, value in enumerate(self.values):
+            codes[column.equals(value)] = code
+        return codes
+
+
+@dataclass(frozen=True)
+class _Number(Attribute):
+    """What integers and reals share: bounds, and cut points that make intervals of them."""
+
+    low: float
+    high: float
+    cuts: tuple[float, ...] = ()
+    outside_policies: ClassVar[tuple[str, ...]] = ("error", "clip", "cell")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.cuts, tuple):
+            raise SchemaError(f"expected a list of numbers, got {self.cuts!r}.", key="cuts")
+        for key, values in (("low", (self.low,)), ("high", (self.high,)), ("cuts", self.cuts)):
+            for value in values:
+                self._check_number(key, value)
+        if not self.low < self.high:
+            raise SchemaError(f"expected low < high, got {self.low} and {self.high}.", key="high")
+        if any(not one < other for one, other in pairwise(self.cuts)):
+            raise SchemaError(f"expected increasing cut points, got {list(self.cuts)}.", key="cuts")
+        if any(not self.low <= cut < self.high for cut in self.cuts):
+            raise SchemaError(f"expected {self.low} <= cut < {self.high}, got {list(self.cuts)}.", key="cuts")
+
+    def _check_number(self, key: str, value: object) -> None:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise SchemaError(f"expected a finite number, got {value!r}.", key=key)
+
+    @property
+    def known_cells(self) -> tuple[str, ...]:
+        """The intervals."""
+        edges = [value_text(edge) for edge in (self.low, *self.cuts, self.high)]
+        first, *others = pairwise(edges)
+        return (f"[{first[0]}, {first[1]}]", *(f"({one}, {other}]" for one, other in others))
+
+    @property
+    def domain(self) -> str:
+        """The bounds."""
+        return f"{value_text(self.low)} to {value_text(self.high)}"
+
+    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:  # noqa: ARG002 -- none is a negation
+        single = [Literal(name, operator, (cut,)) for operator in ("<=", ">") for cut in self.cuts]
+        return single + [Literal(name, "between", pair) for pair in combinations(self.cuts, 2)]
+
+    def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
+        _check_operator(self, literal, ("<=", ">", "between"))
+        if not set(literal.operands) <= set(self.cuts):
+            raise SchemaError(f"{literal}: not a cut point; expected {list(self.cuts)}.", attribute=literal.attribute)
+        positions = [self.cuts.index(cut) for cut in literal.operands]  # type: ignore[arg-type]
+        cell = np.arange(len(self.known_cells))
+        if literal.operator == "between":
+            return (cell > positions[0]) & (cell <= positions[1])
+        return cell <= positions[0] if literal.operator == "<=" else cell > positions[0]
+
+    def _code(self, column: Column) -> Codes:
+        values = column.numbers()
+        codes = np.searchsorted(np.array(self.cuts, dtype=np.float64), values, side="left").astype(np.int32)
+        return codes if self.outside == "clip" else np.where(self._inside(values), codes, _OUTSIDE)
+
+    def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        return (values >= self.low) & (values <= self.high)
+
+
+@dataclass(frozen=True)
+class Integer(_Number):
+    """A whole number from `low` to `high`, cut into intervals ``(cut, next cut]``.
+
+    Attributes
+    ----------
+    low, high : int
+        The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
+    cuts : tuple of int
+        The cut points, increasing, each ``low <= cut < high``.
+
+    Examples
+    --------
+    >>> age = Integer(17, 90, cuts=(30, 45))
+    >>> age.cells
+    ('[17, 30]', '(30, 45]', '(45, 90]')
+    >>> [str(literal) for literal in age.literals("age", negations=True)]
+    ['age <= 30', 'age <= 45', 'age > 30', 'age > 45', '30 < age <= 45']
+    """
+
+    kind: ClassVar[str] = "integer"
+
+    def _check_number(self, key: str, value: object) -> None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise SchemaError(f"expected a whole number, got {value!r}.", key=key)
+        if abs(value) > _LARGEST_WHOLE:
+            raise SchemaError(f"expected a whole number within ±2^53, got {value!r}.", key=key)
+
+    def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        inside = super()._inside(values)
+        return inside & (values == np.floor(values)) if values.dtype.kind == "f" else inside
+
+
+@dataclass(frozen=True)
+class Real(_Number):
+    """A real number from `low` to `high`, cut into intervals ``(cut, next cut]``.
+
+    Attributes
+    ----------
+    low, high : float
+        The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
+    cuts : tuple of float
+        The cut points, increasing, each ``low <= cut < high``.
+    """
+
+    kind: ClassVar[str] = "real"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "low", float(self.low))  # 0 and 0.0 are equal: so must their digests be
+        object.__setattr__(self, "high", float(self.high))
+        object.__setattr__(self, "cuts", tuple(map(float, self.cuts)))
+
+
+KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categorical, Integer, Real)}
+
+
+def _check_choice(key: str, value: object, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise SchemaError(f"expected one of {', '.join(allowed)}, got {value!r}.", key=key)
+
+
+def _check_values(key: str, values: object) -> None:
+    if not isinstance(values, tuple) or any(
+        isinstance(v, bool) or not isinstance(v, (str, int, float)) for v in values
+    ):
+        raise SchemaError(
+            f"expected a list of text or numbers, got {values!r} (in YAML, quote words such as yes, no, on, off).",
+            key=key,
+        )
+    if any(isinstance(value, str) and (value != value.strip() or not value) for value in values):
+        raise SchemaError("expected no blank text and no spaces around it: they are trimmed off the data.", key=key)
+
+
+def _check_operator(attribute: Attribute, literal: Literal, allowed: Sequence[str]) -> None:
+    if literal.operator not in allowed:
+        raise SchemaError(
+            f"a {attribute.kind} attribute takes {', '.join(allowed)}, got {literal.operator!r}.",
+            attribute=literal.attribute,
+        )

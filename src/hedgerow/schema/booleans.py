@@ -1,0 +1,46 @@
+"""The one domain that is public without being declared: booleans and 0/1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from hedgerow.columns import label_name
+from hedgerow.errors import DomainError
+from hedgerow.schema.attributes import Boolean
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+
+_ADVICE = (
+    "without a schema every column and the label must be booleans or 0/1. Write a schema (Schema.load), cut one from "
+    "public data (Schema.from_public), or learn cut points under a charge (Schema.learn)."
+)
+
+
+def boolean_schema(names: Sequence[str], labels: Any, label: str | None = None) -> Schema:
+    """Return the schema that needs no declaring: all columns boolean or 0/1, and so the label.
+
+    Looks at names and at the type of the labels, never at a value.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns; one of the label's name is left out.
+    labels : series, array or sequence
+        The labels: of boolean type their classes are ``False, True``, else ``0, 1``.
+    label : str, optional
+        The label's name. Default: that of the series of labels, or ``label``.
+    """
+    label = label_name(labels) if label is None else label
+    series = nw.from_native(labels, series_only=True, pass_through=True)
+    is_boolean = series.dtype == nw.Boolean if isinstance(series, nw.Series) else np.asarray(labels).dtype.kind == "b"
+    attributes = tuple((name, Boolean()) for name in names if name != label)
+    return Schema(attributes, Label(label, (False, True) if is_boolean else (0, 1)))
+
+
+def advise(error: DomainError) -> DomainError:
+    """Return the error that tells how to get a schema, for a table that turned out not to be boolean."""
+    return DomainError(f"not boolean; {_ADVICE}", column=error.column)

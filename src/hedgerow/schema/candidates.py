@@ -1,0 +1,147 @@
+"""The candidates: all conjunctions of a few literals over different attributes (design §3). Public: schema only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import SchemaError
+from hedgerow.schema.literals import Literal
+from hedgerow.schema.schema import Schema
+
+MOST_CANDIDATES = 5_000_000
+Antecedent = tuple[Literal, ...]
+
+
+def count_candidates(schema: Schema, max_literals: int, *, negations: bool = True) -> int:
+    """Return how many candidates there are, without building them.
+
+    With ``l_a`` literals on attribute ``a`` this is the sum of the elementary symmetric polynomials of the ``l_a`` of
+    degree 1 to `max_literals`.
+
+    Examples
+    --------
+    >>> from hedgerow.schema.attributes import Boolean
+    >>> schema = Schema({f"x{i}": Boolean() for i in range(20)})
+    >>> count_candidates(schema, max_literals=2)
+    800
+    """
+    polynomial = [1] + [0] * max_literals
+    for name, attribute in schema.attributes:
+        size = len(attribute.literals(name, negations=negations))
+        polynomial = [p + size * q for p, q in zip(polynomial, [0, *polynomial[:-1]], strict=True)]
+    return sum(polynomial[1:])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Candidates(Sequence[Antecedent]):
+    """The candidate antecedents of a schema, shortest first. The support in private data never filters them.
+
+    Attributes
+    ----------
+    schema : Schema
+        The schema they come from.
+    literals : tuple of Literal
+        All literals, attribute by attribute.
+    members : tuple of ndarray of int
+        For each length k from 1, shape ``(n_k, k)``: the literals of each candidate of this length, increasing.
+    """
+
+    schema: Schema
+    literals: tuple[Literal, ...]
+    members: tuple[NDArray[np.int32], ...]
+
+    @classmethod
+    def of(cls, schema: Schema, max_literals: int, *, negations: bool = True) -> Candidates:
+        """Build the candidates of up to `max_literals` literals.
+
+        Raises
+        ------
+        SchemaError
+            If there are none, or more than can be held.
+        """
+        if isinstance(max_literals, bool) or not isinstance(max_literals, (int, np.integer)) or max_literals < 1:
+            raise ValueError(f"max_literals must be a whole number >= 1, got {max_literals!r}.")
+        by_attribute = [attribute.literals(name, negations=negations) for name, attribute in schema.attributes]
+        max_literals = min(int(max_literals), sum(bool(literals) for literals in by_attribute))
+        size = count_candidates(schema, max_literals, negations=negations)
+        if size > MOST_CANDIDATES:
+            raise SchemaError(
+                f"{size:,} candidate rules of up to {max_literals} literals are more than the {MOST_CANDIDATES:,} that "
+                "can be searched. Use a smaller max_literals, negations=False, or fewer cut points or values."
+            )
+        if size == 0:
+            raise SchemaError("the schema yields no literal: give at least one number cut points, or add attributes.")
+        sizes = [len(literals) for literals in by_attribute]
+        next_attribute = np.repeat(np.cumsum(sizes), sizes)
+        members = [np.arange(sum(sizes), dtype=np.int32)[:, None]]
+        while len(members) < max_literals:
+            members.append(_extend(members[-1], next_attribute))
+        return cls(schema, tuple(literal for part in by_attribute for literal in part), tuple(members))
+
+    @cached_property
+    def truth(self) -> NDArray[np.bool_]:
+        """On which cells each literal is true, shape ``(n_literals, n_cells)``: cells of all attributes in order."""
+        truth = np.zeros(
+            (len(self.literals), sum(len(attribute.cells) for _, attribute in self.schema.attributes)),
+            dtype=bool,
+        )
+        row = start = 0
+        for name, attribute in self.schema.attributes:
+            while row < len(self.literals) and self.literals[row].attribute == name:
+                truth[row, start : start + len(attribute.cells)] = attribute.truth(self.literals[row])
+                row += 1
+            start += len(attribute.cells)
+        return truth
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.cumsum([0, *(len(part) for part in self.members)])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def __getitem__(self, index: int) -> Antecedent:  # type: ignore[override]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        length = int(np.searchsorted(self._starts, index, side="right")) - 1
+        return tuple(self.literals[i] for i in self.members[length][index - self._starts[length]])
+
+    def index(self, value: Antecedent) -> int:  # type: ignore[override]
+        """Return the position of an antecedent, whatever the order of its literals."""
+        if not 1 <= len(value) <= len(self.members):
+            raise ValueError("no such candidate")
+        wanted = sorted(self.literals.index(literal) for literal in value)
+        rows = np.flatnonzero((self.members[len(wanted) - 1] == wanted).all(axis=1))
+        if not len(rows):
+            raise ValueError("no such candidate")
+        return int(self._starts[len(wanted) - 1] + rows[0])
+
+    @cached_property
+    def _implied(self) -> NDArray[np.bool_]:
+        """Whether literal i implies literal j: no cell is in i and not in j."""
+        truth = self.truth.astype(np.float32)
+        return truth @ (1 - truth.T) == 0
+
+    def implying(self, index: int) -> NDArray[np.bool_]:
+        """Return which candidates imply the given one, itself included: they catch nothing once it has been chosen.
+
+        Decided by the schema alone, shape ``(n_candidates,)``.
+        """
+        wanted = [self.literals.index(literal) for literal in self[index]]
+        return np.concatenate(
+            [np.logical_and.reduce([self._implied[part, w].any(axis=1) for w in wanted]) for part in self.members]
+        )
+
+
+def _extend(members: NDArray[np.int32], next_attribute: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return every conjunction extended by every literal on a later attribute, shape ``(n, length + 1)``."""
+    first = next_attribute[members[:, -1]]
+    extensions = len(next_attribute) - first
+    shift = np.repeat(first - np.cumsum(extensions) + extensions, extensions)
+    added = np.arange(extensions.sum()) + shift
+    return np.column_stack([np.repeat(members, extensions, axis=0), added]).astype(np.int32)

@@ -1,0 +1,72 @@
+"""The label: the column to predict and its classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hedgerow.columns import Column
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema.attributes import Cells
+from hedgerow.values import value_text
+
+
+@dataclass(frozen=True)
+class Label:
+    """The column to predict and its classes.
+
+    Attributes
+    ----------
+    name : str
+        The column's name.
+    classes : tuple of str, int or bool
+        The classes, two or more, all of one type; kept in sorted order.
+
+    Examples
+    --------
+    >>> Label("income", ("<=50K", ">50K")).classes
+    ('<=50K', '>50K')
+    """
+
+    name: str
+    classes: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        classes: tuple[Any, ...] = () if isinstance(self.classes, str) else tuple(self.classes)
+        one_type = len({type(value) for value in classes}) == 1 and isinstance(classes[0], (str, int))
+        problem = None
+        if not one_type:
+            problem = f"expected text, whole numbers or booleans, got {self.classes!r}."
+        elif len(set(classes)) < max(2, len(classes)):
+            problem = f"expected two or more different classes, got {self.classes!r}."
+        elif any(isinstance(value, str) and value != value.strip() for value in classes):
+            problem = f"expected no spaces around a class, since they are trimmed off the data, got {self.classes!r}."
+        if problem:
+            raise SchemaError(problem, attribute=self.name, key="classes")
+        object.__setattr__(self, "classes", tuple(sorted(classes)))
+
+    def encode(self, column: Column) -> Cells:
+        """Return the class number of each row, shape ``(n_rows,)``.
+
+        Raises
+        ------
+        DomainError
+            If a label is missing or not one of the classes. Names the classes allowed, never the label found.
+        """
+        allowed = ", ".join(value_text(value) for value in self.classes)
+        if column.missing is not None and column.missing.any():
+            raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=self.name)
+        codes = np.full(len(column), -1)
+        if column.is_text:
+            binary = set(self.classes) == {0, 1}  # the two spellings of a boolean, as for attributes
+            words = ["0", "1", "false", "true"] if binary else [str(value) for value in self.classes]
+            codes = column.index_in(words, ignore_case=binary)
+            codes = np.where(codes > 1, codes - 2, codes) if binary else codes
+        else:
+            for code, value in enumerate(self.classes):
+                codes[column.equals(value)] = code
+        if (codes < 0).any():
+            raise DomainError(f"some labels are not in the schema; expected one of: {allowed}.", column=self.name)
+        return codes.astype(np.uint16)

@@ -1,0 +1,65 @@
+"""Attributes and labels as plain data, for files: what may be written, and errors that say what may not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from hedgerow.errors import SchemaError
+from hedgerow.schema.attributes import KINDS, Attribute
+from hedgerow.schema.label import Label
+
+
+def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
+    """Return an attribute as JSON-ready data; defaults are left out."""
+    data: dict[str, Any] = {"kind": attribute.kind}
+    for field in sorted(fields(attribute), key=lambda field: bool(field.kw_only)):  # the kind's own fields first
+        value = getattr(attribute, field.name)
+        if value != field.default:
+            data[field.name] = list(value) if isinstance(value, tuple) else value
+    return data
+
+
+def attribute_from_dict(name: object, data: object) -> tuple[str, Attribute]:
+    """Return the name and the attribute that plain data holds; SchemaError names the attribute and the key at fault."""
+    if isinstance(name, bool):
+        raise SchemaError("read as a boolean; in YAML, put quotes around yes, no, on and off.", attribute=str(name))
+    try:
+        body = dict(mapping(data, "the attribute"))
+        kind = body.pop("kind", None)
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise SchemaError(f"expected one of {', '.join(sorted(KINDS))}, got {kind!r}.", key="kind")
+        allowed = fields(KINDS[kind])
+        required = [field.name for field in allowed if field.name in ("low", "high", "values")]
+        check_keys(body, required=required, allowed=[field.name for field in allowed])
+        return str(name), KINDS[kind](**body)
+    except SchemaError as error:
+        message, key = str(error), error.key
+    raise SchemaError(message.removeprefix(f"key {key!r}: "), attribute=str(name), key=key)
+
+
+def label_from_dict(data: object) -> Label:
+    """Return the label that plain data holds; SchemaError names the key at fault."""
+    body = mapping(data, "label")
+    check_keys(body, required=("name", "classes"), allowed=("name", "classes"))
+    if not isinstance(body["classes"], (list, tuple)):
+        raise SchemaError(f"expected a list, got {body['classes']!r}.", attribute=str(body["name"]), key="classes")
+    return Label(str(body["name"]), tuple(body["classes"]))
+
+
+def mapping(data: object, what: str) -> Mapping[str, Any]:
+    """Return `data` if it is a mapping, or raise SchemaError."""
+    if not isinstance(data, Mapping):
+        raise SchemaError(f"expected {what} to be a mapping, got {type(data).__name__}.")
+    return data
+
+
+def check_keys(data: Mapping[str, Any], *, required: Sequence[str], allowed: Sequence[str]) -> None:
+    """Raise SchemaError for a required key that is absent or a key that is not allowed."""
+    for key in required:
+        if key not in data:
+            raise SchemaError("is required and was not given.", key=key)
+    for key in data:
+        if key not in allowed:
+            raise SchemaError(f"unknown key; expected some of {', '.join(allowed)}.", key=str(key))

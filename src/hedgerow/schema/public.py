@@ -1,0 +1,86 @@
+"""Attributes read off public data. Everything here publishes what it sees."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.columns import Column
+from hedgerow.errors import DomainError
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical, Integer, Real
+
+MOST_CATEGORIES = 100
+
+
+def public_attribute(column: Column, bins: int) -> Attribute:
+    """Return the attribute that a public column shows.
+
+    Booleans and 0/1 numbers are `Boolean`; text is `Categorical` with a cell for unseen values; other numbers are
+    cut at quantiles, values beyond the bounds found being clipped. A missing value gets a cell if one occurs.
+
+    Raises
+    ------
+    DomainError
+        If the column is empty, has an infinite number, or has more than `MOST_CATEGORIES` categories.
+    """
+    if bins < 2:
+        raise ValueError(f"bins must be a whole number >= 2, got {bins!r}.")
+    missing = "error" if column.missing is None or not column.missing.any() else "cell"
+    values = column.present()
+    if len(values) == 0:
+        raise DomainError("expected public values to read the domain off, found none.", column=column.name)
+    if column.is_text:
+        found = tuple(np.unique(values.astype(str)).tolist())
+        if len(found) > MOST_CATEGORIES:
+            raise DomainError(
+                f"{len(found)} different values are too many for one attribute (at most {MOST_CATEGORIES}); "
+                "drop the column or group its values.",
+                column=column.name,
+            )
+        return Categorical(found, missing=missing, outside="cell")
+    if values.dtype.kind == "b" or bool(np.isin(values, (0, 1)).all()):
+        return Boolean(missing=missing)
+    if not np.isfinite(values).all():
+        raise DomainError("expected finite numbers, found infinity.", column=column.name)
+    return _number(values, bins, missing)
+
+
+def _number(values: Any, bins: int, missing: str) -> Attribute:
+    whole = bool((values == np.floor(values)).all()) and np.abs(values).max() < 2**53
+    low, high = values.min(), values.max()
+    cuts = np.unique(np.quantile(values, np.arange(1, bins) / bins, method="inverted_cdf"))
+    cuts = cuts[cuts < high]
+    if whole:
+        low, high = int(low), int(high)
+        return Integer(low, max(high, low + 1), tuple(int(cut) for cut in cuts), missing=missing, outside="clip")
+    low, high = float(low), float(high)
+    high = max(high, math.nextafter(low, math.inf))
+    return Real(low, high, tuple(float(cut) for cut in cuts), missing=missing, outside="clip")
+
+
+def public_classes(column: Column) -> tuple[Any, ...]:
+    """Return the classes that a public label column shows."""
+    values = column.present()
+    found = np.unique(values.astype(str) if column.is_text else values)
+    if found.dtype.kind == "f" and bool((found == np.floor(found)).all()):
+        found = found.astype(np.int64)
+    return tuple(found.tolist())
+
+
+def typed_table(table: pa.Table) -> pa.Table:
+    """Return a public table of text with whole columns of numbers or of true and false turned into such."""
+    return pa.table({name: _typed(Column.from_arrow(table[name], name)) for name in table.column_names})
+
+
+def _typed(column: Column) -> pa.Array:
+    missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
+    words = column.index_in(["false", "true"], ignore_case=True)
+    if (words[~missing] >= 0).all():
+        return pa.array(words == 1, mask=missing)
+    try:
+        return pa.array(column.numbers(), mask=missing)
+    except DomainError:
+        return column.values

@@ -1,0 +1,294 @@
+"""The schema: everything that is public about a table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+from hedgerow.columns import Table
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.privacy.budget import Budget
+from hedgerow.schema.attributes import Attribute, Cells
+from hedgerow.schema.cuts import learn_cuts, plan_cuts
+from hedgerow.schema.files import mapping_text, read_mapping
+from hedgerow.schema.label import Label
+from hedgerow.schema.plain import attribute_from_dict, attribute_to_dict, check_keys, label_from_dict, mapping
+from hedgerow.schema.public import public_attribute, public_classes
+from hedgerow.values import value_text
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The public description of a table: its attributes, their domains and cut points, and the class labels.
+
+    Written by a person, cut from public data (`from_public`), or learned from private rows under a charge (`learn`);
+    never inferred from private rows for free.
+
+    Attributes
+    ----------
+    attributes : tuple of (str, Attribute)
+        The attributes in order; a mapping is accepted.
+    label : Label or None
+        The column to predict. None for a schema that only describes bins.
+
+    Raises
+    ------
+    SchemaError
+        If there is no attribute, a name twice, or the label among the attributes.
+
+    Examples
+    --------
+    >>> from hedgerow.schema.attributes import Boolean, Integer
+    >>> schema = Schema({"age": Integer(17, 90, cuts=(30, 45)), "smoker": Boolean()}, Label("ill", (False, True)))
+    >>> print(schema)
+    age     integer      17 to 90, cut at 30, 45
+    smoker  boolean      true or false, 0 or 1
+    ill     label        False, True
+    """
+
+    attributes: tuple[tuple[str, Attribute], ...]
+    label: Label | None = None
+
+    def __post_init__(self) -> None:
+        pairs = self.attributes.items() if isinstance(self.attributes, Mapping) else self.attributes
+        object.__setattr__(self, "attributes", tuple((name, attribute) for name, attribute in pairs))
+        names = [name for name, _ in self.attributes]
+        if not names:
+            raise SchemaError("expected at least one attribute, got none.")
+        for name in names:
+            if not isinstance(name, str) or not name:
+                raise SchemaError(f"expected text for the attribute's name, got {name!r}.")
+            if names.count(name) > 1:
+                raise SchemaError("declared more than once.", attribute=name)
+            if not isinstance(self[name], Attribute):
+                raise SchemaError(f"expected a kind of attribute, got {type(self[name]).__name__}.", attribute=name)
+        if self.label is not None and self.label.name in names:
+            raise SchemaError("the label cannot be an attribute too.", attribute=self.label.name)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The attributes' names."""
+        return tuple(name for name, _ in self.attributes)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Attribute]:
+        return dict(self.attributes)
+
+    def __getitem__(self, name: str) -> Attribute:
+        return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The class labels.
+
+        Raises
+        ------
+        SchemaError
+            If the schema declares no label.
+        """
+        if self.label is None:
+            raise SchemaError("the schema declares no class labels; add `label: {name: ..., classes: [...]}`.")
+        return self.label.classes
+
+    def encode(self, table: Table, names: Sequence[str] | None = None) -> dict[str, Cells]:
+        """Return the cells of the named attributes (default: all) for every row of a table.
+
+        Raises
+        ------
+        DomainError
+            If a column is absent, or holds values the schema does not allow.
+        """
+        wanted = self.names if names is None else names
+        self.check_columns(table, wanted)
+        return {name: self[name].encode(table.column(name, self.names.index(name))) for name in wanted}
+
+    def check_columns(self, table: Table, names: Sequence[str] | None = None) -> None:
+        """Check that a table has the named attributes (default: all) as columns, without touching a row.
+
+        Raises
+        ------
+        DomainError
+            If a column is absent, or an array is not as wide as the schema.
+        """
+        if table.names is None and table.width != len(self):
+            raise DomainError(f"expected {len(self)} columns ({', '.join(self.names)}), got {table.width}.")
+        table.require(self.names if names is None else names)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the schema's JSON, attributes in order: equal for equal schemas, wherever they were written."""
+        text = json.dumps(self.to_dict(), separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as JSON-ready data; defaults are left out."""
+        data: dict[str, Any] = {"version": 1}
+        if self.label is not None:
+            data["label"] = {"name": self.label.name, "classes": list(self.label.classes)}
+        data["attributes"] = {name: attribute_to_dict(attribute) for name, attribute in self.attributes}
+        return data
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Read back what `to_dict` wrote, or a person.
+
+        Raises
+        ------
+        SchemaError
+            Naming the attribute and the key at fault.
+        """
+        top = mapping(data, "a schema")
+        check_keys(top, required=("attributes",), allowed=("version", "label", "attributes"))
+        if top.get("version", 1) != 1:
+            raise SchemaError(
+                f"expected 1, got {top['version']!r}; this file was written for another hedgerow.",
+                key="version",
+            )
+        label = None if top.get("label") is None else label_from_dict(top["label"])
+        attributes = mapping(top["attributes"], "attributes")
+        return cls(
+            tuple(attribute_from_dict(name, kind) for name, kind in attributes.items()),
+            label,
+        )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a schema from a YAML or JSON file.
+
+        Raises
+        ------
+        SchemaError
+            Naming the attribute and the key at fault.
+        OSError
+            If the file cannot be read.
+        """
+        return cls.from_dict(read_mapping(path))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the schema to a file: JSON if its name ends in ``.json``, else YAML."""
+        Path(path).write_text(mapping_text(path, self.to_dict()), encoding="utf-8")
+
+    @classmethod
+    def from_public(cls, frame: Any, *, label: str | None = None, bins: int = 5) -> Self:
+        """Cut a schema out of a *public* frame: quantile cut points, the categories that occur, bounds as found.
+
+        Whatever is read off the frame becomes public. Never call it on private rows: use `learn`, or write the schema.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame, or array
+            Public rows.
+        label : str, optional
+            The column to predict.
+        bins : int, default=5
+            How many intervals of about equal mass to cut numbers into.
+
+        Raises
+        ------
+        DomainError
+            If a column has no usable value or too many categories.
+        """
+        table = Table.of(frame)
+        columns = {name: table.column(name, i) for i, name in enumerate(table.column_names)}
+        found = None
+        if label is not None:
+            if label not in columns:
+                raise DomainError(f"expected this column, found: {', '.join(sorted(columns))}.", column=label)
+            found = Label(label, public_classes(columns.pop(label)))
+        return cls(tuple((name, public_attribute(column, bins)) for name, column in columns.items()), found)
+
+    @classmethod
+    def learn(
+        cls,
+        frame: Any,
+        declared: Self,
+        *,
+        epsilon: float | Fraction,
+        budget: Budget | None = None,
+        bins: int = 5,
+    ) -> Self:
+        """Find the cut points of `declared`'s numbers from *private* rows, by private quantiles under a charge.
+
+        Every number of the declared schema that has no cut points gets up to ``bins - 1``; everything else, bounds
+        included, stays as declared. Neighbouring tables differ by one row. ε is shared equally by all the cut points
+        (basic composition); each is chosen by permute-and-flip near its quantile, among public candidates.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame, or array
+            Private rows.
+        declared : Schema
+            Bounds and kinds, from knowledge and not from the rows.
+        epsilon : float
+            What to spend on the cut points in all.
+        budget : Budget, optional
+            Where to charge it. Default: a budget of its own.
+        bins : int, default=5
+            How many intervals of about equal mass to aim at.
+
+        Returns
+        -------
+        Schema
+            With the cut points. Duplicates fall together, so there may be fewer than asked for.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the budget has less than `epsilon` left; nothing is charged then.
+        SchemaError
+            If no declared number is without cut points; nothing is charged then.
+
+        References
+        ----------
+        Smith, *Privacy-Preserving Statistical Estimation with Optimal Convergence Rates*, STOC 2011.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from hedgerow.schema.attributes import Integer
+        >>> frame = pd.DataFrame({"age": list(range(18, 90)) * 20})
+        >>> learned = Schema.learn(frame, Schema({"age": Integer(0, 120)}), epsilon=2.0, bins=2)
+        >>> 40 < learned["age"].cuts[0] < 67
+        True
+        """
+        table = Table.of(frame)
+        declared.check_columns(table)
+        own = Budget(epsilon)
+        planned = plan_cuts(dict(declared.attributes), own.epsilon, bins)
+        share = own if budget is None else budget.allocate(epsilon, purpose="cut points of a schema")
+        cuts = learn_cuts(table, dict(declared.attributes), planned, share)
+        attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
+        return cls(tuple(attributes), declared.label)
+
+    def __str__(self) -> str:
+        rows = [(name, a.kind, a.domain + _details(a)) for name, a in self.attributes]
+        if self.label is not None:
+            rows.append((self.label.name, "label", ", ".join(map(value_text, self.label.classes))))
+        width = max(len(name) for name, _, _ in rows)
+        return "\n".join(f"{name:<{width}}  {kind:<11}  {text}" for name, kind, text in rows)
+
+    def __repr__(self) -> str:
+        return f"<Schema {len(self)} attributes, label {self.label.name if self.label else None!r}, {self.digest[:12]}>"
+
+
+def _details(attribute: Attribute) -> str:
+    cuts = getattr(attribute, "cuts", ())
+    text = f", cut at {', '.join(map(value_text, cuts))}" if cuts else ""
+    text += ", missing: cell" if attribute.missing == "cell" else ""
+    return text + (f", outside: {attribute.outside}" if attribute.outside != "error" else "")

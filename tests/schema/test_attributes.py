@@ -1,0 +1,283 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.columns import column_of
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real
+from hedgerow.values import value_text
+
+WORDS = ["a", "b", "B", "7", "true", "0", "-9", "?"]
+
+
+def policies(*outside):
+    missing = st.just({}) | st.fixed_dictionaries(
+        {
+            "missing": st.just("cell"),
+            "missing_values": st.lists(st.sampled_from(["?", -9, "none"]), unique=True).map(tuple),
+        }
+    )
+    return st.tuples(missing, st.sampled_from(["error", *outside])).map(lambda both: both[0] | {"outside": both[1]})
+
+
+@st.composite
+def numbers(draw, kind, number):
+    low, *cuts, high = sorted(draw(st.lists(number, min_size=2, max_size=6, unique=True)))
+    cuts = [low, *cuts] if draw(st.booleans()) else cuts
+    return kind(low, high, tuple(cuts), **draw(policies("clip", "cell")))
+
+
+@st.composite
+def categoricals(draw):
+    words = draw(st.lists(st.sampled_from([*WORDS[:6], 1, 2]), min_size=1, max_size=5, unique_by=str))
+    return Categorical(tuple(words), **draw(policies("cell")))
+
+
+booleans = policies().map(lambda policy: Boolean(**policy))
+integers = numbers(Integer, st.integers(-8, 8))
+reals = numbers(Real, st.integers(-4, 4).map(lambda x: x / 2))
+attributes = booleans | categoricals() | integers | reals
+
+
+HALVES = st.integers(-16, 16).map(lambda x: x / 2)
+TOKENS = st.sampled_from(["?", "-9", "none"])
+ROWS = {  # the columns that each kind may meet, each of one type
+    Boolean: [st.booleans(), st.sampled_from([0, 1, 0.5, -9]), st.sampled_from(["TRUE", "False", "1", "0", "?", "2"])],
+    Categorical: [st.sampled_from(WORDS), st.sampled_from([0, 1, 2.0, 7, -9])],
+    Integer: [st.integers(-10, 10), HALVES, st.integers(-10, 10).map(" {} ".format) | TOKENS, HALVES.map(str) | TOKENS],
+    Real: [st.integers(-10, 10), HALVES, HALVES.map(str) | TOKENS, st.sampled_from(["1", "x"])],
+}
+
+
+@st.composite
+def attributes_and_rows(draw):
+    attribute = draw(attributes)
+    rows = draw(st.sampled_from(ROWS[type(attribute)]))
+    rows = rows | st.sampled_from([None, math.nan]) if draw(st.booleans()) else rows
+    return attribute, draw(st.lists(rows, max_size=5))
+
+
+def reading(attribute, value):
+    """What one value is to a person: a value of the domain, "missing", "outside" or, where that is one, "error"."""
+    value = value.strip() if isinstance(value, str) else value
+    if value in (None, "") or value != value or any(is_token(value, token) for token in attribute.missing_values):
+        found = "missing"
+    elif isinstance(attribute, Boolean):
+        words = {"true": True, "1": True, "false": False, "0": False}
+        found = words.get(value_text(value).lower(), "outside")
+    elif isinstance(attribute, Categorical):
+        found = value_text(value) if value_text(value) in map(str, attribute.values) else "outside"
+    else:
+        found = number(attribute, value)
+    return "error" if found in ("missing", "outside") and getattr(attribute, found) == "error" else found
+
+
+def is_token(value, token):
+    return value_text(value) == value_text(token)
+
+
+def number(attribute, value):
+    try:
+        value = float(value)
+    except ValueError:
+        return "error"
+    if attribute.outside == "clip":
+        return min(max(value, attribute.low), attribute.high)
+    whole = value == round(value) or isinstance(attribute, Real)
+    return value if attribute.low <= value <= attribute.high and whole else "outside"
+
+
+def cell_of(attribute, value):
+    """The number of a value's cell, one value at a time; None where it is an error."""
+    found = reading(attribute, value)
+    if found == "error":
+        return None
+    if found == "missing":
+        return len(attribute.cells) - 1 - (attribute.outside == "cell")
+    if found == "outside":
+        return len(attribute.cells) - 1
+    if isinstance(attribute, Boolean):
+        return int(found)
+    if isinstance(attribute, Categorical):
+        return [str(value) for value in attribute.values].index(found)
+    return sum(found > cut for cut in attribute.cuts)
+
+
+def holds(attribute, literal, value):
+    """Whether a value satisfies a literal, one value at a time, by the literal's own docstring."""
+    found, operands = reading(attribute, value), literal.operands
+    if found in ("missing", "outside"):
+        return literal.operator in {"missing": ("missing",), "outside": ("outside", "!=", "known")}[found]
+    return {
+        "true": lambda: found is True,
+        "false": lambda: found is False,
+        "=": lambda: found == str(operands[0]),
+        "!=": lambda: found != str(operands[0]),
+        "<=": lambda: found <= operands[0],
+        ">": lambda: found > operands[0],
+        "between": lambda: operands[0] < found <= operands[1],
+        "known": lambda: True,
+    }.get(literal.operator, lambda: False)()
+
+
+def column(rows, name="c"):
+    array = np.empty(len(rows), dtype=object)
+    array[:] = rows
+    return column_of(array, name)
+
+
+@given(attributes_and_rows())
+@settings(max_examples=400)
+def test_every_value_falls_where_reading_it_row_by_row_says(case):
+    attribute, rows = case
+    expected = [cell_of(attribute, row) for row in rows]
+    if None not in expected:
+        assert attribute.encode(column(rows)).tolist() == expected
+        return
+    with pytest.raises(DomainError, match=r"^column 'c': ") as error:
+        attribute.encode(column(rows))
+    assert error.value.column == "c"
+    assert error.value.__context__ is None
+
+
+@given(attributes_and_rows(), st.booleans())
+@settings(max_examples=400)
+def test_a_literal_is_true_of_the_cells_whose_values_satisfy_it(case, negations):
+    attribute, rows = case
+    for row in rows:
+        cell = cell_of(attribute, row)
+        for literal in attribute.literals("c", negations=negations) if cell is not None else ():
+            assert attribute.truth(literal)[cell] == holds(attribute, literal, row), str(literal)
+
+
+@given(attributes, st.booleans())
+def test_no_literal_is_vacuous_and_no_two_hold_on_the_same_cells(attribute, negations):
+    literals = attribute.literals("c", negations=negations)
+    truths = {tuple(attribute.truth(literal)) for literal in literals}
+    assert len(truths) == len(literals)
+    assert all(len(truth) == len(attribute.cells) and {*truth} == {False, True} for truth in truths)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "negations", "texts"),
+    [
+        (Boolean(), True, ["c", "not c"]),
+        (Boolean(), False, ["c"]),
+        (Boolean(missing="cell"), True, ["c", "not c", "c is missing", "c is not missing"]),
+        (Boolean(missing="cell"), False, ["c", "c is missing"]),
+        (Categorical(("x", "y")), True, ["c = x", "c = y"]),
+        (Categorical((1, 2, 3)), True, ["c = 1", "c = 2", "c = 3", "c != 1", "c != 2", "c != 3"]),
+        (Categorical((1, 2, 3)), False, ["c = 1", "c = 2", "c = 3"]),
+        (Categorical(("x",)), True, []),
+        (Categorical(("x",), outside="cell"), True, ["c = x", "c != x"]),
+        (Integer(0, 9), True, []),
+        (Integer(0, 9, (3,)), True, ["c <= 3", "c > 3"]),
+        (Integer(0, 9, (3, 5)), False, ["c <= 3", "c <= 5", "c > 3", "c > 5", "3 < c <= 5"]),
+        (Real(0, 9, (0.5,), outside="cell"), True, ["c <= 0.5", "c > 0.5", "c is outside its domain"]),
+    ],
+)
+def test_literals_are_those_a_person_would_list(attribute, negations, texts):
+    assert [str(literal) for literal in attribute.literals("c", negations=negations)] == texts
+
+
+@pytest.mark.parametrize(
+    ("attribute", "cells"),
+    [
+        (Boolean(missing="cell"), ("false", "true", "missing")),
+        (Categorical((1, "b"), missing="cell", outside="cell"), ("1", "b", "missing", "outside")),
+        (Integer(0, 90, (30, 45), outside="clip"), ("[0, 30]", "(30, 45]", "(45, 90]")),
+        (Real(0, 1), ("[0, 1]",)),
+    ],
+)
+def test_cells_are_in_words_with_missing_and_outside_last(attribute, cells):
+    assert attribute.cells == cells
+
+
+@pytest.mark.parametrize("size", [256, 257, 65_536])
+def test_many_cells_keep_their_numbers(size):
+    attribute = Categorical(tuple(range(size)))
+    assert attribute.encode(column([str(size - 1)])).tolist() == [size - 1]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "rows", "message"),
+    [
+        (Boolean(), ["secret"], r"outside the declared domain \(true or false, 0 or 1\); widen the domain\.$"),
+        (Categorical(("a",)), ["secret"], r"domain \(a\); widen the domain or declare `outside: cell`\.$"),
+        (Integer(0, 9), [77], r"domain \(0 to 9\); .* declare `outside: clip` or `outside: cell`\.$"),
+        (Real(0, 9), [None, 1], "some values are missing; declare `missing: cell`"),
+        (Real(0, 9), ["secret"], "expected numbers, found text"),
+    ],
+)
+def test_a_value_not_allowed_is_an_error_that_says_what_is_and_quotes_no_cell(attribute, rows, message):
+    with pytest.raises(DomainError, match=f"column 'c': .*{message}") as error:
+        attribute.encode(column(rows))
+    assert not any(cell in str(error.value) for cell in ("secret", "77"))
+
+
+def test_infinity_is_an_error_even_where_values_outside_are_kept():
+    with pytest.raises(DomainError, match="column 'c': expected finite numbers"):
+        Real(0, 9, outside="cell").encode(column_of(np.array([math.inf]), "c"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "key", "message"),
+    [
+        (Boolean, {"missing": "drop"}, "missing", "one of error, cell, got 'drop'"),
+        (Boolean, {"outside": "cell"}, "outside", "one of error, got 'cell'"),
+        (Boolean, {"missing_values": ("?",)}, "missing_values", "needs missing: cell"),
+        (Boolean, {"missing": "cell", "missing_values": "?"}, "missing_values", "a list of text or numbers, got '[?]'"),
+        (Boolean, {"missing": "cell", "missing_values": (None,)}, "missing_values", "a list of text or numbers"),
+        (Categorical, {"values": ()}, "values", "at least one value"),
+        (Categorical, {"values": "abc"}, "values", "a list of text or numbers"),
+        (Categorical, {"values": (True, False)}, "values", "quote words such as yes, no"),
+        (Categorical, {"values": (0.5, 1.5)}, "values", "text or whole numbers"),
+        (Categorical, {"values": (1, "1")}, "values", "each value once"),
+        (Categorical, {"values": ("a",), "outside": "clip"}, "outside", "one of error, cell"),
+        (
+            Categorical,
+            {"values": ("?", "a"), "missing": "cell", "missing_values": ("?",)},
+            "missing_values",
+            "both a category and missing",
+        ),
+        (Integer, {"low": 0, "high": 9.0}, "high", r"a whole number, got 9\.0"),
+        (Integer, {"low": True, "high": 9}, "low", "a whole number, got True"),
+        (Integer, {"low": 0, "high": 9, "cuts": (2.5,)}, "cuts", "a whole number"),
+        (Integer, {"low": 9, "high": 9}, "high", "low < high"),
+        (Integer, {"low": 0, "high": 9, "cuts": (3, 3)}, "cuts", "increasing cut points"),
+        (Integer, {"low": 0, "high": 9, "cuts": (9,)}, "cuts", "0 <= cut < 9"),
+        (Integer, {"low": 0, "high": 9, "cuts": (-1,)}, "cuts", "0 <= cut < 9"),
+        (Integer, {"low": 0, "high": 9, "cuts": 3}, "cuts", "a list of numbers, got 3"),
+        (Real, {"low": 0, "high": math.inf}, "high", "a finite number, got inf"),
+        (Real, {"low": math.nan, "high": 1}, "low", "a finite number, got nan"),
+        (Real, {"low": "0", "high": 1}, "low", "a finite number, got '0'"),
+    ],
+)
+def test_a_bad_declaration_is_an_error_that_names_the_key(kind, arguments, key, message):
+    with pytest.raises(SchemaError, match=f"key '{key}': .*{message}") as error:
+        kind(**arguments)
+    assert error.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("attribute", "literal", "message"),
+    [
+        (Boolean(), Literal("c", "<=", (1,)), "a boolean attribute takes true, false, got '<='"),
+        (Categorical(("a", "b")), Literal("c", "=", ("z",)), "c = z: no such value; expected a, b"),
+        (Integer(0, 9, (3,)), Literal("c", "<=", (4,)), r"c <= 4: not a cut point; expected \[3\]"),
+        (Categorical(("a",)), Literal("c", "=", ("a",)), "true of no value or of all"),
+        (Boolean(), Literal("c", "missing"), "true of no value or of all"),
+    ],
+)
+def test_a_literal_that_does_not_fit_is_an_error_that_names_the_attribute(attribute, literal, message):
+    with pytest.raises(SchemaError, match=f"attribute 'c': .*{message}") as error:
+        attribute.truth(literal)
+    assert error.value.attribute == "c"
+
+
+def test_a_list_is_kept_as_a_tuple_so_that_attributes_are_values():
+    assert hash(Categorical(["a", "b"])) == hash(Categorical(("a", "b")))
+    assert Integer(0, 9, [3]) == Integer(0, 9, (3,))

@@ -1,0 +1,56 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from hedgerow.errors import DomainError
+from hedgerow.schema import Boolean, Label, Schema
+from hedgerow.schema.booleans import advise, boolean_schema
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        ([True, False], (False, True)),
+        ([0, 1], (0, 1)),
+        (np.array([True]), (False, True)),
+        (np.array([1.0]), (0, 1)),
+        (pd.Series([True]), (False, True)),
+        (pd.Series([True, None], dtype="boolean"), (False, True)),
+        (pd.Series([1]), (0, 1)),
+        (pl.Series([True, None]), (False, True)),
+        (pl.Series([1]), (0, 1)),
+        (pa.chunked_array([[True]]), (False, True)),
+    ],
+)
+def test_the_type_of_the_labels_chooses_the_classes(labels, classes):
+    found = boolean_schema(["a"], labels).classes
+    assert (found, [type(value) for value in found]) == (classes, [type(value) for value in classes])
+
+
+@pytest.mark.parametrize(
+    ("labels", "name"), [([0, 1], "label"), (pd.Series([0]), "label"), (pd.Series([0], name="ill"), "ill")]
+)
+def test_the_label_has_its_series_name(labels, name):
+    assert boolean_schema(["a"], labels).label.name == name
+    assert boolean_schema(["a"], labels, "given").label.name == "given"
+
+
+@pytest.mark.parametrize("one", [[0, 1, 1], [1, 1, 1], [7, 7, 7], ["x", "y", "z"], [None, 0, 1], [0.5, 2.5, np.nan]])
+def test_no_value_is_looked_at(one):
+    expected = Schema({"a": Boolean(), "b": Boolean()}, Label("label", (0, 1)))
+    assert boolean_schema(["a", "b"], one) == expected
+    assert boolean_schema(["a", "b"], pd.Series(one)) == expected
+
+
+def test_the_labels_own_column_is_no_attribute():
+    schema = boolean_schema(["a", "ill", "b"], [0, 1], "ill")
+    assert (schema.names, schema.label.name) == (("a", "b"), "ill")
+
+
+def test_the_advice_names_the_column_and_three_ways_to_a_schema():
+    advice = advise(DomainError("some values are outside", column="age"))
+    assert advice.column == "age"
+    assert str(advice).startswith("column 'age': not boolean; without a schema")
+    assert all(way in str(advice) for way in ("Schema.load", "Schema.from_public", "Schema.learn"))

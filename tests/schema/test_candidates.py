@@ -1,0 +1,154 @@
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.errors import SchemaError
+from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Literal, Schema, candidates, count_candidates
+from tests.schema.test_attributes import attributes
+
+schemas = st.lists(attributes, min_size=1, max_size=3).map(
+    lambda kinds: Schema({f"x{i}": kind for i, kind in enumerate(kinds)})
+)
+small = st.lists(
+    st.sampled_from(
+        [
+            Boolean(),
+            Boolean(missing="cell"),
+            Categorical(("a", "b", "c")),
+            Categorical(("a", "b"), outside="cell"),
+            Integer(0, 9, (3, 5)),
+            Integer(0, 9),
+        ]
+    ),
+    min_size=1,
+    max_size=3,
+).map(lambda kinds: Schema({f"x{i}": kind for i, kind in enumerate(kinds)}))
+MIXED = Schema({"a": Boolean(), "b": Integer(0, 9, (3, 5)), "c": Categorical(("u", "v", "w"))})
+
+
+def enumerate_antecedents(schema, max_literals, *, negations):  # reference: choose attributes, then a literal of each
+    literals = {name: schema[name].literals(name, negations=negations) for name in schema}
+    return [
+        antecedent
+        for size in range(1, max_literals + 1)
+        for names in combinations(schema, size)
+        for antecedent in product(*(literals[name] for name in names))
+    ]
+
+
+@given(schemas, st.integers(1, 4), st.booleans())
+@settings(max_examples=50, deadline=None)
+def test_candidates_are_all_conjunctions_over_different_attributes(schema, max_literals, negations):
+    expected = enumerate_antecedents(schema, max_literals, negations=negations)
+    assert count_candidates(schema, max_literals, negations=negations) == len(expected)
+    if expected:
+        found = list(Candidates.of(schema, max_literals, negations=negations))
+        assert len(found) == len(expected)
+        assert set(found) == set(expected)
+        assert [len(antecedent) for antecedent in found] == sorted(len(antecedent) for antecedent in found)
+
+
+@given(small, st.integers(1, 3))
+@settings(max_examples=30, deadline=None)
+def test_every_candidate_is_found_at_its_index_in_any_order(schema, max_literals):
+    if not count_candidates(schema, 1):
+        return
+    found = Candidates.of(schema, max_literals)
+    positions = range(0, len(found), 7)
+    assert [found.index(found[i]) for i in positions] == [*positions]
+    assert [found.index(found[i][::-1]) for i in positions] == [*positions]
+
+
+@pytest.mark.parametrize(
+    "antecedent",
+    [
+        (),
+        (Literal("a", "true"), Literal("a", "false")),
+        (Literal("a", "true"),) * 2,
+        (Literal("z", "true"),),
+        (Literal("b", "<=", (4,)),),
+        (Literal("a", "true"), Literal("b", "<=", (3,)), Literal("c", "=", ("u",))),
+    ],
+)
+def test_what_is_no_candidate_has_no_index(antecedent):
+    with pytest.raises(ValueError, match=r"no such candidate|not in tuple"):
+        Candidates.of(MIXED, 2).index(antecedent)
+
+
+@pytest.mark.parametrize("index", [-1, count_candidates(MIXED, 2)])
+def test_an_index_beyond_the_candidates_is_an_error(index):
+    with pytest.raises(IndexError, match=str(index)):
+        Candidates.of(MIXED, 2)[index]
+
+
+@given(small, st.integers(1, 3), st.booleans(), st.data())
+@settings(max_examples=30, deadline=None)
+def test_a_candidate_implies_another_where_no_combination_of_cells_says_otherwise(schema, size, negations, data):
+    if not count_candidates(schema, 1, negations=negations):
+        return
+    found = Candidates.of(schema, size, negations=negations)
+    worlds = [
+        dict(zip(schema, cells, strict=True)) for cells in product(*(range(len(schema[n].cells)) for n in schema))
+    ]
+    catches = np.array(
+        [[all(schema[x.attribute].truth(x)[world[x.attribute]] for x in rule) for world in worlds] for rule in found]
+    )
+    index = data.draw(st.integers(0, len(found) - 1))
+    assert found.implying(index).tolist() == [not (row & ~catches[index]).any() for row in catches]
+
+
+@given(schemas)
+@settings(max_examples=30)
+def test_truth_has_each_attributes_cells_side_by_side(schema):
+    if not count_candidates(schema, 1):
+        return
+    found = Candidates.of(schema, 1)
+    for literal, row in zip(found.literals, found.truth, strict=True):
+        cells = iter(row)
+        for name in schema:
+            own = [next(cells) for _ in schema[name].cells]
+            assert own == (list(schema[name].truth(literal)) if name == literal.attribute else [False] * len(own))
+        assert not list(cells)
+
+
+def test_too_many_candidates_are_an_error_before_any_is_built(monkeypatch):
+    monkeypatch.setattr(candidates, "_extend", lambda *_: pytest.fail("built"))
+    schema = Schema({f"x{i}": Boolean() for i in range(500)})
+    with pytest.raises(
+        SchemaError, match="166,168,000 candidate rules of up to 3 literals are more than the 5,000,000"
+    ):
+        Candidates.of(schema, 3)
+
+
+def test_a_schema_without_literals_has_no_candidates():
+    with pytest.raises(SchemaError, match="the schema yields no literal: give at least one number cut points"):
+        Candidates.of(Schema({"n": Integer(0, 9)}), 2)
+
+
+@pytest.mark.parametrize("max_literals", [0, -1, 1.5, True, "2", None])
+def test_max_literals_is_a_whole_number_of_at_least_one(max_literals):
+    with pytest.raises(ValueError, match="max_literals must be a whole number >= 1"):
+        Candidates.of(MIXED, max_literals)
+
+
+def test_longer_conjunctions_than_there_are_attributes_with_literals_are_not_asked_for():
+    schema = Schema({"a": Boolean(), "n": Integer(0, 9), "b": Boolean()})
+    assert [part.shape for part in Candidates.of(schema, 9).members] == [(4, 1), (4, 2)]
+
+
+def test_negations_are_dropped_on_request():
+    assert {x.operator for x in Candidates.of(MIXED, 1, negations=False).literals} == {
+        "true",
+        "=",
+        "<=",
+        ">",
+        "between",
+    }
+
+
+def test_equal_schemas_give_equal_candidates_whatever_table_they_meet():
+    again = Schema.from_dict(MIXED.to_dict())
+    assert list(Candidates.of(MIXED, 2)) == list(Candidates.of(again, np.int64(2)))

@@ -1,0 +1,54 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.schema import Literal
+
+OPERANDS = {"=": 1, "!=": 1, "<=": 1, ">": 1, "between": 2} | dict.fromkeys(
+    ("true", "false", "missing", "known", "outside"), 0
+)
+values = st.text() | st.integers() | st.floats(allow_nan=False)
+literals = st.sampled_from(sorted(OPERANDS)).flatmap(
+    lambda operator: st.builds(Literal, st.text(), st.just(operator), st.tuples(*[values] * OPERANDS[operator]))
+)
+
+
+@pytest.mark.parametrize(
+    ("operator", "operands", "text"),
+    [
+        ("true", (), "a"),
+        ("false", (), "not a"),
+        ("=", ("Female",), "a = Female"),
+        ("!=", (3,), "a != 3"),
+        ("<=", (30.0,), "a <= 30"),
+        (">", (0.5,), "a > 0.5"),
+        ("between", (30, 45.0), "30 < a <= 45"),
+        ("missing", (), "a is missing"),
+        ("known", (), "a is not missing"),
+        ("outside", (), "a is outside its domain"),
+    ],
+)
+def test_a_literal_reads_as_a_person_says_it(operator, operands, text):
+    assert str(Literal("a", operator, operands)) == text
+
+
+def test_braces_in_a_name_or_a_value_are_text():
+    assert str(Literal("{0}", "=", ("{a}",))) == "{0} = {a}"
+
+
+@given(literals)
+def test_a_literal_comes_back_from_json(literal):
+    assert Literal.from_dict(json.loads(json.dumps(literal.to_dict()))) == literal
+
+
+def test_an_unknown_operator_is_an_error():
+    with pytest.raises(ValueError, match=r"operator must be one of .*, got '>='"):
+        Literal("a", ">=", (3,))
+
+
+@pytest.mark.parametrize(("operator", "operands"), [("<=", ()), ("<=", (1, 2)), ("between", (1,)), ("true", (1,))])
+def test_a_wrong_number_of_operands_is_an_error(operator, operands):
+    with pytest.raises(ValueError, match=rf"takes {OPERANDS[operator]} operands, got {len(operands)}"):
+        Literal("a", operator, operands)

@@ -1,0 +1,253 @@
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.columns import Table, column_of
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
+from tests.schema.test_attributes import attributes, cell_of
+
+names = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=6)
+classes = st.sampled_from([(False, True), (0, 1), (1, 2, 3), ("no", "yes"), ("<=50K", ">50K", "1")])
+
+
+@st.composite
+def schemas(draw):
+    label, *columns = draw(st.lists(names, min_size=2, max_size=5, unique=True))
+    pairs = {name: draw(attributes) for name in columns}
+    return Schema(pairs, Label(label, draw(classes)) if draw(st.booleans()) else None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("schemas")
+
+
+@pytest.mark.parametrize("name", ["schema.yaml", "schema.json"])
+@given(schema=schemas())
+@settings(max_examples=60, deadline=None)
+def test_a_schema_comes_back_from_its_file_with_the_same_digest(folder, name, schema):
+    schema.save(folder / name)
+    back = Schema.load(folder / name)
+    assert (back, back.digest, str(back)) == (schema, schema.digest, str(schema))
+
+
+@given(st.lists(schemas(), min_size=2, max_size=2))
+@settings(max_examples=50)
+def test_digests_differ_where_schemas_do(pair):
+    assert (pair[0] == pair[1]) == (pair[0].digest == pair[1].digest)
+
+
+def test_digests_do_not_depend_on_how_a_schema_was_written():
+    one = Schema({"x": Real(0, 1, (0.5,)), "y": Categorical(("a", "b"))}, Label("z", (1, 0)))
+    other = Schema(
+        (("x", Real(0.0, np.float64(1), [0.5], missing="error")), ("y", Categorical(["a", "b"]))), Label("z", [0, 1])
+    )
+    assert (one, one.digest, hash(one)) == (other, other.digest, hash(other))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Schema({"b": Boolean(), "a": Boolean()}),
+        Schema({"a": Boolean(), "b": Boolean()}, Label("c", (0, 1))),
+        Schema({"a": Boolean(), "b": Boolean(missing="cell")}),
+    ],
+    ids=["order", "label", "policy"],
+)
+def test_order_label_and_policies_are_part_of_a_schema(other):
+    schema = Schema({"a": Boolean(), "b": Boolean()})
+    assert schema != other
+    assert schema.digest != other.digest
+
+
+def test_a_schema_is_a_read_only_mapping_of_its_attributes():
+    schema = Schema({"b": Boolean(), "a": Integer(0, 9)}, Label("y", (0, 1)))
+    assert (list(schema), schema.names, len(schema)) == (["b", "a"], ("b", "a"), 2)
+    assert schema["a"] == Integer(0, 9)
+    assert "a" in schema
+    assert "y" not in schema
+    assert schema.attributes == (("b", Boolean()), ("a", Integer(0, 9)))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "label", "message"),
+    [
+        ({}, None, "at least one attribute"),
+        ((("a", Boolean()), ("a", Boolean())), None, "attribute 'a': declared more than once"),
+        ({"": Boolean()}, None, "expected text for the attribute's name, got ''"),
+        ({1: Boolean()}, None, "expected text for the attribute's name, got 1"),
+        ({"a": Boolean()}, Label("a", (0, 1)), "attribute 'a': the label cannot be an attribute too"),
+    ],
+)
+def test_names_that_do_not_tell_attributes_apart_are_errors(attributes, label, message):
+    with pytest.raises(SchemaError, match=message):
+        Schema(attributes, label)
+
+
+@pytest.mark.parametrize("classes", [(1,), (1, 1), (), ("a", 1), (0, True), (0.5, 1.5), ([1], [2]), (None, None)])
+def test_classes_are_two_or_more_different_values_of_one_type(classes):
+    with pytest.raises(SchemaError, match="attribute 'y': key 'classes': expected") as error:
+        Label("y", classes)
+    assert (error.value.attribute, error.value.key) == ("y", "classes")
+
+
+BAD = {
+    "no mapping": ("[1, 2]", None, None, "a schema to be a mapping, got list"),
+    "empty file": ("", None, None, "a schema to be a mapping, got NoneType"),
+    "no attributes": ("version: 1", None, "attributes", "is required"),
+    "attributes are a list": ("attributes: [a]", None, None, "attributes to be a mapping, got list"),
+    "unknown top key": ("atributes: {}\nattributes: {}", None, "atributes", "unknown key"),
+    "unknown version": ("version: 2\nattributes: {a: {kind: boolean}}", None, "version", "expected 1, got 2"),
+    "attribute is no mapping": ("attributes: {a: boolean}", "a", None, "the attribute to be a mapping, got str"),
+    "no kind": ("attributes: {a: {low: 1}}", "a", "kind", "one of boolean, categorical, integer, real, got None"),
+    "unknown kind": ("attributes: {a: {kind: number}}", "a", "kind", "one of boolean, .*, got 'number'"),
+    "kind is a list": ("attributes: {a: {kind: [real]}}", "a", "kind", r"one of boolean, .*, got \['real'\]"),
+    "unknown key": ("attributes: {a: {kind: boolean, cuts: [1]}}", "a", "cuts", "unknown key"),
+    "no low": ("attributes: {a: {kind: integer, high: 3}}", "a", "low", "is required"),
+    "no values": ("attributes: {a: {kind: categorical}}", "a", "values", "is required"),
+    "low is text": ("attributes: {a: {kind: real, low: x, high: 3}}", "a", "low", "a finite number, got 'x'"),
+    "high is infinite": ("attributes: {a: {kind: real, low: 0, high: .inf}}", "a", "high", "a finite number, got inf"),
+    "low above high": ("attributes: {a: {kind: integer, low: 5, high: 3}}", "a", "high", "low < high"),
+    "cuts fall": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: [5, 3]}}", "a", "cuts", "increasing"),
+    "cut at high": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: [9]}}", "a", "cuts", "0 <= cut < 9"),
+    "one cut": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: 5}}", "a", "cuts", "a list of numbers, got 5"),
+    "no cuts": ("attributes: {a: {kind: real, low: 0, high: 9, cuts: }}", "a", "cuts", "a list of numbers, got None"),
+    "booleans by YAML": ("attributes: {a: {kind: categorical, values: [yes, no]}}", "a", "values", "quote words"),
+    "dates by YAML": ("attributes: {a: {kind: categorical, values: [2020-01-01]}}", "a", "values", "text or numbers"),
+    "values are text": ("attributes: {a: {kind: categorical, values: ab}}", "a", "values", "a list"),
+    "unknown policy": ("attributes: {a: {kind: boolean, missing: drop}}", "a", "missing", "one of error, cell"),
+    "name twice as text": ("attributes: {1: {kind: boolean}, '1': {kind: boolean}}", "1", None, "more than once"),
+    "key twice": ("attributes:\n  a: {kind: boolean}\n  a: {kind: boolean}", None, "a", "more than once"),
+    "label is text": ("label: y\nattributes: {a: {kind: boolean}}", None, None, "label to be a mapping, got str"),
+    "label without classes": ("label: {name: y}\nattributes: {a: {kind: boolean}}", None, "classes", "is required"),
+    "label, unknown key": ("label: {name: y, class: 1}\nattributes: {}", None, "classes", "is required"),
+    "classes are text": ("label: {name: y, classes: ab}\nattributes: {}", "y", "classes", "a list, got 'ab'"),
+    "one class": ("label: {name: y, classes: [a]}\nattributes: {}", "y", "classes", "two or more"),
+    "label is an attribute": (
+        "label: {name: a, classes: [0, 1]}\nattributes: {a: {kind: boolean}}",
+        "a",
+        None,
+        "cannot be an attribute too",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "attribute", "key", "message"), BAD.values(), ids=BAD)
+def test_a_bad_file_is_an_error_that_names_the_attribute_and_the_key(tmp_path, text, attribute, key, message):
+    path = tmp_path / "schema.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SchemaError, match=message) as error:
+        Schema.load(path)
+    assert (error.value.attribute, error.value.key) == (attribute, key)
+    assert all(repr(part) in str(error.value) for part in (attribute, key) if part)
+
+
+def test_a_person_writes_only_what_is_not_the_default(tmp_path):
+    schema = Schema({"a": Boolean(), "n": Integer(0, 9, (3,), missing="cell")}, Label("y", ("a", "b")))
+    schema.save(tmp_path / "s.yaml")
+    assert (tmp_path / "s.yaml").read_text(encoding="utf-8").splitlines() == [
+        "version: 1",
+        "label:",
+        "  name: y",
+        "  classes: [a, b]",
+        "attributes:",
+        "  a: {kind: boolean}",
+        "  n:",
+        "    kind: integer",
+        "    low: 0",
+        "    high: 9",
+        "    cuts: [3]",
+        "    missing: cell",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("classes", "labels", "codes"),
+    [
+        ((False, True), [True, False], [1, 0]),
+        ((False, True), [1, 0], [1, 0]),
+        ((False, True), ["TRUE", "false"], [1, 0]),
+        ((0, 1), [True, False], [1, 0]),
+        ((0, 1), [1.0, 0.0], [1, 0]),
+        ((3, 1, 2), ["3", " 1"], [2, 0]),
+        (("b", "a"), ["b", "a "], [1, 0]),
+        (("1", "2"), [2, 1.0], [1, 0]),
+    ],
+)
+def test_labels_encode_to_the_position_of_their_class_in_order(classes, labels, codes):
+    assert Label("y", classes).encode(column_of(pd.Series(labels), "y")).tolist() == codes
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", None], "some labels are missing; expected one of: a, b"),
+        (["a", "secret"], "some labels are not in the schema; expected one of: a, b"),
+        (["a", "A"], "some labels are not in the schema"),
+        ([77, 1], "some labels are not in the schema"),
+    ],
+)
+def test_a_label_not_allowed_is_an_error_that_says_what_is_and_quotes_none(labels, message):
+    with pytest.raises(DomainError, match=f"column 'y': {message}") as error:
+        Label("y", ("a", "b")).encode(column_of(pd.Series(labels), "y"))
+    assert not any(cell in str(error.value) for cell in ("secret", "77", "A"))
+
+
+def test_classes_are_asked_for_in_vain_where_there_is_no_label():
+    with pytest.raises(SchemaError, match="declares no class labels; add `label:"):
+        Schema({"a": Boolean()}).classes  # noqa: B018
+
+
+def test_a_frame_encodes_by_name_and_an_array_by_position():
+    schema = Schema({"a": Boolean(), "n": Integer(0, 9, (3,))})
+    rows = {"n": [1, 4, 9], "other": ["x", "y", "z"], "a": [True, False, True]}
+    expected = {name: [cell_of(schema[name], value) for value in rows[name]] for name in schema}
+    array = np.column_stack([rows["a"], rows["n"]])
+    for table in (pd.DataFrame(rows), pl.DataFrame(rows), array):
+        found = schema.encode(Table.of(table))
+        assert {name: cells.tolist() for name, cells in found.items()} == expected
+        assert schema.encode(Table.of(table), ["n"])["n"].tolist() == expected["n"]
+
+
+def test_a_column_is_looked_for_before_any_row_is_touched(monkeypatch):
+    monkeypatch.setattr(Table, "column", lambda *_: pytest.fail("touched a row"))
+    schema = Schema({"a": Boolean(), "n": Integer(0, 9)})
+    with pytest.raises(DomainError, match="column 'n': expected this column, found: a, b"):
+        schema.encode(Table.of(pd.DataFrame({"a": [True], "b": [1]})))
+    with pytest.raises(DomainError, match=r"expected 2 columns \(a, n\), got 3"):
+        schema.encode(Table.of(np.zeros((1, 3))))
+
+
+def test_a_public_frame_shows_its_schema():
+    frame = pd.DataFrame({"n": [1.0, 2, 3, math.nan], "w": list("abab"), "y": [0, 1, 1, 0]})
+    assert Schema.from_public(frame, label="y", bins=3) == Schema(
+        {
+            "n": Integer(1, 3, (1, 2), missing="cell", outside="clip"),
+            "w": Categorical(("a", "b"), outside="cell"),
+        },
+        Label("y", (0, 1)),
+    )
+    assert Schema.from_public(np.array([[True], [False]])) == Schema({"x0": Boolean()})
+
+
+def test_a_label_that_the_public_frame_lacks_is_an_error():
+    with pytest.raises(DomainError, match="column 'y': expected this column, found: a"):
+        Schema.from_public(pd.DataFrame({"a": [1, 2]}), label="y")
+
+
+def test_a_schema_prints_one_line_a_column():
+    schema = Schema(
+        {"age": Integer(17, 90, (30, 45), outside="clip"), "b": Boolean(missing="cell")}, Label("ill", (False, True))
+    )
+    assert str(schema).splitlines() == [
+        "age  integer      17 to 90, cut at 30, 45, outside: clip",
+        "b    boolean      true or false, 0 or 1, missing: cell",
+        "ill  label        False, True",
+    ]
+    assert repr(schema) == f"<Schema 2 attributes, label 'ill', {schema.digest[:12]}>"

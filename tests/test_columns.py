@@ -1,0 +1,265 @@
+from decimal import Decimal
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.columns import Column, Table, column_of, is_frame
+from hedgerow.errors import DomainError
+
+SECRET = "secret_f00d"
+NAN = float("nan")
+
+
+def objects(values):
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def read(column):
+    """The column as a list, None where missing."""
+    values = column.values.to_pylist() if column.is_text else column.values.tolist()
+    missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
+    return [None if gone else value for value, gone in zip(values, missing, strict=True)]
+
+
+def all_that_is_said(error):
+    """Every text that an error, its attributes and the errors behind it show."""
+    said = ""
+    while error is not None:
+        assert error.__cause__ is None
+        said += f"{error}{error!r}{error.args}{vars(error)}{getattr(error, 'object', '')}"
+        error = error.__context__
+    return said
+
+
+TEXT, NUMBERS, WHOLE, BOOLEANS = ["b", None, "a"], [1.5, None, -2.0], [3, None, 1], [True, None, False]
+HOLDERS = {
+    "pandas text": (pd.Series(TEXT, dtype="str"), TEXT),
+    "pandas text of pyarrow": (pd.Series(TEXT, dtype="string[pyarrow]"), TEXT),
+    "pandas objects, text": (pd.Series(TEXT, dtype=object), TEXT),
+    "pandas categories": (pd.Series(TEXT, dtype="category"), TEXT),
+    "pandas float64": (pd.Series(NUMBERS, dtype=float), NUMBERS),
+    "pandas float32": (pd.Series(NUMBERS, dtype=np.float32), NUMBERS),
+    "pandas Float64": (pd.Series(NUMBERS, dtype="Float64"), NUMBERS),
+    "pandas Int64": (pd.Series(WHOLE, dtype="Int64"), WHOLE),
+    "pandas objects, whole": (pd.Series(WHOLE, dtype=object), WHOLE),
+    "pandas categories, whole": (pd.Series(WHOLE, dtype="category"), WHOLE),
+    "pandas boolean": (pd.Series(BOOLEANS, dtype="boolean"), BOOLEANS),
+    "pandas objects, booleans": (pd.Series(BOOLEANS, dtype=object), BOOLEANS),
+    "pandas bool": (pd.Series([True, False]), [True, False]),
+    "pandas int8": (pd.Series([1, -1], dtype=np.int8), [1, -1]),
+    "polars text": (pl.Series(TEXT), TEXT),
+    "polars categories": (pl.Series(TEXT, dtype=pl.Categorical), TEXT),
+    "polars enum": (pl.Series(TEXT, dtype=pl.Enum(["a", "b"])), TEXT),
+    "polars numbers": (pl.Series([*NUMBERS, NAN]), [*NUMBERS, None]),
+    "polars whole": (pl.Series(WHOLE), WHOLE),
+    "polars booleans": (pl.Series(BOOLEANS), BOOLEANS),
+    "polars nothing": (pl.Series([None, None]), [None, None]),
+    "polars decimals": (pl.Series([Decimal("1.50"), None]), [1.5, None]),
+    "pyarrow text": (pa.chunked_array([TEXT, ["c"]]), [*TEXT, "c"]),
+    "pyarrow string view": (pa.chunked_array([pa.array(TEXT, pa.string_view())]), TEXT),
+    "pyarrow dictionary": (pa.chunked_array([pa.array(TEXT).dictionary_encode()] * 2), TEXT * 2),
+    "pyarrow numbers": (pa.chunked_array([[*NUMBERS, NAN]]), [*NUMBERS, None]),
+    "pyarrow halves": (pa.chunked_array([pa.array(objects([1.5, None]), pa.float16())]), [1.5, None]),
+    "pyarrow whole": (pa.chunked_array([WHOLE]), WHOLE),
+    "pyarrow uint64": (pa.chunked_array([pa.array([2**64 - 1, None], pa.uint64())]), [2**64 - 1, None]),
+    "pyarrow booleans": (pa.chunked_array([BOOLEANS]), BOOLEANS),
+    "pyarrow decimals": (pa.chunked_array([[Decimal("1.50"), None]]), [1.5, None]),
+    "pyarrow no chunk": (pa.chunked_array([], pa.string()), []),
+    "array of text": (np.array(["a", " b ", ""]), ["a", "b", None]),
+    "array of numbers": (np.array([1.5, NAN]), [1.5, None]),
+    "array of objects, text": (objects([*TEXT, NAN, "  "]), [*TEXT, None, None]),
+    "array of objects, whole": (objects(WHOLE), WHOLE),
+    "array of objects, numbers": (objects([1, 2.5, NAN, None]), [1, 2.5, None, None]),
+    "array of objects, decimals": (objects([Decimal("1.50"), Decimal("NaN"), None]), [1.5, None, None]),
+    "array of objects, booleans": (objects(BOOLEANS), BOOLEANS),
+    "array of objects, empty": (objects([]), []),
+    "list": ([1, 2], [1, 2]),
+}
+
+
+@pytest.mark.parametrize(("holder", "expected"), HOLDERS.values(), ids=HOLDERS)
+def test_every_holder_gives_the_same_values_and_missing_ones(holder, expected):
+    column = column_of(holder, "c")
+    assert read(column) == expected
+    assert len(column) == len(expected)
+    assert (column.missing is None) == (None not in expected)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+def test_a_frame_gives_its_columns_by_name(make):
+    table = Table.of(make({"text": ["a", " "], "number": [1.0, NAN]}))
+    assert (table.names, table.width, len(table)) == (("text", "number"), 2, 2)
+    assert read(table.column("number", 0)) == [1.0, None]
+    assert read(table.column("text", 1)) == ["a", None]
+
+
+def test_an_array_gives_its_columns_by_position_each_of_its_own_type():
+    table = Table.of(np.array([[True, "a", 1], [None, "", 2.5]], dtype=object))
+    assert (table.names, table.column_names, table.width, len(table)) == (None, ("x0", "x1", "x2"), 3, 2)
+    assert [read(table.column("any", i)) for i in range(3)] == [[True, None], ["a", None], [1.0, 2.5]]
+
+
+def test_column_names_that_are_not_text_are_read_as_text():
+    table = Table.of(pd.DataFrame([[1, 2]], columns=[0, ("a", 1)]))
+    assert [read(table.column(name, 0)) for name in ("0", "('a', 1)")] == [[1], [2]]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        pd.DataFrame([[1, 2]], columns=["1", 1]),
+        pa.table([[1]] * 2, ["a"] * 2),
+    ],
+    ids=["same", "same as text", "pyarrow"],
+)
+def test_two_columns_of_one_name_are_an_error(frame):
+    with pytest.raises(DomainError, match=r"each column once, found these more than once: [a1]\.$"):
+        Table.of(frame)
+
+
+def test_an_absent_column_is_an_error_that_lists_those_present():
+    table = Table.of(pl.DataFrame({"b": [1], "a": [1]}))
+    with pytest.raises(DomainError, match="column 'c': expected this column, found: a, b") as error:
+        table.column("c", 0)
+    assert error.value.column == "c"
+
+
+@pytest.mark.parametrize("data", [[1, 2], "ab", pd.Series([1]), np.zeros((1, 1, 1)), pl.LazyFrame({"a": [1]}), None])
+def test_only_frames_and_two_dimensional_arrays_are_tables(data):
+    assert not is_frame(data)
+    with pytest.raises(TypeError, match="Expected a frame or a two-dimensional array"):
+        Table.of(data)
+
+
+def test_labels_of_two_dimensions_are_an_error():
+    with pytest.raises(TypeError, match="one column of labels, got an array of 2 dimensions"):
+        column_of(np.zeros((2, 1)), "y")
+
+
+UNREADABLE = {
+    "text and numbers": [SECRET, 1],
+    "numbers and text": [1, SECRET],
+    "booleans and text": [True, SECRET],
+    "text that is not unicode": [SECRET + "\ud800", "a"],
+    "whole numbers and text in lists": [[1], [SECRET]],
+    "dictionaries": [{SECRET: 1}, {"b": 2}],
+    "sets": [{SECRET}, {"b"}],
+    "bytes": [SECRET.encode(), b"b"],
+    "infinite decimals": [Decimal("Infinity"), Decimal(1)],
+    "whole numbers of more than 64 bits": [2**80, 1],
+    "whole numbers neither signed nor unsigned": [2**63, -1],
+    "complex numbers": [1j],
+    "dates": [pd.Timestamp("2020-01-01", tz="Europe/Paris")],
+}
+
+
+@pytest.mark.parametrize(
+    "hold", [objects, lambda values: pd.Series(objects(values), dtype=object)], ids=["array", "pandas"]
+)
+@pytest.mark.parametrize("values", UNREADABLE.values(), ids=UNREADABLE)
+def test_what_is_not_one_type_is_an_error_that_names_the_column_and_quotes_no_cell(values, hold):
+    with pytest.raises(DomainError, match="column 'c': expected") as error:
+        column_of(hold(values), "c")
+    said = all_that_is_said(error.value)
+    assert not any(cell in said for cell in (SECRET, str(2**80), str(2**63), "Infinity", "2020", "Paris"))
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        pl.Series([1, SECRET], dtype=pl.Object),
+        pl.Series([2**100], dtype=pl.Int128),
+        pl.Series([{SECRET: 1}]),
+        pl.Series(["2020-01-01"]).str.to_date(),
+    ],
+    ids=["objects", "128 bits", "structs", "dates"],
+)
+def test_polars_types_that_are_neither_numbers_nor_text_are_errors_too(series):
+    with pytest.raises(DomainError, match="column 'c': expected") as error:
+        column_of(series, "c")
+    assert SECRET not in all_that_is_said(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        (["1", " -2 ", "+3"], [1, -2, 3]),
+        (["1.5", "", "2", "1e3"], [1.5, 0, 2, 1000]),
+        ([str(2**53 + 1)], [2**53 + 1]),
+        (["", None], [0, 0]),
+    ],
+)
+def test_text_that_spells_numbers_reads_as_numbers_and_0_where_missing(text, numbers):
+    assert column_of(objects([*text, "0"]), "c").numbers().tolist() == [*numbers, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (objects(["1", SECRET]), "text that is not a number"),
+        (objects([f"1{SECRET}", "1.5"]), "text that is not a number"),
+        (np.array([1.0, np.inf]), "infinity"),
+        (np.array([1.0, -np.inf]), "infinity"),
+        (objects(["1", "inf"]), "infinity"),
+    ],
+)
+def test_what_is_no_finite_number_is_an_error_that_quotes_no_cell(values, message):
+    with pytest.raises(DomainError, match=f"column 'c': expected .*{message}") as error:
+        column_of(values, "c").numbers()
+    assert SECRET not in all_that_is_said(error.value)
+
+
+def test_infinity_declared_missing_is_no_number_to_check():
+    assert Column("c", np.array([np.inf, 2.0]), np.array([True, False])).numbers().tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("values", "value", "rows"),
+    [
+        (np.array([1.0, NAN, 0.0]), 0, [False, False, True]),
+        (np.array([1.0, NAN, 0.0]), "1.0", [True, False, False]),
+        (np.array([1, 2]), "one", [False, False]),
+        (np.array([1, 200], dtype=np.uint8), -9, [False, False]),
+        (objects(["-9", "-9.0", None]), -9, [True, False, False]),
+        (objects(["a", " A", "a "]), "a", [True, False, True]),
+        (objects([True, None]), False, [False, False]),
+    ],
+)
+def test_text_equals_as_text_numbers_as_numbers_and_missing_values_equal_nothing(values, value, rows):
+    assert column_of(values, "c").equals(value).tolist() == rows
+
+
+@given(st.lists(st.sampled_from(["a", "b", "B", None, "c"])), st.booleans())
+def test_index_in_is_the_position_of_each_word(rows, ignore_case):
+    words = ["b", "a"]
+    read_as = [row.lower() if row and ignore_case else row for row in rows]
+    expected = [words.index(row) if row in words else -1 for row in read_as]
+    column = column_of(pl.Series(rows, dtype=pl.String), "c")
+    assert column.index_in(words, ignore_case=ignore_case).tolist() == expected
+
+
+@given(st.lists(st.none() | st.floats(allow_infinity=False)))
+def test_present_values_are_all_but_the_missing_ones(rows):
+    expected = [row for row in rows if row is not None and row == row]
+    series = nw.from_native(pl.Series(rows, dtype=pl.Float64), series_only=True)
+    assert column_of(series, "c").present().tolist() == expected
+    text = column_of(pl.Series([None if row is None else f"t{row}" for row in rows], dtype=pl.String), "c")
+    assert text.present().tolist() == [f"t{row}" for row in rows if row is not None]
+
+
+def test_a_narrow_float_is_compared_with_bounds_it_cannot_hold():
+    assert (column_of(np.array([1.0], dtype=np.float16), "c").numbers() < 1e39).all()
+
+
+def test_neither_columns_nor_tables_show_their_cells():
+    frame = pd.DataFrame({"a": [SECRET]})
+    assert SECRET not in repr(Table.of(frame)) + repr(Table.of(frame).column("a", 0))

@@ -1,0 +1,70 @@
+from fractions import Fraction
+
+import pytest
+
+from hedgerow.errors import (
+    BudgetExceededError,
+    DatasetUnavailableError,
+    DomainError,
+    ModelFormatError,
+    NotPicklableError,
+    SchemaError,
+)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "key", "message"),
+    [
+        (None, None, "wrong"),
+        ("age", None, "attribute 'age': wrong"),
+        (None, "low", "key 'low': wrong"),
+        ("age", "low", "attribute 'age': key 'low': wrong"),
+    ],
+)
+def test_a_schema_error_says_where_and_carries_it(attribute, key, message):
+    error = SchemaError("wrong", attribute=attribute, key=key)
+    assert (str(error), error.attribute, error.key) == (message, attribute, key)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"), [(None, "wrong"), ("age", "column 'age': wrong"), ("", "column '': wrong")]
+)
+def test_a_domain_error_names_the_column_and_carries_it(column, message):
+    error = DomainError("wrong", column=column)
+    assert (str(error), error.column) == (message, column)
+
+
+def overdraft(**amounts):
+    zero = dict.fromkeys(("requested", "remaining", "requested_delta", "remaining_delta"), Fraction(0))
+    return BudgetExceededError(**zero | {name: Fraction(value) for name, value in amounts.items()})
+
+
+def test_an_overdraft_carries_exact_amounts():
+    error = overdraft(requested="1/3", remaining="1/7", requested_delta="1/1000000", remaining_delta="1/2000000")
+    assert (error.requested, error.remaining) == (Fraction(1, 3), Fraction(1, 7))
+    assert (error.requested_delta, error.remaining_delta) == (Fraction(1, 1_000_000), Fraction(1, 2_000_000))
+    assert "epsilon=0.142857 and delta=5e-07 left, and epsilon=0.333333 and delta=1e-06" in str(error)
+
+
+def test_an_overdraft_speaks_of_delta_only_where_some_was_asked_for():
+    assert "delta" not in str(overdraft(requested=2, remaining=1, remaining_delta="1/10"))
+
+
+def test_an_unavailable_dataset_is_named():
+    error = DatasetUnavailableError("adult", "not here")
+    assert (error.name, str(error)) == ("adult", "dataset 'adult': not here")
+
+
+@pytest.mark.parametrize(
+    ("kind", "builtin"),
+    [
+        (SchemaError, ValueError),
+        (DomainError, ValueError),
+        (BudgetExceededError, ValueError),
+        (ModelFormatError, ValueError),
+        (DatasetUnavailableError, ValueError),
+        (NotPicklableError, TypeError),
+    ],
+)
+def test_every_error_is_also_the_builtin_that_callers_catch(kind, builtin):
+    assert issubclass(kind, builtin)
