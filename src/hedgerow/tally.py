@@ -1,0 +1,215 @@
+"""The tally: a private table after one GROUP BY, and the counts learners ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.columns import Table, column_of, label_name
+from hedgerow.errors import DomainError, NotPicklableError
+from hedgerow.schema.attributes import Cells
+from hedgerow.schema.booleans import advise, boolean_schema
+from hedgerow.schema.candidates import Antecedent, Candidates
+from hedgerow.schema.schema import Schema
+
+Counts = NDArray[np.int64]
+_BLOCK = 2**15  # patterns counted at a time: the one-hot block and its product stay in cache
+
+
+class Tally:
+    """Distinct patterns of schema cells with the number of rows of each class: all that learners see of a table.
+
+    Everything it counts is exact and **private**: nothing of it may be shown before it has passed a `Budget`. Its
+    `repr` shows the schema only, and it cannot be pickled.
+
+    Parameters
+    ----------
+    schema : Schema
+        The public schema, with a label.
+    cells : ndarray of int, shape (n_patterns, n_attributes)
+        The patterns.
+    counts : ndarray of int, shape (n_patterns, n_classes)
+        Rows of each class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([[0, 1], [0, 1], [1, 1]]), np.array([0, 1, 1])
+    >>> Tally.count(X, y)
+    <Tally of 2 attributes and 2 classes; its counts are private>
+    """
+
+    __slots__ = ("_cells", "_counts", "schema")
+
+    def __init__(self, schema: Schema, cells: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
+        if cells.shape != (len(cells), len(schema)) or counts.shape != (len(cells), len(schema.classes)):
+            raise ValueError("cells and counts do not have the shapes that the schema asks for.")
+        self.schema = schema
+        self._cells = cells
+        self._counts = counts.astype(np.int64)
+
+    @classmethod
+    def count(cls, X: Any, y: Any, schema: Schema | None = None) -> Self:
+        """Count a table.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+            The rows. A frame's columns are found by name and others ignored; an array's by position.
+        y : str, series or array of shape (n_rows,)
+            The labels, or the name of the frame's column that holds them.
+        schema : Schema, optional
+            The public schema. None: every column and the label are booleans or 0/1, whose domain is public.
+
+        Raises
+        ------
+        DomainError
+            If a value does not fit the schema; names the column, never the value.
+        TypeError
+            If `y` names a column and `X` has no names.
+        """
+        table = Table.of(X)
+        if isinstance(y, str):
+            if table.names is None:
+                raise TypeError(f"Expected the labels themselves, since an array has no column names, got {y!r}.")
+            table.require([y])
+        in_schema = None if schema is None or schema.label is None else schema.label.name
+        name = y if isinstance(y, str) else in_schema or label_name(y)
+        declared = schema is not None
+        if schema is None:
+            schema = boolean_schema(table.column_names, table.data[y] if isinstance(y, str) else y, name)
+        schema.classes  # noqa: B018 -- raises where the schema has no label
+        assert schema.label is not None
+        problem: DomainError | None = None
+        try:
+            labels = schema.label.encode(table.column(name, 0) if isinstance(y, str) else column_of(y, name))
+            if len(labels) != len(table):
+                raise DomainError("expected as many labels as rows.")
+            return cls._group(schema, schema.encode(table), labels)
+        except DomainError as error:
+            problem = error if declared or error.column is None else advise(error)
+        raise problem
+
+    @classmethod
+    def _group(cls, schema: Schema, cells: Mapping[str, Cells], labels: Cells) -> Self:
+        """Group encoded rows by pattern; this is the GROUP BY."""
+        keys = [f"a{i}" for i in range(len(cells))]
+        classes = [f"c{k}" for k in range(len(schema.classes))]
+        columns = dict(zip(keys, cells.values(), strict=True))
+        columns |= {name: (labels == k).astype(np.uint8) for k, name in enumerate(classes)}
+        grouped = pa.table(columns).group_by(keys, use_threads=False).aggregate([(name, "sum") for name in classes])
+
+        def matrix(names: Sequence[str]) -> NDArray[Any]:
+            return np.column_stack([grouped[name].to_numpy() for name in names])
+
+        return cls(schema, matrix(keys), matrix([f"{name}_sum" for name in classes]))
+
+    def total(self) -> Counts:
+        """Return the rows of each class, shape ``(n_classes,)``. Exact, private."""
+        return self._counts.sum(axis=0)
+
+    def class_counts(self, candidates: Candidates) -> Counts:
+        """Return the rows of each class that every candidate catches, shape ``(n_candidates, n_classes)``.
+
+        Exact, private. Adding one row adds 1 to one class of every candidate that catches it. All conjunctions of two
+        literals come from one product ``Rᵀ diag(w) R`` of the one-hot pattern matrix R for each class, carried from
+        cells to literals by a public linear map; longer ones from the same product on the patterns that satisfy their
+        first literals. Sums are of integers below 2⁵³ in float64, hence exact.
+        """
+        if candidates.schema != self.schema:
+            raise ValueError("the candidates come from another schema than the tally.")
+        basis = _literal_basis(candidates)
+        counts = np.zeros((len(candidates), self._counts.shape[1]))
+        for cells, weights in self._blocks():
+            onehot = _onehot(self.schema, cells)
+            satisfied = onehot @ basis.T if len(candidates.members) > 2 else np.empty((len(cells), 0))
+            start = 0
+            for members in candidates.members:
+                stop = start + len(members)
+                counts[start:stop] += _conjunctions(onehot, weights, basis, satisfied, members)
+                start = stop
+        return counts.astype(np.int64)
+
+    def without(self, antecedent: Antecedent) -> Tally:
+        """Return the tally of the rows that do not satisfy the antecedent."""
+        left = ~self._satisfies(antecedent)
+        return Tally(self.schema, self._cells[left], self._counts[left])
+
+    def leaf_counts(self, antecedents: Sequence[Antecedent]) -> Counts:
+        """Return the rows of each class that each rule of a list catches, the default rule last. Exact, private.
+
+        Shape ``(len(antecedents) + 1, n_classes)``. The rules of a list partition the rows, so adding one row changes
+        one entry by one: sensitivity 1 in ℓ1 for the whole table of counts (design §4, fact 2).
+        """
+        remaining, rows = self, []
+        for antecedent in antecedents:
+            left = remaining.without(antecedent)
+            rows.append(remaining.total() - left.total())
+            remaining = left
+        return np.array([*rows, remaining.total()])
+
+    def _satisfies(self, antecedent: Antecedent) -> NDArray[np.bool_]:
+        true = np.ones(len(self._cells), dtype=bool)
+        for literal in antecedent:
+            cells = self._cells[:, self.schema.names.index(literal.attribute)]
+            true &= self.schema[literal.attribute].truth(literal)[cells]
+        return true
+
+    def _blocks(self) -> Iterator[tuple[NDArray[np.integer], NDArray[np.float64]]]:
+        for start in range(0, len(self._cells), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            yield self._cells[block], self._counts[block].astype(np.float64)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Tally of {len(self.schema)} attributes and {len(self.schema.classes)} classes; its counts are private>"
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklableError("A Tally holds private counts and cannot be pickled or copied; count the table again.")
+
+
+def _onehot(schema: Schema, cells: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return a column of ones and, for every attribute, one column for each of its cells but the first."""
+    sizes = [len(attribute.cells) for _, attribute in schema.attributes]
+    attribute = np.repeat(np.arange(len(sizes)), [size - 1 for size in sizes])
+    cell = np.concatenate([np.arange(1, size) for size in sizes])
+    onehot = np.ones((len(cells), 1 + len(cell)))
+    np.equal(cells[:, attribute], cell, out=onehot[:, 1:], casting="unsafe")
+    return onehot
+
+
+def _literal_basis(candidates: Candidates) -> NDArray[np.float64]:
+    """Return each literal as a combination of `_onehot`'s columns, shape ``(n_literals, n_columns)``."""
+    schema, truth = candidates.schema, candidates.truth.astype(np.float64)
+    firsts = np.cumsum([0, *(len(attribute.cells) for _, attribute in schema.attributes)])[:-1]
+    own = np.array([firsts[schema.names.index(literal.attribute)] for literal in candidates.literals])
+    constant = truth[np.arange(len(own)), own]
+    same_attribute = np.searchsorted(firsts, np.arange(truth.shape[1]), side="right") - 1
+    contrast = truth - np.where(firsts[same_attribute] == own[:, None], constant[:, None], 0.0)
+    return np.column_stack([constant, np.delete(contrast, firsts, axis=1)])
+
+
+def _conjunctions(
+    onehot: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    basis: NDArray[np.float64],
+    satisfied: NDArray[np.float64],
+    members: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """Return the weights caught by each conjunction of `members`, all of one length, in lexicographic order."""
+    if members.shape[1] == 1:
+        return (basis @ (onehot.T @ weights))[members[:, 0]]
+    if members.shape[1] == 2:
+        grams = [basis @ ((onehot * column[:, None]).T @ onehot) @ basis.T for column in weights.T]
+        return np.column_stack([gram[members[:, 0], members[:, 1]] for gram in grams])
+    counts = np.zeros((len(members), weights.shape[1]))
+    firsts, starts = np.unique(members[:, 0], return_index=True)
+    for first, start, stop in zip(firsts, starts, [*starts[1:], len(members)], strict=True):
+        true = satisfied[:, first] > 0
+        counts[start:stop] = _conjunctions(onehot[true], weights[true], basis, satisfied[true], members[start:stop, 1:])
+    return counts

@@ -1,0 +1,266 @@
+import copy
+import pickle
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow import Tally, tally
+from hedgerow.errors import DomainError, NotPicklableError, SchemaError
+from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Real, Schema
+from tests.schema.test_attributes import cell_of, holds
+from tests.test_columns import all_that_is_said, objects
+
+SECRET = "secret_f00d"
+SCHEMA = Schema(
+    {
+        "sex": Categorical(("F", "M", "X"), missing="cell"),
+        "age": Integer(0, 90, (20, 30, 60), outside="clip", missing="cell", missing_values=(-9,)),
+        "smoker": Boolean(),
+        "dose": Real(0, 2, (0.5,), outside="cell"),
+        "site": Real(0, 1),  # a number without cut points has no literal
+    },
+    Label("ill", ("high", "low", "none")),
+)
+VALUES = {
+    "sex": ["F", "M", "X", None],
+    "age": [15, 20, 25, 61, 99, -9, None],
+    "smoker": [True, False],
+    "dose": [0.0, 0.5, 1.5, 7.0],
+    "site": [0.5],
+    "ill": ["high", "low", "none"],
+}
+rows = st.tuples(*map(st.sampled_from, VALUES.values())).map(lambda values: dict(zip(VALUES, values, strict=True)))
+tables = st.lists(rows, max_size=30)
+booleans = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.tuples(*[st.booleans()] * (width + 1)), min_size=1, max_size=20)
+)
+
+
+def count_by_hand(schema, table):  # reference: one row at a time
+    counted = Counter()
+    for row in table:
+        pattern = tuple(cell_of(schema[name], row[name]) for name in schema)
+        counted[pattern, row[schema.label.name]] += 1
+    return {
+        pattern: tuple(counted[pattern, label] for label in schema.classes) for pattern in {key for key, _ in counted}
+    }
+
+
+def patterns(tally):
+    cells, counts = tally._cells.tolist(), tally._counts.tolist()
+    assert len({*map(tuple, cells)}) == len(cells)
+    return {tuple(pattern): tuple(count) for pattern, count in zip(cells, counts, strict=True)}
+
+
+def columns(table):
+    return {name: [row[name] for row in table] for name in VALUES}
+
+
+def narrow(table):
+    """A table as pandas types that are all its own: nullable, categories, text."""
+    kinds = {"sex": "category", "age": "Int16", "smoker": "boolean", "dose": "float32", "ill": "string"}
+    return pd.DataFrame(columns(table)).astype(kinds)
+
+
+FRAMES = {
+    "pandas": lambda table: pd.DataFrame(columns(table)),
+    "pandas, objects": lambda table: pd.DataFrame(columns(table), dtype=object),
+    "pandas, narrow types": narrow,
+    "polars": lambda table: pl.DataFrame(columns(table)),
+    "pyarrow": lambda table: pa.table(columns(table)),
+    "array of objects": lambda table: np.array([[row[n] for n in SCHEMA] for row in table], dtype=object),
+}
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+@given(table=st.lists(rows, min_size=1, max_size=30))
+@settings(max_examples=20, deadline=None)
+def test_every_table_counts_as_row_by_row(make, table):
+    frame, labels = make(table), [row["ill"] for row in table]
+    expected = count_by_hand(SCHEMA, table)
+    assert patterns(Tally.count(frame, labels, SCHEMA)) == expected
+    if not isinstance(frame, np.ndarray):
+        assert patterns(Tally.count(frame, "ill", SCHEMA)) == expected
+
+
+def named(rows):
+    return {f"x{i}": list(column) for i, column in enumerate(zip(*rows, strict=True))}
+
+
+BOOLEAN_TABLES = {
+    "pandas": lambda rows: pd.DataFrame(named(rows)),
+    "pandas, 0 and 1": lambda rows: pd.DataFrame(named(rows)).astype(float),
+    "polars": lambda rows: pl.DataFrame(named(rows)),
+    "pyarrow": lambda rows: pa.table(named(rows)),
+    "booleans": lambda rows: np.array(rows, dtype=bool),
+    "0 and 1": lambda rows: np.array(rows, dtype=np.int8),
+    "0.0 and 1.0": lambda rows: np.array(rows, dtype=float),
+    "objects": lambda rows: np.array(rows, dtype=object),
+    "lists": lambda rows: [list(row) for row in rows],
+}
+
+
+@pytest.mark.parametrize("make", BOOLEAN_TABLES.values(), ids=BOOLEAN_TABLES)
+@given(rows=booleans)
+@settings(max_examples=20, deadline=None)
+def test_booleans_count_as_row_by_row_without_a_schema(make, rows):
+    tally = Tally.count(make([row[:-1] for row in rows]), [row[-1] for row in rows])
+    counted = Counter(rows)
+    assert tally.schema.classes == (False, True)
+    assert patterns(tally) == {
+        tuple(map(int, row[:-1])): (counted[*row[:-1], False], counted[*row[:-1], True]) for row in rows
+    }
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_the_column_that_holds_the_labels_is_no_attribute(make):
+    tally = Tally.count(make({"a": [True, False], "ill": [1, 0]}), "ill")
+    assert (tally.schema.names, tally.schema.label) == (("a",), Label("ill", (0, 1)))
+    assert patterns(tally) == {(1,): (0, 1), (0,): (1, 0)}
+
+
+@pytest.mark.parametrize("labels", [np.array([], dtype=bool), [], pd.Series([], dtype=object)])
+def test_no_rows_are_a_tally_of_nothing(labels):
+    tally = Tally.count(np.zeros((0, 2)), labels)
+    assert tally.total().tolist() == [0, 0]
+    assert tally.class_counts(Candidates.of(tally.schema, 2)).sum() == 0
+
+
+@pytest.mark.parametrize("block", [tally._BLOCK, 3])
+@pytest.mark.parametrize("max_literals", [1, 2, 3, 4])
+@pytest.mark.parametrize("classes", [2, 3])
+@given(data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_class_counts_are_those_of_rows_evaluated_one_by_one(block, max_literals, classes, data):
+    table = [row for row in data.draw(tables) if row["ill"] in SCHEMA.classes[:classes]]
+    schema = Schema(SCHEMA.attributes, Label("ill", SCHEMA.classes[:classes]))
+    candidates = Candidates.of(schema, max_literals)
+    expected = np.zeros((len(candidates), classes), dtype=int)
+    for row in table:
+        true = np.array([holds(schema[x.attribute], x, row[x.attribute]) for x in candidates.literals])
+        caught = np.concatenate([true[members].all(axis=1) for members in candidates.members])
+        expected[:, schema.classes.index(row["ill"])] += caught
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tally, "_BLOCK", block)
+        counts = Tally.count(pl.DataFrame(columns(table)), "ill", schema).class_counts(candidates)
+    assert counts.dtype == np.int64
+    assert (counts == expected).all()
+
+
+@given(tables, st.integers(0, 10**6))
+@settings(max_examples=20, deadline=None)
+def test_class_counts_are_exact_for_many_rows(table, scale):
+    few = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)
+    scale = 2**46 + scale
+    many = Tally(SCHEMA, few._cells, few._counts * scale)
+    candidates = Candidates.of(SCHEMA, 2)
+    assert (many.class_counts(candidates) == few.class_counts(candidates) * scale).all()
+
+
+antecedents = st.lists(st.sampled_from(list(Candidates.of(SCHEMA, 2))), max_size=4)
+
+
+def caught_by(antecedent, row):
+    return all(holds(SCHEMA[x.attribute], x, row[x.attribute]) for x in antecedent)
+
+
+@given(tables, antecedents.filter(bool))
+@settings(max_examples=50, deadline=None)
+def test_without_an_antecedent_only_the_rows_that_do_not_satisfy_it_are_left(table, rules):
+    left = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA).without(rules[0])
+    assert patterns(left) == count_by_hand(SCHEMA, [row for row in table if not caught_by(rules[0], row)])
+
+
+@given(tables, antecedents)
+@settings(max_examples=50, deadline=None)
+def test_leaves_are_the_rows_that_each_rule_is_the_first_to_catch(table, rules):
+    counted = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)
+    expected = np.zeros((len(rules) + 1, 3), dtype=int)
+    for row in table:
+        leaf = next((i for i, rule in enumerate(rules) if caught_by(rule, row)), len(rules))
+        expected[leaf, SCHEMA.classes.index(row["ill"])] += 1
+    assert counted.leaf_counts(rules).tolist() == expected.tolist()
+    assert counted.leaf_counts(rules).sum(axis=0).tolist() == counted.total().tolist()
+
+
+@given(tables, rows, antecedents)
+@settings(max_examples=50, deadline=None)
+def test_one_row_more_changes_one_leaf_by_one(table, more, rules):
+    before, after = (Tally.count(pl.DataFrame(columns(t)), "ill", SCHEMA) for t in (table, [*table, more]))
+    change = after.leaf_counts(rules) - before.leaf_counts(rules)
+    assert sorted(change.ravel().tolist()) == [0] * (change.size - 1) + [1]
+
+
+def test_a_tally_shows_its_schema_and_nothing_private():
+    one, many = (Tally.count(np.array([[True]] * n), [False] * n) for n in (1, 977))
+    assert repr(one) == repr(many) == str(many) == "<Tally of 1 attributes and 2 classes; its counts are private>"
+    assert not hasattr(many, "__dict__")
+
+
+@pytest.mark.parametrize("copier", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_tally_is_neither_pickled_nor_copied(copier):
+    with pytest.raises(NotPicklableError, match="private counts and cannot be pickled or copied"):
+        copier(Tally.count(np.array([[True]]), [False]))
+
+
+@pytest.mark.parametrize("cells, counts", [((2, 2), (2, 2)), ((2, 1), (3, 2)), ((2, 1), (2, 3))])  # noqa: PT006
+def test_cells_and_counts_have_the_schemas_shapes(cells, counts):
+    schema = Schema({"a": Boolean()}, Label("y", (0, 1)))
+    with pytest.raises(ValueError, match="do not have the shapes that the schema asks for"):
+        Tally(schema, np.zeros(cells, dtype=int), np.zeros(counts, dtype=int))
+
+
+DECLARED = Schema({"a": Categorical(("u", "v"))}, Label("y", ("no", "yes")))
+BAD_CELLS = {
+    "label": ([*"uv"], ["no", SECRET], "y", "some labels are not in the schema; expected one of: no, yes"),
+    "missing label": ([*"uv"], ["no", None], "y", "some labels are missing; expected one of: no, yes"),
+    "labels of two types": ([*"uv"], objects([SECRET, 1]), "y", "expected values of one type"),
+    "cell": (["u", SECRET], ["no", "yes"], "a", r"outside the declared domain \(u, v\)"),
+    "missing cell": (["u", None], ["no", "yes"], "a", "some values are missing"),
+    "cells of two types": (objects([SECRET, 1]), ["no", "yes"], "a", "expected values of one type"),
+}
+
+
+@pytest.mark.parametrize(("cells", "labels", "column", "message"), BAD_CELLS.values(), ids=BAD_CELLS)
+def test_a_cell_that_does_not_fit_is_an_error_that_names_its_column_and_quotes_none(cells, labels, column, message):
+    with pytest.raises(DomainError, match=f"column '{column}': .*{message}") as error:
+        Tally.count(pd.DataFrame({"a": pd.Series(cells, dtype=object)}), labels, DECLARED)
+    assert error.value.column == column
+    assert SECRET not in all_that_is_said(error.value)
+
+
+@pytest.mark.parametrize("cells", [[2, 1], [0.5, 1], [None, 1], ["true", SECRET], [SECRET, 1], [{SECRET: 1}, None]])
+@pytest.mark.parametrize("column", ["age", "label"])
+def test_without_a_schema_what_is_not_boolean_is_an_error_that_tells_how_to_get_one(cells, column):
+    good = {"age": [True, False], "label": [True, False]} | {column: pd.Series(cells, dtype=object)}
+    with pytest.raises(
+        DomainError, match=rf"column '{column}': not boolean; .*Schema\.load.*Schema\.from_public"
+    ) as error:
+        Tally.count(pd.DataFrame({"age": good["age"]}), good["label"])
+    assert error.value.column == column
+    assert SECRET not in all_that_is_said(error.value)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "schema", "error", "message"),
+    [
+        (pd.DataFrame({"a": [True]}), "y", None, DomainError, "column 'y': expected this column, found: a"),
+        (pd.DataFrame({"b": ["u"]}), ["no"], DECLARED, DomainError, "column 'a': expected this column, found: b"),
+        (np.array([["u", "v"]]), ["no"], DECLARED, DomainError, r"expected 1 columns \(a\), got 2"),
+        (pd.DataFrame({"a": ["u"]}), ["no", "yes"], DECLARED, DomainError, "expected as many labels as rows"),
+        (pd.DataFrame({"a": [True]}), [0, 1], None, DomainError, "expected as many labels as rows"),
+        (np.array([["u"]]), "y", DECLARED, TypeError, "Expected the labels themselves, .* got 'y'"),
+        (np.array([[True]]), "y", None, TypeError, "Expected the labels themselves, .* got 'y'"),
+        (pd.DataFrame({"a": [True]}), [0], Schema({"a": Boolean()}), SchemaError, "declares no class labels"),
+        (pd.DataFrame({"a": [True]}), [[0]], None, TypeError, "one column of labels, got an array of 2 dimensions"),
+    ],
+)
+def test_a_table_that_does_not_fit_its_schema_is_an_error(X, y, schema, error, message):
+    with pytest.raises(error, match=message):
+        Tally.count(X, y, schema)
