@@ -265,7 +265,7 @@ def test_a_bad_declaration_is_an_error_that_names_the_key(kind, arguments, key, 
 @pytest.mark.parametrize(
     ("attribute", "literal", "message"),
     [
-        (Boolean(), Literal("c", "<=", (1,)), "a boolean attribute takes true, false, got '<='"),
+        (Boolean(), Literal("c", "<=", (1,)), "boolean operators true, false; got '<='"),
         (Categorical(("a", "b")), Literal("c", "=", ("z",)), "c = z: no such value; expected a, b"),
         (Integer(0, 9, (3,)), Literal("c", "<=", (4,)), r"c <= 4: not a cut point; expected \[3\]"),
         (Categorical(("a",)), Literal("c", "=", ("a",)), "true of no value or of all"),

@@ -134,7 +134,7 @@ class PrivacyCard:
     @property
     def headline(self) -> str:
         """The guarantee in a few words."""
-        return self.guarantee.split(":")[0]
+        return self.guarantee.split(":")[0] if self.is_private else self.guarantee
 
     def __str__(self) -> str:
         lines = [f"guarantee   {self.guarantee}", f"neighbours  {self.neighbours}"]

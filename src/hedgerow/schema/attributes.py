@@ -176,6 +176,11 @@ class Boolean(Attribute):
     kind: ClassVar[str] = "boolean"
     outside_policies: ClassVar[tuple[str, ...]] = ("error",)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if {value_text(value).lower() for value in self.missing_values} & {"0", "1", "false", "true"}:
+            raise SchemaError("a value cannot be both true or false and missing.", key="missing_values")
+
     @property
     def known_cells(self) -> tuple[str, ...]:
         """False and true."""
@@ -230,7 +235,7 @@ class Categorical(Attribute):
             raise SchemaError("expected at least one value.", key="values")
         if len({str(value) for value in self.values}) < len(self.values):
             raise SchemaError("expected each value once.", key="values")
-        if {str(value) for value in self.values} & {str(value) for value in self.missing_values}:
+        if {value_text(value) for value in self.values} & {value_text(value) for value in self.missing_values}:
             raise SchemaError("a value cannot be both a category and missing.", key="missing_values")
 
     @property
@@ -403,6 +408,6 @@ def _check_values(key: str, values: object) -> None:
 def _check_operator(attribute: Attribute, literal: Literal, allowed: Sequence[str]) -> None:
     if literal.operator not in allowed:
         raise SchemaError(
-            f"a {attribute.kind} attribute takes {', '.join(allowed)}, got {literal.operator!r}.",
+            f"expected one of the {attribute.kind} operators {', '.join(allowed)}; got {literal.operator!r}.",
             attribute=literal.attribute,
         )

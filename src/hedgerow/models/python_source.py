@@ -1,0 +1,90 @@
+"""A rule list as the source of a Python function that needs nothing installed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hedgerow.models.sql import Cases
+from hedgerow.schema.attributes import Attribute, Categorical, Integer, Real
+from hedgerow.schema.literals import Literal
+from hedgerow.values import Value, value_text
+
+_KNOWN = '''\
+def _known(value, *missing):
+    """Return whether a value is there: not None, NaN or blank, and not one of `missing`."""
+    return value is not None and value == value and value != "" and value not in missing
+
+
+'''
+
+
+def function(cases: Cases, comment: str) -> str:
+    """Return the source of ``predict(row)``; `row` maps column names to booleans, numbers and text."""
+    *conditional, (_, default) = cases
+    lines = [
+        "def predict(row):",
+        f"    # {' '.join(comment.split())}",  # a comment that could end its line would be code
+        "    row = {name: value.strip() if isinstance(value, str) else value for name, value in row.items()}",
+    ]
+    for literals, value in conditional:
+        lines += [
+            f"    if {' and '.join(_expression(*literal) for literal in literals)}:",
+            f"        return {value!r}",
+        ]
+    body = "\n".join([*lines, f"    return {default!r}", ""])
+    return _KNOWN + body if "_known(" in body else body
+
+
+def _expression(literal: Literal, attribute: Attribute) -> str:
+    value = f"row[{literal.attribute!r}]"
+    known = f"_known({', '.join([value, *map(repr, _tokens(attribute))])})"
+    match literal.operator:
+        case "missing":
+            return f"not {known}"
+        case "known":
+            return known
+        case "true" | "false":
+            return f"{value} == {int(literal.operator == 'true')}"
+        case "=":
+            return f"{value} == {_declared(literal, attribute)!r}"
+        case "!=":
+            return f"{known} and {value} != {_declared(literal, attribute)!r}"
+        case "outside":
+            return f"{known} and not ({_inside(attribute, value)})"
+        case _:
+            return _comparison(literal, attribute, value, known)
+
+
+def _tokens(attribute: Attribute) -> list[Value]:
+    """Return the values that mean "missing", each as text and, if it spells a number, as a number."""
+    tokens: list[Value] = []
+    for value in map(value_text, attribute.missing_values):
+        tokens.append(value)
+        with suppress(ValueError, OverflowError):  # OverflowError, ValueError: infinity and NaN are no whole numbers
+            number = float(value)
+            tokens.append(int(number) if int(number) == number else number)
+    return tokens
+
+
+def _declared(literal: Literal, attribute: Attribute) -> str | int:
+    """Return the category a literal compares with as the schema types it: 1 for a literal that says "1"."""
+    assert isinstance(attribute, Categorical)
+    return next(value for value in attribute.values if str(value) == str(literal.operands[0]))
+
+
+def _comparison(literal: Literal, attribute: Attribute, value: str, known: str) -> str:
+    operands = [repr(operand) for operand in literal.operands]
+    if literal.operator == "between":
+        comparison = f"{operands[0]} < {value} <= {operands[1]}"
+    else:
+        comparison = f"{value} {literal.operator} {operands[0]}"
+    inside = f" and {_inside(attribute, value)}" if attribute.outside == "cell" else ""
+    return f"{known} and {comparison}{inside}"
+
+
+def _inside(attribute: Attribute, value: str) -> str:
+    if isinstance(attribute, Categorical):
+        return f"{value} in {attribute.values!r}"
+    assert isinstance(attribute, (Integer, Real))
+    whole = f" and {value} == int({value})" if isinstance(attribute, Integer) else ""
+    return f"{attribute.low!r} <= {value} <= {attribute.high!r}{whole}"

@@ -1,0 +1,299 @@
+"""Small schemas of every kind and policy, rule lists on them, and raw rows in every form a table may hold them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from hedgerow.models import Rule, RuleList
+from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.schema.attributes import Attribute
+
+NAMES = (
+    "age",
+    "select",
+    "Group",
+    'a"b; drop table t',
+    "two words",
+    "it's",
+    "back\\slash",
+    "line\nbreak",
+    "{0}",
+    "-- x",
+    "é€漢",
+    "']; import os; row['",
+)
+WORDS = (
+    "red",
+    "O'Brien",
+    'say "hi"',
+    "a b",
+    "x'); drop table t; --",
+    "back\\slash",
+    "é€漢",
+    "true",
+    "NULL",
+    "\\n",
+    "1e",
+)
+CODES = ("1", "02", "30")  # text that spells numbers
+CLASSES = (("no", "yes"), (False, True), (0, 1), ("O'Brien", 'say "hi"', "é"), (-3, 10, 250))
+TOKENS = ("?", "n/a", "it's", -9, "-8", 99, 0.5)
+BLANKS = ("", " ", "   ")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value: what it is to the schema, what Python says it is, and what the table's column holds."""
+
+    role: str  # "known", "missing" or "outside"
+    typed: Any
+    raw: Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rule list with a table: a storage type and cells for each attribute."""
+
+    model: RuleList
+    storage: dict[str, str]
+    cells: dict[str, list[Cell]]
+
+    @property
+    def rows(self) -> list[dict[str, Cell]]:
+        return [dict(zip(self.cells, row, strict=True)) for row in zip(*self.cells.values(), strict=True)]
+
+    @property
+    def typed_rows(self) -> list[dict[str, Any]]:
+        return [{name: cell.typed for name, cell in row.items()} for row in self.rows]
+
+    def arrow(self) -> pa.Table:
+        kinds = {"boolean": pa.bool_(), "integer": pa.int64(), "double": pa.float64(), "text": pa.string()}
+        return pa.table(
+            {
+                name: pa.array([cell.raw for cell in cells], kinds[self.storage[name]])
+                for name, cells in self.cells.items()
+            }
+        )
+
+    def polars(self) -> pl.DataFrame:
+        kinds = {"boolean": pl.Boolean, "integer": pl.Int64, "double": pl.Float64, "text": pl.String}
+        return pl.DataFrame(
+            [
+                pl.Series(name, [cell.raw for cell in cells], dtype=kinds[self.storage[name]])
+                for name, cells in self.cells.items()
+            ]
+        )
+
+    def pandas(self) -> pd.DataFrame:
+        kinds = {"boolean": "boolean", "integer": "Int64", "double": "float64", "text": "object"}
+        return pd.DataFrame(
+            {
+                name: pd.Series([cell.raw for cell in cells], dtype=kinds[self.storage[name]])
+                for name, cells in self.cells.items()
+            }
+        )
+
+    def array(self) -> np.ndarray:
+        table = np.empty((len(self.rows), len(self.cells)), dtype=object)
+        for position, cells in enumerate(self.cells.values()):
+            table[:, position] = [cell.raw for cell in cells]
+        return table
+
+
+def holds(literal: Literal, cell: Cell) -> bool:
+    """Say whether a literal holds of a value, straight from the words of the documentation."""
+    if cell.role == "missing":
+        return literal.operator == "missing"
+    if cell.role == "outside":
+        return literal.operator in ("outside", "!=", "known")
+    value, operands = cell.typed, literal.operands
+    match literal.operator:
+        case "missing" | "outside":
+            return False
+        case "known":
+            return True
+        case "true":
+            return value is True
+        case "false":
+            return value is False
+        case "=":
+            return str(value) == str(operands[0])
+        case "!=":
+            return str(value) != str(operands[0])
+        case "<=":
+            return value <= operands[0]
+        case ">":
+            return value > operands[0]
+        case "between":
+            return operands[0] < value <= operands[1]
+    raise AssertionError(literal)
+
+
+def first_match(model: RuleList, row: dict[str, Cell]) -> int:
+    """Return the first rule all of whose literals hold: the reference that `apply` is held against."""
+    for number, rule in enumerate(model.rules):
+        if all(holds(literal, row[literal.attribute]) for literal in rule.antecedent):
+            return number
+    raise AssertionError("the default rule catches every row")
+
+
+def is_token(value: Any, attribute: Attribute) -> bool:
+    return any(str(token) == str(value) or _number(token) == _number(value) for token in attribute.missing_values)
+
+
+def _number(value: Any) -> Any:
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+@st.composite
+def attributes(draw: st.DrawFn) -> Attribute:
+    missing = draw(st.sampled_from(["error", "cell"]))
+    tokens = draw(st.lists(st.sampled_from(TOKENS), max_size=3, unique=True)) if missing == "cell" else []
+    policy: dict[str, Any] = {"missing": missing, "missing_values": tuple(tokens)}
+    kind = draw(st.sampled_from(["boolean", "words", "numbers", "codes", "integer", "real"]))
+    if kind == "boolean":
+        return Boolean(**policy)
+    if kind in ("words", "numbers", "codes"):
+        pool = {"words": WORDS, "numbers": (0, 1, 2, -7, 30), "codes": CODES}[kind]
+        values = draw(st.lists(st.sampled_from(pool), min_size=2, max_size=4, unique=True))
+        return Categorical(tuple(values), outside=draw(st.sampled_from(["error", "cell"])), **policy)
+    policy["outside"] = draw(st.sampled_from(["error", "clip", "cell"]))
+    number = (
+        st.integers(-20, 120)
+        if kind == "integer"
+        else st.floats(-100, 100, allow_subnormal=False) | st.integers(-9, 9).map(lambda k: k / 2)
+    )
+    low, *cuts, high = sorted(draw(st.lists(number, min_size=3, max_size=5, unique=True)))
+    return (Integer if kind == "integer" else Real)(low, high, cuts=tuple(cuts), **policy)
+
+
+def storages(attribute: Attribute) -> list[str]:
+    """Return the types of column in which a table may hold an attribute."""
+    if isinstance(attribute, Boolean):
+        return ["boolean", "integer", "double", "text"]
+    if isinstance(attribute, Categorical) and not all(str(value).lstrip("-").isdigit() for value in attribute.values):
+        return ["text"]
+    if isinstance(attribute, Real):
+        return ["double", "text"]
+    return ["integer", "double", "text"]
+
+
+def cells(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
+    """Generate the values that the attribute's policies allow in a column of this type."""
+    found = [_known(attribute, storage)]
+    if attribute.missing == "cell":
+        found.append(_missing(attribute, storage))
+    if attribute.outside == "cell":
+        found.append(_outside(attribute, storage))
+    return st.one_of(found)
+
+
+def _known(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
+    if isinstance(attribute, Boolean):
+        spellings = {True: ("true", "True", "TRUE", "1", " true "), False: ("false", "FALSE", "0", "  False")}
+        texts = st.sampled_from([Cell("known", value, word) for value in spellings for word in spellings[value]])
+        return texts if storage == "text" else st.booleans().map(lambda value: _stored("known", value, storage))
+    values = st.sampled_from(attribute.values) if isinstance(attribute, Categorical) else _numbers(attribute, storage)
+    plain = values.filter(lambda value: not is_token(value, attribute)).map(lambda v: _stored("known", v, storage))
+    padded = plain.map(lambda cell: Cell("known", cell.typed, f" {cell.raw}  "))
+    return plain | padded if storage == "text" else plain
+
+
+def _numbers(attribute: Integer | Real, storage: str) -> st.SearchStrategy[float]:
+    """Generate numbers of the domain, often its bounds and cut points, and beyond where those are clipped."""
+    margin = 7 if attribute.outside == "clip" else 0
+    low, high = attribute.low - margin, attribute.high + margin
+    edges = st.sampled_from([attribute.low, *attribute.cuts, attribute.high])
+    if isinstance(attribute, Real):
+        near = edges.flatmap(lambda x: st.sampled_from([math.nextafter(x, -math.inf), math.nextafter(x, math.inf)]))
+        return edges | st.floats(low, high) | near.filter(lambda x: low <= x <= high)
+    whole = edges | st.integers(low, high)
+    return whole | whole.map(lambda x: x + 0.25) if margin and storage == "double" else whole
+
+
+def _missing(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
+    found = [Cell("missing", None, None)]
+    if storage == "double":
+        found += [Cell("missing", sign, sign) for sign in (math.nan, -math.nan)]
+    if storage == "text":
+        found += [Cell("missing", blank, blank) for blank in BLANKS]
+        found += [Cell("missing", token, str(token)) for token in attribute.missing_values]
+        found += [Cell("missing", f" {token} ", f" {token} ") for token in attribute.missing_values]
+    if storage in ("integer", "double"):
+        numbers = [_number(token) for token in attribute.missing_values if not isinstance(_number(token), str)]
+        found += [_stored("missing", x, storage) for x in numbers if storage == "double" or x == int(x)]
+    return st.sampled_from(found)
+
+
+def _outside(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
+    if isinstance(attribute, Categorical):
+        values: list[Any] = ["other", "RED", "3O'Brien"] if storage == "text" else [77, -1]
+        values = [77, -1] if not isinstance(attribute.values[0], str) else values
+    else:
+        assert isinstance(attribute, (Integer, Real))
+        values = [attribute.low - 1, attribute.high + 1, attribute.high + 1000]
+        values += [attribute.low + 0.5] if isinstance(attribute, Integer) and storage == "double" else []
+    return st.sampled_from([_stored("outside", value, storage) for value in values if not is_token(value, attribute)])
+
+
+def _stored(role: str, value: Any, storage: str) -> Cell:
+    convert = {"boolean": bool, "integer": int, "double": float, "text": str}[storage]
+    return Cell(role, value, convert(value))
+
+
+def cards() -> st.SearchStrategy[PrivacyCard]:
+    epsilons = st.fractions(Fraction(1, 1000), 10, max_denominator=10**6)
+    charges = st.lists(st.builds(Charge, st.text(max_size=9), epsilons, epsilons, st.text(max_size=9)), max_size=3)
+    lines = st.text(max_size=12)
+    return st.builds(
+        PrivacyCard.pure,
+        epsilons,
+        charges.map(tuple),
+        noise=lines,
+        software=lines,
+        void=st.none() | lines,
+        notes=st.lists(lines, max_size=2).map(tuple),
+    ) | st.builds(PrivacyCard.none, lines, software=lines)
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Schema:
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
+    classes = draw(st.sampled_from(CLASSES))
+    return Schema({name: draw(attributes()) for name in names}, Label("the label", classes))
+
+
+@st.composite
+def rule_lists(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None = None) -> RuleList:
+    schema = draw(schemas())
+    literals = [literal for name in schema for literal in schema[name].literals(name, negations=True)]
+    counts = st.tuples(*[st.integers(-5, 60)] * len(schema.classes))
+    conjunctions = st.lists(st.sampled_from(literals), min_size=1, max_size=3).map(tuple) if literals else st.nothing()
+    rules = draw(st.lists(st.builds(Rule, conjunctions, counts), min_size=1, max_size=5)) if literals else []
+    card = PrivacyCard.none("example", software="hedgerow") if privacy is None else draw(privacy)
+    return RuleList(schema, (*rules, Rule((), draw(counts))), card)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    model = draw(rule_lists())
+    storage = {name: draw(st.sampled_from(storages(model.schema[name]))) for name in model.schema}
+    size = draw(st.integers(1, 12))
+    columns = {
+        name: draw(st.lists(cells(model.schema[name], storage[name]), min_size=size, max_size=size))
+        for name in model.schema
+    }
+    return Case(model, storage, columns)

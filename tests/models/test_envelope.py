@@ -1,0 +1,176 @@
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hedgerow.errors import ModelFormatError
+from hedgerow.models import Rule, RuleList
+from hedgerow.models.envelope import read_text, seal, unseal
+from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.schema import Categorical, Integer, Label, Literal, Schema
+
+CARD = PrivacyCard.pure(
+    Fraction(3, 2), (Charge("counts", Fraction(3, 2), mechanism="geometric"),), noise="OpenDP", software="hedgerow"
+)
+SCHEMA = Schema({"age": Integer(0, 90, cuts=(30,)), "sex": Categorical(("F", "M"))}, Label("y", ("no", "yes")))
+MODEL = RuleList(SCHEMA, (Rule((Literal("age", "<=", (30,)),), (90, -2)), Rule((), (40, 60))), CARD)
+TEXT = MODEL.to_json()
+
+
+def resealed(change: Callable[[dict[str, Any]], Any]) -> str:
+    """Return the model's file after a change by someone who computed a new digest."""
+    data = json.loads(TEXT)
+    del data["digest"]
+    change(data)
+    return json.dumps(seal(data))
+
+
+def refused(text: str, match: str) -> None:
+    with pytest.raises(ModelFormatError, match=match) as caught:
+        RuleList.from_json(text)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_what_was_sealed_comes_back() -> None:
+    data = seal({"format": "f", "version": 1, "é": [1, None, 0.5, True, "x"]})
+    assert unseal(json.dumps(data), format="f", version=1) == data
+    assert unseal(json.dumps(data, indent=7, ensure_ascii=False), format="f", version=1) == data
+
+
+def test_layout_is_not_content() -> None:
+    assert RuleList.from_json(json.dumps(json.loads(TEXT), separators=(",", ":"))) == MODEL
+
+
+@pytest.mark.parametrize("length", range(0, len(TEXT.rstrip()) - 1, 7))
+def test_a_truncated_file_is_refused(length: int) -> None:
+    refused(TEXT[:length], r"^expected a hedgerow model in JSON, found text that is truncated or no JSON \(line \d+: ")
+
+
+@pytest.mark.parametrize("position", range(0, len(TEXT), 5))
+def test_a_file_with_one_character_changed_is_refused_or_means_the_same(position: int) -> None:
+    for other in ("7", "x", " ", '"'):
+        edited = TEXT[:position] + other + TEXT[position + 1 :]
+        try:
+            read = RuleList.from_json(edited)
+        except ModelFormatError:
+            continue
+        assert read == MODEL
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("90,\n", "91,\n"),  # a count
+        ("30\n", "31\n"),  # a cut point
+        ('"epsilon": 1.5', '"epsilon": 0.5'),
+        ('"3/2"', '"1/2"'),
+        ('"then": "no"', '"then": "yes"'),
+        ('"age"', '"ages"'),
+        ('"<="', '">"'),
+        ("OpenDP", "openDP"),
+        ("adding or removing", "adding"),
+    ],
+)
+def test_an_edited_file_is_refused(before: str, after: str) -> None:
+    assert before in TEXT
+    refused(TEXT.replace(before, after, 1), "^the file was changed after it was written: its digest does not fit")
+
+
+@pytest.mark.parametrize("key", [key for key in json.loads(TEXT) if key not in ("format", "version")])
+def test_a_file_without_one_of_its_keys_is_refused(key: str) -> None:
+    data = json.loads(TEXT)
+    del data[key]
+    refused(json.dumps(data), "^the file was changed after it was written")
+    if key != "digest":
+        refused(resealed(lambda data: data.pop(key)), "^not a valid rule list: ")
+
+
+def test_columns_in_another_order_are_another_model() -> None:
+    # arrays are read by position: the same keys in another order would give other predictions
+    data = json.loads(TEXT)
+    data["schema"]["attributes"] = dict(reversed(data["schema"]["attributes"].items()))
+    refused(json.dumps(data), "^the file was changed after it was written")
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("", "found text that is truncated or no JSON"),
+        ("age <= 30", "found text that is truncated or no JSON"),
+        ("\ufeff" + TEXT, "found text that is truncated or no JSON"),
+        (TEXT + TEXT, r"found text that is truncated or no JSON \(line \d+: Extra data\)"),
+        ("[" * 100_000, "found text that is truncated or no JSON"),
+        ("9" * 10_000, "found text that is truncated or no JSON"),
+        ("[]", "expected the format 'hedgerow/rule-list', found 'list'"),
+        ("null", "expected the format 'hedgerow/rule-list', found 'NoneType'"),
+        ("{}", "expected the format 'hedgerow/rule-list', found None"),
+        ('{"format": "hedgerow/marginals"}', "found 'hedgerow/marginals'"),
+    ],
+)
+def test_what_is_no_rule_list_is_refused(text: str, match: str) -> None:
+    refused(text, match)
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None, [1]])
+def test_another_version_is_refused_with_advice(version: object) -> None:
+    message = r"^expected version 1 of hedgerow/rule-list, found .*: it was written by another release of hedgerow"
+    refused(resealed(lambda data: data.update(version=version)), message)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda data: data["rules"][0].update(then="yes"), id="prediction contradicts counts"),
+        pytest.param(lambda data: data.update(schema_digest="0" * 64), id="digest of another schema"),
+        pytest.param(lambda data: data.update(extra=1), id="key that is unknown"),
+        pytest.param(lambda data: data.update(version=True), id="version that only equals 1"),
+        pytest.param(lambda data: data["rules"][0].update(counts=[90.0, -2]), id="count with a point"),
+        pytest.param(lambda data: data["rules"][0].update(counts=["90", "-2"]), id="count as text"),
+        pytest.param(lambda data: data["privacy"].update(epsilon=0.1), id="epsilon that is not its fraction"),
+        pytest.param(lambda data: data["privacy"]["charges"][0].update(epsilon_exact="3/4"), id="charge likewise"),
+    ],
+)
+def test_a_consistent_digest_does_not_excuse_contradictions(change: Callable[[dict[str, Any]], Any]) -> None:
+    refused(resealed(change), r"^not a valid rule list: its parts contradict one another\.$")
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda data: data["rules"][0]["if"][0].update(attribute="height"), "SchemaError: attribute 'height': is used"),
+        (lambda data: data["rules"][0]["if"][0].update(operator="~"), "ValueError: operator must be one of"),
+        (
+            lambda data: data["rules"][0]["if"][0].update(operands=[31]),
+            "SchemaError: attribute 'age': age <= 31: not a",
+        ),
+        (lambda data: data["rules"][0]["if"][0].update(operands=[[30]]), "TypeError: "),
+        (lambda data: data["rules"][0].update(counts=[1]), "ValueError: expected 2 counts a rule, got 1"),
+        (lambda data: data["rules"][0].update(counts=[float("inf"), 1]), "OverflowError: "),
+        (lambda data: data["rules"].pop(), "ValueError: expected one default rule"),
+        (lambda data: data.update(rules="abc"), "TypeError: "),
+        (lambda data: data.update(rules=None), "TypeError: "),
+        (lambda data: data["schema"]["attributes"]["age"].update(kind="date"), "SchemaError: attribute 'age'"),
+        (lambda data: data["schema"].update(attributes=[]), "SchemaError: expected attributes to be a mapping"),
+        (lambda data: data["privacy"].update(epsilon_exact="1/0"), "ZeroDivisionError: "),
+        (lambda data: data["privacy"].update(epsilon_exact="one"), "ValueError: Invalid literal for Fraction"),
+        (lambda data: data["privacy"].pop("charges"), "KeyError: 'charges'"),
+        (lambda data: data.update(privacy=[]), "TypeError: "),
+        (lambda data: data["privacy"].update(charges=["x"]), "TypeError: "),
+    ],
+)
+def test_a_consistent_digest_does_not_excuse_nonsense(change: Callable[[dict[str, Any]], Any], match: str) -> None:
+    refused(resealed(change), f"^not a valid rule list: {match}")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x93NUMPY\x01\x00", b"PK\x03\x04\xe9"])
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "model.json"
+    path.write_bytes(content)
+    with pytest.raises(ModelFormatError, match=r"model\.json: expected a hedgerow model in JSON, found a file that"):
+        read_text(path)
+    with pytest.raises(ModelFormatError, match="found a file that is not text"):
+        RuleList.load(path)

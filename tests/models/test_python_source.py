@@ -1,0 +1,110 @@
+import ast
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.models import Rule, RuleList
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
+from tests.models.strategies import Case, cases
+
+NONE = PrivacyCard.none("example", software="hedgerow")
+
+
+def predict_of(source: str) -> Any:
+    """Run the source with nothing but Python's own names, and return its function."""
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)
+    return namespace["predict"]
+
+
+@given(case=cases())
+@settings(max_examples=150, deadline=None)
+def test_the_function_predicts_exactly_what_predict_does(case: Case) -> None:
+    predict = predict_of(case.model.to_python())
+    assert [predict(row) for row in case.typed_rows] == case.model.predict(case.arrow()).tolist()
+
+
+@given(case=cases())
+@settings(max_examples=50, deadline=None)
+def test_the_function_holds_names_and_values_as_constants_only(case: Case) -> None:
+    tree = ast.parse(case.model.to_python())
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert names <= {"row", "value", "name", "missing", "_known", "isinstance", "str", "int"}
+    assert all(isinstance(node, ast.FunctionDef) for node in tree.body)
+
+
+@given(text=st.text(min_size=1, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_any_text_is_one_name_one_value_and_one_class(text: str) -> None:
+    value = f"'{text}'"
+    schema = Schema({text: Categorical((value, "other"))}, Label(f"{text}'s", (value, "no")))
+    rules = (Rule((Literal(text, "=", (value,)),), tuple(int(c == value) for c in schema.classes)),)
+    model = RuleList(schema, (*rules, Rule((), tuple(int(c == "no") for c in schema.classes))), NONE)
+    predict = predict_of(model.to_python())
+    assert [predict({text: value}), predict({text: "other"})] == [value, "no"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\f", "\v", "\u2028", "\x85"])
+def test_a_guarantee_of_several_lines_stays_a_comment(end: str) -> None:
+    card = PrivacyCard.none(f"made by hand{end}    raise SystemExit{end}raise SystemExit", software="hedgerow")
+    model = RuleList(Schema({"x": Boolean()}, Label("y", (0, 1))), (Rule((), (0, 1)),), card)
+    assert predict_of(model.to_python())({"x": True}) == 1
+    assert "raise SystemExit raise SystemExit" in model.to_python()
+
+
+def test_a_category_is_compared_as_the_schema_types_it() -> None:
+    schema = Schema({"grade": Categorical((1, 2, 3))}, Label("y", ("low", "high")))
+    rules = (Rule((Literal("grade", "=", ("1",)),), (0, 1)), Rule((), (1, 0)))
+    model = RuleList(schema, rules, NONE)
+    assert list(map(predict_of(model.to_python()), [{"grade": 1}, {"grade": 2}])) == ["low", "high"]
+    assert model.predict(pd.DataFrame({"grade": [1, 2]})).tolist() == ["low", "high"]
+
+
+def test_infinite_missing_words_are_words() -> None:
+    attribute = Categorical(("a", "b"), missing="cell", missing_values=("inf", "nan", "-Infinity"))
+    model = RuleList(
+        Schema({"x": attribute}, Label("y", (0, 1))), (Rule((Literal("x", "missing"),), (0, 1)), Rule((), (1, 0))), NONE
+    )
+    predict = predict_of(model.to_python())
+    assert [predict({"x": word}) for word in ("inf", "nan", "-Infinity", None, " ", "a", "b")] == [1, 1, 1, 1, 1, 0, 0]
+
+
+def test_the_source_reads_like_the_rules() -> None:
+    age = Integer(0, 90, cuts=(30,), missing="cell", missing_values=("?", -9))
+    schema = Schema({"age": age, "sex": Categorical(("F", "M"))}, Label("y", (0, 1)))
+    rules = (Rule((Literal("age", "<=", (30,)), Literal("sex", "=", ("F",))), (9, 1)), Rule((), (0, 5)))
+    assert RuleList(schema, rules, NONE).to_python() == (
+        "def _known(value, *missing):\n"
+        '    """Return whether a value is there: not None, NaN or blank, and not one of `missing`."""\n'
+        '    return value is not None and value == value and value != "" and value not in missing\n'
+        "\n\n"
+        "def predict(row):\n"
+        "    # guarantee: none (example)\n"
+        "    row = {name: value.strip() if isinstance(value, str) else value for name, value in row.items()}\n"
+        "    if _known(row['age'], '?', '-9', -9) and row['age'] <= 30 and row['sex'] == 'F':\n"
+        "        return 0\n"
+        "    return 1\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("operator", "operands", "held"),
+    [
+        (">", (30,), [31, 45, 46]),  # not NaN, None, blank, the missing words, or outside 0 to 90 and between wholes
+        ("<=", (30,), [30]),
+        ("between", (30, 45), [31, 45]),
+        ("missing", (), [None, float("nan"), "", "?", -9, -9.0]),
+        ("known", (), [30, 31, 45, 46, 91, 30.5]),
+        ("outside", (), [91, 30.5]),
+    ],
+)
+def test_each_comparison_holds_of_these_values_by_hand(operator: str, operands: tuple, held: list) -> None:
+    age = Integer(0, 90, cuts=(30, 45), missing="cell", missing_values=("?", -9), outside="cell")
+    rules = (Rule((Literal("age", operator, operands),), (0, 1)), Rule((), (1, 0)))
+    predict = predict_of(RuleList(Schema({"age": age}, Label("y", (False, True))), rules, NONE).to_python())
+    values = [30, 31, 45, 46, 91, 30.5, None, float("nan"), "", "?", -9, -9.0]
+    assert list(map(str, filter(lambda value: predict({"age": value}), values))) == list(map(str, held))  # NaN != NaN

@@ -1,0 +1,162 @@
+from collections.abc import Iterator
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hedgerow.models import Rule, RuleList
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from tests.models.strategies import Case, Cell, cases
+
+NONE = PrivacyCard.none("example", software="hedgerow")
+HOSTILE = 'a"b; drop table t'
+HOSTILE_VALUE = "x'); drop table t; --"
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def select(database: duckdb.DuckDBPyConnection, model: RuleList, table: pa.Table) -> list:
+    database.register("t", table)
+    try:
+        return [value for (value,) in database.execute(f"SELECT {model.to_sql()} FROM t").fetchall()]
+    finally:
+        database.unregister("t")
+
+
+def told_apart(attribute, literal: Literal, cells: list[Cell], storage: str) -> Case:
+    """Return a case with a model that says "no" where one literal holds, and "yes" where it does not."""
+    schema = Schema({"x": attribute}, Label("y", ("no", "yes")))
+    return Case(RuleList(schema, (Rule((literal,), (1, 0)), Rule((), (0, 1))), NONE), {"x": storage}, {"x": cells})
+
+
+def known(value, raw=None) -> Cell:
+    return Cell("known", value, value if raw is None else raw)
+
+
+NULL, NAN = Cell("missing", None, None), Cell("missing", float("nan"), float("nan"))
+NEGATIVE_NAN = Cell("missing", -float("nan"), -float("nan"))
+COLOURS = Categorical(("red", "O'Brien"), missing="cell", missing_values=("?",), outside="cell")
+GRADES = Categorical((0, 1, 2), missing="cell", missing_values=(-9,), outside="cell")
+CODES = Categorical(("02", "2", "3"), missing="cell", missing_values=("9",))
+FLAG = Boolean(missing="cell", missing_values=(9,))
+DOSE = Real(0, 1, cuts=(0.5,), missing="cell", missing_values=(-9,))
+AGE = Integer(0, 90, cuts=(30, 60), missing="cell", missing_values=("?", -9, 99), outside="cell")
+
+
+@given(case=cases())
+@example(case=told_apart(FLAG, Literal("x", "true"), [known(True, 1.0), known(False, 0.0), NULL, NAN], "double"))
+@example(case=told_apart(FLAG, Literal("x", "false"), [known(True, " true "), known(False, "FALSE"), NULL], "text"))
+@example(case=told_apart(FLAG, Literal("x", "known"), [known(True, 1.0), NAN, Cell("missing", 9, 9.0)], "double"))
+@example(case=told_apart(FLAG, Literal("x", "missing"), [known(True, 1.0), NAN, NEGATIVE_NAN], "double"))
+@example(case=told_apart(GRADES, Literal("x", "!=", (1,)), [known(1, 1.0), known(2, 2.0), NAN, NEGATIVE_NAN], "double"))
+@example(case=told_apart(GRADES, Literal("x", "outside"), [known(1, 1.0), Cell("outside", 7, 7.0), NAN], "double"))
+@example(case=told_apart(GRADES, Literal("x", "outside"), [known(1, True), known(0, False), NULL], "boolean"))
+@example(case=told_apart(COLOURS, Literal("x", "!=", ("O'Brien",)), [known("red"), known("O'Brien"), NULL], "text"))
+@example(case=told_apart(CODES, Literal("x", "=", ("3",)), [known("3", 3.0), NULL, NAN], "double"))
+@example(
+    case=told_apart(CODES, Literal("x", "=", ("02",)), [known("02"), known("2"), Cell("missing", "9", "9")], "text")
+)
+@example(case=told_apart(AGE, Literal("x", ">", (30,)), [known(31, 31.0), NAN, NEGATIVE_NAN, NULL], "double"))
+@example(case=told_apart(AGE, Literal("x", "<=", (30,)), [known(30, "30"), Cell("missing", "?", "?")], "text"))
+@example(case=told_apart(AGE, Literal("x", "outside"), [known(30, 30.0), Cell("outside", 30.5, 30.5), NAN], "double"))
+@example(case=told_apart(AGE, Literal("x", "<=", (60,)), [known(30, 30.0), Cell("outside", 30.5, 30.5)], "double"))
+@example(case=told_apart(DOSE, Literal("x", ">", (0.5,)), [known(0.75), known(0.5), NAN, NEGATIVE_NAN, NULL], "double"))
+@example(case=told_apart(DOSE, Literal("x", "<=", (0.5,)), [known(0.25), Cell("missing", -9, -9.0)], "double"))
+@settings(max_examples=150, deadline=None)
+def test_duckdb_predicts_exactly_what_predict_does(database: duckdb.DuckDBPyConnection, case: Case) -> None:
+    table = case.arrow()
+    assert select(database, case.model, table) == case.model.predict(table).tolist()
+
+
+@given(
+    cut=st.floats(-1e9, 1e9, allow_subnormal=False),
+    values=st.lists(st.floats(-1e9, 1e9, allow_subnormal=False), max_size=4),
+)
+@example(cut=0.30000000000000004, values=[0.3])
+@settings(max_examples=40, deadline=None)
+def test_a_cut_point_keeps_every_digit(database: duckdb.DuckDBPyConnection, cut: float, values: list[float]) -> None:
+    schema = Schema({"x": Real(-1e9, 2e9, cuts=(cut,))}, Label("y", (0, 1)))
+    model = RuleList(schema, (Rule((Literal("x", "<=", (cut,)),), (1, 0)), Rule((), (0, 1))), NONE)
+    table = pa.table({"x": pa.array([cut, *values], pa.float64())})
+    assert select(database, model, table) == [int(not value <= cut) for value in [cut, *values]]
+
+
+def test_single_precision_is_compared_as_predict_compares_it(database: duckdb.DuckDBPyConnection) -> None:
+    # the single nearest to 0.1 is 0.100000001..., which is above the cut point
+    model = told_apart(Real(0, 1, cuts=(0.1,)), Literal("x", "<=", (0.1,)), [], "double").model
+    table = pa.table({"x": pa.array([0.1, 0.05], pa.float32())})
+    assert select(database, model, table) == model.predict(table).tolist() == ["yes", "no"]
+
+
+def test_a_text_column_of_numbers_compares_as_numbers(database: duckdb.DuckDBPyConnection) -> None:
+    model = told_apart(Real(0, 100, cuts=(30.4,)), Literal("x", ">", (30.4,)), [], "text").model
+    table = pa.table({"x": ["9", "30.4", "30.5", "1e2"]})
+    assert select(database, model, table) == model.predict(table).tolist() == ["yes", "yes", "no", "no"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"), [("missing", ["yes", "yes", "no"]), ("outside", ["yes", "no", "yes"])]
+)
+def test_a_decimal_column_compares_as_numbers(
+    database: duckdb.DuckDBPyConnection, operator: str, expected: list[str]
+) -> None:
+    model = told_apart(GRADES, Literal("x", operator), [], "double").model
+    table = pa.table({"x": pa.array([1, 7, -9], pa.decimal128(5, 2))})  # in DuckDB's text 1.00, 7.00, -9.00
+    assert select(database, model, table) == model.predict(table).tolist() == expected
+
+
+def test_hostile_names_and_values_are_quoted(database: duckdb.DuckDBPyConnection) -> None:
+    schema = Schema({HOSTILE: Categorical((HOSTILE_VALUE, "O'Brien")), "select": Boolean()}, Label("y", ("a'b", "c")))
+    rules = (
+        Rule((Literal(HOSTILE, "=", (HOSTILE_VALUE,)), Literal("select", "true")), (1, 0)),
+        Rule((Literal(HOSTILE, "!=", ("O'Brien",)),), (0, 1)),
+        Rule((), (3, 1)),
+    )
+    database.execute(f'CREATE OR REPLACE TABLE t ("{HOSTILE.replace(chr(34), chr(34) * 2)}" VARCHAR, "select" BOOLEAN)')
+    rows = [(HOSTILE_VALUE, True), (HOSTILE_VALUE, False), ("O'Brien", True)]
+    database.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    model = RuleList(schema, rules, NONE)
+    assert database.execute(f"SELECT {model.to_sql()} FROM t").fetchall() == [("a'b",), ("c",), ("a'b",)]
+    assert database.execute("SELECT count(*) FROM t").fetchall() == [(3,)]
+    database.execute("DROP TABLE t")
+
+
+@given(name=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=12))
+@settings(max_examples=40, deadline=None)
+def test_any_text_is_one_name_one_value_and_one_class(database: duckdb.DuckDBPyConnection, name: str) -> None:
+    value = f"'{name}'"  # no blanks around it, which are not part of a value
+    schema = Schema({name: Categorical((value, "other"))}, Label(f"{name}'s", (value, "no")))
+    rules = (Rule((Literal(name, "=", (value,)),), tuple(int(c == value) for c in schema.classes)),)
+    model = RuleList(schema, (*rules, Rule((), tuple(int(c == "no") for c in schema.classes))), NONE)
+    table = pl.DataFrame({name: [value, "other"]}).to_arrow()
+    assert select(database, model, table) == [value, "no"]
+
+
+@pytest.mark.parametrize(("classes", "text"), [(("no", "y'es"), "'y''es'"), ((False, True), "TRUE"), ((0, 1), "1")])
+def test_a_list_of_the_default_rule_alone_is_its_class(classes: tuple, text: str) -> None:
+    model = RuleList(Schema({"x": Boolean()}, Label("y", classes)), (Rule((), (0, 1)),), NONE)
+    assert model.to_sql() == text
+
+
+def test_the_expression_reads_like_the_rules() -> None:
+    schema = Schema({"age": Integer(0, 90, cuts=(30,)), "sex": Categorical(("F", "M"))}, Label("y", (0, 1)))
+    rules = (Rule((Literal("age", "<=", (30,)), Literal("sex", "=", ("F",))), (9, 1)), Rule((), (0, 5)))
+    assert RuleList(schema, rules, NONE).to_sql() == (
+        "CASE\n"
+        "  WHEN (\n"
+        '    TRY_CAST("age" AS DOUBLE) <= 30\n'
+        "    AND NOT TRIM(CAST(\"age\" AS TEXT)) IN ('', 'nan', '-nan')\n"
+        "  )\n"
+        "  AND TRIM(CAST(\"sex\" AS TEXT)) = 'F'\n"
+        "  THEN 0\n"
+        "  ELSE 1\n"
+        "END"
+    )

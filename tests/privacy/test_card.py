@@ -1,0 +1,118 @@
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.privacy.card import NEIGHBOURS, Charge, PrivacyCard
+from tests.models.strategies import cards
+
+THIRD = Fraction(1, 3)
+CHARGES = (
+    Charge("rules", Fraction(1, 6), mechanism="permute-and-flip, sensitivity 1"),
+    Charge("counts", Fraction(1, 6)),
+)
+CARD = PrivacyCard.pure(
+    THIRD, CHARGES, noise="OpenDP 0.16", software="hedgerow 0.1", notes=("the schema is public", "no group privacy")
+)
+
+
+@given(card=cards())
+def test_json_brings_back_an_equal_card(card: PrivacyCard) -> None:
+    assert PrivacyCard.from_dict(json.loads(json.dumps(card.to_dict()))) == card
+
+
+@given(
+    epsilon=st.fractions(0, 100),
+    delta=st.fractions(0, 1),
+    purpose=st.text(max_size=9),
+    mechanism=st.text(max_size=9),
+)
+def test_json_brings_back_an_equal_charge(epsilon: Fraction, delta: Fraction, purpose: str, mechanism: str) -> None:
+    charge = Charge(purpose, epsilon, delta, mechanism)
+    assert Charge.from_dict(json.loads(json.dumps(charge.to_dict()))) == charge
+
+
+def test_fractions_are_kept_exactly_beside_their_decimals() -> None:
+    data = CARD.to_dict()
+    assert (data["epsilon"], data["epsilon_exact"]) == (1 / 3, "1/3")
+    assert (data["delta"], data["delta_exact"]) == (0.0, "0")
+    assert [charge["epsilon_exact"] for charge in data["charges"]] == ["1/6", "1/6"]
+    again = PrivacyCard.from_dict(data)
+    assert sum(charge.epsilon for charge in again.charges) == again.epsilon == THIRD
+
+
+def test_a_float_near_a_fraction_is_not_that_fraction() -> None:
+    card = PrivacyCard.pure(Fraction(0.1), (), noise="", software="")
+    assert PrivacyCard.from_dict(card.to_dict()).epsilon == Fraction(0.1) != Fraction(1, 10)
+
+
+@pytest.mark.parametrize("key", sorted(CARD.to_dict()))
+def test_a_card_lacks_nothing(key: str) -> None:
+    data = CARD.to_dict()
+    del data[key]
+    if key in ("epsilon", "delta"):  # decimals for readers: the fractions are what is read
+        assert PrivacyCard.from_dict(data) == CARD
+    else:
+        with pytest.raises(KeyError, match=key):
+            PrivacyCard.from_dict(data)
+
+
+def test_a_pure_card_states_its_guarantee_in_one_sentence() -> None:
+    card = PrivacyCard.pure(Fraction(1, 2), (), noise="OpenDP", software="hedgerow")
+    assert card.guarantee == (
+        "epsilon-differential privacy with epsilon = 0.5: adding or removing any one row changes the probability of "
+        "any release by a factor of at most e^0.5"
+    )
+    assert card.headline == "epsilon-differential privacy with epsilon = 0.5"
+    assert card.is_private
+    assert card.delta == 0
+    assert card.neighbours == NEIGHBOURS == "tables that differ by adding or removing one row"
+
+
+def test_a_void_guarantee_is_none_with_its_reason() -> None:
+    card = PrivacyCard.pure(THIRD, CHARGES, noise="seeded", software="hedgerow", void="seeded")
+    assert card.guarantee == card.headline == "none (seeded)"
+    assert not card.is_private
+    assert (card.epsilon, card.charges) == (THIRD, CHARGES)
+
+
+def test_a_model_learned_without_privacy_says_so() -> None:
+    card = PrivacyCard.none("learned without privacy", software="hedgerow")
+    assert card.guarantee == card.headline == "none (learned without privacy)"
+    assert not card.is_private
+    assert (card.epsilon, card.delta, card.charges, card.noise) == (None, None, (), "none")
+
+
+def test_the_headline_keeps_the_whole_reason() -> None:
+    assert PrivacyCard.none("seed: 3", software="hedgerow").headline == "none (seed: 3)"
+
+
+def test_the_text_is_the_card_as_a_person_reads_it() -> None:
+    assert str(CARD) == (
+        "guarantee   epsilon-differential privacy with epsilon = 0.333333: adding or removing any one row changes the "
+        "probability of any release by a factor of at most e^0.333333\n"
+        "neighbours  tables that differ by adding or removing one row\n"
+        "spent       epsilon = 0.333333, delta = 0\n"
+        "  0.1667      rules (permute-and-flip, sensitivity 1)\n"
+        "  0.1667      counts\n"
+        "noise       OpenDP 0.16\n"
+        "software    hedgerow 0.1\n"
+        "note        the schema is public\n"
+        "note        no group privacy"
+    )
+
+
+def test_the_text_of_a_card_without_privacy_spends_nothing() -> None:
+    assert str(PrivacyCard.none("example", software="hedgerow 0.1")) == (
+        "guarantee   none (example)\n"
+        "neighbours  tables that differ by adding or removing one row\n"
+        "noise       none\n"
+        "software    hedgerow 0.1"
+    )
+
+
+def test_a_card_is_a_value() -> None:
+    assert PrivacyCard.from_dict(CARD.to_dict()) == CARD
+    assert hash(CARD) == hash(PrivacyCard.from_dict(CARD.to_dict()))
