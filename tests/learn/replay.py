@@ -1,0 +1,53 @@
+"""Record what a private learner asks of its noise source, and replay the answers on a neighbouring table.
+
+A learner is private by composition if, with every noisy answer frozen, it does the same things on a neighbouring table,
+and the true answers it noises differ by no more than the sensitivity it declares. Both are checked on every call.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Recorder:
+    """Runs another source and keeps (mechanism, true answer, noisy answer) of every call."""
+
+    inner: object
+    trace: list = field(default_factory=list)
+    void = None
+    description = "recorded"
+
+    def prepare(self, mechanism):
+        run = self.inner.prepare(mechanism)
+
+        def noisy(values):
+            answer = run(values)
+            self.trace.append((mechanism, values.copy(), answer))
+            return answer
+
+        return noisy
+
+
+@dataclass
+class Replayer:
+    """Gives the recorded answers, whatever the true ones are, and checks that the calls are the recorded ones."""
+
+    trace: list
+    position: int = 0
+    void = None
+    description = "replayed"
+
+    def prepare(self, mechanism):
+        assert self.position < len(self.trace), "the neighbouring table caused a further release"
+        recorded, values, answer = self.trace[self.position]
+        self.position += 1
+        assert mechanism == recorded, "the neighbouring table changed a mechanism or its charge"
+
+        def noisy(neighbouring):
+            assert neighbouring.shape == values.shape, "the question itself changed"
+            assert mechanism.distance(values, neighbouring) <= mechanism.sensitivity, "further than declared"
+            return answer
+
+        return noisy
+
+    def finish(self):
+        assert self.position == len(self.trace), "the neighbouring table caused fewer releases"
