@@ -1,0 +1,233 @@
+"""Named real datasets, each with a public schema written by hand.
+
+Bounds and cut points are constants of the packaged YAML files, which say where they come from; none is computed from
+rows when a dataset is loaded. A file is used only if its bytes are the known ones, so that results can be had again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import as_file, files
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+from sklearn.datasets import fetch_openml, load_breast_cancer
+
+from hedgerow.errors import DatasetUnavailableError
+from hedgerow.schema.schema import Schema
+
+__all__ = ["NAMES", "SENSITIVE", "Dataset", "load"]
+
+_SHA256 = {
+    "adult": "6f8f2babc5ee744afd03f6d978d8d6b3e3b0aae240d931c4976a9cce7af0d347",
+    "adult_binary": "933f173cf3f67b9da098b155c13c93650d43a45e6b80a05621adf03bd6531b69",
+    "compas": "e1261f763eb378f5d04201d867dda3f3cb7530a9a70b6ef8b0aab369b1ca5388",
+    "compas_binary": "df5eccc8e4468568b1e1d28859f9c2b33925e3cc1c8eaacb5e479609e088fbf4",
+    "ctg": "7081f3411cc7aaa11141c7961f707fb28822dcfdc59a1c0669919a0214574437",
+    "german": "d5f580dff0e9763b99ba1c568441dbe2cc7e81d180ebb74565dc5f04a7d41507",
+    "german_binary": "55c708ab2ef5bf68160d424620475287fd5231e3d149f601ba3b691c861896fa",
+}
+_ADULT_ON_OPENML = 1590
+_ADULT_TEST_ROWS = 16_281  # OpenML has them first, the file has them last
+
+NAMES: tuple[str, ...] = tuple(sorted(("breast_cancer", *_SHA256)))
+"""The datasets that `load` knows."""
+
+SENSITIVE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "adult": ("age", "marital-status", "relationship", "race", "sex", "native-country"),
+        "adult_binary": ("gender_Female", "gender_Male", "age_high", "age_low"),
+        "breast_cancer": (),
+        "compas": ("sex", "age", "age_cat", "race"),
+        "compas_binary": (
+            *("Age=18-20", "Age=18-22", "Age=18-25", "Age=24-30", "Age=24-40", "Age>=30", "Age<=40", "Age<=45"),
+            "Gender=Male",
+            *("Race=African-American", "Race=Caucasian", "Race=Asian", "Race=Hispanic", "Race=Native-American"),
+            "Race=Other",
+        ),
+        "ctg": (),
+        "german": ("personal_status_sex", "age", "foreign_worker"),
+        "german_binary": (),
+    }
+)
+"""The columns of each dataset that state sex, age, race, origin or family status."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A public table with its labels and its schema.
+
+    Attributes
+    ----------
+    name : str
+        One of `NAMES`.
+    frame : DataFrame of shape (n_rows, n_columns)
+        Every column but the label, those that the schema leaves out too.
+    labels : Series of shape (n_rows,)
+        The label column.
+    schema : Schema
+        The usable attributes and the label.
+    """
+
+    name: str
+    frame: pd.DataFrame = field(repr=False)
+    labels: pd.Series = field(repr=False)
+    schema: Schema
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+
+    def without_sensitive(self) -> Dataset:
+        """Return the dataset without the columns and attributes that `SENSITIVE` names.
+
+        Raises
+        ------
+        SchemaError
+            If no attribute is left.
+        """
+        sensitive = SENSITIVE[self.name]
+        attributes = tuple((name, kind) for name, kind in self.schema.attributes if name not in sensitive)
+        frame = self.frame.drop(columns=[column for column in sensitive if column in self.frame])
+        return Dataset(self.name, frame, self.labels, Schema(attributes, self.schema.label))
+
+
+def load(name: str) -> Dataset:
+    """Load a named dataset.
+
+    Looked for in this order: ``$HEDGEROW_DATA/<name>.csv``; the cache folder (``$HEDGEROW_CACHE``, by default
+    ``~/.cache/hedgerow``); and, for ``adult`` only, OpenML, which fills the cache. `breast_cancer` comes with
+    scikit-learn and needs none of them. Every file is checked against its known SHA-256.
+
+    Parameters
+    ----------
+    name : {"adult", "adult_binary", "breast_cancer", "compas", "compas_binary", "ctg", "german", "german_binary"}
+        Which dataset.
+
+    Returns
+    -------
+    Dataset
+        Its columns, labels and schema.
+
+    Raises
+    ------
+    DatasetUnavailableError
+        If the file is nowhere to be had, or is not the known one.
+    ValueError
+        If there is no dataset of this name.
+
+    Notes
+    -----
+    The label of ``compas_binary`` keeps the name ``Recidivate-Within-Two-Years`` that its file gives it, but equals
+    ``is_recid`` of ``compas`` in every row: charged again at any time. It differs from ``two_year_recid`` in 220 rows.
+    Its columns ``Age<=40`` and ``Age<=45`` are true from 40 and 45 years *up*.
+
+    The frame of ``compas`` also holds columns that are no features: ``is_recid``, ``decile_score``, ``score_text``. Its
+    schema leaves them out. So learn with the schema, not with all columns.
+
+    Examples
+    --------
+    >>> from hedgerow import datasets
+    >>> data = datasets.load("breast_cancer")
+    >>> data.frame.shape
+    (569, 30)
+    >>> data.schema["mean radius"].cells
+    ('[0, 12]', '(12, 15]', '(15, 18]', '(18, 50]')
+    >>> data.labels.value_counts().to_dict()
+    {'benign': 357, 'malignant': 212}
+    """
+    _check_name(name)
+    with as_file(files("hedgerow") / "schemas" / f"{name}.yaml") as path:
+        schema = Schema.load(path)
+    assert schema.label is not None
+    frame = _breast_cancer() if name == "breast_cancer" else _parse(_content(name))
+    labels = frame.pop(schema.label.name)
+    return Dataset(name, frame, labels, schema)
+
+
+def _check_name(name: str) -> None:
+    if name not in NAMES:
+        raise ValueError(f"name must be one of {', '.join(NAMES)}, got {name!r}.")
+
+
+def _breast_cancer() -> pd.DataFrame:
+    bunch: Any = load_breast_cancer(as_frame=True)
+    return bunch.data.assign(diagnosis=bunch.target.map({0: "malignant", 1: "benign"}))
+
+
+def _parse(content: bytes) -> pd.DataFrame:
+    """Read a file as it is: only an empty field is missing, not a word such as "NA" or "?"."""
+    return pd.read_csv(io.BytesIO(content), keep_default_na=False, na_values=[""])
+
+
+def _content(name: str) -> bytes:
+    """Return the known bytes of a file, from the first place that has one."""
+    given = os.environ.get("HEDGEROW_DATA")
+    cached = _cache_folder() / f"{name}.csv"
+    for path in (*([Path(given).expanduser() / f"{name}.csv"] if given else []), cached):
+        if path.is_file():
+            content = path.read_bytes()
+            _check_content(name, content, f"in {path}", "Put the file described in the data's README in its place.")
+            return content
+    content = _download(name)
+    _write(name, cached, content)
+    return content
+
+
+def _cache_folder() -> Path:
+    own = os.environ.get("HEDGEROW_CACHE")
+    if own:
+        return Path(own).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hedgerow"
+
+
+def _check_content(name: str, content: bytes, where: str, advice: str) -> None:
+    found = hashlib.sha256(content).hexdigest()
+    if found != _SHA256[name]:
+        raise DatasetUnavailableError(name, f"expected SHA-256 {_SHA256[name]}, found {found} {where}. {advice}")
+
+
+def _download(name: str) -> bytes:
+    """Return the known bytes of a file made of OpenML's copy; only `adult` has one that holds the same rows."""
+    advice = f"Set HEDGEROW_DATA to a folder with {name}.csv."
+    if name != "adult":
+        raise DatasetUnavailableError(
+            name,
+            f"expected {name}.csv in $HEDGEROW_DATA or in {_cache_folder()}, found none, and OpenML has no identical "
+            f"copy to download. {advice}",
+        )
+    try:
+        bunch: Any = fetch_openml(data_id=_ADULT_ON_OPENML, as_frame=True, parser="pandas", cache=False, n_retries=1)
+        content = _adult_csv(bunch.frame)
+    except Exception as error:  # whatever goes wrong in a download or its parsing, what to do is the same
+        reason = f"{type(error).__name__}: {error}"
+        raise DatasetUnavailableError(name, f"OpenML could not be read ({reason}). {advice}") from None
+    _check_content(name, content, f"in OpenML's copy (data_id {_ADULT_ON_OPENML}), which is not cached", advice)
+    return content
+
+
+def _adult_csv(frame: pd.DataFrame) -> bytes:
+    """Bring OpenML's frame into the form of the file: training rows first, ``?`` for missing, label `income`."""
+    rows = pd.concat([frame.iloc[_ADULT_TEST_ROWS:], frame.iloc[:_ADULT_TEST_ROWS]])
+    rows = rows.astype(dict.fromkeys(rows.select_dtypes("number").columns, "int64")).rename(columns={"class": "income"})
+    return rows.to_csv(index=False, na_rep="?", lineterminator="\n").encode()
+
+
+def _write(name: str, path: Path, content: bytes) -> None:
+    """Put a file into the cache at once, so that no other process ever reads half of it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            part = Path(folder) / path.name
+            part.write_bytes(content)
+            part.replace(path)
+    except OSError as error:
+        raise DatasetUnavailableError(
+            name, f"cannot write to the cache ({error}). Set HEDGEROW_CACHE to a folder that can be written."
+        ) from None
