@@ -1,0 +1,45 @@
+"""What commands write: whole files or none, never over another one unasked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+
+def check_output(path: Path, *, force: bool) -> None:
+    """Check before any work is done that a file can be written.
+
+    Raises
+    ------
+    ValueError
+        If the file exists and `force` is not given, or its folder does not exist.
+    """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; give the name of a file.")
+    if path.exists() and not force:
+        raise ValueError(f"{path} exists already; give another name with -o, or --force to replace it.")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}.")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise ValueError(f"{path}: the folder {path.absolute().parent} cannot be written to.")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole, or leave what was there."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+@contextmanager
+def stage(text: str) -> Generator[None]:
+    """Show on a terminal what is being done while it is done."""
+    with Console(stderr=True).status(f"{text} …"):
+        yield

@@ -1,0 +1,130 @@
+"""`hedgerow schema`: make, learn and read schemas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.cli.output import check_output, stage, write_whole
+from hedgerow.csv_files import read_csv, read_header
+from hedgerow.errors import DomainError
+from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.schema import Schema, count_candidates
+from hedgerow.schema.files import mapping_text
+from hedgerow.schema.public import typed_table
+
+app = typer.Typer(no_args_is_help=True, help="Make, learn and read schemas: what is public about a table.")
+
+_TEMPLATE = """\
+# What is public about the table. Fill it in from what you know of the attributes, never by looking at the rows.
+# Kinds of attribute (delete columns that must not be used):
+#   {{kind: boolean}}                                          true/false or 0/1
+#   {{kind: categorical, values: [red, green]}}                fixed values
+#   {{kind: integer, low: 0, high: 120, cuts: [30, 45, 60]}}   whole numbers; rules compare with the cuts
+#   {{kind: real, low: 0, high: 1, cuts: [0.25, 0.5]}}         real numbers
+# Add to any of them:  missing: cell (blank is a value of its own)   missing_values: ["?"] (these mean blank too)
+#                      outside: clip (numbers) or cell (values beyond the domain; default: error)
+# Numbers without cuts can get them by `hedgerow schema learn`, under a charge.
+version: 1
+label: {{name: {target}, classes: [FILL, IN]}}
+attributes:
+{attributes}
+"""
+
+Output = Annotated[Path, typer.Option("-o", "--output", help="File for the schema (.yaml or .json).")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]
+
+
+@app.command("new")
+def new(
+    data: Annotated[Path, typer.Argument(help="CSV file; only its header is read.")],
+    target: Annotated[str, typer.Option(help="Column to predict.")],
+    output: Output = Path("schema.yaml"),
+    force: Force = False,
+) -> None:
+    """Write a schema to fill in, from the header of a CSV file. No row is read.
+
+    [bold]Example[/bold]: hedgerow schema new patients.csv --target ill -o patients.yaml
+    """
+    check_output(output, force=force)
+    names = read_header(data)
+    _check_target(target, names)
+    lines = [f"  {json.dumps(name, ensure_ascii=False)}: {{kind: FILL IN}}" for name in names if name != target]
+    write_whole(output, _TEMPLATE.format(target=json.dumps(target, ensure_ascii=False), attributes="\n".join(lines)))
+    typer.echo(f"written to {output}: fill in the kinds and the classes, then run: hedgerow schema show {output}")
+
+
+@app.command("from-public")
+def from_public(
+    data: Annotated[Path, typer.Argument(help="CSV file of PUBLIC rows; all that is read off it becomes public.")],
+    target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
+    bins: Annotated[int, typer.Option(help="Intervals of about equal mass to cut numbers into.")] = 5,
+    output: Output = Path("schema.yaml"),
+    force: Force = False,
+) -> None:
+    """Cut a schema out of public rows: quantile cut points, categories that occur, bounds as found.
+
+    [bold]Example[/bold]: hedgerow schema from-public census.csv --target income -o census.yaml
+    """
+    check_output(output, force=force)
+    if target is not None:
+        _check_target(target, read_header(data))
+    with stage(f"reading {data}"):
+        schema = Schema.from_public(typed_table(read_csv(data)), label=target, bins=bins)
+    _save(schema, output)
+
+
+@app.command("learn")
+def learn(
+    data: Annotated[Path, typer.Argument(help="CSV file: the sensitive table.")],
+    declared: Annotated[Path, typer.Option("--schema", help="Schema whose numbers without cuts are to get them.")],
+    epsilon: Annotated[float | None, typer.Option(help="Privacy loss of all cut points together.")] = None,
+    bins: Annotated[int, typer.Option(help="Intervals of about equal mass to aim at.")] = 5,
+    budget: Annotated[Path | None, typer.Option(help="Budget file to charge (see `hedgerow budget`).")] = None,
+    output: Output = Path("schema.yaml"),
+    force: Force = False,
+) -> None:
+    """Find cut points from sensitive rows by private quantiles, inside declared bounds and under a charge.
+
+    [bold]Example[/bold]: hedgerow schema learn patients.csv --schema declared.yaml --epsilon 0.2 -o patients.yaml
+    """
+    if epsilon is None:
+        raise ValueError("epsilon must be chosen: the privacy loss of all cut points together, such as --epsilon 0.2.")
+    check_output(output, force=force)
+    schema = Schema.load(declared)
+    account = None if budget is None else FileBudget(budget)
+    with stage(f"reading {data}"):
+        table = read_csv(data)
+    with stage("learning cut points"):
+        learned = Schema.learn(table, schema, epsilon=epsilon, budget=account, bins=bins)
+    _save(learned, output)
+    typer.echo(f"charged: epsilon = {epsilon:g} for the cut points; add it to what models of the same rows cost.")
+
+
+@app.command("show")
+def show(
+    schema: Annotated[Path, typer.Argument(help="Schema file.")],
+    max_literals: Annotated[int, typer.Option(help="Conditions in a rule, for counting candidates.")] = 2,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check a schema file and say what it holds and how many candidate rules it yields."""
+    loaded = Schema.load(schema)
+    count = count_candidates(loaded, min(max_literals, len(loaded)))
+    if as_json:
+        typer.echo(json.dumps({**loaded.to_dict(), "digest": loaded.digest, "candidates": count}, ensure_ascii=False))
+    else:
+        typer.echo(f"{loaded}\n\n{count:,} candidate rules of up to {max_literals} conditions\ndigest {loaded.digest}")
+
+
+def _check_target(target: str, names: list[str]) -> None:
+    if target not in names:
+        raise DomainError(f"expected this column to predict, found: {', '.join(sorted(names))}.", column=target)
+
+
+def _save(schema: Schema, output: Path) -> None:
+    data: dict[str, Any] = schema.to_dict()
+    write_whole(output, mapping_text(output, data))
+    typer.echo(f"{schema}\n\nwritten to {output}")

@@ -1,0 +1,72 @@
+"""`hedgerow show`: read a released model."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hedgerow.cli.output import check_output, write_whole
+from hedgerow.models import RuleList
+
+
+class Form(StrEnum):
+    """How a model is shown."""
+
+    text = "text"
+    json = "json"
+    sql = "sql"
+    python = "python"
+    html = "html"
+
+
+def show(
+    model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
+    form: Annotated[Form, typer.Option("--format", help="How to show it.")] = Form.text,
+    plot: Annotated[Path | None, typer.Option(help="Draw the rules into this PNG, SVG or PDF file.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
+) -> None:
+    """Show a model: its rules, the released counts and the privacy card; or export it as SQL, Python, HTML, JSON.
+
+    [bold]Example[/bold]: hedgerow show model.json --format sql
+    """
+    for path in (plot, output):
+        if path is not None:
+            check_output(path, force=force)
+    rules = RuleList.load(model)
+    text = _render(rules, Form.json if as_json else form)
+    if output is None:
+        typer.echo(text)
+    else:
+        write_whole(output, text + "\n")
+    if plot is not None:
+        _draw(rules, plot)
+
+
+def _render(rules: RuleList, form: Form) -> str:
+    match form:
+        case Form.text:
+            return f"{rules}\n\n{rules.privacy}"
+        case Form.json:
+            return rules.to_json().rstrip("\n")
+        case Form.sql:
+            return rules.to_sql()
+        case Form.python:
+            return rules.to_python().rstrip("\n")
+        case Form.html:
+            return f"<!doctype html><meta charset='utf-8'><title>rule list</title>{rules.to_html()}"
+
+
+def _draw(rules: RuleList, path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    figure = rules.plot().get_figure(root=True)
+    assert figure is not None
+    if path.suffix.lstrip(".").lower() not in figure.canvas.get_supported_filetypes():
+        raise ValueError(f"{path}: expected a name that ends in .png, .svg or .pdf.")
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,94 @@
+"""A budget kept in a file, so that it counts what separate runs of the command line spend."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self
+
+from hedgerow.errors import ModelFormatError
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.card import Charge
+
+FORMAT = "hedgerow/budget"
+
+
+class FileBudget(Budget):
+    """A budget whose cap and charges live in a JSON file; every charge is on disk before it returns.
+
+    Processes on one machine may share it: a charge locks the file, reads what others have charged, and replaces the
+    file whole. It is a record for honest curators, not a defence against one who edits it.
+
+    Parameters
+    ----------
+    path : Path
+        The file; see `create`.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is not a budget.
+    OSError
+        If it cannot be read or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        data = self._read()
+        super().__init__(Fraction(data["epsilon"]), Fraction(data["delta"]))
+        self._charges = [Charge.from_dict(charge) for charge in data["charges"]]
+
+    @classmethod
+    def create(cls, path: Path, epsilon: float | Fraction, delta: float | Fraction = 0) -> Self:
+        """Write a new budget to a file that must not exist, and open it."""
+        budget = Budget(epsilon, delta)
+        with path.open("x", encoding="utf-8") as file:
+            json.dump(_to_dict(budget, ()), file, indent=2)
+        return cls(path)
+
+    def charge(
+        self, epsilon: float | Fraction, delta: float | Fraction = 0, *, purpose: str, mechanism: str = ""
+    ) -> None:
+        """Charge (ε, δ) for one release, durably; see `Budget.charge`."""
+        with self._locked():
+            self._charges = [Charge.from_dict(charge) for charge in self._read()["charges"]]
+            super().charge(epsilon, delta, purpose=purpose, mechanism=mechanism)
+            self._write()
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            data = json.loads(self._path.read_text(encoding="utf-8"))
+            if data["format"] == FORMAT and data["version"] == 1:
+                return data
+        except (ValueError, KeyError, TypeError):
+            pass
+        raise ModelFormatError(f"{self._path}: expected a budget file (`hedgerow budget new`), found something else.")
+
+    def _write(self) -> None:
+        fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        with fresh.open("w", encoding="utf-8") as file:
+            json.dump(_to_dict(self, self._charges), file, indent=2)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self._path)
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        with self._path.with_name(f".{self._path.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _to_dict(budget: Budget, charges: Any) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": 1,
+        "epsilon": str(budget.epsilon),
+        "delta": str(budget.delta),
+        "charges": [charge.to_dict() for charge in charges],
+    }

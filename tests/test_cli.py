@@ -1,0 +1,255 @@
+"""The command line as a person meets it: what it prints, its exit code, and what it leaves behind."""
+
+import json
+import re
+import sys
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.cli import main
+
+SCHEMA = """\
+label: {name: ill, classes: ["no", "yes"]}
+attributes:
+  age: {kind: integer, low: 0, high: 120, cuts: [30, 60], outside: clip}
+  sex: {kind: categorical, values: [F, M], missing: cell, missing_values: ["?"]}
+  dose: {kind: real, low: 0, high: 1, cuts: [0.5], missing: cell}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    age, n = rng.integers(18, 90, 600), 600
+    pd.DataFrame(
+        {
+            "age": age,
+            "sex": rng.choice(["F", "M", "?"], n),
+            "dose": np.where(rng.random(n) < 0.2, np.nan, rng.random(n).round(3)),
+            "ill": np.where(age > 60, "yes", "no"),
+        }
+    ).to_csv("data.csv", index=False)
+    (tmp_path / "schema.yaml").write_text(SCHEMA)
+    return tmp_path
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["hedgerow", *map(str, words)])
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        printed = capsys.readouterr()
+        return leaving.value.code or 0, printed.out, printed.err
+
+    return call
+
+
+FIT = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5", "--max-rules", "2")
+
+
+def test_fit_show_and_predict_go_from_a_table_to_predictions(folder, run):
+    code, out, err = run(*FIT)
+    assert (code, err) == (0, "")
+    assert "guarantee   epsilon-differential privacy with epsilon = 5" in out
+    model = hr.RuleList.load("model.json")
+    assert str(model) in out
+    assert run("show", "model.json")[1] == f"{model}\n\n{model.privacy}\n"
+    code, out, _ = run("predict", "model.json", "data.csv", "--proba")
+    lines = out.splitlines()
+    assert lines[0] == '"ill","rule","P(no)","P(yes)"'
+    assert len(lines) == 601
+    code, out, _ = run("predict", "model.json", "data.csv", "--json")
+    data = pd.read_csv("data.csv")
+    assert [record["ill"] for record in json.loads(out)] == model.predict(data).tolist()
+    assert run("predict", "model.json", "data.csv", "-o", "p.csv")[0] == 0
+    assert (pd.read_csv("p.csv")["ill"] == model.predict(data)).all()
+    assert {path.name for path in folder.iterdir()} == {"data.csv", "schema.yaml", "model.json", "p.csv"}
+
+
+def test_show_exports_every_form(folder, run):
+    run(*FIT)
+    sql = run("show", "model.json", "--format", "sql")[1]
+    found = duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()
+    assert [p for (p,) in found] == hr.RuleList.load("model.json").predict(pd.read_csv("data.csv")).tolist()
+    assert "def predict(row)" in run("show", "model.json", "--format", "python")[1]
+    assert "<table>" in run("show", "model.json", "--format", "html")[1]
+    assert json.loads(run("show", "model.json", "--json")[1])["format"] == "hedgerow/rule-list"
+    assert run("show", "model.json", "--plot", "rules.png", "-o", "rules.txt")[0] == 0
+    assert (folder / "rules.png").read_bytes().startswith(b"\x89PNG")
+    assert "if " in (folder / "rules.txt").read_text()
+    assert "ends in .png" in run("show", "model.json", "--plot", "rules.docx")[2]
+
+
+@pytest.mark.usefixtures("folder")
+def test_fit_prints_the_model_for_machines(run):
+    out = run(*FIT, "--json")[1]
+    assert hr.RuleList.from_json(out) == hr.RuleList.load("model.json")
+
+
+@pytest.mark.usefixtures("folder")
+def test_boolean_tables_need_no_schema(run):
+    pd.DataFrame({"a": [0, 1] * 50, "b": [True, False] * 50, "y": [0, 1] * 50}).to_csv("bits.csv", index=False)
+    code, _, err = run("fit", "bits.csv", "--target", "y", "--epsilon", "5", "-o", "m.json")
+    assert (code, err) == (0, "")
+    assert hr.RuleList.load("m.json").schema.label == hr.Label("y", (0, 1))
+
+
+GOOD = "age,sex,dose,ill\n40,F,0.5,no\n"
+BAD = {
+    "missing epsilon": (GOOD, ["--epsilon"], "epsilon must be chosen"),
+    "epsilon of zero": (GOOD, ["--epsilon", "0"], "epsilon must be a number > 0"),
+    "epsilon that is not finite": (GOOD, ["--epsilon", "nan"], "epsilon must be a finite number"),
+    "unknown target": (GOOD, ["--target", "death"], "'death' but the schema's label is 'ill'"),
+    "absent target": ("age,sex,dose\n40,F,0.5\n", [], "column 'ill': expected this column to predict"),
+    "absent attribute": ("age,sex,ill\n40,F,no\n", [], "column 'dose': expected this column, found: age, sex"),
+    "label outside the schema": (GOOD + "41,F,0.5,SECRET\n", [], "column 'ill': some labels are not in the schema"),
+    "missing label": (GOOD + "41,F,0.5,\n", [], "column 'ill': some labels are missing"),
+    "empty file": ("", [], "found an empty file"),
+    "header only": ("age,sex,dose,ill\n", [], "found no row under the header"),
+    "header without line end": ("age,sex,dose,ill", [], "found no row under the header"),
+    "non-finite number": (GOOD + "41,F,inf,no\n", [], "column 'dose': expected finite numbers"),
+    "text for a number": (GOOD + "SECRET,F,0.5,no\n", [], "column 'age': expected numbers, found text"),
+    "duplicate columns": ("age,age,sex,dose,ill\n1,2,F,0.1,no\n", [], "more than once: age"),
+    "blank column name": ("age,,sex,dose,ill\n1,2,F,0.1,no\n", [], "a blank one in the header"),
+    "not text": (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", [], "a file that is not UTF-8 text"),
+    "not text further down": (GOOD.encode() + b"41,\xff\xfe,0.5,no\n", [], "a file that is not UTF-8 text"),
+    "a line too short": (GOOD + "41,SECRET\n", [], "expected 4 fields on every line, found more or fewer on line 3"),
+    "value outside the domain": (GOOD + "41,SECRET,0.5,no\n", [], "column 'sex': some values are outside"),
+    "missing value not declared": (GOOD + ",F,0.5,no\n", [], "column 'age': some values are missing"),
+    "no such schema": (GOOD, ["--schema", "none.yaml"], "none.yaml: No such file"),
+    "seed without research": (GOOD, ["--seed", "1"], "add --research"),
+    "no such folder": (GOOD, ["-o", "nowhere/m.json"], "there is no folder nowhere"),
+    "bad parameter": (GOOD, ["--max-rules", "0"], "max_rules must be a whole number"),
+    "no such budget": (GOOD, ["--budget", "none.json"], "none.json: No such file"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_clear_line_and_leaves_nothing(case, folder, run):
+    content, words, message = BAD[case]
+    (folder / "bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    epsilon = [] if words == ["--epsilon"] else ["--epsilon", "1"]
+    words = [] if words == ["--epsilon"] else words
+    before = sorted(folder.iterdir())
+    code, out, err = run("fit", "bad.csv", "--schema", "schema.yaml", *epsilon, *words)
+    assert code == 2
+    assert out == ""
+    assert re.match("error: ", err)
+    assert err.count("\n") == 1
+    assert message in err
+    assert "SECRET" not in err
+    assert "Traceback" not in err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_that_is_not_there_is_named(run):
+    assert run("fit", "none.csv", "--target", "y", "--epsilon", "1")[::2] == (
+        2,
+        "error: none.csv: No such file or directory\n",
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_a_schema_the_way_to_one_is_told(run):
+    code, _, err = run("fit", "data.csv", "--target", "ill", "--epsilon", "1")
+    assert code == 2
+    assert "column 'ill': not boolean; without a schema" in err
+
+
+def test_an_output_that_exists_is_kept_unless_forced(folder, run):
+    (folder / "model.json").write_text("precious")
+    code, _, err = run(*FIT)
+    assert code == 2
+    assert "exists already" in err
+    assert (folder / "model.json").read_text() == "precious"
+    assert run(*FIT, "--force")[0] == 0
+    assert hr.RuleList.load("model.json")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_seeded_model_is_written_for_research_only_and_says_so(run):
+    assert run(*FIT, "--seed", "1", "--research")[0] == 0
+    assert hr.RuleList.load("model.json").privacy.guarantee == "none (seeded)"
+
+
+def test_a_budget_file_counts_runs_and_refuses_when_it_is_spent(folder, run):
+    assert run("budget", "new", "b.json", "--epsilon", "1")[0] == 0
+    fit = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "0.75", "--budget", "b.json")
+    assert run(*fit, "-o", "one.json")[0] == 0
+    code, _, err = run(*fit, "-o", "two.json")
+    assert code == 2
+    assert "epsilon=0.25 left" in err
+    assert not (folder / "two.json").exists()
+    assert "0.75 of 1 spent" in run("budget", "show", "b.json")[1]
+    assert "exists already" in run("budget", "new", "b.json", "--epsilon", "9")[2]
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_unforeseen_exception_does_not_show_its_text(run, monkeypatch):
+    def broken(*_):
+        raise KeyError("SECRET")
+
+    monkeypatch.setattr("hedgerow.cli.fit.read_csv", broken)
+    code, _, err = run(*FIT)
+    assert code == 1
+    assert "internal error, KeyError at" in err
+    assert "SECRET" not in err
+
+
+def test_a_new_schema_holds_the_header_and_no_value(folder, run):
+    assert run("schema", "new", "data.csv", "--target", "ill", "-o", "new.yaml")[0] == 0
+    text = (folder / "new.yaml").read_text()
+    assert re.findall(r'^  "(\w+)":', text, re.M) == ["age", "sex", "dose"]
+    code, _, err = run("schema", "show", "new.yaml")
+    assert code == 2
+    assert "attribute 'age'" in err
+    assert "column 'death'" in run("schema", "new", "data.csv", "--target", "death", "-o", "x.yaml")[2]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_schema_is_shown_with_its_number_of_candidates(run):
+    out = run("schema", "show", "schema.yaml")[1]
+    schema = hr.Schema.load("schema.yaml")
+    assert str(schema) in out
+    count = hr.schema.count_candidates(schema, 2)
+    assert f"{count} candidate rules" in out
+    assert json.loads(run("schema", "show", "schema.yaml", "--json")[1])["candidates"] == count
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_schema_is_cut_from_public_rows(run):
+    columns = {"n": range(100), "f": ["true", "false"] * 50, "c": ["x", "y"] * 50, "y": [0, 1] * 50}
+    pd.DataFrame(columns).to_csv("pub.csv", index=False)
+    assert run("schema", "from-public", "pub.csv", "--target", "y", "--bins", "2", "-o", "pub.yaml")[0] == 0
+    schema = hr.Schema.load("pub.yaml")
+    assert (schema["n"].kind, schema["f"].kind, schema["c"].kind) == ("integer", "boolean", "categorical")
+    assert schema["n"].cuts == (49,)
+    assert schema.label == hr.Label("y", (0, 1))
+
+
+def test_cut_points_are_learned_under_a_charge(folder, run):
+    (folder / "open.yaml").write_text(SCHEMA.replace(", cuts: [30, 60]", ""))
+    run("budget", "new", "b.json", "--epsilon", "20")
+    words = ("schema", "learn", "data.csv", "--schema", "open.yaml", "--bins", "2", "-o", "learned.yaml")
+    assert "epsilon must be chosen" in run(*words)[2]
+    assert run(*words, "--epsilon", "20", "--budget", "b.json")[0] == 0
+    (cut,) = hr.Schema.load("learned.yaml")["age"].cuts
+    assert 45 < cut < 65
+    assert "0 left" in run("budget", "show", "b.json")[1]
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("fit",), ("show",), ("predict",), ("schema",), ("schema", "learn"), ("budget",)]
+)
+def test_help_teaches(words, run):
+    code, out, _ = run(*words, "--help")
+    assert code == 0
+    assert "Usage: hedgerow" in out
+    assert run("--version")[1] == f"hedgerow {hr.__version__}\n"

@@ -1,0 +1,52 @@
+import pytest
+
+from hedgerow.csv_files import read_csv, read_header
+from hedgerow.errors import DomainError
+
+
+def write(tmp_path, text, encoding="utf-8"):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("a,b\n1,x\n2,y\n", [("1", "x"), ("2", "y")]),
+        ("a,b\r\n1,x\r\n2,y", [("1", "x"), ("2", "y")]),
+        ("a;b\n1;x,z\n", [("1", "x,z")]),
+        ("a\tb\n1\tx\n", [("1", "x")]),
+        ('a,b\n"1","x, ""quoted""\nover two lines"\n', [("1", 'x, "quoted"\nover two lines')]),
+        ("\ufeffa,b\n1,é\n", [("1", "é")]),
+        (" a , b \n NA ,?\n", [(" NA ", "?")]),
+        ("a,b\n1,\n,\n", [("1", ""), ("", "")]),
+        ("a,b\n007,1e3\n", [("007", "1e3")]),
+    ],
+)
+def test_every_cell_is_read_as_its_text(tmp_path, text, rows):
+    table = read_csv(write(tmp_path, text))
+    assert table.column_names == ["a", "b"]
+    assert list(zip(*(table[name].to_pylist() for name in "ab"), strict=True)) == rows
+
+
+def test_a_column_alone_is_read(tmp_path):
+    assert read_csv(write(tmp_path, "a\n1\n2\n"))["a"].to_pylist() == ["1", "2"]
+
+
+def test_the_header_is_read_without_the_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"age,sex\n\xff\xfe\x00")
+    assert read_header(path) == ["age", "sex"]
+
+
+def test_the_error_of_a_bad_line_gives_its_number_and_not_its_content(tmp_path):
+    with pytest.raises(DomainError, match="expected 2 fields on every line, found more or fewer on line 3") as error:
+        read_csv(write(tmp_path, "a,b\n1,2\nSECRET,2,3\n"))
+    assert "SECRET" not in repr((error.value, error.value.__cause__, error.value.__context__))
+
+
+def test_the_error_of_a_file_that_is_not_text_quotes_nothing(tmp_path):
+    with pytest.raises(DomainError, match="not UTF-8 text") as error:
+        read_csv(write(tmp_path, "a,b\nSECRÉT,2\n", "latin-1"))
+    assert error.value.__context__ is None
