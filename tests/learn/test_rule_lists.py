@@ -1,5 +1,7 @@
+import os
 import pickle
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -195,8 +197,7 @@ def test_bad_parameters_are_refused_in_words_before_anything_is_charged(paramete
     clf = hr.PrivateRuleListClassifier(**{"epsilon": 1.0, "budget": budget, **parameters})
     with pytest.raises(ValueError, match=message):
         clf.fit(X, y)
-    if "too small" not in message:
-        assert budget.spent == 0
+    assert budget.spent == 0
 
 
 @pytest.mark.parametrize("min_support", [-0.1, 1.0, "half"])
@@ -259,3 +260,27 @@ def test_extra_columns_of_a_frame_are_ignored():
     extra = data.assign(name="x", id=range(len(data)))[["id", "risk", "dose", "age", "name", "sex", "smoker"]]
     assert clf.fit(extra, extra["risk"]).rule_list_ == plain
     assert (clf.predict(extra) == clf.predict(data)).all()
+
+
+FILES = pytest.mark.skipif(
+    not (Path(os.environ.get("HEDGEROW_DATA", "")) / "adult_binary.csv").is_file(),
+    reason="HEDGEROW_DATA is not set to a folder with adult_binary.csv",
+)
+
+
+@FILES
+@pytest.mark.parametrize("seeds", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("name", "epsilon", "asked"),
+    [("adult_binary", 0.1, 0.778), ("adult_binary", 1.0, 0.786), ("compas_binary", 1.0, 0.643)],
+)
+def test_accuracy_on_real_data_is_what_was_asked(name, epsilon, asked, seeds):
+    """Means over splits and six seeded fits each; see benchmarks/README.md for the table and its standard errors."""
+    data = hr.datasets.load(name).without_sensitive()
+    scores = []
+    for seed in range(seeds):
+        X, X_test, y, y_test = train_test_split(data.frame, data.labels, test_size=0.3, random_state=seed)
+        tally = hr.Tally.count(X, y, data.schema)
+        fits = (hr.PrivateRuleListClassifier(epsilon, random_state=fit).fit_tally(tally) for fit in range(6))
+        scores += [fit.score(X_test, y_test) for fit in fits]
+    assert np.mean(scores) > asked

@@ -151,12 +151,9 @@ def test_the_expression_reads_like_the_rules() -> None:
     rules = (Rule((Literal("age", "<=", (30,)), Literal("sex", "=", ("F",))), (9, 1)), Rule((), (0, 5)))
     assert RuleList(schema, rules, NONE).to_sql() == (
         "CASE\n"
-        "  WHEN (\n"
-        '    TRY_CAST("age" AS DOUBLE) <= 30\n'
-        "    AND NOT TRIM(CAST(\"age\" AS TEXT)) IN ('', 'nan', '-nan')\n"
-        "  )\n"
-        "  AND TRIM(CAST(\"sex\" AS TEXT)) = 'F'\n"
-        "  THEN 0\n"
+        '  WHEN (TRY_CAST("age" AS DOUBLE) <= 30'
+        " AND NOT TRIM(CAST(\"age\" AS TEXT)) IN ('', 'nan', '-nan'))"
+        " AND TRIM(CAST(\"sex\" AS TEXT)) = 'F' THEN 0\n"
         "  ELSE 1\n"
         "END"
     )

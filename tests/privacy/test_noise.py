@@ -16,7 +16,7 @@ from scipy.stats import chisquare
 from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Quantile, SecureNoise, SeededNoise
 
 ALARM = 1e-9
-DRAWS = 12_000
+SIZES = [12_000, pytest.param(400_000, marks=pytest.mark.slow)]
 SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(20260))]
 IDS = ["secure", "seeded"]
 
@@ -48,19 +48,20 @@ def p_value(counts, chances):
     return chisquare(counts[kept], chances[kept] / chances[kept].sum() * counts[kept].sum()).pvalue
 
 
-def choices(source, epsilon, scores, sensitivity):
+def choices(source, epsilon, scores, sensitivity, draws):
     run = source.prepare(PermuteAndFlip(epsilon, sensitivity))
-    return np.bincount([run(np.array(scores)) for _ in range(DRAWS)], minlength=len(scores))
+    return np.bincount([run(np.array(scores)) for _ in range(draws)], minlength=len(scores))
 
 
+@pytest.mark.parametrize("draws", SIZES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
-def test_permute_and_flip_draws_its_exact_probabilities(source):
+def test_permute_and_flip_draws_its_exact_probabilities(source, draws):
     scores, sensitivity, epsilon = [0, 3, 5, 9, 9, 30], 4, Fraction(1, 2)
     exact = permute_and_flip(scores, sensitivity / float(epsilon))
     assert exact.sum() == pytest.approx(1)
-    assert p_value(choices(source, epsilon, scores, sensitivity), exact) > ALARM
+    assert p_value(choices(source, epsilon, scores, sensitivity, draws), exact) > ALARM
     for factor in (Fraction(7, 10), Fraction(13, 10)):
-        assert p_value(choices(source, epsilon / factor, scores, sensitivity), exact) < ALARM
+        assert p_value(choices(source, epsilon / factor, scores, sensitivity, draws), exact) < ALARM
 
 
 def test_permute_and_flip_is_what_the_paper_says_for_two_candidates():
@@ -80,29 +81,31 @@ def test_permute_and_flip_on_monotone_neighbours_costs_at_most_epsilon(scores, d
     assert np.abs(np.log(one / other)).max() <= epsilon + 1e-12
 
 
-def laplace_counts(source, epsilon):
+def laplace_counts(source, epsilon, draws):
     run = source.prepare(DiscreteLaplace(epsilon))
-    noise = np.array([run(np.full(8, 100)) for _ in range(DRAWS // 8)]).ravel() - 100
+    noise = np.array([run(np.full(8, 100)) for _ in range(draws // 8)]).ravel() - 100
     return np.bincount(np.clip(noise, -40, 40) + 40, minlength=81)
 
 
+@pytest.mark.parametrize("draws", SIZES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
-def test_discrete_laplace_draws_its_exact_probabilities(source):
+def test_discrete_laplace_draws_its_exact_probabilities(source, draws):
     epsilon = Fraction(1, 4)
     ratio = np.exp(-float(epsilon))
     exact = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-40, 41))
     exact[[0, -1]] += ratio**41 / (1 + ratio)
     assert exact.sum() == pytest.approx(1)
-    assert p_value(laplace_counts(source, epsilon), exact) > ALARM
+    assert p_value(laplace_counts(source, epsilon, draws), exact) > ALARM
     for factor in (Fraction(7, 10), Fraction(13, 10)):
-        assert p_value(laplace_counts(source, epsilon / factor), exact) < ALARM
+        assert p_value(laplace_counts(source, epsilon / factor, draws), exact) < ALARM
 
 
+@pytest.mark.parametrize("draws", SIZES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
-def test_noise_of_different_counts_is_uncorrelated(source):
+def test_noise_of_different_counts_is_uncorrelated(source, draws):
     run = source.prepare(DiscreteLaplace(Fraction(1, 4)))
-    noise = np.array([run(np.zeros(2, dtype=np.int64)) for _ in range(DRAWS)], dtype=float)
-    assert abs(np.corrcoef(noise.T)[0, 1]) < 6.2 / np.sqrt(DRAWS)  # six standard errors: 1e-9
+    noise = np.array([run(np.zeros(2, dtype=np.int64)) for _ in range(draws)], dtype=float)
+    assert abs(np.corrcoef(noise.T)[0, 1]) < 6.2 / np.sqrt(draws)  # six standard errors: 1e-9
 
 
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=1000))

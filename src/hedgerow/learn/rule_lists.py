@@ -20,8 +20,9 @@ from hedgerow.learn.greedy import ExactChoice, PrivateChoice, grow, release_leaf
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.privacy.budget import Budget, exact
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.noise import NoiseSource, SecureNoise, SeededNoise
+from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip, SecureNoise, SeededNoise
 from hedgerow.privacy.release import Gate
+from hedgerow.privacy.selection import SENSITIVITY
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.label import Label
@@ -310,21 +311,21 @@ class PrivateRuleListClassifier(_RuleListClassifier):
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         assert self.epsilon is not None
         candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
-        noise = self._noise()
-        budget = Budget(self.epsilon) if self.budget is None else self.budget
-        share = budget.allocate(self.epsilon, purpose=f"{type(self).__name__}: one rule list")
-        gate = Gate(share, noise)
-        tally = count()
-        most = int(self.max_rules) - 1
-        choose = PrivateChoice(gate, share.epsilon * (1 - LEAF_SHARE) / max(most, 1))
-        antecedents = grow(tally, candidates, most, choose)
+        noise, share, most = self._noise(), Budget(self.epsilon), int(self.max_rules) - 1
+        each = share.epsilon * (1 - LEAF_SHARE) / max(most, 1)
+        for mechanism in (PermuteAndFlip(each, SENSITIVITY), DiscreteLaplace(share.epsilon * LEAF_SHARE)):
+            noise.prepare(mechanism)  # an epsilon too small to be of use is refused before it is charged
+        if self.budget is not None:
+            share = self.budget.allocate(share.epsilon, purpose=f"{type(self).__name__}: one rule list")
+        gate, tally = Gate(share, noise), count()
+        antecedents = grow(tally, candidates, most, PrivateChoice(gate, each))
         counts = release_leaf_counts(tally, antecedents, gate, share.remaining)
-        voids = [
-            reason
-            for reason in ("domain taken from the data" if self.schema == FROM_DATA else None, noise.void)
-            if reason
-        ]
-        card = PrivacyCard.pure(
+        return self._publish(schema, antecedents, counts, self._card(share, noise))
+
+    def _card(self, share: Budget, noise: NoiseSource) -> PrivacyCard:
+        voids = ["domain taken from the data"] if self.schema == FROM_DATA else []
+        voids += [noise.void] if noise.void else []
+        return PrivacyCard.pure(
             share.epsilon,
             share.charges,
             noise=noise.description,
@@ -332,7 +333,6 @@ class PrivateRuleListClassifier(_RuleListClassifier):
             void="; ".join(voids) or None,
             notes=_NOTES,
         )
-        return self._publish(schema, antecedents, counts, card)
 
     def _noise(self) -> NoiseSource:
         if self.random_state is None:

@@ -21,12 +21,14 @@ Cases = Sequence[tuple[Sequence[tuple[Literal, Attribute]], Value]]
 def case_expression(cases: Cases) -> str:
     """Return ``CASE WHEN … THEN … ELSE … END``; the last case, without conditions, is the ELSE."""
     *conditional, (_, default) = cases
+    last = exp.convert(default).sql(_DIALECT)
     if not conditional:
-        return exp.convert(default).sql(dialect=_DIALECT)
-    case = exp.Case()
+        return last
+    lines = ["CASE"]
     for literals, value in conditional:
-        case = case.when(exp.and_(*(condition(literal, kind) for literal, kind in literals)), exp.convert(value))
-    return case.else_(exp.convert(default)).sql(dialect=_DIALECT, pretty=True)
+        holds = exp.and_(*(condition(literal, kind) for literal, kind in literals))
+        lines.append(f"  WHEN {holds.sql(_DIALECT)} THEN {exp.convert(value).sql(_DIALECT)}")
+    return "\n".join([*lines, f"  ELSE {last}", "END"])
 
 
 def condition(literal: Literal, attribute: Attribute) -> exp.Condition:
