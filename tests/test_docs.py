@@ -1,0 +1,51 @@
+"""Every code block of the README and the docs runs as it stands, in the order of the page, in an empty folder.
+
+``python`` blocks share one namespace a page. ``console`` blocks: lines that start with ``$ hedgerow`` are run and must
+succeed. A block after ``<!-- file: NAME -->`` is written to that file.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?^```(?P<kind>\w+)\n(?P<code>.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    namespace = {}
+    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        if block["file"]:
+            Path(block["file"]).write_text(block["code"], encoding="utf-8")
+        elif block["kind"] == "python":
+            exec(compile(block["code"], page.name, "exec"), namespace)
+        elif block["kind"] == "console":
+            for line in re.findall(r"^\$ (hedgerow .*)$", block["code"], re.MULTILINE):
+                words = [str(Path(sys.executable).parent / "hedgerow"), *shlex.split(line)[1:]]
+                ended = subprocess.run(words, capture_output=True, text=True, env=os.environ, check=False)
+                assert ended.returncode == 0, f"{line}\n{ended.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_of_the_page_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_quick_start_runs():
+    ended = subprocess.run(
+        [sys.executable, ROOT / "examples" / "quickstart.py"], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "accuracy on 171 held-out rows: 0." in ended.stdout
+    assert "epsilon = 1" in ended.stdout
