@@ -1,0 +1,53 @@
+# Everything sets itself up: `make demo` and `make test` need Python 3.11 or newer and make, nothing else.
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { command -v $$p; break; }; done)
+
+.PHONY: help demo test test-slow check format bench clean
+
+help:  ## show what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
+
+demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data and print it with its card
+	$(BIN)/python examples/quickstart.py
+
+test: $(VENV)/.test  ## run the tests (real data from $HEDGEROW_DATA where it is set)
+	$(BIN)/python -m pytest -n auto
+
+test-slow: $(VENV)/.test  ## run the statistical checks at full size
+	$(BIN)/python -m pytest -n auto -m slow
+
+check: $(VENV)/.check  ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(VENV)/.check  ## format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.test  ## repeat the benchmarks (an hour; see benchmarks/README.md)
+	cd benchmarks && for b in accuracy speed counting growth; do ../$(BIN)/python $$b.py || exit 1; done
+
+clean:  ## remove the environment
+	rm -rf $(VENV)
+
+$(VENV)/.made:
+	@test -n "$(PYTHON)" || { echo "hedgerow needs Python 3.11 or newer on the PATH, or PYTHON=/path/to/python."; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make a virtual environment (Debian: apt install python3-venv)."; \
+		rm -rf $(VENV); exit 1; }
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+$(VENV)/.check: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --editable '.[test,check]'
+	@touch $@
