@@ -1,5 +1,6 @@
 import copy
 import math
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -114,3 +115,18 @@ def test_the_record_reads():
     budget.charge(0.5, purpose="row count")
     assert str(budget) == "epsilon: 0.5 of 2 spent, 1.5 left\n  0.5         row count"
     assert repr(budget) == "<Budget epsilon=2 spent=0.5>"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_copy_of_a_budget_cannot_be_charged():
+    budget = Budget(1)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            budget.charge(1, purpose="in the copy")
+        except RuntimeError as error:
+            os.write(writing, str(error).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert "made in another process" in os.read(reading, 1000).decode()

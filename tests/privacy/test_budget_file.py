@@ -54,8 +54,32 @@ def test_a_budget_is_never_written_over(path):
         FileBudget.create(path, 5)
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", "null", '{"format": "hedgerow/budget", "version": 2}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{}",
+        "[]",
+        "null",
+        '{"format": "hedgerow/budget", "version": 2}',
+        '{"format": "hedgerow/budget", "version": 1}',
+    ],
+)
 def test_something_else_is_refused(path, content):
     path.write_text(content)
     with pytest.raises(ModelFormatError, match="expected a budget file"):
+        FileBudget(path)
+
+
+def test_a_link_leads_to_the_same_budget(path):
+    link = path.with_name("link.json")
+    link.symlink_to(path)
+    FileBudget(link).charge(1, purpose="through the link")
+    assert FileBudget(path).remaining == 0
+    assert link.is_symlink()
+
+
+def test_a_second_name_of_the_file_is_refused(path):
+    path.with_name("twin.json").hardlink_to(path)
+    with pytest.raises(ModelFormatError, match="hard links would make two budgets"):
         FileBudget(path)

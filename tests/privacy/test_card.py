@@ -13,8 +13,8 @@ CHARGES = (
     Charge("rules", Fraction(1, 6), mechanism="permute-and-flip, sensitivity 1"),
     Charge("counts", Fraction(1, 6)),
 )
-CARD = PrivacyCard.pure(
-    THIRD, CHARGES, noise="OpenDP 0.16", software="hedgerow 0.1", notes=("the schema is public", "no group privacy")
+CARD = PrivacyCard(
+    CHARGES, noise="OpenDP 0.16", software="hedgerow 0.1", notes=("the schema is public", "no group privacy")
 )
 
 
@@ -44,7 +44,7 @@ def test_fractions_are_kept_exactly_beside_their_decimals() -> None:
 
 
 def test_a_float_near_a_fraction_is_not_that_fraction() -> None:
-    card = PrivacyCard.pure(Fraction(0.1), (), noise="", software="")
+    card = PrivacyCard((Charge("all", Fraction(0.1)),), noise="", software="")
     assert PrivacyCard.from_dict(card.to_dict()).epsilon == Fraction(0.1) != Fraction(1, 10)
 
 
@@ -52,27 +52,51 @@ def test_a_float_near_a_fraction_is_not_that_fraction() -> None:
 def test_a_card_lacks_nothing(key: str) -> None:
     data = CARD.to_dict()
     del data[key]
-    if key in ("epsilon", "delta"):  # decimals for readers: the fractions are what is read
-        assert PrivacyCard.from_dict(data) == CARD
-    else:
-        with pytest.raises(KeyError, match=key):
-            PrivacyCard.from_dict(data)
+    with pytest.raises(KeyError, match=key):
+        PrivacyCard.from_dict(data)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("guarantee", "epsilon-differential privacy"),
+        ("epsilon", 0.01),
+        ("epsilon_exact", "1/100"),
+        ("delta_exact", "1"),
+    ],
+)
+def test_a_card_that_says_other_than_its_charges_is_refused(key, value) -> None:
+    with pytest.raises(ValueError, match=f"the card's {key} is not what its charges give"):
+        PrivacyCard.from_dict({**CARD.to_dict(), key: value})
+
+
+def test_a_card_without_charges_has_no_guarantee() -> None:
+    with pytest.raises(ValueError, match="a card without a charge has no guarantee"):
+        PrivacyCard((), noise="", software="")
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1.0000049), Fraction(1, 3), Fraction(0.1), Fraction(1, 7), Fraction(3)])
+def test_the_epsilon_that_is_shown_is_never_less_than_what_was_spent(epsilon) -> None:
+    card = PrivacyCard((Charge("all", epsilon),), noise="", software="")
+    shown = Fraction(card.headline.removeprefix("epsilon-differential privacy with epsilon = "))
+    assert shown >= epsilon or float(shown) == float(epsilon)
+    assert float(shown) == pytest.approx(float(epsilon), rel=1e-15)
 
 
 def test_a_pure_card_states_its_guarantee_in_one_sentence() -> None:
-    card = PrivacyCard.pure(Fraction(1, 2), (), noise="OpenDP", software="hedgerow")
+    card = PrivacyCard((Charge("all", Fraction(1, 2)),), noise="OpenDP", software="hedgerow")
     assert card.guarantee == (
-        "epsilon-differential privacy with epsilon = 0.5: adding or removing any one row changes the probability of "
-        "any release by a factor of at most e^0.5"
+        "epsilon-differential privacy with epsilon = 0.5: adding or removing any one row that fits the schema changes "
+        "the probability of any model by a factor of at most e^0.5"
     )
     assert card.headline == "epsilon-differential privacy with epsilon = 0.5"
     assert card.is_private
     assert card.delta == 0
-    assert card.neighbours == NEIGHBOURS == "tables that differ by adding or removing one row"
+    assert card.neighbours == NEIGHBOURS == "tables that differ by adding or removing one row that fits the schema"
 
 
 def test_a_void_guarantee_is_none_with_its_reason() -> None:
-    card = PrivacyCard.pure(THIRD, CHARGES, noise="seeded", software="hedgerow", void="seeded")
+    card = PrivacyCard(CHARGES, noise="seeded", software="hedgerow", void="seeded")
     assert card.guarantee == card.headline == "none (seeded)"
     assert not card.is_private
     assert (card.epsilon, card.charges) == (THIRD, CHARGES)
@@ -91,10 +115,10 @@ def test_the_headline_keeps_the_whole_reason() -> None:
 
 def test_the_text_is_the_card_as_a_person_reads_it() -> None:
     assert str(CARD) == (
-        "guarantee   epsilon-differential privacy with epsilon = 0.333333: adding or removing any one row changes the "
-        "probability of any release by a factor of at most e^0.333333\n"
-        "neighbours  tables that differ by adding or removing one row\n"
-        "spent       epsilon = 0.333333, delta = 0\n"
+        "guarantee   epsilon-differential privacy with epsilon = 0.33333333333333337: adding or removing any one row "
+        "that fits the schema changes the probability of any model by a factor of at most e^0.33333333333333337\n"
+        "neighbours  tables that differ by adding or removing one row that fits the schema\n"
+        "spent       epsilon = 0.33333333333333337, delta = 0\n"
         "  0.1667      rules (permute-and-flip, sensitivity 1)\n"
         "  0.1667      counts\n"
         "noise       OpenDP 0.16\n"
@@ -107,7 +131,7 @@ def test_the_text_is_the_card_as_a_person_reads_it() -> None:
 def test_the_text_of_a_card_without_privacy_spends_nothing() -> None:
     assert str(PrivacyCard.none("example", software="hedgerow 0.1")) == (
         "guarantee   none (example)\n"
-        "neighbours  tables that differ by adding or removing one row\n"
+        "neighbours  tables that differ by adding or removing one row that fits the schema\n"
         "noise       none\n"
         "software    hedgerow 0.1"
     )

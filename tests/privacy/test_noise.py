@@ -65,7 +65,7 @@ def test_permute_and_flip_draws_its_exact_probabilities(source, draws):
 
 
 def test_permute_and_flip_is_what_the_paper_says_for_two_candidates():
-    """Scores 0 and 1, scale 1: the better is taken with chance 1 − e⁻¹/2 = .816 (design §4's measurement of OpenDP)."""
+    """Scores 0 and 1, scale 1: the better is taken with chance 1 − e⁻¹/2 = .816 (also measured of OpenDP)."""
     assert permute_and_flip([0, 1], 1.0)[0] == pytest.approx(1 - np.exp(-1) / 2)
     assert permute_and_flip([0, 1], 1.0)[0] == pytest.approx(0.816, abs=5e-4)
 

@@ -21,12 +21,12 @@ def test_impurity_is_the_formula_rounded_down(counts):
 
 
 def test_two_class_impurity_is_twice_the_product_over_the_sum():
-    assert gini([3, 1]) == Fraction(2 * 3 * 1, 4)  # design §4: f(p, q) = 2pq/(p+q)
+    assert gini([3, 1]) == Fraction(2 * 3 * 1, 4)  # docs/privacy.md: f(p, q) = 2pq/(p+q)
     assert impurity(np.array([[3, 1], [0, 5], [0, 0]])).tolist() == [1.5 * RESOLUTION, 0, 0]
 
 
 def test_fact_1_holds_for_every_small_pair_of_counts():
-    """Design §4, fact 1, exhaustively: adding a row never lowers f and raises it by less than 2."""
+    """docs/privacy.md, fact 1, exhaustively: adding a row never lowers f and raises it by less than 2."""
     p, q = (axis.ravel() for axis in np.meshgrid(np.arange(300), np.arange(300)))
     before = impurity(np.column_stack([p, q]))
     rise = impurity(np.column_stack([p + 1, q])) - before

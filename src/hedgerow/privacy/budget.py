@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 import threading
 from collections.abc import Mapping
 from fractions import Fraction
@@ -11,6 +13,8 @@ from typing import Any, NoReturn, Self
 
 from hedgerow.errors import BudgetExceededError, NotPicklableError
 from hedgerow.privacy.card import Charge
+
+_LARGEST = Fraction(sys.float_info.max)
 
 
 def exact(value: object, name: str) -> Fraction:
@@ -29,7 +33,7 @@ def exact(value: object, name: str) -> Fraction:
         fraction = Fraction(int(value.numerator), int(value.denominator))
     else:
         fraction = Fraction(float(value))
-    if fraction < 0:
+    if fraction < 0 or fraction > _LARGEST:
         raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
     return fraction
 
@@ -39,7 +43,8 @@ class Budget:
 
     Neighbouring tables differ by adding or removing one row. Charges compose by addition (basic composition
     of (ε, δ)-differential privacy, adaptively chosen). A budget has identity: copying it gives the same budget, so that
-    scikit-learn's `clone` cannot multiply it, and it cannot be pickled. It may be charged from several threads.
+    scikit-learn's `clone` cannot multiply it; it cannot be pickled, nor charged in a forked copy of its process. It may
+    be charged from several threads.
 
     Parameters
     ----------
@@ -81,6 +86,7 @@ class Budget:
         if self._delta >= 1:
             raise ValueError(f"delta must be in [0, 1), got {delta!r}.")
         self._charges: list[Charge] = []
+        self._process = os.getpid()
         self._lock = threading.Lock()
 
     @property
@@ -122,9 +128,16 @@ class Budget:
         ------
         BudgetExceededError
             If the charge would overdraw the budget; nothing is charged then.
+        RuntimeError
+            If the process was forked since the budget was made.
         ValueError
             If ε is not > 0 or δ is not in [0, 1).
         """
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "This Budget was made in another process, of which this one is a copy: a charge here would not count "
+                "there. Keep fits that share a budget in one process, or use a budget file."
+            )
         charge = Charge(purpose, exact(epsilon, "epsilon"), exact(delta, "delta"), mechanism)
         if charge.epsilon == 0:
             raise ValueError("epsilon must be a number > 0, got 0.")

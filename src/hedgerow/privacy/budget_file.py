@@ -8,6 +8,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from fractions import Fraction
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,28 +27,30 @@ class FileBudget(Budget):
 
     Parameters
     ----------
-    path : Path
+    path : str or path
         The file; see `create`.
 
     Raises
     ------
     ModelFormatError
-        If the file is not a budget.
+        If the file is not a budget, or has several names.
     OSError
         If it cannot be read or written.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        data = self._read()
-        super().__init__(Fraction(data["epsilon"]), Fraction(data["delta"]))
-        self._charges = [Charge.from_dict(charge) for charge in data["charges"]]
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._path = Path(path).resolve()  # one file has one lock, whatever links lead to it
+        if self._path.stat().st_nlink > 1:
+            raise ModelFormatError(f"{path}: expected a file with one name; hard links would make two budgets of it.")
+        epsilon, delta, charges = self._read()
+        super().__init__(epsilon, delta)
+        self._charges = charges
 
     @classmethod
-    def create(cls, path: Path, epsilon: float | Fraction, delta: float | Fraction = 0) -> Self:
+    def create(cls, path: str | PathLike[str], epsilon: float | Fraction, delta: float | Fraction = 0) -> Self:
         """Write a new budget to a file that must not exist, and open it."""
         budget = Budget(epsilon, delta)
-        with path.open("x", encoding="utf-8") as file:
+        with Path(path).open("x", encoding="utf-8") as file:
             json.dump(_to_dict(budget, ()), file, indent=2)
         return cls(path)
 
@@ -56,16 +59,18 @@ class FileBudget(Budget):
     ) -> None:
         """Charge (ε, δ) for one release, durably; see `Budget.charge`."""
         with self._locked():
-            self._charges = [Charge.from_dict(charge) for charge in self._read()["charges"]]
+            self._charges = self._read()[2]
+            self._process = os.getpid()  # the file, not the memory, is what counts
             super().charge(epsilon, delta, purpose=purpose, mechanism=mechanism)
             self._write()
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> tuple[Fraction, Fraction, list[Charge]]:
         try:
             data = json.loads(self._path.read_text(encoding="utf-8"))
-            if data["format"] == FORMAT and data["version"] == 1:
-                return data
-        except (ValueError, KeyError, TypeError):
+            if (data["format"], data["version"]) == (FORMAT, 1):
+                charges = [Charge.from_dict(charge) for charge in data["charges"]]
+                return Fraction(data["epsilon"]), Fraction(data["delta"]), charges
+        except (ValueError, KeyError, TypeError, ZeroDivisionError):
             pass
         raise ModelFormatError(f"{self._path}: expected a budget file (`hedgerow budget new`), found something else.")
 
@@ -76,6 +81,11 @@ class FileBudget(Budget):
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(self._path)
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
     @contextmanager
     def _locked(self) -> Generator[None]:

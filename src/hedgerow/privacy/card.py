@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
-NEIGHBOURS = "tables that differ by adding or removing one row"
+NEIGHBOURS = "tables that differ by adding or removing one row that fits the schema"
 
 
 @dataclass(frozen=True)
@@ -53,93 +54,93 @@ class Charge:
 
 @dataclass(frozen=True)
 class PrivacyCard:
-    """What was spent on a model, on what, and what is guaranteed.
+    """What was spent on a model, on what, and what is guaranteed. The total and the guarantee follow from the fields.
 
     Attributes
     ----------
-    guarantee : str
-        The guarantee in one sentence; starts with ``none`` where there is none, with the reason.
-    epsilon, delta : Fraction or None
-        The total charged. None for a model that was learned without privacy.
     charges : tuple of Charge
-        What the total was charged for; their sum is the total.
+        What was released and what it cost; empty for a model learned without privacy.
     noise : str
         Where the randomness came from.
     software : str
-        The versions that made the model.
+        The version that made the model.
+    void : str or None
+        Why there is no guarantee; None where there is one.
     notes : tuple of str
         What the guarantee does not cover.
     neighbours : str
         The neighbouring relation the guarantee speaks of.
 
+    Raises
+    ------
+    ValueError
+        If there are no charges and yet no reason why the guarantee is void.
+
     Examples
     --------
     >>> from fractions import Fraction
-    >>> print(PrivacyCard.pure(Fraction(1), (Charge("counts", Fraction(1)),), noise="OpenDP", software="hedgerow"))
-    guarantee   epsilon-differential privacy with epsilon = 1: adding or removing any one row changes the probability
-                of any release by a factor of at most e^1
-    neighbours  tables that differ by adding or removing one row
+    >>> print(PrivacyCard((Charge("counts", Fraction(1)),), noise="OpenDP", software="hedgerow"))
+    guarantee   epsilon-differential privacy with epsilon = 1: adding or removing any one row that fits the schema
+                changes the probability of any model by a factor of at most e^1
+    neighbours  tables that differ by adding or removing one row that fits the schema
     spent       epsilon = 1, delta = 0
       1           counts
     noise       OpenDP
     software    hedgerow
     """
 
-    guarantee: str
-    epsilon: Fraction | None
-    delta: Fraction | None
     charges: tuple[Charge, ...]
     noise: str
     software: str
+    void: str | None = None
     notes: tuple[str, ...] = ()
     neighbours: str = NEIGHBOURS
 
-    @classmethod
-    def pure(
-        cls,
-        epsilon: Fraction,
-        charges: tuple[Charge, ...],
-        *,
-        noise: str,
-        software: str,
-        void: str | None = None,
-        notes: tuple[str, ...] = (),
-    ) -> Self:
-        """Make the card of a pure ε-DP release, or of one whose guarantee is void for the reason given."""
-        shown = f"{float(epsilon):.6g}"
-        guarantee = (
-            f"epsilon-differential privacy with epsilon = {shown}: adding or removing any one row changes "
-            f"the probability of any release by a factor of at most e^{shown}"
-        )
-        return cls(
-            guarantee=f"none ({void})" if void else guarantee,
-            epsilon=epsilon,
-            delta=Fraction(0),
-            charges=charges,
-            noise=noise,
-            software=software,
-            notes=notes,
-        )
+    def __post_init__(self) -> None:
+        if not self.charges and not self.void:
+            raise ValueError("a card without a charge has no guarantee; say why it is void.")
 
     @classmethod
     def none(cls, reason: str, *, software: str) -> Self:
         """Make the card of a model learned without privacy."""
-        return cls(f"none ({reason})", None, None, (), noise="none", software=software)
+        return cls((), noise="none", software=software, void=reason)
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The ε of all charges together; None for a model learned without privacy."""
+        return sum((charge.epsilon for charge in self.charges), Fraction(0)) if self.charges else None
+
+    @property
+    def delta(self) -> Fraction | None:
+        """The δ of all charges together; None for a model learned without privacy."""
+        return sum((charge.delta for charge in self.charges), Fraction(0)) if self.charges else None
 
     @property
     def is_private(self) -> bool:
         """Whether the card carries a guarantee."""
-        return not self.guarantee.startswith("none")
+        return self.void is None
+
+    @property
+    def guarantee(self) -> str:
+        """The guarantee in one sentence; ``none`` with the reason where there is none."""
+        if self.epsilon is None or self.void is not None:
+            return f"none ({self.void})"
+        return (
+            f"{self.headline}: adding or removing any one row that fits the schema changes the probability of any "
+            f"model by a factor of at most e^{_shown(self.epsilon)}"
+        )
 
     @property
     def headline(self) -> str:
         """The guarantee in a few words."""
-        return self.guarantee.split(":")[0] if self.is_private else self.guarantee
+        if self.epsilon is None or self.void is not None:
+            return self.guarantee
+        return f"epsilon-differential privacy with epsilon = {_shown(self.epsilon)}"
 
     def __str__(self) -> str:
         lines = [f"guarantee   {self.guarantee}", f"neighbours  {self.neighbours}"]
         if self.epsilon is not None and self.delta is not None:
-            lines.append(f"spent       epsilon = {float(self.epsilon):.6g}, delta = {float(self.delta):.6g}")
+            lines.append(f"spent       epsilon = {_shown(self.epsilon)}, delta = {_shown(self.delta)}")
             lines += [
                 f"  {float(charge.epsilon):<10.4g}  {charge.purpose}"
                 + (f" ({charge.mechanism})" if charge.mechanism else "")
@@ -148,6 +149,9 @@ class PrivacyCard:
         lines += [f"noise       {self.noise}", f"software    {self.software}"]
         lines += [f"note        {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<PrivacyCard {self.headline}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready data."""
@@ -161,23 +165,38 @@ class PrivacyCard:
             "charges": [charge.to_dict() for charge in self.charges],
             "noise": self.noise,
             "software": self.software,
+            "void": self.void,
             "notes": list(self.notes),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote."""
+        """Read back what `to_dict` wrote.
 
-        def exact(key: str) -> Fraction | None:
-            return None if data[key] is None else Fraction(data[key])
-
-        return cls(
-            guarantee=str(data["guarantee"]),
-            epsilon=exact("epsilon_exact"),
-            delta=exact("delta_exact"),
+        Raises
+        ------
+        ValueError
+            If the guarantee or the total is not what the charges give.
+        """
+        card = cls(
             charges=tuple(Charge.from_dict(charge) for charge in data["charges"]),
             noise=str(data["noise"]),
             software=str(data["software"]),
+            void=None if data["void"] is None else str(data["void"]),
             notes=tuple(str(note) for note in data["notes"]),
             neighbours=str(data["neighbours"]),
         )
+        written = card.to_dict()
+        for key in ("guarantee", "epsilon", "epsilon_exact", "delta", "delta_exact"):
+            if data[key] != written[key]:
+                raise ValueError(f"the card's {key} is not what its charges give.")
+        return card
+
+
+def _shown(amount: Fraction) -> str:
+    """Return an amount in digits, never less than it is."""
+    short = f"{float(amount):.6g}"
+    if Fraction(short) == amount or float(short) == float(amount):
+        return short
+    rounded = float(amount)
+    return repr(rounded if Fraction(rounded) >= amount else math.nextafter(rounded, math.inf))

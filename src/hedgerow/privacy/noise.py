@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 dp.enable_features("contrib")
 
 Integers = NDArray[np.int64]
-_LARGEST_SCALE = 2.0**40
+_LARGEST_SCALE = 2**40  # in sensitivities; beyond it, or below its inverse, noise is no longer of any use
 
 
 class Mechanism(Protocol):
@@ -220,13 +220,13 @@ class Quantile:
 
 def _calibrate(make: Any, distance: int, epsilon: Fraction) -> dp.Measurement:
     """Return the measurement of smallest scale whose privacy map at `distance` is at most `epsilon`, exactly."""
-    unit = cast(float, make(1.0).map(distance))
-    scale = unit / float(epsilon)
-    if not scale <= _LARGEST_SCALE * max(distance, 1):
+    if epsilon * _LARGEST_SCALE < 1:
         raise ValueError(
             f"epsilon = {float(epsilon):.3g} for one release is too small to be of use: at least "
             f"{1 / _LARGEST_SCALE:.3g} is needed. Ask for a larger epsilon or fewer rules."
         )
+    unit = Fraction(cast(float, make(1.0).map(distance)))
+    scale = float(unit / min(epsilon, Fraction(_LARGEST_SCALE)))
     measurement = make(scale)
     while Fraction(measurement.map(distance)) > epsilon:
         scale = math.nextafter(scale, math.inf)

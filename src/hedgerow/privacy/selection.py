@@ -1,4 +1,4 @@
-"""Choose one rule: the Gini score as exact integers, monotone with a known sensitivity (design §4, fact 1)."""
+"""Choose one rule: the Gini score as exact integers, monotone with a known sensitivity (docs/privacy.md, fact 1)."""
 
 from __future__ import annotations
 
@@ -34,6 +34,11 @@ def impurity(counts: NDArray[np.integer]) -> Integers:
     ndarray of int64, shape (...)
         ``⌊RESOLUTION · f⌋``.
 
+    Raises
+    ------
+    OverflowError
+        Beyond 8·10¹² rows.
+
     Examples
     --------
     >>> float(impurity(np.array([3, 1])) / RESOLUTION)
@@ -52,7 +57,7 @@ def split_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> Int
 
     ``U(r) = f(caught) + f(left)``; the score of stopping is ``f(total)``. Smaller is better. One added row falls either
     among the caught or among the left, hence U is monotone with sensitivity `SENSITIVITY`, whatever the support
-    (design §4, fact 1).
+    (docs/privacy.md, fact 1).
 
     Parameters
     ----------
