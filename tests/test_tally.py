@@ -1,4 +1,5 @@
 import copy
+import io
 import pickle
 from collections import Counter
 
@@ -264,3 +265,30 @@ def test_without_a_schema_what_is_not_boolean_is_an_error_that_tells_how_to_get_
 def test_a_table_that_does_not_fit_its_schema_is_an_error(X, y, schema, error, message):
     with pytest.raises(error, match=message):
         Tally.count(X, y, schema)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "cells", "more"),
+    [
+        (Integer(0, 2**53 - 1, cuts=(5,), outside="cell"), ["9007199254740993", "7"], "1.0"),
+        (Integer(0, 9, cuts=(5,), missing="cell"), ["3", "7"], ""),
+        (Categorical((1, 2, "a"), outside="cell"), ["1.0", "2"], "a"),
+        (Categorical(("1", "2"), missing="cell", missing_values=("?",), outside="cell"), ["1", "2.0"], "?"),
+        (Boolean(missing="cell", missing_values=("?",)), ["1", "0"], "?"),
+    ],
+)
+def test_one_row_more_never_moves_another_even_where_it_changes_the_type_of_the_column(attribute, cells, more):
+    """One cell makes a reader that infers types turn numbers into text or back; the other rows must not move."""
+    schema = Schema({"a": attribute}, Label("y", (0, 1)))
+
+    def patterns(table):
+        tally = Tally.count(table, [0] * len(table), schema)
+        return Counter({tuple(row): int(n) for row, n in zip(tally._cells.tolist(), tally._counts[:, 0], strict=True)})
+
+    def inferred(rows):
+        return pd.read_csv(io.StringIO("\n".join(["a,b", *(f"{row},0" for row in rows)])))
+
+    for make in (inferred, lambda rows: pd.DataFrame({"a": rows})):
+        one, two = patterns(make(cells)), patterns(make([*cells, more]))
+        assert sum((two - one).values()) == 1
+        assert not one - two

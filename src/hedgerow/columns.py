@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
 import narwhals as nw
@@ -20,6 +20,7 @@ from hedgerow.errors import DomainError
 from hedgerow.values import Value, value_text
 
 Mask = NDArray[np.bool_]
+_WHOLE = re.compile(r"^(-?[0-9]+)\.0+$")
 pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
 
 
@@ -50,30 +51,41 @@ class Column:
         return len(self.values)
 
     def equals(self, value: Value) -> Mask:
-        """Return which rows hold `value`: text compares as text, numbers as numbers; a missing value equals nothing."""
+        """Return which rows hold `value`; a missing value equals nothing.
+
+        It makes no difference if a column is of text or of numbers: the texts "1" and "1.0" and the number 1 are equal.
+        """
         if self.is_text:
-            return pc.fill_null(pc.equal(self.values, value_text(value)), False).to_numpy(zero_copy_only=False)
-        if isinstance(value, str):
-            try:
-                value = float(value)
-            except ValueError:
-                return np.zeros(len(self), dtype=bool)
-        equal = np.asarray(self.values == value)
+            return self.index_in([value_text(value)]) == 0
+        number = _spelled_number(value)
+        equal = np.zeros(len(self), dtype=bool) if number is None else np.asarray(self.values == number)
         return equal if self.missing is None else equal & ~self.missing
 
     def index_in(self, words: Sequence[str], *, ignore_case: bool = False) -> NDArray[np.int32]:
-        """Return which of `words` each row of a text column is, -1 for none of them."""
+        """Return which of `words` each row of a text column is, -1 for none; "1.0" and "1" are one word."""
         text = pc.utf8_lower(self.values) if ignore_case else self.values
-        found = pc.index_in(text, pa.array(words, pa.large_string()))
+        text = pc.replace_substring_regex(text, _WHOLE.pattern, r"\1")
+        found = pc.index_in(text, pa.array(map(plain_word, words), pa.large_string()))
         return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+
+    def without(self, values: Sequence[Value]) -> Self:
+        """Return the column with these values counted as missing."""
+        found = [self.equals(value) for value in values]
+        if not found:
+            return self
+        missing = np.logical_or.reduce(found if self.missing is None else [self.missing, *found])
+        return replace(self, missing=missing)
 
     def present(self) -> NDArray[Any]:
         """Return the values that are there; text as an array of `str`."""
         values = self.values.to_numpy(zero_copy_only=False) if self.is_text else self.values
         return values if self.missing is None else values[~self.missing]
 
-    def numbers(self) -> NDArray[Any]:
+    def numbers(self) -> NDArray[np.float64]:
         """Return the values as numbers (0 where missing); text that spells numbers is read as such.
+
+        Always float64, whatever the column's type: what a value becomes must not depend on the other rows, and a type
+        that was inferred from the rows (whole numbers or not, with or without NaN) would.
 
         Raises
         ------
@@ -83,16 +95,18 @@ class Column:
         values = self.values
         if self.is_text:
             filled = values if self.missing is None else pc.if_else(pa.array(self.missing), "0", values)
-            values = _cast(filled, pa.int64())
-            values = _cast(filled, pa.float64()) if values is None else values
-            if values is None:
-                raise DomainError("expected numbers, found text that is not a number.", column=self.name)
-            values = values.to_numpy(zero_copy_only=False)
-            if values.dtype.kind == "f" and np.isnan(values).any():
-                raise DomainError("expected numbers, found text that is not a number.", column=self.name)
+            values = _cast(filled, pa.float64())
+            values = None if values is None else values.to_numpy(zero_copy_only=False)
+            if values is None or np.isnan(values).any():
+                raise DomainError(
+                    "expected numbers, found text that is not a number; correct it, or, if it stands for a missing "
+                    "value, name it under `missing_values` in the schema.",
+                    column=self.name,
+                )
         elif self.missing is not None:
             values = np.where(self.missing, values.dtype.type(0), values)
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
+        values = values.astype(np.float64, copy=False)
+        if not np.isfinite(values).all():
             raise DomainError("expected finite numbers, found infinity.", column=self.name)
         return values
 
@@ -138,6 +152,22 @@ class Column:
         values = array.fill_null(False if pa.types.is_boolean(kind) else 0).to_numpy(zero_copy_only=False)
         filled = cls.from_numpy(values, name)
         return cls(name, filled.values, null if filled.missing is None else null | filled.missing)
+
+
+def plain_word(value: Value) -> str:
+    """Return how a value is written, a whole number without a point: 1, 1.0, "1" and "1.0" are all "1"."""
+    return _WHOLE.sub(r"\1", value_text(value))
+
+
+def _spelled_number(value: Value) -> float | None:
+    """Return the number a value is or spells just as numbers are written ("1", not "01"), or None."""
+    if not isinstance(value, str):
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if plain_word(number) == plain_word(value) else None
 
 
 def _arrow(make: Callable[[], Any], name: str) -> Any:
@@ -272,7 +302,14 @@ def column_of(labels: Any, name: str) -> Column:
 def _plain_array(data: Any) -> NDArray[Any]:
     if isinstance(data, np.ma.MaskedArray):
         raise TypeError("Expected an array without a mask, which would be lost; write missing values as NaN.")
-    return np.asarray(data)
+    try:
+        array = np.asarray(data)
+        if array.dtype.kind in "SU" and not isinstance(data, np.ndarray):
+            array = np.asarray(data, dtype=object)  # NumPy would turn numbers among text into text
+        return array
+    except ValueError:  # its text tells the number of rows
+        pass
+    raise TypeError("Expected rows of equal length, got a ragged sequence.")
 
 
 def label_name(labels: Any) -> str:

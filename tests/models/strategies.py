@@ -45,7 +45,7 @@ WORDS = (
     "\\n",
     "1e",
 )
-CODES = ("1", "02", "30")  # text that spells numbers
+CODES = ("1", "20", "30")  # text that spells numbers
 CLASSES = (("no", "yes"), (False, True), (0, 1), ("O'Brien", 'say "hi"', "é"), (-3, 10, 250))
 TOKENS = ("?", "n/a", "it's", -9, "-8", 99, 0.5)
 BLANKS = ("", " ", "   ")
@@ -256,11 +256,12 @@ def _stored(role: str, value: Any, storage: str) -> Cell:
 
 def cards() -> st.SearchStrategy[PrivacyCard]:
     epsilons = st.fractions(Fraction(1, 1000), 10, max_denominator=10**6)
-    charges = st.lists(st.builds(Charge, st.text(max_size=9), epsilons, epsilons, st.text(max_size=9)), max_size=3)
-    lines = st.text(max_size=12)
+    charges = st.lists(
+        st.builds(Charge, st.text(max_size=9), epsilons, epsilons, st.text(max_size=9)), min_size=1, max_size=3
+    )
+    lines = st.text(min_size=1, max_size=12)
     return st.builds(
-        PrivacyCard.pure,
-        epsilons,
+        PrivacyCard,
         charges.map(tuple),
         noise=lines,
         software=lines,

@@ -83,6 +83,7 @@ def test_the_source_reads_like_the_rules() -> None:
         '    return value is not None and value == value and value != "" and value not in missing\n'
         "\n\n"
         "def predict(row):\n"
+        "    # row maps column names to numbers, booleans and text; None or NaN where a value is missing\n"
         "    # guarantee: none (example)\n"
         "    row = {name: value.strip() if isinstance(value, str) else value for name, value in row.items()}\n"
         "    if _known(row['age'], '?', '-9', -9) and row['age'] <= 30 and row['sex'] == 'F':\n"

@@ -350,7 +350,7 @@ def test_html_escapes_names_values_classes_and_the_card() -> None:
     tags.feed(html)
     assert tags.seen == {"table", "thead", "tbody", "tr", "th", "td", "b", "pre"}
     assert "<script" not in html
-    for shown in (f"{evil} = {evil}", "<i>&amp;", f"none ({evil})", "otherwise", "87.5 %", "75.0 %"):
+    for shown in (f'{evil} = "{evil}"', "<i>&amp;", f"none ({evil})", "otherwise", "87.5 %", "75.0 %"):
         assert shown in tags.text
 
 
@@ -359,7 +359,7 @@ def test_a_plot_shows_the_rules_and_the_guarantee() -> None:
         import matplotlib.pyplot as plt
 
         axes = MODEL.plot()
-        labels = [label.get_text() for label in axes.get_yticklabels()]
+        labels = [label.get_text().replace("\u00a0", " ") for label in axes.get_yticklabels()]
         assert labels[0] == "1. age <= 30 and not smoker → no"
         assert labels[-1] == "4. otherwise → yes"
         assert [text.get_text() for text in axes.get_legend().get_texts()] == ["no", "yes"]

@@ -143,14 +143,14 @@ def test_any_text_is_one_name_one_value_and_one_class(database: duckdb.DuckDBPyC
 @pytest.mark.parametrize(("classes", "text"), [(("no", "y'es"), "'y''es'"), ((False, True), "TRUE"), ((0, 1), "1")])
 def test_a_list_of_the_default_rule_alone_is_its_class(classes: tuple, text: str) -> None:
     model = RuleList(Schema({"x": Boolean()}, Label("y", classes)), (Rule((), (0, 1)),), NONE)
-    assert model.to_sql() == text
+    assert model.to_sql() == f"/* DuckDB; guarantee: none (example) */ {text}"
 
 
 def test_the_expression_reads_like_the_rules() -> None:
     schema = Schema({"age": Integer(0, 90, cuts=(30,)), "sex": Categorical(("F", "M"))}, Label("y", (0, 1)))
     rules = (Rule((Literal("age", "<=", (30,)), Literal("sex", "=", ("F",))), (9, 1)), Rule((), (0, 5)))
     assert RuleList(schema, rules, NONE).to_sql() == (
-        "CASE\n"
+        "/* DuckDB; guarantee: none (example) */ CASE\n"
         '  WHEN (TRY_CAST("age" AS DOUBLE) <= 30'
         " AND NOT TRIM(CAST(\"age\" AS TEXT)) IN ('', 'nan', '-nan'))"
         " AND TRIM(CAST(\"sex\" AS TEXT)) = 'F' THEN 0\n"

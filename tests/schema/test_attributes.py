@@ -205,10 +205,14 @@ def test_many_cells_keep_their_numbers(size):
 @pytest.mark.parametrize(
     ("attribute", "rows", "message"),
     [
-        (Boolean(), ["secret"], r"outside the declared domain \(true or false, 0 or 1\); widen the domain\.$"),
-        (Categorical(("a",)), ["secret"], r"domain \(a\); widen the domain or declare `outside: cell`\.$"),
-        (Integer(0, 9), [77], r"domain \(0 to 9\); .* declare `outside: clip` or `outside: cell`\.$"),
-        (Real(0, 9), [None, 1], "some values are missing; declare `missing: cell`"),
+        (Boolean(), ["secret"], r"outside the declared domain \(true or false, 0 or 1\); correct them"),
+        (
+            Categorical(("a",)),
+            ["secret"],
+            r"\(a\); correct them, or declare a wider domain, or `outside: cell`, in the",
+        ),
+        (Integer(0, 9), [77], r"domain \(0 to 9\); .*, or `outside: clip` or `outside: cell`, in the schema\.$"),
+        (Real(0, 9), [None, 1], "some values are missing; fill them in, or declare `missing: cell`"),
         (Real(0, 9), ["secret"], "expected numbers, found text"),
     ],
 )

@@ -98,7 +98,7 @@ def test_classes_are_the_labels_that_occur_in_order(labels, classes):
 @pytest.mark.parametrize(
     ("text", "typed"),
     [
-        (["1", "", " 2"], [1, None, 2]),
+        (["1", "", " 2"], [1.0, None, 2.0]),
         (["1.5", None], [1.5, None]),
         (["TRUE", "false", ""], [True, False, None]),
         (["1", "x"], ["1", "x"]),

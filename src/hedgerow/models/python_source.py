@@ -23,6 +23,7 @@ def function(cases: Cases, comment: str) -> str:
     *conditional, (_, default) = cases
     lines = [
         "def predict(row):",
+        "    # row maps column names to numbers, booleans and text; None or NaN where a value is missing",
         f"    # {' '.join(comment.split())}",  # a comment that could end its line would be code
         "    row = {name: value.strip() if isinstance(value, str) else value for name, value in row.items()}",
     ]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FORMAT = "hedgerow/rule-list"
+NO_BREAK = "\u00a0"
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,9 @@ class RuleList:
         counts = np.maximum(np.array([rule.counts for rule in self.rules], dtype=np.float64), 0.0)
         whole = counts.sum(axis=0) if counts.sum() > 0 else np.ones(counts.shape[1])
         counts[counts.sum(axis=1) == 0] = whole
-        return counts / counts.sum(axis=1, keepdims=True)
+        counts /= counts.sum(axis=1, keepdims=True)
+        counts.setflags(write=False)
+        return counts
 
     @cached_property
     def predictions(self) -> tuple[Any, ...]:
@@ -236,7 +239,7 @@ class RuleList:
         domain whose policy is an error makes `predict` raise; in SQL it satisfies the literals that compare true with
         it. DuckDB writes NaN as the word ``nan``, which is therefore missing unless it is a category.
         """
-        return sql.case_expression(self._cases())
+        return sql.case_expression(self._cases(), f"guarantee: {self.privacy.headline}")
 
     def to_python(self) -> str:
         """Return the source of a Python function ``predict(row)`` that needs nothing installed.
@@ -255,7 +258,11 @@ class RuleList:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the released counts of every rule as one bar a rule, and return the axes."""
         return plot.leaf_bars(
-            [f"{i}. {row['condition']} → {value_text(row['prediction'])}" for i, row in enumerate(self.get_rules(), 1)],
+            [
+                f"{i}. {' and '.join(str(x).replace(' ', NO_BREAK) for x in rule.antecedent) or 'otherwise'} "
+                f"→{NO_BREAK}{value_text(prediction)}"
+                for i, (rule, prediction) in enumerate(zip(self.rules, self.predictions, strict=True), 1)
+            ],
             np.array([rule.counts for rule in self.rules]),
             [value_text(value) for value in self.schema.classes],
             self.privacy.headline,
@@ -271,7 +278,7 @@ class RuleList:
         ]
         width = max(map(len, heads)) + 4
         return "\n".join(
-            f"{head:<{width}}# {100 * probabilities.max():.1f} % of {sum(rule.counts)}"
+            f"{head:<{width}}# {100 * probabilities.max():.1f} % of {max(sum(rule.counts), 0)}"
             for head, rule, probabilities in zip(heads, self.rules, self.probabilities, strict=True)
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from hedgerow.columns import plain_word
 from hedgerow.schema.attributes import Attribute, Categorical, Integer, Real
 from hedgerow.schema.literals import Literal
 from hedgerow.values import Value, value_text
@@ -18,13 +19,14 @@ Cases = Sequence[tuple[Sequence[tuple[Literal, Attribute]], Value]]
 """What a model says, first match first: literals with their attributes, and the class. The last has no literals."""
 
 
-def case_expression(cases: Cases) -> str:
-    """Return ``CASE WHEN … THEN … ELSE … END``; the last case, without conditions, is the ELSE."""
+def case_expression(cases: Cases, comment: str) -> str:
+    """Return ``CASE WHEN … THEN … ELSE … END`` after a comment; the last case, without conditions, is the ELSE."""
     *conditional, (_, default) = cases
+    opening = f"/* DuckDB; {comment.replace('*/', '* /')} */ "
     last = exp.convert(default).sql(_DIALECT)
     if not conditional:
-        return last
-    lines = ["CASE"]
+        return opening + last
+    lines = [f"{opening}CASE"]
     for literals, value in conditional:
         holds = exp.and_(*(condition(literal, kind) for literal, kind in literals))
         lines.append(f"  WHEN {holds.sql(_DIALECT)} THEN {exp.convert(value).sql(_DIALECT)}")
@@ -99,6 +101,8 @@ def _spellings(value: str, attribute: Attribute) -> list[str]:
     try:
         number = float(value)
     except ValueError:
+        return [value]
+    if plain_word(number) != plain_word(value):
         return [value]
     declared: tuple[Any, ...] = attribute.values if isinstance(attribute, Categorical) else ()
     taken = {value_text(other) for other in (*declared, *attribute.missing_values)}

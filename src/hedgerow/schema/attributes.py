@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any, ClassVar
@@ -17,15 +17,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column
+from hedgerow.columns import Column, plain_word
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.literals import Literal
-from hedgerow.values import Value, value_text
+from hedgerow.values import Value, quoted_text, value_text
 
 Cells = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
 _OUTSIDE = -1
-_LARGEST_WHOLE = 2**53  # beyond it, float64 cannot tell neighbours apart
+_LARGEST_WHOLE = 2**53 - 1  # beyond it, float64 cannot tell neighbours apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,18 +127,21 @@ class Attribute(ABC):
         DomainError
             If a value is missing or outside and the policy is "error". Names the column, never the value.
         """
-        missing = self._missing(column)
-        codes = self._code(column if missing is column.missing else replace(column, missing=missing))
+        column = column.without(self.missing_values)
+        codes, missing = self._code(column), column.missing
         if missing is not None and missing.any():
             if self.missing == "error":
-                raise DomainError("some values are missing; declare `missing: cell` to keep them.", column=column.name)
+                raise DomainError(
+                    "some values are missing; fill them in, or declare `missing: cell` in the schema.",
+                    column=column.name,
+                )
             codes = np.where(missing, len(self.known_cells), codes)
         out = codes == _OUTSIDE
         if out.any():
             if self.outside != "cell":
                 raise DomainError(
-                    f"some values are outside the declared domain ({self.domain}); widen the domain"
-                    f"{self._outside_advice}.",
+                    f"some values are outside the declared domain ({self.domain}); correct them, or declare a wider "
+                    f"domain{self._outside_advice} in the schema.",
                     column=column.name,
                 )
             codes = np.where(out, len(self.cells) - 1, codes)
@@ -152,15 +155,7 @@ class Attribute(ABC):
     @property
     def _outside_advice(self) -> str:
         choices = [f"`outside: {policy}`" for policy in self.outside_policies if policy != "error"]
-        return f" or declare {' or '.join(choices)}" if choices else ""
-
-    def _missing(self, column: Column) -> NDArray[np.bool_] | None:
-        if not self.missing_values:
-            return column.missing
-        found = np.zeros(len(column), dtype=bool)
-        for value in self.missing_values:
-            found |= column.equals(value)
-        return found if column.missing is None else found | column.missing
+        return f", or {' or '.join(choices)}," if choices else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,9 +228,9 @@ class Categorical(Attribute):
             raise SchemaError(f"expected text or whole numbers, got {list(self.values)}.", key="values")
         if not self.values:
             raise SchemaError("expected at least one value.", key="values")
-        if len({str(value) for value in self.values}) < len(self.values):
+        if len({plain_word(value) for value in self.values}) < len(self.values):
             raise SchemaError("expected each value once.", key="values")
-        if {value_text(value) for value in self.values} & {value_text(value) for value in self.missing_values}:
+        if {plain_word(value) for value in self.values} & {plain_word(value) for value in self.missing_values}:
             raise SchemaError("a value cannot be both a category and missing.", key="missing_values")
 
     @property
@@ -246,7 +241,7 @@ class Categorical(Attribute):
     @property
     def domain(self) -> str:
         """The values."""
-        shown = ", ".join(self.known_cells[:12])
+        shown = ", ".join(map(quoted_text, self.values[:12]))
         return shown if len(self.values) <= 12 else f"{shown}, … ({len(self.values)} values)"
 
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
@@ -285,7 +280,7 @@ class _Number(Attribute):
         for key, values in (("low", (self.low,)), ("high", (self.high,)), ("cuts", self.cuts)):
             for value in values:
                 self._check_number(key, value)
-        if not self.low < self.high:
+        if not (self.low < self.high and math.isfinite(self.high - self.low)):
             raise SchemaError(f"expected low < high, got {self.low} and {self.high}.", key="high")
         if any(not one < other for one, other in pairwise(self.cuts)):
             raise SchemaError(f"expected increasing cut points, got {list(self.cuts)}.", key="cuts")
@@ -357,11 +352,11 @@ class Integer(_Number):
         if isinstance(value, bool) or not isinstance(value, int):
             raise SchemaError(f"expected a whole number, got {value!r}.", key=key)
         if abs(value) > _LARGEST_WHOLE:
-            raise SchemaError(f"expected a whole number within ±2^53, got {value!r}.", key=key)
+            raise SchemaError(f"expected a whole number below 2^53 in size, got {value!r}.", key=key)
 
     def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         inside = super()._inside(values)
-        return inside & (values == np.floor(values)) if values.dtype.kind == "f" else inside
+        return inside & (values == np.floor(values))
 
 
 @dataclass(frozen=True)

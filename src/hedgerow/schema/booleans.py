@@ -15,8 +15,9 @@ from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
 _ADVICE = (
-    "without a schema every column and the label must be booleans or 0/1. Write a schema (Schema.load), cut one from "
-    "public data (Schema.from_public), or learn cut points under a charge (Schema.learn)."
+    "without a schema every column and the label must be booleans or 0/1, none missing. Write a schema "
+    "(`hedgerow schema new`, Schema.load), cut one from public data (`hedgerow schema from-public`, "
+    "Schema.from_public), or learn cut points under a charge (`hedgerow schema learn`, Schema.learn)."
 )
 
 
@@ -30,13 +31,14 @@ def boolean_schema(names: Sequence[str], labels: Any, label: str | None = None) 
     names : sequence of str
         The columns; one of the label's name is left out.
     labels : series, array or sequence
-        The labels: of boolean type their classes are ``False, True``, else ``0, 1``.
+        The labels: a series or array of boolean type has the classes ``False, True``; any other, or a list, ``0, 1``.
     label : str, optional
         The label's name. Default: that of the series of labels, or ``label``.
     """
     label = label_name(labels) if label is None else label
     series = nw.from_native(labels, series_only=True, pass_through=True)
-    is_boolean = series.dtype == nw.Boolean if isinstance(series, nw.Series) else np.asarray(labels).dtype.kind == "b"
+    declared = series.dtype if isinstance(series, nw.Series) else getattr(labels, "dtype", None)
+    is_boolean = declared == nw.Boolean or declared == np.bool_
     attributes = tuple((name, Boolean()) for name in names if name != label)
     return Schema(attributes, Label(label, (False, True) if is_boolean else (0, 1)))
 

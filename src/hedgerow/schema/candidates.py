@@ -1,4 +1,4 @@
-"""The candidates: all conjunctions of a few literals over different attributes (design §3). Public: schema only."""
+"""The candidates: all conjunctions of a few literals over different attributes. Public: schema only."""
 
 from __future__ import annotations
 

@@ -55,7 +55,8 @@ def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int)
     share = epsilon / (len(names) * (bins - 1))
     grids = {name: _grid(attributes[name]) for name in names}
     planned = tuple((name, Quantile(share, step / bins, grids[name])) for name in names for step in range(1, bins))
-    planned[0][1].build()
+    for mechanism in dict(planned).values():
+        mechanism.build()
     return planned
 
 

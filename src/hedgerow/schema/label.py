@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.columns import Column
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Cells
-from hedgerow.values import value_text
+from hedgerow.values import quoted_text
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Label:
             problem = f"expected text, whole numbers or booleans, got {self.classes!r}."
         elif len(set(classes)) < max(2, len(classes)):
             problem = f"expected two or more different classes, got {self.classes!r}."
-        elif any(isinstance(value, str) and value != value.strip() for value in classes):
-            problem = f"expected no spaces around a class, since they are trimmed off the data, got {self.classes!r}."
+        elif any(isinstance(value, str) and (not value or value != value.strip()) for value in classes):
+            problem = f"expected no blank class and no spaces around one: they are trimmed off, got {self.classes!r}."
         if problem:
             raise SchemaError(problem, attribute=self.name, key="classes")
         object.__setattr__(self, "classes", tuple(sorted(classes)))
@@ -55,7 +55,7 @@ class Label:
         DomainError
             If a label is missing or not one of the classes. Names the classes allowed, never the label found.
         """
-        allowed = ", ".join(value_text(value) for value in self.classes)
+        allowed = ", ".join(map(quoted_text, self.classes))
         if column.missing is not None and column.missing.any():
             raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=self.name)
         codes = np.full(len(column), -1)
@@ -68,5 +68,8 @@ class Label:
             for code, value in enumerate(self.classes):
                 codes[column.equals(value)] = code
         if (codes < 0).any():
-            raise DomainError(f"some labels are not in the schema; expected one of: {allowed}.", column=self.name)
+            hint = ""
+            if isinstance(self.classes[0], bool):
+                hint = " In YAML, classes that are the words yes, no, on, off, true, false need quotes."
+            raise DomainError(f"some labels are not in the schema; expected one of: {allowed}.{hint}", column=self.name)
         return codes.astype(np.uint16)

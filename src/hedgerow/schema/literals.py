@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from hedgerow.values import Value, value_text
+from hedgerow.values import Value, quoted_text
 
 _TEMPLATES = {
     "true": "{a}",
@@ -51,6 +51,7 @@ class Literal:
     operands: tuple[Value, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "operands", tuple(self.operands))
         if self.operator not in _TEMPLATES:
             raise ValueError(f"operator must be one of {', '.join(sorted(_TEMPLATES))}, got {self.operator!r}.")
         expected = _OPERANDS.get(self.operator, 0)
@@ -58,7 +59,7 @@ class Literal:
             raise ValueError(f"operator {self.operator!r} takes {expected} operands, got {len(self.operands)}.")
 
     def __str__(self) -> str:
-        return _TEMPLATES[self.operator].format(*map(value_text, self.operands), a=self.attribute)
+        return _TEMPLATES[self.operator].format(*map(quoted_text, self.operands), a=self.attribute)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the literal as JSON-ready data."""

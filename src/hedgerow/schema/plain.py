@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from hedgerow.errors import SchemaError
+from hedgerow.privacy.card import Charge
 from hedgerow.schema.attributes import KINDS, Attribute
 from hedgerow.schema.label import Label
 
@@ -46,6 +47,16 @@ def label_from_dict(data: object) -> Label:
     if not isinstance(body["classes"], (list, tuple)):
         raise SchemaError(f"expected a list, got {body['classes']!r}.", attribute=str(body["name"]), key="classes")
     return Label(str(body["name"]), tuple(body["classes"]))
+
+
+def charges_from_list(data: object) -> tuple[Charge, ...]:
+    """Return the charges that plain data holds; SchemaError if they are not what `Charge.to_dict` writes."""
+    try:
+        if isinstance(data, list):
+            return tuple(Charge.from_dict(mapping(charge, "a charge")) for charge in data)
+    except (KeyError, ValueError, TypeError, ZeroDivisionError):
+        pass
+    raise SchemaError("expected the charges as `hedgerow schema learn` wrote them.", key="charges")
 
 
 def mapping(data: object, what: str) -> Mapping[str, Any]:

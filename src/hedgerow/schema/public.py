@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.columns import Column
+from hedgerow.columns import Column, pc, plain_word
 from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical, Integer, Real
+from hedgerow.values import Value
 
 MOST_CATEGORIES = 100
 
 
-def public_attribute(column: Column, bins: int) -> Attribute:
+def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] = ()) -> Attribute:
     """Return the attribute that a public column shows.
 
     Booleans and 0/1 numbers are `Boolean`; text is `Categorical` with a cell for unseen values; other numbers are
@@ -28,37 +31,40 @@ def public_attribute(column: Column, bins: int) -> Attribute:
     """
     if bins < 2:
         raise ValueError(f"bins must be a whole number >= 2, got {bins!r}.")
+    column = column.without(missing_values)
     missing = "error" if column.missing is None or not column.missing.any() else "cell"
+    tokens = tuple(missing_values) if missing == "cell" else ()
     values = column.present()
     if len(values) == 0:
         raise DomainError("expected public values to read the domain off, found none.", column=column.name)
     if column.is_text:
-        found = tuple(np.unique(values.astype(str)).tolist())
+        found = tuple(sorted({plain_word(value) for value in np.unique(values.astype(str)).tolist()}))
         if len(found) > MOST_CATEGORIES:
             raise DomainError(
                 f"{len(found)} different values are too many for one attribute (at most {MOST_CATEGORIES}); "
-                "drop the column or group its values.",
+                "leave the column out, group its values, or, if they are numbers with other words among them, name "
+                "those words as missing_values.",
                 column=column.name,
             )
-        return Categorical(found, missing=missing, outside="cell")
+        return Categorical(found, missing=missing, missing_values=tokens, outside="cell")
     if values.dtype.kind == "b" or bool(np.isin(values, (0, 1)).all()):
-        return Boolean(missing=missing)
+        return Boolean(missing=missing, missing_values=tokens)
     if not np.isfinite(values).all():
         raise DomainError("expected finite numbers, found infinity.", column=column.name)
-    return _number(values, bins, missing)
+    return replace(_number(values, bins), missing=missing, missing_values=tokens)
 
 
-def _number(values: Any, bins: int, missing: str) -> Attribute:
+def _number(values: Any, bins: int) -> Attribute:
     whole = bool((values == np.floor(values)).all()) and np.abs(values).max() < 2**53
     low, high = values.min(), values.max()
     cuts = np.unique(np.quantile(values, np.arange(1, bins) / bins, method="inverted_cdf"))
     cuts = cuts[cuts < high]
     if whole:
         low, high = int(low), int(high)
-        return Integer(low, max(high, low + 1), tuple(int(cut) for cut in cuts), missing=missing, outside="clip")
+        return Integer(low, max(high, low + 1), tuple(int(cut) for cut in cuts), outside="clip")
     low, high = float(low), float(high)
     high = max(high, math.nextafter(low, math.inf))
-    return Real(low, high, tuple(float(cut) for cut in cuts), missing=missing, outside="clip")
+    return Real(low, high, tuple(float(cut) for cut in cuts), outside="clip")
 
 
 def public_classes(column: Column) -> tuple[Any, ...]:
@@ -70,9 +76,10 @@ def public_classes(column: Column) -> tuple[Any, ...]:
     return tuple(found.tolist())
 
 
-def typed_table(table: pa.Table) -> pa.Table:
+def typed_table(table: pa.Table, missing_values: Sequence[Value] = ()) -> pa.Table:
     """Return a public table of text with whole columns of numbers or of true and false turned into such."""
-    return pa.table({name: _typed(Column.from_arrow(table[name], name)) for name in table.column_names})
+    columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
+    return pa.table({name: _typed(column) for name, column in columns.items()})
 
 
 def _typed(column: Column) -> pa.Array:
@@ -83,4 +90,4 @@ def _typed(column: Column) -> pa.Array:
     try:
         return pa.array(column.numbers(), mask=missing)
     except DomainError:
-        return column.values
+        return pc.if_else(pa.array(missing), None, column.values)

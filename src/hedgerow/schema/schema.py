@@ -15,13 +15,21 @@ from typing import Any, Self
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.card import Charge
 from hedgerow.schema.attributes import Attribute, Cells
 from hedgerow.schema.cuts import learn_cuts, plan_cuts
 from hedgerow.schema.files import mapping_text, read_mapping
 from hedgerow.schema.label import Label
-from hedgerow.schema.plain import attribute_from_dict, attribute_to_dict, check_keys, label_from_dict, mapping
+from hedgerow.schema.plain import (
+    attribute_from_dict,
+    attribute_to_dict,
+    charges_from_list,
+    check_keys,
+    label_from_dict,
+    mapping,
+)
 from hedgerow.schema.public import public_attribute, public_classes
-from hedgerow.values import value_text
+from hedgerow.values import Value, quoted_text, value_text
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,11 @@ class Schema:
         The attributes in order; a mapping is accepted.
     label : Label or None
         The column to predict. None for a schema that only describes bins.
+    charges : tuple of Charge
+        What was spent on private rows to learn the cut points; goes onto the card of every model with this schema.
+    void : str or None
+        Why a model with this schema has no guarantee: ``domain taken from the data``. None where nothing is known
+        against it.
 
     Raises
     ------
@@ -55,6 +68,8 @@ class Schema:
 
     attributes: tuple[tuple[str, Attribute], ...]
     label: Label | None = None
+    charges: tuple[Charge, ...] = ()
+    void: str | None = None
 
     def __post_init__(self) -> None:
         pairs = self.attributes.items() if isinstance(self.attributes, Mapping) else self.attributes
@@ -142,6 +157,10 @@ class Schema:
         if self.label is not None:
             data["label"] = {"name": self.label.name, "classes": list(self.label.classes)}
         data["attributes"] = {name: attribute_to_dict(attribute) for name, attribute in self.attributes}
+        if self.charges:
+            data["charges"] = [charge.to_dict() for charge in self.charges]
+        if self.void:
+            data["void"] = self.void
         return data
 
     @classmethod
@@ -154,7 +173,7 @@ class Schema:
             Naming the attribute and the key at fault.
         """
         top = mapping(data, "a schema")
-        check_keys(top, required=("attributes",), allowed=("version", "label", "attributes"))
+        check_keys(top, required=("attributes",), allowed=("version", "label", "attributes", "charges", "void"))
         if top.get("version", 1) != 1:
             raise SchemaError(
                 f"expected 1, got {top['version']!r}; this file was written for another hedgerow.",
@@ -165,6 +184,8 @@ class Schema:
         return cls(
             tuple(attribute_from_dict(name, kind) for name, kind in attributes.items()),
             label,
+            charges_from_list(top.get("charges", [])),
+            None if top.get("void") is None else str(top["void"]),
         )
 
     @classmethod
@@ -185,7 +206,9 @@ class Schema:
         Path(path).write_text(mapping_text(path, self.to_dict()), encoding="utf-8")
 
     @classmethod
-    def from_public(cls, frame: Any, *, label: str | None = None, bins: int = 5) -> Self:
+    def from_public(
+        cls, frame: Any, *, label: str | None = None, bins: int = 5, missing_values: Sequence[Value] = ()
+    ) -> Self:
         """Cut a schema out of a *public* frame: quantile cut points, the categories that occur, bounds as found.
 
         Whatever is read off the frame becomes public. Never call it on private rows: use `learn`, or write the schema.
@@ -198,6 +221,8 @@ class Schema:
             The column to predict.
         bins : int, default=5
             How many intervals of about equal mass to cut numbers into.
+        missing_values : sequence
+            Values that mean "missing" wherever they occur, such as ``"?"``.
 
         Raises
         ------
@@ -211,7 +236,9 @@ class Schema:
             if label not in columns:
                 raise DomainError(f"expected this column, found: {', '.join(sorted(columns))}.", column=label)
             found = Label(label, public_classes(columns.pop(label)))
-        return cls(tuple((name, public_attribute(column, bins)) for name, column in columns.items()), found)
+        return cls(
+            tuple((name, public_attribute(column, bins, missing_values)) for name, column in columns.items()), found
+        )
 
     @classmethod
     def learn(
@@ -274,12 +301,12 @@ class Schema:
         share = own if budget is None else budget.allocate(epsilon, purpose="cut points of a schema")
         cuts = learn_cuts(table, dict(declared.attributes), planned, share)
         attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
-        return cls(tuple(attributes), declared.label)
+        return cls(tuple(attributes), declared.label, (*declared.charges, *share.charges), declared.void)
 
     def __str__(self) -> str:
         rows = [(name, a.kind, a.domain + _details(a)) for name, a in self.attributes]
         if self.label is not None:
-            rows.append((self.label.name, "label", ", ".join(map(value_text, self.label.classes))))
+            rows.append((self.label.name, "label", ", ".join(map(quoted_text, self.label.classes))))
         width = max(len(name) for name, _, _ in rows)
         return "\n".join(f"{name:<{width}}  {kind:<11}  {text}" for name, kind, text in rows)
 
@@ -290,5 +317,7 @@ class Schema:
 def _details(attribute: Attribute) -> str:
     cuts = getattr(attribute, "cuts", ())
     text = f", cut at {', '.join(map(value_text, cuts))}" if cuts else ""
+    text += ", no cut points" if getattr(attribute, "cuts", None) == () else ""
     text += ", missing: cell" if attribute.missing == "cell" else ""
+    text += f" (also {', '.join(map(quoted_text, attribute.missing_values))})" if attribute.missing_values else ""
     return text + (f", outside: {attribute.outside}" if attribute.outside != "error" else "")
