@@ -1,7 +1,7 @@
-"""Test accuracy of private rule lists: 70/30 splits, 20 seeds, K = 5, at most 2 literals, secure noise, 5 fits a split.
+"""Test accuracy of private rule lists: 70/30 splits, 20 seeds, K = 5, 2 literals at most, secure noise, 5 fits each.
 
-Beside it the non-private greedy list on the same splits, what was asked for, and what SSRL's smooth-Laplace mechanism
-reached from its authors' code on such splits (numbers of the issue that asked for this, not run here).
+Beside it the non-private greedy list on the same splits, the goal, and what SSRL's smooth-Laplace mechanism reached from
+its authors' code on such splits (measured earlier, not run here).
 """
 
 import argparse
@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
 
-ASKED = {
+GOALS = {
     ("adult_binary", 0.1): (0.778, 0.769),
     ("adult_binary", 1.0): (0.786, 0.787),
     ("compas_binary", 0.1): (0.600, 0.582),
@@ -27,7 +27,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=20)
     seeds = parser.parse_args().seeds
     rows = []
-    for (name, epsilon), (asked, ssrl) in ASKED.items():
+    for (name, epsilon), (goal, ssrl) in GOALS.items():
         data = hr.datasets.load(name).without_sensitive()
         private, greedy = np.array([split(data, epsilon, seed) for seed in range(seeds)]).T
         rows.append(
@@ -36,7 +36,7 @@ def main():
                 "epsilon": epsilon,
                 "accuracy": f"{private.mean():.4f}",
                 "standard error": f"{private.std(ddof=1) / np.sqrt(seeds):.4f}",
-                "asked": asked,
+                "goal": goal,
                 "SSRL smooth-laplace": ssrl if ssrl is not None else "",
                 "not private": f"{greedy.mean():.4f}",
                 "majority": f"{max(data.labels.value_counts(normalize=True)):.4f}",

@@ -209,7 +209,9 @@ def test_a_new_schema_holds_the_header_and_no_value(folder, run):
     assert re.findall(r'^  "(\w+)":', text, re.M) == ["age", "sex", "dose"]
     code, _, err = run("schema", "show", "new.yaml")
     assert code == 2
-    assert "attribute 'age'" in err
+    assert "new.yaml: attribute 'ill': key 'classes': expected a list" in err
+    (folder / "new.yaml").write_text(text.replace("FILL IN", "[a, b]", 1))
+    assert "attribute 'age': key 'kind'" in run("schema", "show", "new.yaml")[2]
     assert "column 'death'" in run("schema", "new", "data.csv", "--target", "death", "-o", "x.yaml")[2]
 
 
@@ -253,3 +255,34 @@ def test_help_teaches(words, run):
     assert code == 0
     assert "Usage: hedgerow" in out
     assert run("--version")[1] == f"hedgerow {hr.__version__}\n"
+
+
+def test_rows_are_checked_against_a_schema_before_anything_is_spent(folder, run):
+    assert run("schema", "check", "schema.yaml", "data.csv")[1].startswith("every row fits")
+    (folder / "bad.csv").write_text(GOOD + "41,SECRET,0.5,no\n")
+    code, _, err = run("schema", "check", "schema.yaml", "bad.csv")
+    assert code == 2
+    assert "column 'sex'" in err
+    assert "SECRET" not in err
+
+
+def test_a_charge_that_a_bad_row_wasted_is_told(folder, run):
+    (folder / "bad.csv").write_text(GOOD + "41,SECRET,0.5,no\n")
+    run("budget", "new", "b.json", "--epsilon", "1")
+    words = ("fit", "bad.csv", "--schema", "schema.yaml", "--epsilon", "0.25", "--budget", "b.json")
+    assert "The epsilon of 0.25 stays charged" in run(*words)[2]
+    assert "0.25 of 1 spent" in run("budget", "show", "b.json")[1]
+
+
+def test_public_rows_may_hold_words_for_missing_values_and_columns_to_leave_out(folder, run):
+    (folder / "pub.csv").write_text("id,n,y\n" + "".join(f"k{i},{i if i % 9 else '?'},{i % 2}\n" for i in range(200)))
+    assert "missing_values" in run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml")[2]
+    words = ("--missing", "?", "--drop", "id")
+    assert run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml", *words)[0] == 0
+    schema = hr.Schema.load("p.yaml")
+    assert (schema.names, schema["n"].kind, schema["n"].missing_values) == (("n",), "integer", ("?",))
+
+
+def test_a_very_long_line_is_read(folder, run):
+    (folder / "long.csv").write_text("age,sex,dose,ill,note\n" + f"40,F,0.5,no,{'x' * 3_000_000}\n" * 3)
+    assert run("schema", "check", "schema.yaml", "long.csv")[0] == 0

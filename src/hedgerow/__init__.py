@@ -1,4 +1,4 @@
-"""hedgerow: learn, audit and release interpretable models from sensitive tables without exposing the rows.
+"""hedgerow: learn and release interpretable models from sensitive tables without exposing the rows.
 
 Three ideas carry everything. The **schema** is what is public. The **tally** is what is private: the table after one
 GROUP BY. The **budget** is the only door between them.

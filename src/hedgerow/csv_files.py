@@ -1,4 +1,7 @@
-"""CSV files in, every cell as text: what a cell means is for the schema to say. No error quotes a row."""
+"""CSV files in, every cell as text: what a cell means is for the schema to say.
+
+The first line, the column names, is public; no error quotes a line below it.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,9 @@ import pyarrow.csv as pacsv
 from hedgerow.errors import DomainError
 
 _DELIMITERS = (",", ";", "\t")
+_BLOCK = 2**26  # bytes read at a time; the longest line
+_NOT_TEXT = "a file that is not UTF-8 text; save it as CSV in UTF-8"
+_UNREADABLE = "a line that is too long, or a quote that is not closed"
 
 
 def read_header(path: str | PathLike[str]) -> list[str]:
@@ -25,6 +31,7 @@ def read_header(path: str | PathLike[str]) -> list[str]:
         If it cannot be read.
     """
     line = _first_line(Path(path))
+    csv.field_size_limit(_BLOCK)
     names = [name.strip() for name in next(csv.reader([line], delimiter=_delimiter(line)), [])]
     if not any(names):
         raise DomainError(f"{path}: expected a CSV file with a header, found an empty file or line.")
@@ -57,16 +64,18 @@ def read_csv(path: str | PathLike[str]) -> pa.Table:
     try:
         table = pacsv.read_csv(
             path,
-            read_options=pacsv.ReadOptions(column_names=names, skip_rows=1, use_threads=False),
+            read_options=pacsv.ReadOptions(column_names=names, skip_rows=1, use_threads=False, block_size=_BLOCK),
             parse_options=pacsv.ParseOptions(
                 delimiter=_delimiter(_first_line(Path(path))), newlines_in_values=True, invalid_row_handler=note
             ),
             convert_options=pacsv.ConvertOptions(column_types=dict.fromkeys(names, pa.large_string())),
         )
-    except pa.ArrowInvalid:  # its text may quote a row
-        table = None
+    except pa.ArrowInvalid as error:  # its text may quote a row
+        table, found = None, _NOT_TEXT if "UTF8" in str(error) else _UNREADABLE
+    else:
+        found = ""
     if table is None:
-        raise DomainError(f"{path}: expected a CSV file, found a file that is not UTF-8 text.")
+        raise DomainError(f"{path}: expected a CSV file, found {found}.")
     if uneven:
         raise DomainError(
             f"{path}: expected {len(names)} fields on every line, found more or fewer on line {uneven[0]}."
@@ -76,13 +85,13 @@ def read_csv(path: str | PathLike[str]) -> pa.Table:
 
 def _first_line(path: Path) -> str:
     with path.open("rb") as file:
-        raw = file.readline(2**20)
+        raw = file.readline(_BLOCK)
     try:
         line = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         line = "\0"
     if "\0" in line:
-        raise DomainError(f"{path}: expected a CSV file, found a file that is not UTF-8 text.")
+        raise DomainError(f"{path}: expected a CSV file, found {_NOT_TEXT}.")
     return line.rstrip("\r\n")
 
 

@@ -11,7 +11,7 @@ import io
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import MappingProxyType
@@ -95,7 +95,7 @@ class Dataset:
         sensitive = SENSITIVE[self.name]
         attributes = tuple((name, kind) for name, kind in self.schema.attributes if name not in sensitive)
         frame = self.frame.drop(columns=[column for column in sensitive if column in self.frame])
-        return Dataset(self.name, frame, self.labels, Schema(attributes, self.schema.label))
+        return replace(self, frame=frame, schema=replace(self.schema, attributes=attributes))
 
 
 def load(name: str) -> Dataset:
@@ -173,7 +173,7 @@ def _content(name: str) -> bytes:
     for path in (*([Path(given).expanduser() / f"{name}.csv"] if given else []), cached):
         if path.is_file():
             content = path.read_bytes()
-            _check_content(name, content, f"in {path}", "Put the file described in the data's README in its place.")
+            _check_content(name, content, f"in {path}", "See docs/datasets.md for the file that belongs there.")
             return content
     content = _download(name)
     _write(name, cached, content)

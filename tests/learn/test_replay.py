@@ -79,7 +79,7 @@ def test_the_replay_catches_a_sensitivity_declared_too_small(monkeypatch):
 
 
 def test_the_replay_catches_candidates_filtered_by_their_support(monkeypatch):
-    """What SSRL's released code does (design §3): the candidates that are left depend on the rows."""
+    """What SSRL's released code does (docs/privacy.md): the candidates that are left depend on the rows."""
 
     def filtered(caught, total, scores=greedy.split_scores):
         return scores(caught[caught.sum(axis=1) > 0], total)

@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hedgerow as hr
-from hedgerow.errors import BudgetExceededError, DomainError
+from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
 from tests.learn.tables import SCHEMA, frame
 
 WAIVED: dict[str, str] = {}
@@ -186,7 +186,7 @@ def test_each_fit_without_a_shared_budget_is_its_own():
         ({"max_literals": 0}, "max_literals must be a whole number >= 1"),
         ({"negations": "yes"}, "negations must be True or False"),
         ({"mechanism": "smooth-laplace"}, "mechanism must be one of permute-and-flip, got 'smooth-laplace'"),
-        ({"schema": "guess"}, "schema must be a Schema, None or 'from-data'"),
+        ({"schema": "guess"}, r"schema must be a Schema \(Schema\.load reads a file\), None or 'from-data'"),
         ({"budget": 1.0}, "budget must be a Budget or None"),
         ({"epsilon": 1e-14}, "too small to be of use"),
     ],
@@ -271,10 +271,15 @@ FILES = pytest.mark.skipif(
 @FILES
 @pytest.mark.parametrize("seeds", [3, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("name", "epsilon", "asked"),
-    [("adult_binary", 0.1, 0.778), ("adult_binary", 1.0, 0.786), ("compas_binary", 1.0, 0.643)],
+    ("name", "epsilon", "goal"),
+    [
+        ("adult_binary", 0.1, 0.778),
+        ("adult_binary", 1.0, 0.786),
+        ("compas_binary", 0.1, 0.6),
+        ("compas_binary", 1.0, 0.643),
+    ],
 )
-def test_accuracy_on_real_data_is_what_was_asked(name, epsilon, asked, seeds):
+def test_accuracy_on_real_data_reaches_the_goal(name, epsilon, goal, seeds):
     """Means over splits and six seeded fits each; see benchmarks/README.md for the table and its standard errors."""
     data = hr.datasets.load(name).without_sensitive()
     scores = []
@@ -283,4 +288,68 @@ def test_accuracy_on_real_data_is_what_was_asked(name, epsilon, asked, seeds):
         tally = hr.Tally.count(X, y, data.schema)
         fits = (hr.PrivateRuleListClassifier(epsilon, random_state=fit).fit_tally(tally) for fit in range(6))
         scores += [fit.score(X_test, y_test) for fit in fits]
-    assert np.mean(scores) > asked
+    assert np.mean(scores) > goal
+
+
+def test_what_the_cut_points_cost_is_on_the_card_of_every_model_with_them():
+    data = people()
+    declared = hr.Schema({"age": hr.Integer(0, 120)}, SCHEMA.label)
+    learned = hr.Schema.learn(data, declared, epsilon=Fraction(1, 2), bins=3)
+    card = hr.PrivateRuleListClassifier(1.0, schema=learned).fit(data, data["risk"]).privacy_
+    assert card.epsilon == Fraction(3, 2)
+    assert [charge.purpose for charge in card.charges[:2]] == ["a cut point of age"] * 2
+
+
+def test_a_schema_taken_from_the_data_voids_the_guarantee_wherever_it_goes(tmp_path):
+    data = people()
+    taken = hr.GreedyRuleListClassifier().fit(data.drop(columns="risk"), data["risk"]).rule_list_.schema
+    taken.save(tmp_path / "schema.yaml")
+    again = hr.Schema.load(tmp_path / "schema.yaml")
+    tally = hr.Tally.count(data, data["risk"], again)
+    for clf in (hr.PrivateRuleListClassifier(1.0, schema=again).fit(data, data["risk"]),
+                hr.PrivateRuleListClassifier(1.0).fit_tally(tally)):  # fmt: skip
+        assert clf.privacy_.guarantee == "none (domain taken from the data)"
+
+
+def test_a_declared_schema_keeps_the_guarantee_in_an_estimator_made_to_take_it_from_the_data():
+    tally = hr.Tally.count(people(), "risk", SCHEMA)
+    clf = hr.PrivateRuleListClassifier(1.0, schema="from-data").fit_tally(tally)
+    assert clf.privacy_.is_private
+    assert clf.predict(people()).shape == (400,)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "y must be one column of labels"),
+        (np.zeros((400, 2)), "y must be one column"),
+        ([0, 1], "as many labels"),
+    ],
+)
+def test_labels_of_the_wrong_shape_cost_nothing(y, message):
+    data, budget = people(), hr.Budget(1)
+    with pytest.raises(ValueError, match=message):
+        hr.PrivateRuleListClassifier(1.0, schema=SCHEMA, budget=budget).fit(data, y)
+    assert budget.spent == 0
+
+
+def test_the_name_of_a_column_is_not_labels():
+    with pytest.raises(TypeError, match=r"fit\(X, X\['risk'\]\)"):
+        hr.PrivateRuleListClassifier(1.0, schema=SCHEMA).fit(people(), "risk")
+
+
+def test_a_number_without_cut_points_is_refused_before_it_is_paid_for():
+    data, budget = people(), hr.Budget(1)
+    schema = hr.Schema({"age": hr.Integer(0, 120), "smoker": hr.Boolean()}, SCHEMA.label)
+    with pytest.raises(SchemaError, match=r"attribute 'age': key 'cuts': .*Schema\.learn"):
+        hr.PrivateRuleListClassifier(1.0, schema=schema, budget=budget).fit(data, data["risk"])
+    assert budget.spent == 0
+
+
+def test_a_failed_fit_leaves_the_estimator_as_it_was():
+    X, y = conjunction(100)
+    clf = hr.PrivateRuleListClassifier(1.0, budget=hr.Budget(1)).fit(X, y)
+    before = dict(vars(clf))
+    with pytest.raises(BudgetExceededError, match="left"):
+        clf.fit(X[:, :2], y)
+    assert vars(clf) == before

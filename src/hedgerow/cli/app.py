@@ -55,7 +55,8 @@ def main() -> None:
         _leave(2, f"{error.filename}: {error.strerror}" if error.filename else type(error).__name__)
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        if isinstance(error, ValueError) and Path(last.filename).is_relative_to(Path(hedgerow.__file__).parent):
+        ours = Path(last.filename).is_relative_to(Path(hedgerow.__file__).parent)
+        if ours and (last.line or "").startswith("raise "):  # hedgerow's own words, which quote no cell
             _leave(2, str(error))
         _leave(1, f"internal error, {type(error).__name__} at {last.filename}:{last.lineno}; please report this line.")
 

@@ -10,6 +10,7 @@ import narwhals as nw
 import typer
 
 from hedgerow.cli.output import check_output, stage, write_whole
+from hedgerow.cli.schema import load_schema
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.errors import DomainError
 from hedgerow.learn import PrivateRuleListClassifier
@@ -38,8 +39,8 @@ def fit(
 ) -> None:
     """Learn a rule list from a sensitive table under differential privacy and write it to a file.
 
-    Everything public is checked first; then the privacy loss is charged; only then are the rows counted. The model file
-    holds released values only and may be published with its privacy card.
+    Everything public, and the form of the file, is checked first; then the privacy loss is charged; only then are cells
+    looked at. The model file holds released values only and may be published with its privacy card.
 
     [bold]Example[/bold]: hedgerow fit patients.csv --schema patients.yaml --epsilon 1 -o model.json
     """
@@ -48,22 +49,33 @@ def fit(
     if epsilon is None:
         raise ValueError("epsilon must be chosen: the privacy loss to spend on this model, such as --epsilon 1.")
     check_output(output, force=force)
-    declared = None if schema is None else Schema.load(schema)
+    declared = None if schema is None else load_schema(schema)
     label = target_name(data, target, declared)
+    account = None if budget is None else FileBudget(budget)
+    before = None if account is None else account.spent
     classifier = PrivateRuleListClassifier(
         epsilon,
         max_rules=max_rules,
         max_literals=max_literals,
         negations=negations,
         schema=declared,
-        budget=None if budget is None else FileBudget(budget),
+        budget=account,
         random_state=seed,
     )
     with stage(f"reading {data}"):
         table = read_csv(data)
     with stage("learning"):
         frame = nw.from_native(table, eager_only=True)
-        classifier.fit(frame.drop(label).to_native(), frame.get_column(label))
+        try:
+            classifier.fit(frame.drop(label).to_native(), frame.get_column(label))
+        except DomainError as error:
+            problem = str(error)
+            if account is not None and account.spent != before:
+                problem += f" The epsilon of {epsilon:g} stays charged; `hedgerow schema check` finds such rows first."
+        else:
+            problem = None
+    if problem:
+        raise ValueError(problem)
     model = classifier.rule_list_
     write_whole(output, model.to_json())
     if as_json:

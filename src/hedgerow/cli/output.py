@@ -21,7 +21,7 @@ def check_output(path: Path, *, force: bool) -> None:
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file.")
     if path.exists() and not force:
-        raise ValueError(f"{path} exists already; give another name with -o, or --force to replace it.")
+        raise ValueError(f"{path} exists already; give another name, or --force where the command has it.")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"{path}: there is no folder {path.parent}.")
     if not os.access(path.absolute().parent, os.W_OK):

@@ -42,6 +42,7 @@ def predict(
         typer.echo(text, nl=False)
     else:
         write_whole(output, text)
+        typer.echo(f"written to {output}", err=True)
 
 
 def _predictions(rules: RuleList, caught: NDArray[np.intp], *, proba: bool) -> pa.Table:

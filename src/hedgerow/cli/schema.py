@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.output import check_output, stage, write_whole
+from hedgerow.columns import Table
 from hedgerow.csv_files import read_csv, read_header
-from hedgerow.errors import DomainError
+from hedgerow.errors import DomainError, SchemaError
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.files import mapping_text
@@ -29,7 +30,7 @@ _TEMPLATE = """\
 #                      outside: clip (numbers) or cell (values beyond the domain; default: error)
 # Numbers without cuts can get them by `hedgerow schema learn`, under a charge.
 version: 1
-label: {{name: {target}, classes: [FILL, IN]}}
+label: {{name: {target}, classes: FILL IN}}
 attributes:
 {attributes}
 """
@@ -62,6 +63,10 @@ def from_public(
     data: Annotated[Path, typer.Argument(help="CSV file of PUBLIC rows; all that is read off it becomes public.")],
     target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
     bins: Annotated[int, typer.Option(help="Intervals of about equal mass to cut numbers into.")] = 5,
+    missing: Annotated[
+        list[str] | None, typer.Option(help="Word that means missing, such as ?; may be repeated.")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out, such as an id; may be repeated.")] = None,
     output: Output = Path("schema.yaml"),
     force: Force = False,
 ) -> None:
@@ -73,7 +78,9 @@ def from_public(
     if target is not None:
         _check_target(target, read_header(data))
     with stage(f"reading {data}"):
-        schema = Schema.from_public(typed_table(read_csv(data)), label=target, bins=bins)
+        words = tuple(missing or ())
+        table = typed_table(read_csv(data).drop_columns(drop or []), words)
+        schema = Schema.from_public(table, label=target, bins=bins, missing_values=words)
     _save(schema, output)
 
 
@@ -94,7 +101,7 @@ def learn(
     if epsilon is None:
         raise ValueError("epsilon must be chosen: the privacy loss of all cut points together, such as --epsilon 0.2.")
     check_output(output, force=force)
-    schema = Schema.load(declared)
+    schema = load_schema(declared)
     account = None if budget is None else FileBudget(budget)
     with stage(f"reading {data}"):
         table = read_csv(data)
@@ -108,15 +115,45 @@ def learn(
 def show(
     schema: Annotated[Path, typer.Argument(help="Schema file.")],
     max_literals: Annotated[int, typer.Option(help="Conditions in a rule, for counting candidates.")] = 2,
+    negations: Annotated[bool, typer.Option(help="Whether a condition may be negated.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check a schema file and say what it holds and how many candidate rules it yields."""
-    loaded = Schema.load(schema)
-    count = count_candidates(loaded, min(max_literals, len(loaded)))
+    if max_literals < 1:
+        raise ValueError(f"--max-literals must be a whole number >= 1, got {max_literals}.")
+    loaded = load_schema(schema)
+    count = count_candidates(loaded, min(max_literals, len(loaded)), negations=negations)
     if as_json:
         typer.echo(json.dumps({**loaded.to_dict(), "digest": loaded.digest, "candidates": count}, ensure_ascii=False))
     else:
         typer.echo(f"{loaded}\n\n{count:,} candidate rules of up to {max_literals} conditions\ndigest {loaded.digest}")
+
+
+@app.command("check")
+def check(
+    schema: Annotated[Path, typer.Argument(help="Schema file.")],
+    data: Annotated[Path, typer.Argument(help="CSV file: the sensitive table.")],
+) -> None:
+    """Check that every row of a table fits a schema before anything is spent. The answer is for the curator only.
+
+    [bold]Example[/bold]: hedgerow schema check patients.yaml patients.csv
+    """
+    loaded = load_schema(schema)
+    with stage(f"reading {data}"):
+        table = Table.of(read_csv(data))
+    loaded.encode(table)
+    if loaded.label is not None:
+        loaded.label.encode(table.column(loaded.label.name, 0))
+    typer.echo("every row fits the schema (for your eyes only: this says something about the rows)")
+
+
+def load_schema(path: Path) -> Schema:
+    """Load a schema; its errors name the file too."""
+    try:
+        return Schema.load(path)
+    except SchemaError as error:
+        problem = str(error)
+    raise SchemaError(problem if problem.startswith(str(path)) else f"{path}: {problem}")
 
 
 def _check_target(target: str, names: list[str]) -> None:

@@ -11,6 +11,8 @@ import typer
 from hedgerow.cli.output import check_output, write_whole
 from hedgerow.models import RuleList
 
+_PICTURES = (".png", ".svg", ".pdf")
+
 
 class Form(StrEnum):
     """How a model is shown."""
@@ -24,7 +26,7 @@ class Form(StrEnum):
 
 def show(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
-    form: Annotated[Form, typer.Option("--format", help="How to show it.")] = Form.text,
+    form: Annotated[Form, typer.Option("--format", help="How to show it; SQL is DuckDB's.")] = Form.text,
     plot: Annotated[Path | None, typer.Option(help="Draw the rules into this PNG, SVG or PDF file.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
@@ -37,14 +39,18 @@ def show(
     for path in (plot, output):
         if path is not None:
             check_output(path, force=force)
+    if plot is not None and plot.suffix.lower() not in _PICTURES:
+        raise ValueError(f"{plot}: expected a name that ends in {', '.join(_PICTURES)}.")
     rules = RuleList.load(model)
     text = _render(rules, Form.json if as_json else form)
     if output is None:
         typer.echo(text)
     else:
         write_whole(output, text + "\n")
+        typer.echo(f"written to {output}", err=True)
     if plot is not None:
         _draw(rules, plot)
+        typer.echo(f"written to {plot}", err=True)
 
 
 def _render(rules: RuleList, form: Form) -> str:
@@ -67,6 +73,4 @@ def _draw(rules: RuleList, path: Path) -> None:
     mpl.use("Agg")
     figure = rules.plot().get_figure(root=True)
     assert figure is not None
-    if path.suffix.lstrip(".").lower() not in figure.canvas.get_supported_filetypes():
-        raise ValueError(f"{path}: expected a name that ends in .png, .svg or .pdf.")
     figure.savefig(path, dpi=150)

@@ -88,7 +88,7 @@ def _gini(counts: Counts) -> Fraction:
 
 @dataclass(frozen=True)
 class PrivateChoice:
-    """Permute-and-flip on the Gini impurity, stopping being one of the candidates (design §4, fact 1). ε-DP a call.
+    """Permute-and-flip on the Gini impurity, stopping being a candidate too (docs/privacy.md, fact 1). ε-DP a call.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ def release_leaf_counts(tally: Tally, antecedents: tuple[Antecedent, ...], gate:
     """Release the histogram of leaf and class, shape ``(n_rules, n_classes)``, the default rule last.
 
     The rules of a list partition the rows, so one added row changes one count by one: ℓ1 sensitivity 1 for all counts
-    together, and one charge of ε for them all (design §4, fact 2; parallel composition).
+    together, and one charge of ε for them all (docs/privacy.md, fact 2; parallel composition).
     """
     shape = (len(antecedents) + 1, len(tally.schema.classes))
     noisy = gate.release(

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow._version import __version__
 from hedgerow.columns import Table, column_of, is_frame, label_name
+from hedgerow.errors import SchemaError
 from hedgerow.learn.greedy import ExactChoice, PrivateChoice, grow, release_leaf_counts
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.privacy.budget import Budget, exact
@@ -33,9 +34,10 @@ from hedgerow.tally import Counts, Tally
 SOFTWARE = f"hedgerow {__version__}"
 FROM_DATA = "from-data"
 MECHANISMS = ("permute-and-flip",)
-LEAF_SHARE = Fraction(1, 5)
-BINS = 5
+LEAF_SHARE = Fraction(1, 5)  # of epsilon, for the counts of the leaves
+BINS = 5  # intervals of a number whose domain is taken from the data
 _NOTES = (
+    "the names, types and order of the columns count as public, like the schema",
     "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
     "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised",
 )
@@ -71,32 +73,69 @@ class _RuleListClassifier(ClassifierMixin, BaseEstimator):
             never the value), or, as `BudgetExceededError`, the shared budget has too little left.
         """
         self._check_parameters()
+        if isinstance(y, str):
+            raise TypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
         if isinstance(self.schema, str):
             X, y, schema = self._schema_from_data(X, y)
         else:
             table = Table.of(X)
             schema = boolean_schema(table.column_names, y) if self.schema is None else self.schema
+            _check_usable(schema)
             schema.check_columns(table)
-            self._set_features(schema)
+            _check_labels(table, y)
         return self._learn(
             schema, lambda: Tally.count(X, y, schema if isinstance(self.schema, (Schema, str)) else None)
         )
 
     def fit_tally(self, tally: Tally) -> Self:
-        """Learn a rule list from a tally counted elsewhere; its schema takes the place of `schema`. Raises as `fit`."""
+        """Learn a rule list from a tally counted elsewhere; its schema takes the place of the parameter `schema`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counted table. What learning it costs, and what is guaranteed, is as for `fit`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        TypeError
+            If `tally` is not a Tally.
+        ValueError
+            As `fit` does.
+        """
         self._check_parameters()
-        self._set_features(tally.schema)
+        if not isinstance(tally, Tally):
+            raise TypeError(f"Expected a Tally, got {type(tally).__name__}.")
+        if not tally.schema.void:
+            _check_usable(tally.schema)
         return self._learn(tally.schema, lambda: tally)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted class of each row, shape ``(n_samples,)``."""
+        """Return the predicted class of each row, shape ``(n_samples,)``; see `predict_proba` for `X` and errors."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities from the released counts, shape ``(n_samples, n_classes)``."""
+        """Return class probabilities from the released counts, shape ``(n_samples, n_classes)``.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
+            Rows. Of a frame only the columns that the rules use are needed.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        DomainError
+            If a column that the rules use is absent or holds values the schema does not allow.
+        """
         check_is_fitted(self)
-        if isinstance(self.schema, str):
+        if self.schema == FROM_DATA and self.rule_list_.schema.void:
             X = validate_data(self, X, reset=False, **_array_checks(X))
         return self.rule_list_.predict_proba(X)
 
@@ -119,11 +158,7 @@ class _RuleListClassifier(ClassifierMixin, BaseEstimator):
             for position, column in enumerate(table.column_names)
             if column != name
         }
-        return X, y, Schema(tuple(attributes.items()), Label(name, classes))
-
-    def _set_features(self, schema: Schema) -> None:
-        self.n_features_in_ = len(schema)
-        self.feature_names_in_ = np.array(schema.names, dtype=object)
+        return X, y, Schema(tuple(attributes.items()), Label(name, classes), void="domain taken from the data")
 
     def _check_parameters(self) -> None:
         for name, low in (("max_rules", 1), ("max_literals", 1)):
@@ -133,7 +168,9 @@ class _RuleListClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.negations, (bool, np.bool_)):
             raise ValueError(f"negations must be True or False, got {self.negations!r}.")
         if not (self.schema is None or isinstance(self.schema, Schema) or self.schema == FROM_DATA):
-            raise ValueError(f"schema must be a Schema, None or {FROM_DATA!r}, got {type(self.schema).__name__}.")
+            raise ValueError(
+                f"schema must be a Schema (Schema.load reads a file), None or {FROM_DATA!r}, got {self.schema!r}."
+            )
 
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         raise NotImplementedError
@@ -142,6 +179,9 @@ class _RuleListClassifier(ClassifierMixin, BaseEstimator):
         rules = tuple(
             Rule(antecedent, tuple(map(int, row))) for antecedent, row in zip([*antecedents, ()], counts, strict=True)
         )
+        if not schema.void:  # else scikit-learn has seen to them
+            self.n_features_in_ = len(schema)
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
         self.classes_ = np.array(schema.classes)
         self.privacy_ = card
         self.rule_list_ = RuleList(schema, rules, card)
@@ -228,7 +268,8 @@ class PrivateRuleListClassifier(_RuleListClassifier):
     Neighbouring tables differ by adding or removing one row. Each of up to ``max_rules - 1`` rules is chosen by
     permute-and-flip on the negated Gini impurity in rows, a monotone score of sensitivity 2; 80 % of ε is shared
     equally by the choices. The rest of ε, and what unused choices leave, buys one histogram of rules by class
-    (sensitivity 1), which gives all predictions and displayed counts. The total is exactly `epsilon`.
+    (sensitivity 1), which gives all predictions and displayed counts. The total is exactly `epsilon`, and the card
+    adds to it what the schema's cut points cost where they were learned.
 
     Parameters
     ----------
@@ -320,19 +361,14 @@ class PrivateRuleListClassifier(_RuleListClassifier):
         gate, tally = Gate(share, noise), count()
         antecedents = grow(tally, candidates, most, PrivateChoice(gate, each))
         counts = release_leaf_counts(tally, antecedents, gate, share.remaining)
-        return self._publish(schema, antecedents, counts, self._card(share, noise))
-
-    def _card(self, share: Budget, noise: NoiseSource) -> PrivacyCard:
-        voids = ["domain taken from the data"] if self.schema == FROM_DATA else []
-        voids += [noise.void] if noise.void else []
-        return PrivacyCard.pure(
-            share.epsilon,
-            share.charges,
+        card = PrivacyCard(
+            schema.charges + share.charges,
             noise=noise.description,
             software=SOFTWARE,
-            void="; ".join(voids) or None,
+            void="; ".join(filter(None, [schema.void, noise.void])) or None,
             notes=_NOTES,
         )
+        return self._publish(schema, antecedents, counts, card)
 
     def _noise(self) -> NoiseSource:
         if self.random_state is None:
@@ -344,6 +380,27 @@ class PrivateRuleListClassifier(_RuleListClassifier):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _check_usable(schema: Schema) -> None:
+    """Check that a schema has classes, and that every number can stand in a rule."""
+    schema.classes  # noqa: B018 -- raises where the schema declares no label
+    for name, attribute in schema.attributes:
+        if getattr(attribute, "cuts", None) == ():
+            raise SchemaError(
+                "a number without cut points cannot stand in a rule; give it cut points (`hedgerow schema learn` and "
+                "Schema.learn find them under a charge) or leave the attribute out.",
+                attribute=name,
+                key="cuts",
+            )
+
+
+def _check_labels(table: Table, y: Any) -> None:
+    shape = np.shape(y)
+    if len(shape) != 1:
+        raise ValueError(f"y must be one column of labels, got {len(shape)} dimensions.")
+    if shape[0] != len(table):
+        raise ValueError("y must have as many labels as X has rows.")
 
 
 def _array_checks(X: Any) -> dict[str, Any]:
