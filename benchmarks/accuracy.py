@@ -1,6 +1,6 @@
-"""Test accuracy of private rule lists: 70/30 splits, 20 seeds, K = 5, 2 literals at most, secure noise, 5 fits each.
+"""Test accuracy of private rule lists: 70/30 splits, 20 seeds, 5 fits each, K = 5, 2 literals at most, secure noise.
 
-Beside it the non-private greedy list on the same splits, the goal, and what SSRL's smooth-Laplace mechanism reached from
+Beside it the non-private greedy list on the same splits, the goal, and what SSRL's smooth-Laplace mechanism reached with
 its authors' code on such splits (measured earlier, not run here).
 """
 

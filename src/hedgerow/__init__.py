@@ -4,12 +4,12 @@ Three ideas carry everything. The **schema** is what is public. The **tally** is
 GROUP BY. The **budget** is the only door between them.
 """
 
-from hedgerow import datasets
+from hedgerow import datasets, errors
 from hedgerow._version import __version__
 from hedgerow.learn import GreedyRuleListClassifier, PrivateRuleListClassifier
 from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from hedgerow.tally import Tally
 
@@ -17,6 +17,7 @@ __all__ = [
     "Boolean",
     "Budget",
     "Categorical",
+    "Charge",
     "GreedyRuleListClassifier",
     "Integer",
     "Label",
@@ -30,4 +31,5 @@ __all__ = [
     "Tally",
     "__version__",
     "datasets",
+    "errors",
 ]

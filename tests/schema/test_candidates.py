@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Literal, Schema, candidates, count_candidates
+from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Schema, candidates, count_candidates
 from tests.schema.test_attributes import attributes
 
 schemas = st.lists(attributes, min_size=1, max_size=3).map(
@@ -49,33 +49,6 @@ def test_candidates_are_all_conjunctions_over_different_attributes(schema, max_l
         assert len(found) == len(expected)
         assert set(found) == set(expected)
         assert [len(antecedent) for antecedent in found] == sorted(len(antecedent) for antecedent in found)
-
-
-@given(small, st.integers(1, 3))
-@settings(max_examples=30, deadline=None)
-def test_every_candidate_is_found_at_its_index_in_any_order(schema, max_literals):
-    if not count_candidates(schema, 1):
-        return
-    found = Candidates.of(schema, max_literals)
-    positions = range(0, len(found), 7)
-    assert [found.index(found[i]) for i in positions] == [*positions]
-    assert [found.index(found[i][::-1]) for i in positions] == [*positions]
-
-
-@pytest.mark.parametrize(
-    "antecedent",
-    [
-        (),
-        (Literal("a", "true"), Literal("a", "false")),
-        (Literal("a", "true"),) * 2,
-        (Literal("z", "true"),),
-        (Literal("b", "<=", (4,)),),
-        (Literal("a", "true"), Literal("b", "<=", (3,)), Literal("c", "=", ("u",))),
-    ],
-)
-def test_what_is_no_candidate_has_no_index(antecedent):
-    with pytest.raises(ValueError, match=r"no such candidate|not in tuple"):
-        Candidates.of(MIXED, 2).index(antecedent)
 
 
 @pytest.mark.parametrize("index", [-1, count_candidates(MIXED, 2)])

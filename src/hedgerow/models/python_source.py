@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from hedgerow.models.sql import Cases
-from hedgerow.schema.attributes import Attribute, Categorical, Integer, Real
+from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal
+from hedgerow.schema.numbers import Integer, Real
 from hedgerow.values import Value, value_text
 
 _KNOWN = '''\

@@ -9,8 +9,9 @@ from typing import Any
 from sqlglot import exp
 
 from hedgerow.columns import plain_word
-from hedgerow.schema.attributes import Attribute, Categorical, Integer, Real
+from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal
+from hedgerow.schema.numbers import Integer, Real
 from hedgerow.values import Value, value_text
 
 _DIALECT = "duckdb"

@@ -148,7 +148,7 @@ class PermuteAndFlip:
 class DiscreteLaplace:
     """Add discrete Laplace noise of scale ``sensitivity/epsilon`` to every count of a histogram.
 
-    Input: int64 counts, any shape; the ℓ1 sensitivity of all of them together under adding or removing one row is
+    Input: a vector of int64 counts; the ℓ1 sensitivity of all of them together under adding or removing one row is
     `sensitivity`. ε-differential privacy.
 
     References

@@ -1,9 +1,10 @@
 """What is public: attributes, domains, cut points, class labels, literals and candidates."""
 
-from hedgerow.schema.attributes import Boolean, Categorical, Integer, Real
+from hedgerow.schema.attributes import Boolean, Categorical
 from hedgerow.schema.candidates import Candidates, count_candidates
 from hedgerow.schema.label import Label
 from hedgerow.schema.literals import Literal
+from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The kinds of attribute: what values there are, and which cell each falls into.
+"""Attributes: what values there are, and which cell each falls into; booleans and categories.
 
 A *cell* is what hedgerow keeps of a value: one of the declared categories, or the interval between two cut points.
 Cells are numbered from 0; ``missing`` and ``outside`` cells, where declared, come last in this order.
@@ -6,12 +6,10 @@ Cells are numbered from 0; ``missing`` and ``outside`` cells, where declared, co
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import combinations, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,8 +22,8 @@ from hedgerow.values import Value, quoted_text, value_text
 
 Cells = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
-_OUTSIDE = -1
-_LARGEST_WHOLE = 2**53 - 1  # beyond it, float64 cannot tell neighbours apart
+OUTSIDE = -1
+"""The code of a value outside the domain, before the attribute's policy has been applied."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +69,7 @@ class Attribute(ABC):
 
     @abstractmethod
     def _code(self, column: Column) -> Codes:
-        """Return the cell of each value, `_OUTSIDE` for those outside the domain, anything for missing ones."""
+        """Return the cell of each value, `OUTSIDE` for those outside the domain, anything for missing ones."""
 
     @abstractmethod
     def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
@@ -136,7 +134,7 @@ class Attribute(ABC):
                     column=column.name,
                 )
             codes = np.where(missing, len(self.known_cells), codes)
-        out = codes == _OUTSIDE
+        out = codes == OUTSIDE
         if out.any():
             if self.outside != "cell":
                 raise DomainError(
@@ -190,7 +188,7 @@ class Boolean(Attribute):
         return [Literal(name, "true")] + [Literal(name, "false")] * negations
 
     def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
-        _check_operator(self, literal, ("true", "false"))
+        check_operator(self, literal, ("true", "false"))
         return np.array([literal.operator == "false", literal.operator == "true"])
 
     def _code(self, column: Column) -> Codes:
@@ -200,7 +198,7 @@ class Boolean(Attribute):
         values: NDArray[Any] = column.values
         if values.dtype.kind == "b":
             return values.astype(np.int32)
-        return np.where(values == 1, np.int32(1), np.where(values == 0, np.int32(0), np.int32(_OUTSIDE)))
+        return np.where(values == 1, np.int32(1), np.where(values == 0, np.int32(0), np.int32(OUTSIDE)))
 
 
 @dataclass(frozen=True)
@@ -249,7 +247,7 @@ class Categorical(Attribute):
         return [Literal(name, operator, (value,)) for operator in operators for value in self.values]
 
     def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
-        _check_operator(self, literal, ("=", "!="))
+        check_operator(self, literal, ("=", "!="))
         equal = np.array(self.known_cells) == str(literal.operands[0])
         if not equal.any():
             raise SchemaError(f"{literal}: no such value; expected {self.domain}.", attribute=literal.attribute)
@@ -258,129 +256,10 @@ class Categorical(Attribute):
     def _code(self, column: Column) -> Codes:
         if column.is_text:
             return column.index_in(self.known_cells)
-        codes = np.full(len(column), _OUTSIDE, dtype=np.int32)
+        codes = np.full(len(column), OUTSIDE, dtype=np.int32)
         for code, value in enumerate(self.values):
             codes[column.equals(value)] = code
         return codes
-
-
-@dataclass(frozen=True)
-class _Number(Attribute):
-    """What integers and reals share: bounds, and cut points that make intervals of them."""
-
-    low: float
-    high: float
-    cuts: tuple[float, ...] = ()
-    outside_policies: ClassVar[tuple[str, ...]] = ("error", "clip", "cell")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.cuts, tuple):
-            raise SchemaError(f"expected a list of numbers, got {self.cuts!r}.", key="cuts")
-        for key, values in (("low", (self.low,)), ("high", (self.high,)), ("cuts", self.cuts)):
-            for value in values:
-                self._check_number(key, value)
-        if not (self.low < self.high and math.isfinite(self.high - self.low)):
-            raise SchemaError(f"expected low < high, got {self.low} and {self.high}.", key="high")
-        if any(not one < other for one, other in pairwise(self.cuts)):
-            raise SchemaError(f"expected increasing cut points, got {list(self.cuts)}.", key="cuts")
-        if any(not self.low <= cut < self.high for cut in self.cuts):
-            raise SchemaError(f"expected {self.low} <= cut < {self.high}, got {list(self.cuts)}.", key="cuts")
-
-    def _check_number(self, key: str, value: object) -> None:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise SchemaError(f"expected a finite number, got {value!r}.", key=key)
-
-    @property
-    def known_cells(self) -> tuple[str, ...]:
-        """The intervals."""
-        edges = [value_text(edge) for edge in (self.low, *self.cuts, self.high)]
-        first, *others = pairwise(edges)
-        return (f"[{first[0]}, {first[1]}]", *(f"({one}, {other}]" for one, other in others))
-
-    @property
-    def domain(self) -> str:
-        """The bounds."""
-        return f"{value_text(self.low)} to {value_text(self.high)}"
-
-    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:  # noqa: ARG002 -- none is a negation
-        single = [Literal(name, operator, (cut,)) for operator in ("<=", ">") for cut in self.cuts]
-        return single + [Literal(name, "between", pair) for pair in combinations(self.cuts, 2)]
-
-    def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
-        _check_operator(self, literal, ("<=", ">", "between"))
-        if not set(literal.operands) <= set(self.cuts):
-            raise SchemaError(f"{literal}: not a cut point; expected {list(self.cuts)}.", attribute=literal.attribute)
-        positions = [self.cuts.index(cut) for cut in literal.operands]  # type: ignore[arg-type]
-        cell = np.arange(len(self.known_cells))
-        if literal.operator == "between":
-            return (cell > positions[0]) & (cell <= positions[1])
-        return cell <= positions[0] if literal.operator == "<=" else cell > positions[0]
-
-    def _code(self, column: Column) -> Codes:
-        values = column.numbers()
-        codes = np.searchsorted(np.array(self.cuts, dtype=np.float64), values, side="left").astype(np.int32)
-        return codes if self.outside == "clip" else np.where(self._inside(values), codes, _OUTSIDE)
-
-    def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        return (values >= self.low) & (values <= self.high)
-
-
-@dataclass(frozen=True)
-class Integer(_Number):
-    """A whole number from `low` to `high`, cut into intervals ``(cut, next cut]``.
-
-    Attributes
-    ----------
-    low, high : int
-        The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
-    cuts : tuple of int
-        The cut points, increasing, each ``low <= cut < high``.
-
-    Examples
-    --------
-    >>> age = Integer(17, 90, cuts=(30, 45))
-    >>> age.cells
-    ('[17, 30]', '(30, 45]', '(45, 90]')
-    >>> [str(literal) for literal in age.literals("age", negations=True)]
-    ['age <= 30', 'age <= 45', 'age > 30', 'age > 45', '30 < age <= 45']
-    """
-
-    kind: ClassVar[str] = "integer"
-
-    def _check_number(self, key: str, value: object) -> None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise SchemaError(f"expected a whole number, got {value!r}.", key=key)
-        if abs(value) > _LARGEST_WHOLE:
-            raise SchemaError(f"expected a whole number below 2^53 in size, got {value!r}.", key=key)
-
-    def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        inside = super()._inside(values)
-        return inside & (values == np.floor(values))
-
-
-@dataclass(frozen=True)
-class Real(_Number):
-    """A real number from `low` to `high`, cut into intervals ``(cut, next cut]``.
-
-    Attributes
-    ----------
-    low, high : float
-        The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
-    cuts : tuple of float
-        The cut points, increasing, each ``low <= cut < high``.
-    """
-
-    kind: ClassVar[str] = "real"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "low", float(self.low))  # 0 and 0.0 are equal: so must their digests be
-        object.__setattr__(self, "high", float(self.high))
-        object.__setattr__(self, "cuts", tuple(map(float, self.cuts)))
-
-
-KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categorical, Integer, Real)}
 
 
 def _check_choice(key: str, value: object, allowed: Sequence[str]) -> None:
@@ -400,7 +279,8 @@ def _check_values(key: str, values: object) -> None:
         raise SchemaError("expected no blank text and no spaces around it: they are trimmed off the data.", key=key)
 
 
-def _check_operator(attribute: Attribute, literal: Literal, allowed: Sequence[str]) -> None:
+def check_operator(attribute: Attribute, literal: Literal, allowed: Sequence[str]) -> None:
+    """Raise SchemaError for a literal whose operator is not one of those allowed."""
     if literal.operator not in allowed:
         raise SchemaError(
             f"expected one of the {attribute.kind} operators {', '.join(allowed)}; got {literal.operator!r}.",

@@ -111,16 +111,6 @@ class Candidates(Sequence[Antecedent]):
         length = int(np.searchsorted(self._starts, index, side="right")) - 1
         return tuple(self.literals[i] for i in self.members[length][index - self._starts[length]])
 
-    def index(self, value: Antecedent) -> int:  # type: ignore[override]
-        """Return the position of an antecedent, whatever the order of its literals."""
-        if not 1 <= len(value) <= len(self.members):
-            raise ValueError("no such candidate")
-        wanted = sorted(self.literals.index(literal) for literal in value)
-        rows = np.flatnonzero((self.members[len(wanted) - 1] == wanted).all(axis=1))
-        if not len(rows):
-            raise ValueError("no such candidate")
-        return int(self._starts[len(wanted) - 1] + rows[0])
-
     @cached_property
     def _implied(self) -> NDArray[np.bool_]:
         """Whether literal i implies literal j: no cell is in i and not in j."""

@@ -14,7 +14,8 @@ from hedgerow.errors import SchemaError
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import Quantile, SecureNoise
 from hedgerow.privacy.release import Gate
-from hedgerow.schema.attributes import Attribute, Integer, Real
+from hedgerow.schema.attributes import Attribute
+from hedgerow.schema.numbers import Integer, Real
 
 GRID = 1_000
 """Between how many public candidates a cut point is chosen, at most."""

@@ -8,8 +8,11 @@ from typing import Any
 
 from hedgerow.errors import SchemaError
 from hedgerow.privacy.card import Charge
-from hedgerow.schema.attributes import KINDS, Attribute
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
+from hedgerow.schema.numbers import Integer, Real
+
+KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categorical, Integer, Real)}
 
 
 def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from hedgerow.columns import Column, pc, plain_word
 from hedgerow.errors import DomainError
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical, Integer, Real
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.numbers import Integer, Real
 from hedgerow.values import Value
 
 MOST_CATEGORIES = 100

@@ -58,7 +58,7 @@ class Schema:
 
     Examples
     --------
-    >>> from hedgerow.schema.attributes import Boolean, Integer
+    >>> from hedgerow.schema import Boolean, Integer
     >>> schema = Schema({"age": Integer(17, 90, cuts=(30, 45)), "smoker": Boolean()}, Label("ill", (False, True)))
     >>> print(schema)
     age     integer      17 to 90, cut at 30, 45
@@ -288,12 +288,14 @@ class Schema:
         Examples
         --------
         >>> import pandas as pd
-        >>> from hedgerow.schema.attributes import Integer
+        >>> from hedgerow.schema import Integer
         >>> frame = pd.DataFrame({"age": list(range(18, 90)) * 20})
         >>> learned = Schema.learn(frame, Schema({"age": Integer(0, 120)}), epsilon=2.0, bins=2)
         >>> 40 < learned["age"].cuts[0] < 67
         True
         """
+        if not (budget is None or isinstance(budget, Budget)):
+            raise TypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
         table = Table.of(frame)
         declared.check_columns(table)
         own = Budget(epsilon)

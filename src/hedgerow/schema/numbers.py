@@ -1,0 +1,135 @@
+"""Attributes that are numbers: bounds, and cut points that make intervals of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Column
+from hedgerow.errors import SchemaError
+from hedgerow.schema.attributes import OUTSIDE, Attribute, Codes, check_operator
+from hedgerow.schema.literals import Literal
+from hedgerow.values import value_text
+
+_LARGEST_WHOLE = 2**53 - 1  # beyond it, float64 cannot tell neighbours apart
+
+
+@dataclass(frozen=True)
+class _Number(Attribute):
+    """What integers and reals share: bounds, and cut points that make intervals of them."""
+
+    low: float
+    high: float
+    cuts: tuple[float, ...] = ()
+    outside_policies: ClassVar[tuple[str, ...]] = ("error", "clip", "cell")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.cuts, tuple):
+            raise SchemaError(f"expected a list of numbers, got {self.cuts!r}.", key="cuts")
+        for key, values in (("low", (self.low,)), ("high", (self.high,)), ("cuts", self.cuts)):
+            for value in values:
+                self._check_number(key, value)
+        if not (self.low < self.high and math.isfinite(self.high - self.low)):
+            raise SchemaError(f"expected low < high, got {self.low} and {self.high}.", key="high")
+        if any(not one < other for one, other in pairwise(self.cuts)):
+            raise SchemaError(f"expected increasing cut points, got {list(self.cuts)}.", key="cuts")
+        if any(not self.low <= cut < self.high for cut in self.cuts):
+            raise SchemaError(f"expected {self.low} <= cut < {self.high}, got {list(self.cuts)}.", key="cuts")
+
+    def _check_number(self, key: str, value: object) -> None:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise SchemaError(f"expected a finite number, got {value!r}.", key=key)
+
+    @property
+    def known_cells(self) -> tuple[str, ...]:
+        """The intervals."""
+        edges = [value_text(edge) for edge in (self.low, *self.cuts, self.high)]
+        first, *others = pairwise(edges)
+        return (f"[{first[0]}, {first[1]}]", *(f"({one}, {other}]" for one, other in others))
+
+    @property
+    def domain(self) -> str:
+        """The bounds."""
+        return f"{value_text(self.low)} to {value_text(self.high)}"
+
+    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:  # noqa: ARG002 -- none is a negation
+        single = [Literal(name, operator, (cut,)) for operator in ("<=", ">") for cut in self.cuts]
+        return single + [Literal(name, "between", pair) for pair in combinations(self.cuts, 2)]
+
+    def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
+        check_operator(self, literal, ("<=", ">", "between"))
+        if not set(literal.operands) <= set(self.cuts):
+            raise SchemaError(f"{literal}: not a cut point; expected {list(self.cuts)}.", attribute=literal.attribute)
+        positions = [self.cuts.index(cut) for cut in literal.operands]  # type: ignore[arg-type]
+        cell = np.arange(len(self.known_cells))
+        if literal.operator == "between":
+            return (cell > positions[0]) & (cell <= positions[1])
+        return cell <= positions[0] if literal.operator == "<=" else cell > positions[0]
+
+    def _code(self, column: Column) -> Codes:
+        values = column.numbers()
+        codes = np.searchsorted(np.array(self.cuts, dtype=np.float64), values, side="left").astype(np.int32)
+        return codes if self.outside == "clip" else np.where(self._inside(values), codes, OUTSIDE)
+
+    def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        return (values >= self.low) & (values <= self.high)
+
+
+@dataclass(frozen=True)
+class Integer(_Number):
+    """A whole number from `low` to `high`, cut into intervals ``(cut, next cut]``.
+
+    Attributes
+    ----------
+    low, high : int
+        The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
+    cuts : tuple of int
+        The cut points, increasing, each ``low <= cut < high``.
+
+    Examples
+    --------
+    >>> age = Integer(17, 90, cuts=(30, 45))
+    >>> age.cells
+    ('[17, 30]', '(30, 45]', '(45, 90]')
+    >>> [str(literal) for literal in age.literals("age", negations=True)]
+    ['age <= 30', 'age <= 45', 'age > 30', 'age > 45', '30 < age <= 45']
+    """
+
+    kind: ClassVar[str] = "integer"
+
+    def _check_number(self, key: str, value: object) -> None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise SchemaError(f"expected a whole number, got {value!r}.", key=key)
+        if abs(value) > _LARGEST_WHOLE:
+            raise SchemaError(f"expected a whole number below 2^53 in size, got {value!r}.", key=key)
+
+    def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        inside = super()._inside(values)
+        return inside & (values == np.floor(values))
+
+
+@dataclass(frozen=True)
+class Real(_Number):
+    """A real number from `low` to `high`, cut into intervals ``(cut, next cut]``.
+
+    Attributes
+    ----------
+    low, high : float
+        The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
+    cuts : tuple of float
+        The cut points, increasing, each ``low <= cut < high``.
+    """
+
+    kind: ClassVar[str] = "real"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "low", float(self.low))  # 0 and 0.0 are equal: so must their digests be
+        object.__setattr__(self, "high", float(self.high))
+        object.__setattr__(self, "cuts", tuple(map(float, self.cuts)))
