@@ -1,6 +1,6 @@
 """Test accuracy of private rule lists: 70/30 splits, 20 seeds, 5 fits each, K = 5, 2 literals at most, secure noise.
 
-Beside it the non-private greedy list on the same splits, the goal, and what SSRL's smooth-Laplace mechanism reached with
+Beside it the non-private greedy list on the same splits, the goal, and what SSRL's smooth-Laplace mechanism reached by
 its authors' code on such splits (measured earlier, not run here).
 """
 

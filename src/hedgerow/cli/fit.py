@@ -14,6 +14,7 @@ from hedgerow.cli.schema import load_schema
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.errors import DomainError
 from hedgerow.learn import PrivateRuleListClassifier
+from hedgerow.models import RuleList
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.schema import Schema
 
@@ -51,37 +52,42 @@ def fit(
     check_output(output, force=force)
     declared = None if schema is None else load_schema(schema)
     label = target_name(data, target, declared)
-    account = None if budget is None else FileBudget(budget)
-    before = None if account is None else account.spent
     classifier = PrivateRuleListClassifier(
         epsilon,
         max_rules=max_rules,
         max_literals=max_literals,
         negations=negations,
         schema=declared,
-        budget=account,
+        budget=None if budget is None else FileBudget(budget),
         random_state=seed,
     )
-    with stage(f"reading {data}"):
-        table = read_csv(data)
-    with stage("learning"):
-        frame = nw.from_native(table, eager_only=True)
-        try:
-            classifier.fit(frame.drop(label).to_native(), frame.get_column(label))
-        except DomainError as error:
-            problem = str(error)
-            if account is not None and account.spent != before:
-                problem += f" The epsilon of {epsilon:g} stays charged; `hedgerow schema check` finds such rows first."
-        else:
-            problem = None
-    if problem:
-        raise ValueError(problem)
-    model = classifier.rule_list_
+    model = _learn(classifier, data, label)
     write_whole(output, model.to_json())
     if as_json:
         typer.echo(json.dumps(model.to_dict(), ensure_ascii=False))
     else:
         typer.echo(f"{model}\n\n{model.privacy}\n\nwritten to {output}")
+
+
+def _learn(classifier: PrivateRuleListClassifier, data: Path, label: str) -> RuleList:
+    """Read the table and fit; the error of a row that does not fit says what stays charged."""
+    with stage(f"reading {data}"):
+        table = nw.from_native(read_csv(data), eager_only=True)
+    budget, problem = classifier.budget, ""
+    before = budget.spent if budget else None
+    try:
+        with stage("learning"):
+            classifier.fit(table.drop(label).to_native(), table.get_column(label))
+    except DomainError as error:
+        problem = str(error)
+        if budget and budget.spent != before:
+            problem += (
+                f" The epsilon of {float(budget.charges[-1].epsilon):g} stays charged; "
+                "`hedgerow schema check` finds such rows first."
+            )
+    if problem:
+        raise ValueError(problem)
+    return classifier.rule_list_
 
 
 def target_name(data: Path, target: str | None, schema: Schema | None) -> str:
