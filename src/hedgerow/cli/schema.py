@@ -108,7 +108,7 @@ def learn(
     with stage("learning cut points"):
         learned = Schema.learn(table, schema, epsilon=epsilon, budget=account, bins=bins)
     _save(learned, output)
-    typer.echo(f"charged: epsilon = {epsilon:g} for the cut points; add it to what models of the same rows cost.")
+    typer.echo(f"charged: epsilon = {epsilon:g} for the cut points; models with this schema carry it on their card.")
 
 
 @app.command("show")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -83,7 +84,9 @@ def _grid(attribute: Attribute) -> tuple[float, ...]:
     if isinstance(attribute, Integer) and attribute.high - attribute.low <= GRID:
         return tuple(float(value) for value in range(int(attribute.low), int(attribute.high)))
     grid = np.linspace(attribute.low, attribute.high, GRID, endpoint=False)
-    grid = grid[grid < attribute.high]  # the steps between neighbouring floats round up to it
+    digits = 1 - math.floor(math.log10((attribute.high - attribute.low) / GRID))
+    grid = np.round(grid, max(digits, 0)) if digits <= 15 else grid  # 140.6 and not 140.60000000000002
+    grid = grid[(attribute.low <= grid) & (grid < attribute.high)]  # rounding may lead out of the domain
     return tuple(np.unique(np.floor(grid) if isinstance(attribute, Integer) else grid).tolist())
 
 
