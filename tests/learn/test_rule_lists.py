@@ -311,6 +311,20 @@ def test_a_schema_taken_from_the_data_voids_the_guarantee_wherever_it_goes(tmp_p
         assert clf.privacy_.guarantee == "none (domain taken from the data)"
 
 
+def test_an_estimator_with_a_schema_that_was_taken_from_the_data_has_its_features():
+    data = people()
+    schema = hr.Schema(SCHEMA.attributes, SCHEMA.label, void="domain taken from the data")
+    clf = hr.PrivateRuleListClassifier(1.0, schema=schema).fit(data, data["risk"])
+    assert clf.feature_names_in_.tolist() == list(SCHEMA.names)
+
+
+def test_a_ragged_list_of_labels_is_refused_without_its_length():
+    X, y = conjunction(1235)
+    with pytest.raises(TypeError, match="ragged") as error:
+        hr.PrivateRuleListClassifier(1.0).fit(X, [[True], *y[1:].tolist()])
+    assert "1235" not in repr((error.value, error.value.__context__))
+
+
 def test_a_declared_schema_keeps_the_guarantee_in_an_estimator_made_to_take_it_from_the_data():
     tally = hr.Tally.count(people(), "risk", SCHEMA)
     clf = hr.PrivateRuleListClassifier(1.0, schema="from-data").fit_tally(tally)

@@ -164,7 +164,7 @@ class RuleListEstimator(ClassifierMixin, BaseEstimator):
         rules = tuple(
             Rule(antecedent, tuple(map(int, row))) for antecedent, row in zip([*antecedents, ()], counts, strict=True)
         )
-        if not schema.void:  # else scikit-learn has seen to them
+        if self.schema != FROM_DATA or not schema.void:  # else scikit-learn has seen to them
             self.n_features_in_ = len(schema)
             self.feature_names_in_ = np.array(schema.names, dtype=object)
         self.classes_ = np.array(schema.classes)
@@ -192,7 +192,7 @@ def _check_usable(schema: Schema) -> None:
 
 
 def _check_labels(table: Table, y: Any) -> None:
-    shape = np.shape(y)
+    shape = getattr(y, "shape", (len(y),) if hasattr(y, "__len__") else ())
     if len(shape) != 1:
         raise ValueError(f"y must be one column of labels, got {len(shape)} dimensions.")
     if shape[0] != len(table):
