@@ -292,3 +292,11 @@ def test_one_row_more_never_moves_another_even_where_it_changes_the_type_of_the_
         one, two = patterns(make(cells)), patterns(make([*cells, more]))
         assert sum((two - one).values()) == 1
         assert not one - two
+
+
+@pytest.mark.parametrize("attribute", [Categorical(("True", "False")), Categorical((0, 1)), Integer(0, 1), Real(0, 1)])
+def test_a_boolean_column_is_neither_words_nor_numbers(attribute):
+    """Were it, a reader that turns it into text because of one row would move all the others."""
+    schema = Schema({"a": attribute}, Label("y", (0, 1)))
+    with pytest.raises(DomainError, match="column 'a': expected text or numbers, found booleans"):
+        Tally.count(pd.DataFrame({"a": [True, False]}), [0, 1], schema)

@@ -81,6 +81,14 @@ class Column:
         values = self.values.to_numpy(zero_copy_only=False) if self.is_text else self.values
         return values if self.missing is None else values[~self.missing]
 
+    def refuse_booleans(self) -> None:
+        """Raise DomainError for a boolean column: as text or as numbers its values would be others."""
+        if not self.is_text and self.values.dtype.kind == "b" and len(self.present()):
+            raise DomainError(
+                "expected text or numbers, found booleans; declare the attribute boolean, or read the column as text.",
+                column=self.name,
+            )
+
     def numbers(self) -> NDArray[np.float64]:
         """Return the values as numbers (0 where missing); text that spells numbers is read as such.
 
@@ -90,8 +98,9 @@ class Column:
         Raises
         ------
         DomainError
-            If some text is not a number, or a number is infinite.
+            If some text is not a number, a number is infinite, or the column is boolean.
         """
+        self.refuse_booleans()
         values = self.values
         if self.is_text:
             filled = values if self.missing is None else pc.if_else(pa.array(self.missing), "0", values)

@@ -58,7 +58,6 @@ AGE = Integer(0, 90, cuts=(30, 60), missing="cell", missing_values=("?", -9, 99)
 @example(case=told_apart(FLAG, Literal("x", "missing"), [known(True, 1.0), NAN, NEGATIVE_NAN], "double"))
 @example(case=told_apart(GRADES, Literal("x", "!=", (1,)), [known(1, 1.0), known(2, 2.0), NAN, NEGATIVE_NAN], "double"))
 @example(case=told_apart(GRADES, Literal("x", "outside"), [known(1, 1.0), Cell("outside", 7, 7.0), NAN], "double"))
-@example(case=told_apart(GRADES, Literal("x", "outside"), [known(1, True), known(0, False), NULL], "boolean"))
 @example(case=told_apart(COLOURS, Literal("x", "!=", ("O'Brien",)), [known("red"), known("O'Brien"), NULL], "text"))
 @example(case=told_apart(CODES, Literal("x", "=", ("3",)), [known("3", 3.0), NULL, NAN], "double"))
 @example(

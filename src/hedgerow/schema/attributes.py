@@ -256,6 +256,7 @@ class Categorical(Attribute):
     def _code(self, column: Column) -> Codes:
         if column.is_text:
             return column.index_in(self.known_cells)
+        column.refuse_booleans()
         codes = np.full(len(column), OUTSIDE, dtype=np.int32)
         for code, value in enumerate(self.values):
             codes[column.equals(value)] = code
