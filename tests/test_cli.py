@@ -277,6 +277,8 @@ def test_a_charge_that_a_bad_row_wasted_is_told(folder, run):
 def test_public_rows_may_hold_words_for_missing_values_and_columns_to_leave_out(folder, run):
     (folder / "pub.csv").write_text("id,n,y\n" + "".join(f"k{i},{i if i % 9 else '?'},{i % 2}\n" for i in range(200)))
     assert "missing_values" in run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml")[2]
+    code, _, err = run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml", "--drop", "ident")
+    assert (code, "column 'ident': expected this column, found: id, n, y" in err) == (2, True)
     words = ("--missing", "?", "--drop", "id")
     assert run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml", *words)[0] == 0
     schema = hr.Schema.load("p.yaml")

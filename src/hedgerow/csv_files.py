@@ -31,7 +31,6 @@ def read_header(path: str | PathLike[str]) -> list[str]:
         If it cannot be read.
     """
     line = _first_line(Path(path))
-    csv.field_size_limit(_BLOCK)
     names = [name.strip() for name in next(csv.reader([line], delimiter=_delimiter(line)), [])]
     if not any(names):
         raise DomainError(f"{path}: expected a CSV file with a header, found an empty file or line.")

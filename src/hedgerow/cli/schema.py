@@ -52,7 +52,7 @@ def new(
     """
     check_output(output, force=force)
     names = read_header(data)
-    _check_target(target, names)
+    _check_present([target], names)
     lines = [f"  {json.dumps(name, ensure_ascii=False)}: {{kind: FILL IN}}" for name in names if name != target]
     write_whole(output, _TEMPLATE.format(target=json.dumps(target, ensure_ascii=False), attributes="\n".join(lines)))
     typer.echo(f"written to {output}: fill in the kinds and the classes, then run: hedgerow schema show {output}")
@@ -75,8 +75,7 @@ def from_public(
     [bold]Example[/bold]: hedgerow schema from-public census.csv --target income -o census.yaml
     """
     check_output(output, force=force)
-    if target is not None:
-        _check_target(target, read_header(data))
+    _check_present([*(drop or []), *([target] if target is not None else [])], read_header(data))
     with stage(f"reading {data}"):
         words = tuple(missing or ())
         table = typed_table(read_csv(data).drop_columns(drop or []), words)
@@ -156,9 +155,10 @@ def load_schema(path: Path) -> Schema:
     raise SchemaError(problem if problem.startswith(str(path)) else f"{path}: {problem}")
 
 
-def _check_target(target: str, names: list[str]) -> None:
-    if target not in names:
-        raise DomainError(f"expected this column to predict, found: {', '.join(sorted(names))}.", column=target)
+def _check_present(wanted: list[str], names: list[str]) -> None:
+    for name in wanted:
+        if name not in names:
+            raise DomainError(f"expected this column, found: {', '.join(sorted(names))}.", column=name)
 
 
 def _save(schema: Schema, output: Path) -> None:

@@ -219,7 +219,7 @@ class Quantile:
 
 
 def _calibrate(make: Any, distance: int, epsilon: Fraction) -> dp.Measurement:
-    """Return the measurement of smallest scale whose privacy map at `distance` is at most `epsilon`, exactly."""
+    """Return the measurement of a scale just large enough that its privacy map at `distance` is at most `epsilon`."""
     if epsilon * _LARGEST_SCALE < 1:
         raise ValueError(
             f"epsilon = {float(epsilon):.3g} for one release is too small to be of use: at least "
