@@ -11,6 +11,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli import main
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.privacy.card import PrivacyCard
 
 SCHEMA = """\
 label: {name: ill, classes: ["no", "yes"]}
@@ -288,3 +290,53 @@ def test_public_rows_may_hold_words_for_missing_values_and_columns_to_leave_out(
 def test_a_very_long_line_is_read(folder, run):
     (folder / "long.csv").write_text("age,sex,dose,ill,note\n" + f"40,F,0.5,no,{'x' * 3_000_000}\n" * 3)
     assert run("schema", "check", "schema.yaml", "long.csv")[0] == 0
+
+
+def a_tree(folder, **leaves):
+    """Save a tree on the folder's schema: over 60 or not."""
+    schema = hr.Schema.load(folder / "schema.yaml")
+    old = Split(hr.schema.Literal("age", ">", (60,)), Leaf(**leaves["old"]), Leaf(**leaves["young"]))
+    tree = Tree(schema, old, PrivacyCard.none("example", software="hedgerow"))
+    tree.save(folder / "tree.json")
+    return tree
+
+
+def test_a_tree_is_shown_exported_and_applied(folder, run):
+    tree = a_tree(folder, old={"counts": (10, 90)}, young={"counts": (80, 20), "label": "no"})
+    assert run("show", "tree.json")[1] == f"{tree}\n\n{tree.privacy}\n"
+    expected = tree.predict(pd.read_csv("data.csv")).tolist()
+    sql = run("show", "tree.json", "--format", "sql")[1]
+    assert [p for (p,) in duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()] == expected
+    assert "def predict(row)" in run("show", "tree.json", "--format", "python")[1]
+    assert "<title>tree</title><table>" in run("show", "tree.json", "--format", "html")[1]
+    assert json.loads(run("show", "tree.json", "--json")[1])["format"] == "hedgerow/tree"
+    assert run("show", "tree.json", "--plot", "tree.png", "-o", "tree.txt")[0] == 0
+    assert (folder / "tree.png").read_bytes().startswith(b"\x89PNG")
+    assert run("predict", "tree.json", "data.csv", "-o", "p.csv")[0] == 0
+    found = pd.read_csv("p.csv")
+    assert list(found) == ["ill", "leaf"]
+    assert found["ill"].tolist() == expected
+    assert set(zip(found["ill"], found["leaf"], strict=True)) == {("yes", 1), ("no", 2)}
+
+
+def test_probabilities_without_counts_are_zero_or_one(folder, run):
+    a_tree(folder, old={"label": "yes"}, young={"label": "no"})
+    records = json.loads(run("predict", "tree.json", "data.csv", "--proba", "--json")[1])
+    assert {tuple(record.values()) for record in records} == {("yes", 1, 0.0, 1.0), ("no", 2, 1.0, 0.0)}
+    assert list(records[0]) == ["ill", "leaf", "P(no)", "P(yes)"]
+
+
+def test_a_label_of_the_name_of_the_other_column_does_not_hide_it(folder, run):
+    (folder / "schema.yaml").write_text(SCHEMA.replace("name: ill", "name: leaf"))
+    a_tree(folder, old={"label": "yes"}, young={"label": "no"})
+    assert run("predict", "tree.json", "data.csv")[1].splitlines()[0] == '"leaf","leaf number"'
+
+
+def test_a_file_of_no_model_is_one_clear_line(folder, run):
+    (folder / "other.json").write_text('{"format": "hedgerow/marginals"}')
+    for words in (("show", "other.json"), ("predict", "other.json", "data.csv")):
+        code, out, err = run(*words)
+        assert (code, out) == (2, "")
+        assert err == (
+            "error: expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found 'hedgerow/marginals'.\n"
+        )

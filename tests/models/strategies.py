@@ -1,4 +1,4 @@
-"""Small schemas of every kind and policy, rule lists on them, and raw rows in every form a table may hold them."""
+"""Small schemas of every kind and policy, rule lists and trees on them, raw rows in every form of table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from hedgerow.models import Rule, RuleList
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.attributes import Attribute
@@ -62,9 +62,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Case:
-    """A rule list with a table: a storage type and cells for each attribute."""
+    """A model with a table: a storage type and cells for each attribute."""
 
-    model: RuleList
+    model: RuleList | Tree
     storage: dict[str, str]
     cells: dict[str, list[Cell]]
 
@@ -145,6 +145,24 @@ def first_match(model: RuleList, row: dict[str, Cell]) -> int:
         if all(holds(literal, row[literal.attribute]) for literal in rule.antecedent):
             return number
     raise AssertionError("the default rule catches every row")
+
+
+def walked(tree: Tree, row: dict[str, Cell]) -> int:
+    """Return the leaf a row comes to, one split after the other: the reference that `apply` is held against."""
+    node, number = tree.root, 0
+    while isinstance(node, Split):
+        true = holds(node.literal, row[node.literal.attribute])
+        number += 0 if true else size(node.true)
+        node = node.true if true else node.false
+    return number
+
+
+def size(node: Split | Leaf) -> int:
+    return 1 if isinstance(node, Leaf) else size(node.true) + size(node.false)
+
+
+def reached(model: RuleList | Tree, row: dict[str, Cell]) -> int:
+    return walked(model, row) if isinstance(model, Tree) else first_match(model, row)
 
 
 def is_token(value: Any, attribute: Attribute) -> bool:
@@ -277,20 +295,46 @@ def schemas(draw: st.DrawFn) -> Schema:
     return Schema({name: draw(attributes()) for name in names}, Label("the label", classes))
 
 
+def leaves(classes: tuple) -> st.SearchStrategy[Leaf]:
+    """Generate leaves with counts, a label or both."""
+    counts, labels = st.tuples(*[st.integers(-5, 60)] * len(classes)), st.sampled_from(classes)
+    return st.builds(Leaf, counts) | st.builds(Leaf, label=labels) | st.builds(Leaf, counts, labels)
+
+
+def literals_of(schema: Schema) -> list[Literal]:
+    return [literal for name in schema for literal in schema[name].literals(name, negations=True)]
+
+
+def drawn_card(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None) -> PrivacyCard:
+    return PrivacyCard.none("example", software="hedgerow") if privacy is None else draw(privacy)
+
+
 @st.composite
 def rule_lists(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None = None) -> RuleList:
     schema = draw(schemas())
-    literals = [literal for name in schema for literal in schema[name].literals(name, negations=True)]
-    counts = st.tuples(*[st.integers(-5, 60)] * len(schema.classes))
+    literals = literals_of(schema)
     conjunctions = st.lists(st.sampled_from(literals), min_size=1, max_size=3).map(tuple) if literals else st.nothing()
-    rules = draw(st.lists(st.builds(Rule, conjunctions, counts), min_size=1, max_size=5)) if literals else []
-    card = PrivacyCard.none("example", software="hedgerow") if privacy is None else draw(privacy)
-    return RuleList(schema, (*rules, Rule((), draw(counts))), card)
+    antecedents = draw(st.lists(conjunctions, min_size=1, max_size=5)) if literals else []
+    found = [draw(leaves(schema.classes)) for _ in (*antecedents, ())]
+    rules = [Rule(a, leaf.counts, leaf.label) for a, leaf in zip((*antecedents, ()), found, strict=True)]
+    return RuleList(schema, tuple(rules), drawn_card(draw, privacy))
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
-    model = draw(rule_lists())
+def trees(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None = None) -> Tree:
+    schema = draw(schemas())
+    literals, leaf = literals_of(schema), leaves(schema.classes)
+
+    def split(nodes: st.SearchStrategy) -> st.SearchStrategy[Split]:
+        return st.builds(Split, st.sampled_from(literals), nodes, nodes)
+
+    root = draw(split(st.recursive(leaf, split, max_leaves=8)) | leaf if literals else leaf)
+    return Tree(schema, root, drawn_card(draw, privacy))
+
+
+@st.composite
+def cases(draw: st.DrawFn, models: st.SearchStrategy[RuleList | Tree] | None = None) -> Case:
+    model = draw(rule_lists() if models is None else models)
     storage = {name: draw(st.sampled_from(storages(model.schema[name]))) for name in model.schema}
     size = draw(st.integers(1, 12))
     columns = {

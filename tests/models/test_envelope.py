@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.errors import ModelFormatError
 from hedgerow.models import Rule, RuleList
-from hedgerow.models.envelope import read_text, seal, unseal
+from hedgerow.models.envelope import format_of, parse, read_text, seal, unseal
 from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Categorical, Integer, Label, Literal, Schema
 
@@ -113,6 +113,17 @@ def test_what_is_no_rule_list_is_refused(text: str, match: str) -> None:
     refused(text, match)
 
 
+def test_what_is_read_but_too_deep_to_be_checked_is_refused() -> None:
+    for depth in range(100, 2000, 50):
+        nested = "[" * depth + "]" * depth
+        with pytest.raises(ModelFormatError, match=r"no JSON|nested too deeply|digest does not fit"):
+            unseal(f'{{"format": "f", "version": 1, "x": {nested}}}', format="f", version=1)
+
+
+def test_data_say_what_they_are() -> None:
+    assert [format_of(parse(text)) for text in ('{"format": "f"}', "{}", "[]", "1")] == ["f", None, "list", "int"]
+
+
 @pytest.mark.parametrize("version", [0, 2, "1", None, [1]])
 def test_another_version_is_refused_with_advice(version: object) -> None:
     message = r"^expected version 1 of hedgerow/rule-list, found .*: it was written by another release of hedgerow"
@@ -126,6 +137,8 @@ def test_another_version_is_refused_with_advice(version: object) -> None:
         pytest.param(lambda data: data.update(schema_digest="0" * 64), id="digest of another schema"),
         pytest.param(lambda data: data.update(extra=1), id="key that is unknown"),
         pytest.param(lambda data: data.update(version=True), id="version that only equals 1"),
+        pytest.param(lambda data: data["rules"][0].update(label=None), id="label that is none"),
+        pytest.param(lambda data: data["rules"][0].update(label="yes"), id="label that is not predicted"),
         pytest.param(lambda data: data["rules"][0].update(counts=[90.0, -2]), id="count with a point"),
         pytest.param(lambda data: data["rules"][0].update(counts=["90", "-2"]), id="count as text"),
     ],
@@ -146,6 +159,10 @@ def test_a_consistent_digest_does_not_excuse_contradictions(change: Callable[[di
         (lambda data: data["rules"][0]["if"][0].update(operands=[[30]]), "TypeError: "),
         (lambda data: data["rules"][0].update(counts=[1]), "ValueError: expected 2 counts a rule, got 1"),
         (lambda data: data["rules"][0].update(counts=[float("inf"), 1]), "OverflowError: "),
+        (lambda data: data["rules"][0].update(label="maybe"), "ValueError: expected the label of a rule to be one of"),
+        (lambda data: data["rules"][0].update(label=1), "ValueError: expected the label of a rule to be one of"),
+        (lambda data: data["rules"][0].update(counts=None), "ValueError: expected counts, a label, or both"),
+        (lambda data: data["rules"][0].pop("counts"), "KeyError: 'counts'"),
         (lambda data: data["rules"].pop(), "ValueError: expected one default rule"),
         (lambda data: data.update(rules="abc"), "TypeError: "),
         (lambda data: data.update(rules=None), "TypeError: "),

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hedgerow.models.plot import leaf_bars
+from hedgerow.models.plot import class_bars, leaf_bars
 
 LEAVES = ["1. age <= 30 → no", "2. otherwise → yes"]
 COUNTS = np.array([[90, -3, 4], [40, 60, -1]])
@@ -86,3 +86,50 @@ def test_there_are_colours_for_any_number_of_classes() -> None:
     axes = leaf_bars(["otherwise"], np.ones((1, 12), dtype=int), list("abcdefghijkl"), "caption", None)
     assert bars(axes)[-1] == [(11, 1)]
     axes.figure.canvas.draw()
+
+
+def overlap(axes: Axes) -> bool:
+    """Return whether the legend covers a bar."""
+    axes.figure.canvas.draw()
+    legend = axes.get_legend().get_window_extent()
+    return any(legend.overlaps(bar.get_window_extent()) for bar in axes.patches if bar.get_width())
+
+
+def inside(axes: Axes) -> bool:
+    """Return whether all text is on the picture, whole."""
+    page, tight = axes.figure.bbox, axes.figure.get_tightbbox().transformed(axes.figure.dpi_scale_trans)
+    return tight.x0 >= page.x0 and tight.y0 >= page.y0 and tight.x1 <= page.x1 and tight.y1 <= page.y1
+
+
+def test_a_leaf_without_counts_has_words_and_no_bar() -> None:
+    axes = leaf_bars(LEAVES, np.array([[np.nan] * 3, [40, 60, -1]]), CLASSES, "caption", None)
+    assert bars(axes) == [[(0, 0), (0, 40)], [(0, 0), (40, 60)], [(0, 0), (100, 0)]]
+    assert [(text.get_text(), text.get_position()) for text in axes.texts] == [(" no counts were released", (0, 0))]
+
+
+def test_without_counts_there_is_one_bar_a_leaf_in_the_colour_of_its_class_and_no_scale() -> None:
+    axes = class_bars(LEAVES, [2, 0], CLASSES, "caption", None)
+    assert [bar.get_width() for bar in axes.patches] == [1, 1]
+    patches = axes.get_legend().get_patches()
+    assert [bar.get_facecolor() for bar in axes.patches] == [patches[2].get_facecolor(), patches[0].get_facecolor()]
+    assert not axes.xaxis.get_visible()
+    assert axes.get_ylim() == (1.5, -0.5)
+
+
+@pytest.mark.parametrize("n_leaves", [1, 9])
+@pytest.mark.parametrize("classes", [["no", "yes"], [f"a class with a rather long name, number {k}" for k in range(7)]])
+def test_nothing_is_clipped_or_covered(n_leaves: int, classes: list[str]) -> None:
+    leaves = [f"{i}. household_income_before_tax <= 250000 and not smoker → no" for i in range(n_leaves)]
+    pictures = [
+        leaf_bars(leaves, np.ones((n_leaves, len(classes))), classes, "caption " * 20, None),
+        class_bars(leaves, [0] * n_leaves, classes, "caption " * 20, None),
+    ]
+    for axes in pictures:
+        assert not overlap(axes)
+        assert inside(axes)
+
+
+def test_given_axes_have_room_for_the_legend_beside_bars_without_counts() -> None:
+    axes = Figure(figsize=(9, 3)).subplots()
+    assert class_bars(LEAVES, [0, 1], CLASSES, "caption", axes) is axes
+    assert not overlap(axes)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.models import Rule, RuleList
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
-from tests.models.strategies import Case, cases
+from tests.models.strategies import Case, cases, rule_lists, trees
 
 NONE = PrivacyCard.none("example", software="hedgerow")
 
@@ -21,14 +21,14 @@ def predict_of(source: str) -> Any:
     return namespace["predict"]
 
 
-@given(case=cases())
+@given(case=cases(rule_lists() | trees()))
 @settings(max_examples=150, deadline=None)
 def test_the_function_predicts_exactly_what_predict_does(case: Case) -> None:
     predict = predict_of(case.model.to_python())
     assert [predict(row) for row in case.typed_rows] == case.model.predict(case.arrow()).tolist()
 
 
-@given(case=cases())
+@given(case=cases(rule_lists() | trees()))
 @settings(max_examples=50, deadline=None)
 def test_the_function_holds_names_and_values_as_constants_only(case: Case) -> None:
     tree = ast.parse(case.model.to_python())
@@ -109,3 +109,29 @@ def test_each_comparison_holds_of_these_values_by_hand(operator: str, operands: 
     predict = predict_of(RuleList(Schema({"age": age}, Label("y", (False, True))), rules, NONE).to_python())
     values = [30, 31, 45, 46, 91, 30.5, None, float("nan"), "", "?", -9, -9.0]
     assert list(map(str, filter(lambda value: predict({"age": value}), values))) == list(map(str, held))  # NaN != NaN
+
+
+def test_the_source_reads_like_the_tree() -> None:
+    schema = Schema({"age": Integer(0, 90, cuts=(30,)), "smoker": Boolean()}, Label("y", ("no", "yes")))
+    inner = Split(Literal("smoker", "true"), Leaf(label="yes"), Leaf((5, 1)))
+    assert (
+        Tree(schema, Split(Literal("age", "<=", (30,)), inner, Leaf(label="no")), NONE)
+        .to_python()
+        .endswith(
+            "    if _known(row['age']) and row['age'] <= 30:\n"
+            "        if row['smoker'] == 1:\n"
+            "            return 'yes'\n"
+            "        else:\n"
+            "            return 'no'\n"
+            "    else:\n"
+            "        return 'no'\n"
+        )
+    )
+
+
+def test_a_tree_of_the_greatest_depth_is_read() -> None:
+    root: Split | Leaf = Leaf(label=1)
+    for _ in range(64):
+        root = Split(Literal("x", "true"), Leaf(label=0), root)
+    predict = predict_of(Tree(Schema({"x": Boolean()}, Label("y", (0, 1))), root, NONE).to_python())
+    assert [predict({"x": True}), predict({"x": False})] == [0, 1]

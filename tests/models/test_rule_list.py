@@ -1,7 +1,6 @@
 import copy
 import json
 import pickle
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from hedgerow.errors import DomainError, ModelFormatError, SchemaError
 from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from tests.models.markup import Markup
 from tests.models.strategies import Case, cards, cases, first_match, rule_lists
 
 NONE = PrivacyCard.none("example", software="hedgerow")
@@ -241,6 +241,91 @@ def test_a_rule_list_is_a_value() -> None:
     assert len(MODEL) == 4
 
 
+# --- labels that were drawn ----------------------------------------------------------------------------------------
+
+DRAWN = RuleList(SCHEMA, (Rule((YOUNG,), label="no"), Rule((), label="yes")), NONE)
+BOTH = RuleList(
+    SCHEMA, (Rule((YOUNG,), (10, 30), "no"), Rule((Literal("smoker", "true"),), label="yes"), Rule((), (3, 1))), NONE
+)
+
+
+def test_a_rule_says_something() -> None:
+    with pytest.raises(ValueError, match=r"^expected counts, a label, or both; got neither\.$"):
+        Rule((YOUNG,))
+
+
+@pytest.mark.parametrize("label", ["maybe", True, 0])
+def test_a_label_is_a_class_of_the_schema(label: Any) -> None:
+    with pytest.raises(
+        ValueError, match=r"^expected the label of a rule to be one of the schema's classes no, yes; got "
+    ):
+        RuleList(SCHEMA, (Rule((), label=label),), NONE)
+
+
+def test_a_label_decides_and_without_counts_is_certain() -> None:
+    frame = pd.DataFrame(ROWS)
+    assert DRAWN.predict(frame).tolist() == ["no", "no", "yes", "yes", "yes", "yes"]
+    assert DRAWN.predict_proba(frame).tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]]
+
+
+def test_a_label_that_counts_contradict_is_predicted_and_as_probable_as_the_other() -> None:
+    assert BOTH.predictions == ("no", "yes", "no")
+    assert BOTH.probabilities.tolist() == [[0.5, 0.5], [0, 1], [0.75, 0.25]]
+    assert BOTH.predict(pd.DataFrame(ROWS)).tolist() == ["no", "no", "no", "no", "no", "yes"]
+
+
+def test_without_counts_the_text_has_no_comment() -> None:
+    assert str(DRAWN) == "if age <= 30 then no\nelse yes"
+    assert str(BOTH).splitlines() == [
+        "if age <= 30 then no    # 50.0 % of 40",
+        "else if smoker then yes",
+        "else no                 # 75.0 % of 4",
+    ]
+
+
+def test_records_without_counts_say_so() -> None:
+    assert DRAWN.get_rules()[0] == {
+        "rule": 1,
+        "condition": "age <= 30",
+        "prediction": "no",
+        "probability": None,
+        "counts": None,
+    }
+
+
+def test_html_has_columns_of_counts_only_where_there_are_some() -> None:
+    assert DRAWN.to_html().count("<th>") == 3
+    assert "probability" not in DRAWN.to_html()
+    assert BOTH.to_html().count("<th>") == 6
+    assert BOTH.to_html().count("<td></td>") == 3
+
+
+def test_the_file_holds_a_label_only_where_there_is_one() -> None:
+    first, second, last = json.loads(BOTH.to_json())["rules"]
+    assert {key: first[key] for key in ("then", "counts", "label")} == {"then": "no", "counts": [10, 30], "label": "no"}
+    assert {key: second[key] for key in ("then", "counts", "label")} == {"then": "yes", "counts": None, "label": "yes"}
+    assert list(last) == ["if", "then", "counts"]
+    assert RuleList.from_json(BOTH.to_json()) == BOTH
+
+
+def test_files_of_before_there_were_labels_have_the_same_digest() -> None:
+    # of the release before, for the same model
+    assert MODEL.to_dict()["digest"] == "42564be30b6075353e54d11f8d28a35d6ddbd0711b038e97ed0e8a20dc0a0e35"
+
+
+def test_a_plot_without_counts_shows_the_classes_and_no_scale() -> None:
+    with mpl.rc_context({"backend": "Agg"}):
+        import matplotlib.pyplot as plt
+
+        axes = DRAWN.plot()
+        assert [bar.get_width() for bar in axes.patches] == [1, 1]
+        assert len({bar.get_facecolor() for bar in axes.patches}) == 2
+        assert not axes.xaxis.get_visible()
+        assert axes.get_title(loc="right") == "none (example); no counts were released"
+        assert [text.get_text() for text in BOTH.plot().texts] == [" no counts were released"]
+        plt.close("all")
+
+
 # --- files ---------------------------------------------------------------------------------------------------------
 
 
@@ -328,30 +413,16 @@ def test_there_is_one_record_a_rule() -> None:
     assert frame["probability"].tolist() == [0.9, 0.75, 0.875, 0.6]
 
 
-class _Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: set[str] = set()
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list) -> None:  # noqa: ARG002 -- the parser's signature
-        self.seen.add(tag)
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def test_html_escapes_names_values_classes_and_the_card() -> None:
     evil = "<script>alert('1')</script>"
     schema = Schema({evil: Categorical((evil, "<b>"))}, Label("y", (evil, "<i>&amp;")))
     rules = (Rule((Literal(evil, "=", (evil,)),), (1, 7)), Rule((), (3, 1)))
     html = RuleList(schema, rules, PrivacyCard.none(evil, software=evil))._repr_html_()
-    tags = _Tags()
-    tags.feed(html)
-    assert tags.seen == {"table", "thead", "tbody", "tr", "th", "td", "b", "pre"}
+    markup = Markup(html)
+    assert markup.tags == {"table", "thead", "tbody", "tr", "th", "td", "b", "pre"}
     assert "<script" not in html
     for shown in (f'{evil} = "{evil}"', "<i>&amp;", f"none ({evil})", "otherwise", "87.5 %", "75.0 %"):
-        assert shown in tags.text
+        assert shown in "".join(markup.texts)
 
 
 def test_a_plot_shows_the_rules_and_the_guarantee() -> None:

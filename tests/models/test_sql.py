@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hedgerow.models import Rule, RuleList
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
-from tests.models.strategies import Case, Cell, cases
+from tests.models.strategies import Case, Cell, cases, trees
 
 NONE = PrivacyCard.none("example", software="hedgerow")
 HOSTILE = 'a"b; drop table t'
@@ -23,7 +23,7 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def select(database: duckdb.DuckDBPyConnection, model: RuleList, table: pa.Table) -> list:
+def select(database: duckdb.DuckDBPyConnection, model: RuleList | Tree, table: pa.Table) -> list:
     database.register("t", table)
     try:
         return [value for (value,) in database.execute(f"SELECT {model.to_sql()} FROM t").fetchall()]
@@ -73,6 +73,33 @@ AGE = Integer(0, 90, cuts=(30, 60), missing="cell", missing_values=("?", -9, 99)
 def test_duckdb_predicts_exactly_what_predict_does(database: duckdb.DuckDBPyConnection, case: Case) -> None:
     table = case.arrow()
     assert select(database, case.model, table) == case.model.predict(table).tolist()
+
+
+@given(case=cases(trees()))
+@settings(max_examples=150, deadline=None)
+def test_duckdb_predicts_exactly_what_a_tree_does(database: duckdb.DuckDBPyConnection, case: Case) -> None:
+    table = case.arrow()
+    assert select(database, case.model, table) == case.model.predict(table).tolist()
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), -9.0])
+@pytest.mark.parametrize("literal", [Literal("x", "<=", (0.5,)), Literal("x", ">", (0.5,)), Literal("x", "known")])
+def test_what_is_missing_goes_to_the_false_branch(
+    database: duckdb.DuckDBPyConnection, literal: Literal, value: float | None
+) -> None:
+    inner = Split(literal, Leaf(label=3), Leaf(label=4))
+    schema = Schema({"x": DOSE, "b": Boolean()}, Label("y", (1, 2, 3, 4)))
+    tree = Tree(schema, Split(literal, Leaf(label=1), Split(Literal("b", "true"), inner, Leaf(label=2))), NONE)
+    table = pa.table({"x": pa.array([value, value], pa.float64()), "b": [True, False]})
+    assert select(database, tree, table) == tree.predict(table).tolist() == [4, 2]
+
+
+def test_a_tree_of_the_greatest_depth_is_read(database: duckdb.DuckDBPyConnection) -> None:
+    root: Split | Leaf = Leaf(label=1)
+    for _ in range(64):
+        root = Split(Literal("x", "true"), root, Leaf(label=0))
+    tree = Tree(Schema({"x": Boolean()}, Label("y", (0, 1))), root, NONE)
+    assert select(database, tree, pa.table({"x": [True, False]})) == [1, 0]
 
 
 @given(
@@ -139,6 +166,13 @@ def test_any_text_is_one_name_one_value_and_one_class(database: duckdb.DuckDBPyC
     assert select(database, model, table) == [value, "no"]
 
 
+@pytest.mark.parametrize("reason", ["*/ drop table t; /*", "/*", "*/", "/*/", "*/*", "/", "*"])
+def test_a_guarantee_stays_within_its_comment(database: duckdb.DuckDBPyConnection, reason: str) -> None:
+    schema, card = Schema({"x": Boolean()}, Label("y", (0, 1))), PrivacyCard.none(reason, software="hedgerow")
+    for model in (RuleList(schema, (Rule((), (0, 1)),), card), Tree(schema, Leaf((0, 1)), card)):
+        assert select(database, model, pa.table({"x": [True]})) == [1]
+
+
 @pytest.mark.parametrize(("classes", "text"), [(("no", "y'es"), "'y''es'"), ((False, True), "TRUE"), ((0, 1), "1")])
 def test_a_list_of_the_default_rule_alone_is_its_class(classes: tuple, text: str) -> None:
     model = RuleList(Schema({"x": Boolean()}, Label("y", classes)), (Rule((), (0, 1)),), NONE)
@@ -153,6 +187,21 @@ def test_the_expression_reads_like_the_rules() -> None:
         '  WHEN (TRY_CAST("age" AS DOUBLE) <= 30'
         " AND NOT TRIM(CAST(\"age\" AS TEXT)) IN ('', 'nan', '-nan'))"
         " AND TRIM(CAST(\"sex\" AS TEXT)) = 'F' THEN 0\n"
+        "  ELSE 1\n"
+        "END"
+    )
+
+
+def test_the_expression_reads_like_the_tree() -> None:
+    schema = Schema({"age": Integer(0, 90, cuts=(30,)), "sex": Categorical(("F", "M"))}, Label("y", (0, 1)))
+    inner = Split(Literal("sex", "=", ("F",)), Leaf(label=0), Leaf(label=1))
+    assert Tree(schema, Split(Literal("age", "<=", (30,)), inner, Leaf((0, 5))), NONE).to_sql() == (
+        "/* DuckDB; guarantee: none (example) */ "
+        "CASE WHEN TRY_CAST(\"age\" AS DOUBLE) <= 30 AND NOT TRIM(CAST(\"age\" AS TEXT)) IN ('', 'nan', '-nan')\n"
+        "  THEN CASE WHEN TRIM(CAST(\"sex\" AS TEXT)) = 'F'\n"
+        "    THEN 0\n"
+        "    ELSE 1\n"
+        "  END\n"
         "  ELSE 1\n"
         "END"
     )

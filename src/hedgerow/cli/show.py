@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.output import check_output, write_whole
-from hedgerow.models import RuleList
+from hedgerow.models import RuleList, Tree, load_model
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -27,12 +27,12 @@ class Form(StrEnum):
 def show(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
     form: Annotated[Form, typer.Option("--format", help="How to show it; SQL is DuckDB's.")] = Form.text,
-    plot: Annotated[Path | None, typer.Option(help="Draw the rules into this PNG, SVG or PDF file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the model into this PNG, SVG or PDF file.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
 ) -> None:
-    """Show a model: its rules, the released counts and the privacy card; or export it as SQL, Python, HTML, JSON.
+    """Show a rule list or tree with its released counts and privacy card; or export it as SQL, Python, HTML, JSON.
 
     [bold]Example[/bold]: hedgerow show model.json --format sql
     """
@@ -41,36 +41,36 @@ def show(
             check_output(path, force=force)
     if plot is not None and plot.suffix.lower() not in _PICTURES:
         raise ValueError(f"{plot}: expected a name that ends in {', '.join(_PICTURES)}.")
-    rules = RuleList.load(model)
-    text = _render(rules, Form.json if as_json else form)
+    released = load_model(model)
+    text = _render(released, Form.json if as_json else form)
     if output is None:
         typer.echo(text)
     else:
         write_whole(output, text + "\n")
         typer.echo(f"written to {output}", err=True)
     if plot is not None:
-        _draw(rules, plot)
+        _draw(released, plot)
         typer.echo(f"written to {plot}", err=True)
 
 
-def _render(rules: RuleList, form: Form) -> str:
+def _render(model: RuleList | Tree, form: Form) -> str:
     match form:
         case Form.text:
-            return f"{rules}\n\n{rules.privacy}"
+            return f"{model}\n\n{model.privacy}"
         case Form.json:
-            return rules.to_json().rstrip("\n")
+            return model.to_json().rstrip("\n")
         case Form.sql:
-            return rules.to_sql()
+            return model.to_sql()
         case Form.python:
-            return rules.to_python().rstrip("\n")
+            return model.to_python().rstrip("\n")
         case Form.html:
-            return f"<!doctype html><meta charset='utf-8'><title>rule list</title>{rules.to_html()}"
+            return f"<!doctype html><meta charset='utf-8'><title>{model.kind}</title>{model.to_html()}"
 
 
-def _draw(rules: RuleList, path: Path) -> None:
+def _draw(model: RuleList | Tree, path: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    figure = rules.plot().get_figure(root=True)
+    figure = model.plot().get_figure(root=True)
     assert figure is not None
     figure.savefig(path, dpi=150)

@@ -17,6 +17,28 @@ def seal(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "digest": _digest(data)}
 
 
+def parse(text: str) -> Any:
+    """Return the data of a JSON text.
+
+    Raises
+    ------
+    ModelFormatError
+        If it is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:  # RecursionError: a thousand nested brackets
+        place = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise ModelFormatError(
+            f"expected a hedgerow model in JSON, found text that is truncated or no JSON ({place})."
+        ) from None
+
+
+def format_of(data: object) -> object:
+    """Return what data say they are, or of what type they are if they say nothing."""
+    return data.get("format") if isinstance(data, dict) else type(data).__name__
+
+
 def unseal(text: str, *, format: str, version: int) -> dict[str, Any]:  # noqa: A002 -- the word in the file
     """Return the data of a sealed JSON text.
 
@@ -25,22 +47,19 @@ def unseal(text: str, *, format: str, version: int) -> dict[str, Any]:  # noqa: 
     ModelFormatError
         If it is not JSON, not of this format and version, or not what was sealed.
     """
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:  # RecursionError: a thousand nested brackets
-        place = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise ModelFormatError(
-            f"expected a hedgerow model in JSON, found text that is truncated or no JSON ({place})."
-        ) from None
-    if not isinstance(data, dict) or data.get("format") != format:
-        found = data.get("format") if isinstance(data, dict) else type(data).__name__
-        raise ModelFormatError(f"expected the format {format!r}, found {found!r}.")
+    data = parse(text)
+    if not isinstance(data, dict) or format_of(data) != format:
+        raise ModelFormatError(f"expected the format {format!r}, found {format_of(data)!r}.")
     if data.get("version") != version:
         raise ModelFormatError(
             f"expected version {version} of {format}, found {data.get('version')!r}: it was written by another release "
             "of hedgerow; read it with that one."
         )
-    if data.get("digest") != _digest({key: value for key, value in data.items() if key != "digest"}):
+    try:
+        digest = _digest({key: value for key, value in data.items() if key != "digest"})
+    except RecursionError:  # what is read without one may be too deep to be written
+        raise ModelFormatError("expected a hedgerow model, found brackets nested too deeply.") from None
+    if data.get("digest") != digest:
         raise ModelFormatError("the file was changed after it was written: its digest does not fit its content.")
     return data
 

@@ -1,18 +1,20 @@
-"""Pictures of released models."""
+"""Pictures of released models: bars for rule lists, and what all pictures share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
 
+NO_BREAK = "\u00a0"
 _COLOURS = (
     "#4477AA",
     "#EE6677",
@@ -22,35 +24,79 @@ _COLOURS = (
     "#AA3377",
     "#BBBBBB",
 )  # safe for colour-blind readers
+_BESIDE = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # the layout of our own figures makes room for it
 
 
 def leaf_bars(
-    leaves: Sequence[str], counts: NDArray[np.integer], classes: Sequence[str], caption: str, ax: Axes | None
+    leaves: Sequence[str], counts: NDArray[Any], classes: Sequence[str], caption: str, ax: Axes | None
 ) -> Axes:
-    """Draw one horizontal bar a leaf, stacked by class; negative released counts are drawn as 0."""
-    import matplotlib.pyplot as plt
-
-    leaves = [_plain(fill(leaf, 60)) for leaf in leaves]
-    classes, caption = [*map(_plain, classes)], _plain(caption)
-    if ax is None:
-        lines = sum(leaf.count("\n") for leaf in leaves)
-        height = 1.2 + max(0.45 * len(leaves) + 0.2 * lines, 0.25 * len(classes))
-        _, ax = plt.subplots(figsize=(9, height), layout="constrained")
+    """Draw one horizontal bar a leaf, stacked by class; negative counts are drawn as 0, and words where all are NaN."""
+    axes = _named_lines(leaves, classes, caption, ax)
     left = np.zeros(len(leaves))
     bars: list[BarContainer] = []
     for k, name in enumerate(classes):
-        width = np.maximum(counts[:, k], 0)
-        bars.append(ax.barh(range(len(leaves)), width, left=left, color=_COLOURS[k % len(_COLOURS)], label=name))
+        width = np.nan_to_num(np.maximum(counts[:, k], 0))
+        bars.append(axes.barh(range(len(leaves)), width, left=left, color=colour(k), label=plain(name)))
         left += width
-    ax.set_yticks(range(len(leaves)), leaves)
-    ax.invert_yaxis()
-    ax.set_xlabel("released rows")
-    ax.set_title(caption, fontsize="small", loc="right")
-    ax.legend(bars, classes, title="class", frameon=False)  # named, or it leaves out those that start with "_"
+    for place in np.flatnonzero(np.isnan(counts).all(axis=1)):
+        axes.text(0, int(place), " no counts were released", va="center", fontsize="small", color="0.4")
+    axes.set_xlabel("released rows")
+    class_legend(axes, bars, classes, **(_BESIDE if ax is None else {}))
+    return axes
+
+
+def class_bars(
+    leaves: Sequence[str], predicted: Sequence[int], classes: Sequence[str], caption: str, ax: Axes | None
+) -> Axes:
+    """Draw one bar a leaf in the colour of its class, all of one length: there are no counts to show."""
+    axes = _named_lines(leaves, classes, caption, ax)
+    axes.barh(range(len(leaves)), 1, height=0.5, color=[colour(k) for k in predicted])
+    axes.set_xlim(0, 1.3 if ax is None else 2.5)  # within given axes, there must be room for the legend
+    axes.xaxis.set_visible(False)
+    axes.spines["bottom"].set_visible(False)
+    class_legend(axes, class_patches(classes), classes, **(_BESIDE if ax is None else {"loc": "center right"}))
+    return axes
+
+
+def _named_lines(leaves: Sequence[str], classes: Sequence[str], caption: str, ax: Axes | None) -> Axes:
+    """Return axes with a named line for each leaf, the first on top."""
+    import matplotlib.pyplot as plt
+
+    names = [plain(fill(leaf, 60)) for leaf in leaves]
+    if ax is None:
+        lines = sum(name.count("\n") for name in names)
+        entries = sum(legend_name(name).count("\n") + 1 for name in classes)
+        height = 1.2 + max(0.45 * len(names) + 0.2 * lines, 0.25 * entries)
+        _, ax = plt.subplots(figsize=(9, height), layout="constrained")
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_title(plain(fill(caption, 80)), fontsize="small", loc="right")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-def _plain(text: str) -> str:
+def class_patches(classes: Sequence[str]) -> list[Artist]:
+    """Return a patch in the colour of each class, for a legend."""
+    from matplotlib.patches import Patch
+
+    return [Patch(color=colour(k)) for k in range(len(classes))]
+
+
+def class_legend(ax: Axes, handles: Sequence[Artist | BarContainer], classes: Sequence[str], **layout: Any) -> None:
+    """Name the classes; handles are given, or the legend leaves out those that start with "_"."""
+    ax.legend(handles, [plain(legend_name(name)) for name in classes], title="class", frameon=False, **layout)
+
+
+def legend_name(name: str) -> str:
+    """Return a class in lines that a legend has room for."""
+    return fill(name, 30)
+
+
+def colour(k: int) -> str:
+    """Return the colour of the k-th class."""
+    return _COLOURS[k % len(_COLOURS)]
+
+
+def plain(text: str) -> str:
     """Keep matplotlib from reading what stands between two dollar signs as mathematics."""
     return text.replace("$", r"\$")

@@ -1,7 +1,8 @@
-"""A rule list as the source of a Python function that needs nothing installed."""
+"""A model as the source of a Python function that needs nothing installed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from hedgerow.models.sql import Cases
@@ -20,21 +21,39 @@ def _known(value, *missing):
 
 
 def function(cases: Cases, comment: str) -> str:
-    """Return the source of ``predict(row)``; `row` maps column names to booleans, numbers and text."""
+    """Return the source of ``predict(row)`` that returns the value of the first case that holds."""
     *conditional, (_, default) = cases
+    lines: list[str] = []
+    for literals, value in conditional:
+        lines += [
+            f"if {' and '.join(_expression(*literal) for literal in literals)}:",
+            f"    return {value!r}",
+        ]
+    return source([*lines, f"return {default!r}"], comment)
+
+
+def choice(literal: Literal, attribute: Attribute, true: Sequence[str], false: Sequence[str]) -> list[str]:
+    """Return the lines of ``if … else …`` around those of two branches."""
+    return [
+        f"if {_expression(literal, attribute)}:",
+        *(f"    {line}" for line in true),
+        "else:",
+        *(f"    {line}" for line in false),
+    ]
+
+
+def source(body: Sequence[str], comment: str) -> str:
+    """Return the source of ``predict(row)`` with this body; `row` maps column names to booleans, numbers and text."""
     lines = [
         "def predict(row):",
         "    # row maps column names to numbers, booleans and text; None or NaN where a value is missing",
         f"    # {' '.join(comment.split())}",  # a comment that could end its line would be code
         "    row = {name: value.strip() if isinstance(value, str) else value for name, value in row.items()}",
+        *(f"    {line}" for line in body),
+        "",
     ]
-    for literals, value in conditional:
-        lines += [
-            f"    if {' and '.join(_expression(*literal) for literal in literals)}:",
-            f"        return {value!r}",
-        ]
-    body = "\n".join([*lines, f"    return {default!r}", ""])
-    return _KNOWN + body if "_known(" in body else body
+    text = "\n".join(lines)
+    return _KNOWN + text if "_known(" in text else text
 
 
 def _expression(literal: Literal, attribute: Attribute) -> str:

@@ -23,15 +23,39 @@ Cases = Sequence[tuple[Sequence[tuple[Literal, Attribute]], Value]]
 def case_expression(cases: Cases, comment: str) -> str:
     """Return ``CASE WHEN … THEN … ELSE … END`` after a comment; the last case, without conditions, is the ELSE."""
     *conditional, (_, default) = cases
-    opening = f"/* DuckDB; {comment.replace('*/', '* /')} */ "
-    last = exp.convert(default).sql(_DIALECT)
     if not conditional:
-        return opening + last
-    lines = [f"{opening}CASE"]
+        return expression([constant(default)], comment)
+    lines = ["CASE"]
     for literals, value in conditional:
         holds = exp.and_(*(condition(literal, kind) for literal, kind in literals))
-        lines.append(f"  WHEN {holds.sql(_DIALECT)} THEN {exp.convert(value).sql(_DIALECT)}")
-    return "\n".join([*lines, f"  ELSE {last}", "END"])
+        lines.append(f"  WHEN {holds.sql(_DIALECT)} THEN {constant(value)}")
+    return expression([*lines, f"  ELSE {constant(default)}", "END"], comment)
+
+
+def choice(literal: Literal, attribute: Attribute, true: Sequence[str], false: Sequence[str]) -> list[str]:
+    """Return the lines of ``CASE WHEN … THEN … ELSE … END`` around those of two branches.
+
+    Whatever is not true, NULL too, goes to the ELSE. Only what begins an element is indented: a line break within a
+    quoted name or value is part of it.
+    """
+    return [
+        f"CASE WHEN {condition(literal, attribute).sql(_DIALECT)}",
+        f"  THEN {true[0]}",
+        *(f"  {line}" for line in true[1:]),
+        f"  ELSE {false[0]}",
+        *(f"  {line}" for line in false[1:]),
+        "END",
+    ]
+
+
+def constant(value: Value) -> str:
+    """Return a class as SQL."""
+    return exp.convert(value).sql(_DIALECT)
+
+
+def expression(lines: Sequence[str], comment: str) -> str:
+    """Return the lines of an expression after a comment."""
+    return f"/* DuckDB; {comment.replace('*/', '* /').replace('/*', '/ *')} */ " + "\n".join(lines)
 
 
 def condition(literal: Literal, attribute: Attribute) -> exp.Condition:

@@ -1,0 +1,48 @@
+"""Files of models of any kind."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from hedgerow.errors import ModelFormatError
+from hedgerow.models import envelope
+from hedgerow.models.rule_list import RuleList
+from hedgerow.models.tree import Tree
+
+_KINDS = (RuleList, Tree)
+
+
+def load_model(path: str | PathLike[str]) -> RuleList | Tree:
+    """Read a model from a JSON file, whichever kind the file says it is.
+
+    Parameters
+    ----------
+    path : str or path
+        A file written by `RuleList.save`, `Tree.save` or ``hedgerow fit``.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is of no known kind, truncated, or was edited.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hedgerow.models import Rule
+    >>> from hedgerow.privacy.card import PrivacyCard
+    >>> from hedgerow.schema import Boolean, Label, Schema
+    >>> schema = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
+    >>> path = Path(tempfile.mkdtemp(), "model.json")
+    >>> RuleList(schema, (Rule((), label="no"),), PrivacyCard.none("example", software="hedgerow")).save(path)
+    >>> load_model(path)
+    <RuleList of 1 rules; guarantee: none (example)>
+    """
+    text = envelope.read_text(path)
+    found = envelope.format_of(envelope.parse(text))
+    for kind in _KINDS:
+        if found == kind.format:
+            return kind.from_json(text)
+    raise ModelFormatError(f"expected the format {' or '.join(repr(kind.format) for kind in _KINDS)}, found {found!r}.")

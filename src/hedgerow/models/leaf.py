@@ -1,0 +1,139 @@
+"""Leaves: what a model says of the rows it has sorted out, by released counts, by a drawn label, or by both."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.values import quoted_text
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """What was released of one part of the rows: counts by class, a label, or both.
+
+    Attributes
+    ----------
+    counts : tuple of int, optional
+        Released rows of each class, in the order of the schema's classes. Noisy counts may be negative.
+        None where none were released.
+    label : str, int or bool, optional
+        The class predicted, where it was drawn with the model. None where the counts decide.
+
+    Raises
+    ------
+    ValueError
+        If there is neither.
+
+    Examples
+    --------
+    >>> Leaf((90, 10))
+    Leaf(counts=(90, 10), label=None)
+    >>> Leaf(label="no").rows is None
+    True
+    """
+
+    counts: tuple[int, ...] | None = None
+    label: str | int | None = None
+
+    def __post_init__(self) -> None:
+        if self.counts is not None:
+            object.__setattr__(self, "counts", tuple(map(operator.index, self.counts)))
+        if self.counts is None and self.label is None:
+            raise ValueError("expected counts, a label, or both; got neither.")
+
+    @property
+    def rows(self) -> int | None:
+        """The sum of the released counts, at least 0; None where none were released."""
+        return None if self.counts is None else max(sum(self.counts), 0)
+
+    def check(self, classes: Sequence[Any], name: str) -> None:
+        """Check that a leaf, called `name` in the message, fits the classes.
+
+        Raises
+        ------
+        ValueError
+            If there is not one count a class, or the label is none of the classes or of another type.
+        """
+        if self.counts is not None and len(self.counts) != len(classes):
+            raise ValueError(f"expected {len(classes)} counts a {name}, got {len(self.counts)}.")
+        known = any(type(self.label) is type(value) and self.label == value for value in classes)  # True is not 1
+        if self.label is not None and not known:
+            raise ValueError(
+                f"expected the label of a {name} to be one of the schema's classes "
+                f"{', '.join(map(quoted_text, classes))}; got {self.label!r}."
+            )
+
+    def to_dict(self, prediction: Any) -> dict[str, Any]:
+        """Return the leaf and what it predicts as JSON-ready data; the label only where there is one."""
+        counts = None if self.counts is None else list(self.counts)
+        return {"then": prediction, "counts": counts} | ({} if self.label is None else {"label": self.label})
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read back what `to_dict` wrote."""
+        counts = data["counts"]
+        return cls(None if counts is None else tuple(int(count) for count in counts), data.get("label"))
+
+
+def leaf_probabilities(leaves: Sequence[Leaf], classes: Sequence[Any]) -> NDArray[np.float64]:
+    """Return the class probabilities of each leaf, shape ``(n_leaves, n_classes)``, read-only.
+
+    Negative counts count as 0, and a leaf without any takes the share of each class in all released counts. Where
+    the counts contradict the label, its class and the largest others are averaged until none is more probable (the
+    nearest shares, by least squares, of which the label is a mode). A label without counts has probability 1.
+    """
+    found = np.zeros((len(leaves), len(classes)))
+    for row, leaf in zip(found, leaves, strict=True):
+        if leaf.counts is not None:
+            row[:] = np.maximum(np.array(leaf.counts, dtype=np.float64), 0.0)
+    whole = found.sum(axis=0) if found.sum() > 0 else np.ones(len(classes))
+    for row, leaf in zip(found, leaves, strict=True):
+        if leaf.counts is None:
+            row[classes.index(leaf.label)] = 1.0
+            continue
+        row[:] = row if row.any() else whole
+        if leaf.label is not None:
+            row[:] = _with_mode(row, classes.index(leaf.label))
+        row /= row.sum()
+    found.setflags(write=False)
+    return found
+
+
+def _with_mode(counts: NDArray[np.float64], mode: int) -> NDArray[np.float64]:
+    """Pool the mode with the largest other classes until their mean is no smaller than any class left out."""
+    pool = [mode]
+    for k in np.argsort(-counts, kind="stable"):
+        if k != mode and counts[k] > counts[pool].mean():
+            pool.append(int(k))
+    pooled = counts.copy()
+    pooled[pool] = counts[pool].mean()
+    return pooled
+
+
+def leaf_predictions(
+    leaves: Sequence[Leaf], classes: Sequence[Any], probabilities: NDArray[np.float64]
+) -> tuple[Any, ...]:
+    """Return what each leaf predicts: its label, or else the most probable class, the first of equals."""
+    return tuple(
+        classes[most] if leaf.label is None else leaf.label
+        for leaf, most in zip(leaves, probabilities.argmax(axis=1), strict=True)
+    )
+
+
+def leaf_note(leaf: Leaf, probabilities: NDArray[np.float64]) -> str | None:
+    """Return the share of the predicted class and the number of rows in words; None where none were released."""
+    return None if leaf.rows is None else f"{100 * probabilities.max():.1f} % of {leaf.rows}"
+
+
+def commented(lines: Sequence[str], notes: Sequence[str | None]) -> str:
+    """Return lines of text with the notes as comments, one under the other."""
+    width = max((len(line) for line, note in zip(lines, notes, strict=True) if note is not None), default=0) + 4
+    return "\n".join(
+        line if note is None else f"{line:<{width}}# {note}" for line, note in zip(lines, notes, strict=True)
+    )

@@ -1,0 +1,212 @@
+"""What rule lists and trees share: leaves, their predictions, and the file."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Table
+from hedgerow.errors import ModelFormatError
+from hedgerow.models import envelope
+from hedgerow.models.leaf import Leaf, leaf_note, leaf_predictions, leaf_probabilities
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.attributes import Cells
+from hedgerow.schema.literals import Literal
+from hedgerow.schema.schema import Schema
+from hedgerow.values import value_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Model(ABC):
+    """A released model whose every row ends in one leaf. Its parts are those of the dataclass that inherits from it."""
+
+    schema: Schema
+    privacy: PrivacyCard
+
+    kind: ClassVar[str]
+    """What the model is called in messages and titles."""
+    leaf_name: ClassVar[str]
+    """What one of its leaves is called, in records and in columns of predictions."""
+    format: ClassVar[str]
+    """What its files say they are."""
+
+    @property
+    @abstractmethod
+    def leaves(self) -> tuple[Leaf, ...]:
+        """What was released of each part of the rows."""
+
+    @property
+    @abstractmethod
+    def conditions(self) -> tuple[str, ...]:
+        """When a row comes to each leaf, in words."""
+
+    @abstractmethod
+    def apply(self, X: Any) -> NDArray[np.intp]:
+        """Return which leaf each row comes to, shape ``(n_rows,)``, counted from 0."""
+
+    @abstractmethod
+    def to_sql(self) -> str:
+        """Return an expression in DuckDB's SQL that gives the predicted class from the raw columns."""
+
+    @abstractmethod
+    def to_python(self) -> str:
+        """Return the source of a Python function ``predict(row)`` that needs nothing installed."""
+
+    @abstractmethod
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the model, and return the axes."""
+
+    @abstractmethod
+    def _structure(self) -> dict[str, Any]:
+        """Return what only this kind of model has in its file, JSON-ready."""
+
+    @classmethod
+    @abstractmethod
+    def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
+        """Make a model of what `_structure` wrote."""
+
+    def __len__(self) -> int:
+        return len(self.leaves)
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Estimated class probabilities of each leaf from what was released, shape ``(n_leaves, n_classes)``.
+
+        Negative counts count as 0; a leaf left without any count takes the share of each class in the whole model. A
+        leaf's label without counts has probability 1; where counts contradict it, its class and the largest others
+        are averaged until the label is among the most probable classes.
+        """
+        return leaf_probabilities(self.leaves, self.schema.classes)
+
+    @cached_property
+    def predictions(self) -> tuple[Any, ...]:
+        """The class each leaf predicts: its label, or else the most probable class, the first of equals."""
+        return leaf_predictions(self.leaves, self.schema.classes, self.probabilities)
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether counts were released of any leaf."""
+        return any(leaf.counts is not None for leaf in self.leaves)
+
+    @property
+    def _notes(self) -> list[str | None]:
+        return [leaf_note(*both) for both in zip(self.leaves, self.probabilities, strict=True)]
+
+    @property
+    def _guarantee(self) -> str:
+        return f"guarantee: {self.privacy.headline}"
+
+    @property
+    def _caption(self) -> str:
+        return self.privacy.headline if self.has_counts else f"{self.privacy.headline}; no counts were released"
+
+    def _cells(self, table: Table, literals: Iterable[Literal]) -> dict[str, Cells]:
+        """Encode those columns of a table that literals speak of."""
+        used = {literal.attribute for literal in literals}
+        return self.schema.encode(table, [name for name in self.schema.names if name in used])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted class of each row, shape ``(n_rows,)``; see `apply` for `X` and errors."""
+        return np.array(self.predictions)[self.apply(X)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `apply` for `X` and errors."""
+        return self.probabilities[self.apply(X)]
+
+    def get_rules(self) -> list[dict[str, Any]]:
+        """Return one record a leaf: number, condition, prediction, its probability, released counts by class.
+
+        The last two are None where no counts were released. ``pandas.DataFrame(model.get_rules())`` makes a frame of
+        it.
+        """
+        classes = self.schema.classes
+        return [
+            {
+                self.leaf_name: number,
+                "condition": condition,
+                "prediction": prediction,
+                "probability": None if leaf.counts is None else float(shares.max()),
+                "counts": None if leaf.counts is None else dict(zip(classes, leaf.counts, strict=True)),
+            }
+            for number, (leaf, condition, prediction, shares) in enumerate(
+                zip(self.leaves, self.conditions, self.predictions, self.probabilities, strict=True), start=1
+            )
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as JSON-ready data, sealed with a digest of its content."""
+        return envelope.seal(
+            {
+                "format": self.format,
+                "version": 1,
+                "schema": self.schema.to_dict(),
+                "schema_digest": self.schema.digest,
+                **self._structure(),
+                "privacy": self.privacy.to_dict(),
+            }
+        )
+
+    def to_json(self) -> str:
+        """Return the model as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read back what `to_json` wrote.
+
+        Raises
+        ------
+        ModelFormatError
+            If the text is truncated, was edited, or is of another format or version.
+        """
+        data = envelope.unseal(text, format=cls.format, version=1)
+        try:
+            model = cls._assemble(Schema.from_dict(data["schema"]), data, PrivacyCard.from_dict(data["privacy"]))
+            problem = None if model.to_dict()["digest"] == data["digest"] else "its parts contradict one another"
+        except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError) as error:
+            model, problem = None, f"{type(error).__name__}: {error}"
+        if model is None or problem:
+            raise ModelFormatError(f"not a valid {cls.kind}: {problem}.")
+        return model
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a JSON file."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a model from a JSON file; raises as `from_json` does, and OSError."""
+        return cls.from_json(envelope.read_text(path))
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_html(self) -> str:
+        """Return the leaves and the card as an HTML fragment; names and values are escaped."""
+        counted = ["probability", *map(value_text, self.schema.classes)] if self.has_counts else []
+        head = "".join(f"<th>{escape(name)}</th>" for name in ["", "if", "then", *counted])
+        rows = "".join(_html_row(*row.values(), columns=len(counted)) for row in self.get_rules())
+        return (
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><pre>{escape(str(self.privacy))}</pre>"
+        )
+
+
+def _html_row(
+    number: int, condition: str, prediction: Any, probability: float | None, counts: Any, columns: int
+) -> str:
+    released = [""] * columns if probability is None else [f"{100 * probability:.1f} %", *map(str, counts.values())]
+    return (
+        f"<tr><td>{number}</td><td style='text-align:left'>{escape(condition)}</td>"
+        f"<td><b>{escape(value_text(prediction))}</b></td>{''.join(f'<td>{text}</td>' for text in released)}</tr>"
+    )

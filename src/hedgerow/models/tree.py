@@ -1,0 +1,282 @@
+"""The decision tree: a released model, public by construction. No learning code here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Table
+from hedgerow.models import python_source, sql, tree_plot
+from hedgerow.models.conditions import check_literals, in_words
+from hedgerow.models.leaf import Leaf, commented
+from hedgerow.models.model import Model
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.literals import Literal
+from hedgerow.schema.schema import Schema
+from hedgerow.values import value_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_DEPTH = 64  # Python reads no source indented more than 100 times, and nobody reads such a tree
+_T = TypeVar("_T")
+_Path = tuple[tuple[Literal, bool], ...]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Two branches: one for the rows that satisfy a literal, one for all others.
+
+    Attributes
+    ----------
+    literal : Literal
+        What is asked of a row.
+    true, false : Split or Leaf
+        Where rows go that satisfy the literal, and all others. A missing value satisfies only ``is missing``, so it
+        goes to `false` for any other literal.
+
+    Examples
+    --------
+    >>> Split(Literal("smoker", "true"), Leaf(label="yes"), Leaf((40, 3))).false
+    Leaf(counts=(40, 3), label=None)
+    """
+
+    literal: Literal
+    true: Node
+    false: Node
+
+
+Node = Split | Leaf
+
+
+@dataclass(frozen=True, repr=False)
+class Tree(Model):
+    """A binary decision tree: each split sends a row to one of two branches, until a leaf decides.
+
+    Everything in it is released: the schema, the splits, the counts or labels of the leaves and the privacy card.
+
+    Attributes
+    ----------
+    schema : Schema
+        The public schema the splits speak of.
+    root : Split or Leaf
+        The first split, or the only leaf.
+    privacy : PrivacyCard
+        What was spent and what is guaranteed.
+
+    Raises
+    ------
+    SchemaError
+        If a split does not fit the schema.
+    ValueError
+        If a leaf's counts or label do not fit the classes, or the tree is deeper than 64 splits.
+
+    Examples
+    --------
+    >>> from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
+    >>> schema = Schema({"age": Integer(17, 90, cuts=(30,)), "smoker": Boolean()}, Label("ill", ("no", "yes")))
+    >>> young = Split(Literal("smoker", "true"), Leaf((10, 90)), Leaf((30, 10)))
+    >>> root = Split(Literal("age", "<=", (30,)), young, Leaf(label="yes"))
+    >>> tree = Tree(schema, root, PrivacyCard.none("example", software="hedgerow"))
+    >>> print(tree)
+    if age <= 30:
+        if smoker: yes    # 90.0 % of 100
+        else: no          # 75.0 % of 40
+    else: yes
+    >>> tree.conditions
+    ('age <= 30 and smoker', 'age <= 30 and not smoker', 'age > 30')
+    """
+
+    schema: Schema
+    root: Node
+    privacy: PrivacyCard
+
+    kind: ClassVar[str] = "tree"
+    leaf_name: ClassVar[str] = "leaf"
+    format: ClassVar[str] = "hedgerow/tree"
+
+    def __post_init__(self) -> None:
+        for path, leaf in self._paths:
+            check_literals((literal for literal, _ in path), self.schema, "a split")
+            leaf.check(self.schema.classes, self.leaf_name)
+
+    @cached_property
+    def _paths(self) -> tuple[tuple[_Path, Leaf], ...]:
+        """Each leaf with the literals on the way to it, and whether they hold there; without recursion."""
+        found: list[tuple[_Path, Leaf]] = []
+        waiting: list[tuple[_Path, Node]] = [((), self.root)]
+        while waiting:
+            path, node = waiting.pop()
+            if isinstance(node, Leaf):
+                found.append((path, node))
+                continue
+            if not isinstance(node, Split):
+                raise TypeError(f"expected a Split or a Leaf, got {type(node).__name__}.")
+            _check_depth(len(path) + 1)
+            waiting.append(((*path, (node.literal, False)), node.false))
+            waiting.append(((*path, (node.literal, True)), node.true))
+        return tuple(found)
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves, those of the true branch of each split before those of the false one."""
+        return tuple(leaf for _, leaf in self._paths)
+
+    @property
+    def depth(self) -> int:
+        """The most splits that a row passes."""
+        return max(len(path) for path, _ in self._paths)
+
+    @property
+    def n_splits(self) -> int:
+        """The number of splits."""
+        return len(self.leaves) - 1
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The way to each leaf in words; "always" for a leaf without splits above it.
+
+        Where a split's literal fails, these are the words of the literal that says exactly this, if there is one:
+        ``age > 30``; otherwise, such as where an age may be missing, ``not (age <= 30)``.
+        """
+        return tuple(
+            " and ".join(in_words(x, self.schema[x.attribute], holds=holds) for x, holds in path) or "always"
+            for path, _ in self._paths
+        )
+
+    def apply(self, X: Any) -> NDArray[np.intp]:
+        """Return which leaf each row comes to, shape ``(n_rows,)``, counted from 0 in the order of `leaves`.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+            Rows. Of a frame only the columns that the splits use are needed.
+
+        Raises
+        ------
+        DomainError
+            If a column that the splits use is absent or holds values the schema does not allow.
+        """
+        table = Table.of(X)
+        cells = self._cells(table, (literal for path, _ in self._paths for literal, _ in path))
+        reached, numbers = np.zeros(len(table), dtype=np.intp), count()
+        waiting: list[tuple[Node, NDArray[np.intp]]] = [(self.root, np.arange(len(table)))]
+        while waiting:
+            node, rows = waiting.pop()
+            if isinstance(node, Leaf):
+                reached[rows] = next(numbers)
+                continue
+            name = node.literal.attribute
+            true = self.schema[name].truth(node.literal)[cells[name][rows]]
+            waiting += [(node.false, rows[~true]), (node.true, rows[true])]
+        return reached
+
+    def fold(self, split: Callable[[Literal, _T, _T], _T], leaf: Callable[[int], _T]) -> _T:
+        """Compute something from the leaves up: `leaf` of a leaf's number, `split` of a literal and its two branches.
+
+        Examples
+        --------
+        >>> from hedgerow.schema import Boolean, Label, Literal, Schema
+        >>> schema = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
+        >>> root = Split(Literal("smoker", "true"), Leaf(label="yes"), Leaf(label="no"))
+        >>> tree = Tree(schema, root, PrivacyCard.none("example", software="hedgerow"))
+        >>> tree.fold(lambda literal, true, false: f"{literal} ? {true} : {false}", lambda i: tree.predictions[i])
+        'smoker ? yes : no'
+        """
+        numbers = count()
+
+        def walk(node: Node) -> _T:
+            return (
+                leaf(next(numbers))
+                if isinstance(node, Leaf)
+                else split(node.literal, walk(node.true), walk(node.false))
+            )
+
+        return walk(self.root)
+
+    def _structure(self) -> dict[str, Any]:
+        def split(literal: Literal, true: dict[str, Any], false: dict[str, Any]) -> dict[str, Any]:
+            return {"if": literal.to_dict(), "true": true, "false": false}
+
+        return {"root": self.fold(split, lambda i: self.leaves[i].to_dict(self.predictions[i]))}
+
+    @classmethod
+    def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
+        return cls(schema, _node(data["root"], 0), privacy)
+
+    def to_sql(self) -> str:
+        """Return nested CASE expressions in DuckDB's SQL that give the predicted class from the raw columns.
+
+        What is NULL or otherwise missing goes to the false branch, as in `predict`. For types of columns and values
+        outside a domain see `RuleList.to_sql`.
+        """
+        lines = self.fold(
+            lambda x, true, false: sql.choice(x, self.schema[x.attribute], true, false),
+            lambda i: [sql.constant(self.predictions[i])],
+        )
+        return sql.expression(lines, self._guarantee)
+
+    def to_python(self) -> str:
+        """Return the source of a Python function ``predict(row)`` that needs nothing installed.
+
+        For what `row` holds see `RuleList.to_python`.
+        """
+        lines = self.fold(
+            lambda x, true, false: python_source.choice(x, self.schema[x.attribute], true, false),
+            lambda i: [f"return {self.predictions[i]!r}"],
+        )
+        return python_source.source(lines, self._guarantee)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the tree, true branches to the left, and return the axes; leaves have the colour of their class."""
+        root: tree_plot.Part = self.fold(tree_plot.Fork, self._ending)
+        return tree_plot.tree_diagram(root, [value_text(c) for c in self.schema.classes], self._caption, ax)
+
+    def _ending(self, i: int) -> tree_plot.Ending:
+        shares = () if self.leaves[i].counts is None else tuple(map(float, self.probabilities[i]))
+        return tree_plot.Ending(
+            self.schema.classes.index(self.predictions[i]),
+            (self._notes[i] or "").replace("of ", f"of{tree_plot.NO_BREAK}"),
+            shares,
+        )
+
+    def __str__(self) -> str:
+        def split(literal: Literal, true: _Lines, false: _Lines) -> _Lines:
+            return _under(f"if {literal}:", true) + _under("else:", false)
+
+        notes = self._notes
+        lines = self.fold(split, lambda i: [(value_text(self.predictions[i]), i)])
+        if len(self) == 1:
+            lines = _under("always:", lines)
+        return commented([text for text, _ in lines], [None if i is None else notes[i] for _, i in lines])
+
+    def __repr__(self) -> str:
+        return f"<Tree of {len(self)} leaves; {self._guarantee}>"
+
+
+_Lines = list[tuple[str, int | None]]  # lines of text, each with the number of the leaf it says
+
+
+def _under(head: str, lines: _Lines) -> _Lines:
+    """Put a branch under its head, a leaf beside it."""
+    if len(lines) == 1:
+        return [(f"{head} {lines[0][0]}", lines[0][1])]
+    return [(head, None), *((f"    {text}", number) for text, number in lines)]
+
+
+def _node(data: Mapping[str, Any], depth: int) -> Node:
+    if "if" not in data:
+        return Leaf.from_dict(data)
+    _check_depth(depth + 1)
+    return Split(Literal.from_dict(data["if"]), _node(data["true"], depth + 1), _node(data["false"], depth + 1))
+
+
+def _check_depth(depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"expected a tree of at most {MAX_DEPTH} splits from root to leaf, got more.")

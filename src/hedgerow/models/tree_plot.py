@@ -1,0 +1,225 @@
+"""The diagram of a tree: boxes from the root down, laid out in inches so that text fits them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, count
+from typing import TYPE_CHECKING
+from warnings import catch_warnings, simplefilter
+
+from hedgerow.models.plot import NO_BREAK, class_legend, class_patches, colour, legend_name, plain
+from hedgerow.schema.literals import Literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SIZE = 8.0  # of text, in points
+_LINE = 1.35 * _SIZE / 72  # height of a line
+_PAD = 0.07  # between a box and its text
+_BAR = 0.07  # height of the shares in a leaf
+_APART = 0.1  # between boxes beside each other
+_GAP = 0.42  # between levels: room for "yes" and "no"
+_LARGEST = 60.0  # pictures of more than 2^16 pixels cannot be written
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is shown of a leaf: the number of the predicted class, words on the counts, and shares if there are any."""
+
+    predicted: int
+    note: str
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Fork:
+    """What is shown of a split."""
+
+    literal: Literal
+    true: Part
+    false: Part
+
+
+Part = Fork | Ending
+
+
+@dataclass(frozen=True)
+class _Box:
+    """A split or leaf with its text in lines, the middle and size of its box, and the boxes below it."""
+
+    part: Part
+    title: tuple[str, ...]
+    note: tuple[str, ...]
+    x: float
+    level: int
+    below: tuple[_Box, ...] = ()
+
+    @property
+    def bar(self) -> float:
+        return _BAR if isinstance(self.part, Ending) and self.part.shares else 0.0
+
+    @property
+    def width(self) -> float:
+        bold = isinstance(self.part, Ending)
+        return max(*(_width(line, bold=bold) for line in self.title), *map(_width, self.note), 0.3) + 2 * _PAD
+
+    @property
+    def height(self) -> float:
+        return (len(self.title) + len(self.note)) * _LINE + 2 * _PAD + self.bar
+
+    def walk(self) -> Iterator[_Box]:
+        yield self
+        for box in self.below:
+            yield from box.walk()
+
+
+def tree_diagram(root: Part, classes: Sequence[str], caption: str, ax: Axes | None) -> Axes:
+    """Draw a tree, the branch where the literal holds to the left; text shrinks if given axes are too small for it."""
+    slot = min(max(6.5 / _n_leaves(root), 1.05), 1.8)  # the width for one leaf
+    classes = [" ".join(name.split()) for name in classes]
+    top = _lay_out(root, classes, slot)
+    tops = _tops(top)
+    width = _n_leaves(root) * slot
+    columns = max(1, min(len(classes), int(width / (max(map(_width, classes)) + 0.7))))
+    rows = -(-len(classes) // columns) * max(legend_name(name).count("\n") + 1 for name in classes)
+    height = tops[-1] + (rows + 1.5) * 1.25 * _LINE
+    ax = _own_axes(max(width, 4.5), height, caption) if ax is None else ax
+    unit = _show_inches(ax, width, height)
+    for box in top.walk():
+        _draw(ax, box, tops, unit)
+    ax.set_title("\n".join(map(plain, _wrapped(caption, max(width, 4.5) * unit))), fontsize=_SIZE, loc="center")
+    below = {"loc": "upper center", "bbox_to_anchor": (width / 2, tops[-1]), "bbox_transform": ax.transData}
+    small = {"fontsize": _SIZE * unit, "title_fontsize": _SIZE * unit}
+    class_legend(ax, class_patches(classes), classes, ncols=columns, borderaxespad=0, **below, **small)
+    return ax
+
+
+def _n_leaves(part: Part) -> int:
+    return 1 if isinstance(part, Ending) else _n_leaves(part.true) + _n_leaves(part.false)
+
+
+def _lay_out(root: Part, classes: Sequence[str], slot: float) -> _Box:
+    """Give each leaf a slot and put each split over the middle of its branches, where it has room for two."""
+    numbers = count()
+
+    def place(part: Part, level: int) -> _Box:
+        if isinstance(part, Ending):
+            room, x = slot - _APART - 2 * _PAD, (next(numbers) + 0.5) * slot
+            return _Box(part, _wrapped(classes[part.predicted], room, bold=True), _wrapped(part.note, room), x, level)
+        below = (place(part.true, level + 1), place(part.false, level + 1))
+        lines = _wrapped(_held_together(part.literal), 2 * slot - _APART - 2 * _PAD)
+        return _Box(part, lines, (), (below[0].x + below[1].x) / 2, level, below)
+
+    return place(root, 0)
+
+
+def _tops(top: _Box) -> list[float]:
+    """Return where each level begins, counted downwards, and where the last one ends."""
+    heights: dict[int, float] = {}
+    for box in top.walk():
+        heights[box.level] = max(heights.get(box.level, 0.0), box.height)
+    gaps = [_GAP] * (len(heights) - 1) + [_APART]
+    return list(accumulate((heights[level] + gap for level, gap in enumerate(gaps)), initial=_APART))
+
+
+def _own_axes(width: float, height: float, caption: str) -> Axes:
+    import matplotlib.pyplot as plt
+
+    title = (len(_wrapped(caption, width)) + 1) * _LINE
+    scale = min(1.0, _LARGEST / max(width, height))
+    size = (scale * width + 0.3, scale * height + title + 0.2)
+    return plt.figure(figsize=size).add_axes(
+        (0.15 / size[0], 0.1 / size[1], scale * width / size[0], scale * height / size[1])
+    )
+
+
+def _show_inches(ax: Axes, width: float, height: float) -> float:
+    """Make the axes show this many inches, in the middle, and return how many inches on paper one of them is."""
+    window = ax.get_window_extent()
+    dpi = ax.get_figure(root=True).dpi  # type: ignore[union-attr] -- axes are on a figure
+    paper = window.width / dpi, window.height / dpi
+    unit = min(1.0, paper[0] / width, paper[1] / height)
+    ax.set_xlim(width / 2 - paper[0] / unit / 2, width / 2 + paper[0] / unit / 2)
+    ax.set_ylim(paper[1] / unit, 0.0)
+    ax.set_axis_off()
+    return unit
+
+
+def _draw(ax: Axes, box: _Box, tops: Sequence[float], unit: float) -> None:
+    """Draw a box, its text, and the lines to the boxes below it."""
+    from matplotlib.patches import FancyBboxPatch
+
+    top, leaf = tops[box.level], isinstance(box.part, Ending)
+    edge = colour(box.part.predicted) if isinstance(box.part, Ending) else "0.4"
+    ax.add_patch(
+        FancyBboxPatch(
+            (box.x - box.width / 2, top),
+            box.width,
+            box.height,
+            boxstyle="round,pad=0,rounding_size=0.04",
+            facecolor=(edge, 0.25) if leaf else "white",
+            edgecolor=edge,
+            linewidth=unit,
+        )
+    )
+    for number, line in enumerate((*box.title, *box.note)):
+        weight = "bold" if leaf and number < len(box.title) else "normal"
+        y = top + _PAD + (number + 0.5) * _LINE
+        ax.text(box.x, y, line, ha="center", va="center", fontsize=_SIZE * unit, weight=weight, parse_math=False)
+    if isinstance(box.part, Ending):
+        _draw_shares(ax, box, box.part.shares, top + box.height - _PAD / 2 - _BAR)
+    for child, word in zip(box.below, ("yes", "no"), strict=False):
+        start, end = (box.x, top + box.height), (child.x, tops[child.level])
+        ax.plot(*zip(start, end, strict=True), color="0.6", linewidth=unit, zorder=0)
+        middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+        patch = {"facecolor": "white", "edgecolor": "none", "pad": 1.5 * unit}
+        ax.text(*middle, word, ha="center", va="center", fontsize=_SIZE * unit, color="0.3", bbox=patch)
+
+
+def _draw_shares(ax: Axes, box: _Box, shares: Sequence[float], y: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    length = box.width - 2 * _PAD
+    for k, (start, share) in enumerate(zip(accumulate(shares, initial=0.0), shares, strict=False)):
+        ax.add_patch(Rectangle((box.x - length / 2 + length * start, y), length * share, _BAR, color=colour(k), lw=0))
+
+
+def _held_together(literal: Literal) -> str:
+    """Return a literal in words, no line of which ends between a sign and a value."""
+    text = str(literal)
+    for sign in ("<=", ">", "=", "!="):
+        text = text.replace(f" {sign} ", f" {sign}{NO_BREAK}")
+    return text
+
+
+def _wrapped(text: str, width: float, *, bold: bool = False) -> tuple[str, ...]:
+    """Break text into lines of a width in inches: at spaces, else after signs such as "_", else anywhere."""
+    lines: list[str] = []
+    for piece in _pieces(re.sub(rf"[^\S{NO_BREAK}]+", " ", text).strip(), width, bold=bold):
+        if lines and _width((lines[-1] + piece).rstrip(), bold=bold) <= width:
+            lines[-1] += piece
+        else:
+            lines.append(piece)
+    return tuple(line.rstrip() for line in lines)
+
+
+def _pieces(text: str, width: float, *, bold: bool) -> Iterator[str]:
+    for word in re.findall(r"[^ ]+ ?", text):
+        if _width(word.rstrip(), bold=bold) <= width:
+            yield word
+            continue
+        for part in re.findall(r"[^_./-]*[_./-]+ ?|[^_./-]+", word):
+            yield from [part] if _width(part.rstrip(), bold=bold) <= width else part
+
+
+def _width(line: str, *, bold: bool = False) -> float:
+    """Return how wide a line is, in inches."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=_SIZE, weight="bold" if bold else "normal")
+    with catch_warnings():
+        simplefilter("ignore")  # of signs the font does not have: drawing them will say so
+        return text_to_path.get_text_width_height_descent(line, font, False)[0] / 72

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from hedgerow.errors import SchemaError
+from hedgerow.models.conditions import check_literals, complement, in_words
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
+from hedgerow.schema.attributes import Attribute
+from tests.models.strategies import attributes
+
+YOUNG = Literal("x", "<=", (30,))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "literal", "words"),
+    [
+        (Integer(0, 90, cuts=(30, 60)), YOUNG, "x > 30"),
+        (Integer(0, 90, cuts=(30, 60)), Literal("x", ">", (30,)), "x <= 30"),
+        (Integer(0, 90, cuts=(30, 60)), Literal("x", "between", (30, 60)), "not (30 < x <= 60)"),
+        (Integer(0, 90, cuts=(30, 60), missing="cell"), YOUNG, "not (x <= 30)"),
+        (Integer(0, 90, cuts=(30, 60), missing="cell"), Literal("x", "missing"), "x is not missing"),
+        (Integer(0, 90, cuts=(30, 60), outside="cell"), YOUNG, "not (x <= 30)"),
+        (Boolean(), Literal("x", "true"), "not x"),
+        (Boolean(), Literal("x", "false"), "x"),
+        (Boolean(missing="cell"), Literal("x", "true"), "not (x)"),
+        (Categorical(("a", "b", "c")), Literal("x", "=", ("a",)), "x != a"),
+        (Categorical(("a", "b", "c")), Literal("x", "!=", ("a",)), "x = a"),
+        (Categorical(("a", "b")), Literal("x", "=", ("a",)), "x = b"),
+        (Categorical(("a", "b"), missing="cell"), Literal("x", "=", ("a",)), "not (x = a)"),
+        (Categorical(("a", "b"), outside="cell"), Literal("x", "=", ("a",)), "x != a"),
+    ],
+)
+def test_the_words_of_a_failing_literal_by_hand(attribute: Attribute, literal: Literal, words: str) -> None:
+    assert in_words(literal, attribute, holds=False) == words
+    assert in_words(literal, attribute, holds=True) == str(literal)
+
+
+@given(attribute=attributes())
+@settings(max_examples=80)
+def test_a_complement_is_true_where_the_literal_is_not_and_none_is_overlooked(attribute: Attribute) -> None:
+    literals = attribute.literals("x", negations=True)
+    truths = {literal: attribute.truth(literal) for literal in literals}
+    for literal, truth in truths.items():
+        expected = [other for other in literals if np.array_equal(truths[other], ~truth)]
+        assert complement(literal, attribute) == (expected[0] if expected else None)
+
+
+def test_literals_must_fit_the_schema() -> None:
+    schema = Schema({"x": Integer(0, 90, cuts=(30,))}, Label("y", (0, 1)))
+    check_literals([YOUNG], schema, "a split")
+    with pytest.raises(SchemaError, match=r"^attribute 'z': is used by a split but not declared\.$"):
+        check_literals([YOUNG, Literal("z", "true")], schema, "a split")
+    with pytest.raises(SchemaError, match=r"not a cut point; expected \[30\]"):
+        check_literals([Literal("x", "<=", (31,))], schema, "a split")

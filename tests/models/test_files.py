@@ -1,0 +1,45 @@
+from pathlib import Path
+
+import pytest
+
+from hedgerow.errors import ModelFormatError
+from hedgerow.models import Leaf, Rule, RuleList, Tree, load_model
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Label, Schema
+
+NONE = PrivacyCard.none("example", software="hedgerow")
+SCHEMA = Schema({"x": Boolean()}, Label("y", (0, 1)))
+
+
+@pytest.mark.parametrize("model", [RuleList(SCHEMA, (Rule((), label=1),), NONE), Tree(SCHEMA, Leaf((1, 2)), NONE)])
+def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree, tmp_path: Path) -> None:
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert again == model
+    assert type(again) is type(model)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '{"format": "hedgerow/forest"}',
+            r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found 'hedgerow/forest'\.",
+        ),
+        ("{}", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found None\."),
+        ("[]", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found 'list'\."),
+        ('{"format": ["hedgerow/tree"]}', r"expected the format .* found \['hedgerow/tree'\]\."),
+        ('{"format": "hedgerow/tree"}', "expected version 1 of hedgerow/tree, found None"),
+        ("if", r"expected a hedgerow model in JSON, found text that is truncated or no JSON \(line 1: "),
+        ("[" * 100_000, "expected a hedgerow model in JSON, found text that is truncated or no JSON"),
+    ],
+)
+def test_what_is_no_model_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_text(text)
+    with pytest.raises(ModelFormatError, match=f"^{message}"):
+        load_model(tmp_path / "model.json")
+
+
+def test_a_file_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"model\.json"):
+        load_model(tmp_path / "model.json")

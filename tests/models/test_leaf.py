@@ -1,0 +1,149 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hedgerow.models import Leaf
+from hedgerow.models.leaf import commented, leaf_note, leaf_predictions, leaf_probabilities
+
+CLASSES = ("a", "b", "c")
+
+
+def shares(*leaves: Leaf) -> list[list[float]]:
+    return leaf_probabilities(leaves, CLASSES).tolist()
+
+
+def predicted(*leaves: Leaf) -> tuple:
+    return leaf_predictions(leaves, CLASSES, leaf_probabilities(leaves, CLASSES))
+
+
+def test_a_leaf_says_something() -> None:
+    with pytest.raises(ValueError, match=r"^expected counts, a label, or both; got neither\.$"):
+        Leaf()
+
+
+@pytest.mark.parametrize("label", [False, 0, ""])
+def test_a_label_may_be_false(label: object) -> None:
+    assert Leaf(label=label).label == label  # type: ignore[arg-type]
+
+
+def test_counts_are_python_integers_whatever_they_were() -> None:
+    leaf = Leaf(np.array([3, 4]))  # type: ignore[arg-type]
+    assert leaf == Leaf((3, 4))
+    assert {type(count) for count in leaf.counts or ()} == {int}
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        Leaf((0.5, 1))  # type: ignore[arg-type]
+
+
+def test_rows_are_the_sum_of_the_counts_but_never_negative() -> None:
+    assert (Leaf((5, -3)).rows, Leaf((2, -3)).rows, Leaf(label="a").rows) == (2, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "message"),
+    [
+        (Leaf((1, 2)), r"expected 3 counts a leaf, got 2\."),
+        (Leaf(label="d"), r"expected the label of a leaf to be one of the schema's classes a, b, c; got 'd'\."),
+        (Leaf((1, 2, 3), label=["a"]), r"expected the label of a leaf .*; got \['a'\]\."),  # type: ignore[arg-type]
+    ],
+)
+def test_a_leaf_must_fit_the_classes(leaf: Leaf, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        leaf.check(CLASSES, "leaf")
+
+
+@pytest.mark.parametrize(("classes", "label"), [((0, 1), True), ((False, True), 1), ((0, 1), 1.0), ((0, 1), "1")])
+def test_a_label_that_only_equals_a_class_is_refused(classes: tuple, label: object) -> None:
+    with pytest.raises(ValueError, match=r"^expected the label of a leaf to be one of the schema's classes"):
+        Leaf(label=label).check(classes, "leaf")  # type: ignore[arg-type]
+    Leaf(label=classes[1]).check(classes, "leaf")
+
+
+def test_a_label_without_counts_is_certain() -> None:
+    assert shares(Leaf(label="b"), Leaf((1, 0, 3))) == [[0, 1, 0], [0.25, 0, 0.75]]
+
+
+def test_a_leaf_without_any_count_takes_the_shares_of_the_leaves_that_have_counts() -> None:
+    # whole: 1 : 0 : 3; neither the label nor negative counts change it
+    found = shares(Leaf((1, 0, 3)), Leaf((0, -2, 0)), Leaf(label="b"), Leaf((0, 0, 0), "c"))
+    assert found == [[0.25, 0, 0.75], [0.25, 0, 0.75], [0, 1, 0], [0.25, 0, 0.75]]
+
+
+def test_without_any_count_at_all_classes_are_equally_probable() -> None:
+    assert shares(Leaf((0, -1, 0)), Leaf(label="c")) == [[1 / 3] * 3, [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("counts", "label", "expected"),
+    [
+        ((6, 3, 1), "a", [0.6, 0.3, 0.1]),  # no contradiction
+        ((6, 2, 2), "b", [0.4, 0.4, 0.2]),  # (6 + 2) / 2 = 4 > 2
+        ((6, 4, 0), "c", [1 / 3] * 3),  # (6 + 0) / 2 = 3 < 4, so all three are averaged
+        ((4, 4, 2), "b", [0.4, 0.4, 0.2]),  # a tie is no contradiction
+        ((-5, 10, 0), "a", [0.5, 0.5, 0.0]),  # negative counts are 0 before
+    ],
+)
+def test_counts_that_contradict_a_label_are_averaged_by_hand(counts: tuple, label: str, expected: list) -> None:
+    assert shares(Leaf(counts, label))[0] == pytest.approx(expected)
+
+
+def nearest_with_mode(counts: np.ndarray, mode: int) -> np.ndarray:
+    """Search all sets of classes to average with the mode: of the allowed results, the nearest by least squares."""
+    found = []
+    for chosen in product([False, True], repeat=len(counts)):
+        pool = np.array(chosen) | (np.arange(len(counts)) == mode)
+        result = np.where(pool, counts[pool].mean(), counts)
+        if (result <= result[mode] + 1e-12).all():
+            found.append(result)
+    return min(found, key=lambda result: ((result - counts) ** 2).sum())
+
+
+@given(counts=st.lists(st.integers(-3, 20), min_size=2, max_size=5), data=st.data())
+@settings(max_examples=100)
+def test_the_shares_are_the_nearest_of_which_the_label_is_a_mode(counts: list[int], data: st.DataObject) -> None:
+    classes = tuple(range(len(counts)))
+    label = data.draw(st.sampled_from(classes))
+    clipped = np.maximum(counts, 0).astype(float)
+    whole = clipped if clipped.any() else np.ones(len(counts))
+    expected = nearest_with_mode(whole, label) / whole.sum()
+    assert leaf_probabilities([Leaf(tuple(counts), label)], classes)[0] == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2**60)] * 3), min_size=1, max_size=4), st.sampled_from(CLASSES))
+@example([(1, 1, 3)], "a")
+def test_the_label_is_among_the_most_probable_to_the_last_bit(counts: list[tuple[int, ...]], label: str) -> None:
+    found = leaf_probabilities([Leaf(own, label) for own in counts], CLASSES)
+    assert (found[:, CLASSES.index(label)] == found.max(axis=1)).all()
+    assert found.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_a_label_decides_and_otherwise_the_counts() -> None:
+    assert predicted(Leaf((9, 1, 0), "c"), Leaf((1, 5, 5)), Leaf(label="a")) == ("c", "b", "a")
+
+
+def test_probabilities_cannot_be_written_to() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        leaf_probabilities([Leaf((1, 2, 3))], CLASSES)[0, 0] = 1
+
+
+@pytest.mark.parametrize("leaf", [Leaf((1, -2)), Leaf(label="a"), Leaf((1, 2), "a")])
+def test_a_leaf_comes_back_from_its_data(leaf: Leaf) -> None:
+    assert Leaf.from_dict(leaf.to_dict("a")) == leaf
+
+
+def test_a_label_is_written_only_where_there_is_one() -> None:
+    assert Leaf((1, 2)).to_dict("b") == {"then": "b", "counts": [1, 2]}
+    assert Leaf(label="b").to_dict("b") == {"then": "b", "counts": None, "label": "b"}
+
+
+def test_only_leaves_with_counts_have_a_note() -> None:
+    assert leaf_note(Leaf((9, 1)), np.array([0.9, 0.1])) == "90.0 % of 10"
+    assert leaf_note(Leaf(label="a"), np.array([1.0, 0.0])) is None
+
+
+def test_notes_stand_one_under_the_other_and_lines_without_one_do_not_move_them() -> None:
+    text = commented(["yes", "a very long line", "not so"], ["1", None, "2"])
+    assert text == "yes       # 1\na very long line\nnot so    # 2"
+    assert commented(["yes"], [None]) == "yes"

@@ -1,0 +1,311 @@
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+
+from hedgerow.errors import DomainError, ModelFormatError, SchemaError
+from hedgerow.models import Leaf, RuleList, Split, Tree
+from hedgerow.models.envelope import seal
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
+from tests.models.markup import Markup
+from tests.models.strategies import Case, cards, cases, holds, trees, walked
+
+NONE = PrivacyCard.none("example", software="hedgerow")
+SCHEMA = Schema(
+    {"age": Integer(17, 90, cuts=(30, 45)), "sex": Categorical(("F", "M"), missing="cell"), "smoker": Boolean()},
+    Label("ill", ("no", "yes")),
+)
+YOUNG, WOMAN, SMOKER = Literal("age", "<=", (30,)), Literal("sex", "=", ("F",)), Literal("smoker", "true")
+TREE = Tree(
+    SCHEMA,
+    Split(YOUNG, Split(SMOKER, Leaf((10, 90)), Leaf((6, 2), "no")), Split(WOMAN, Leaf((1, 7)), Leaf(label="yes"))),
+    NONE,
+)
+ROWS = {"age": [20, 20, 50, 40, 80], "sex": ["F", "M", None, "F", "M"], "smoker": [0, 1, 0, 0, 1]}
+DRAWN = Tree(SCHEMA, Split(YOUNG, Leaf(label="no"), Leaf(label="yes")), NONE)
+
+
+def chain(depth: int) -> Split | Leaf:
+    root: Split | Leaf = Leaf(label="yes")
+    for _ in range(depth):
+        root = Split(SMOKER, Leaf(label="no"), root)
+    return root
+
+
+# --- what a row is told --------------------------------------------------------------------------------------------
+
+
+@given(case=cases(trees()))
+@settings(max_examples=120)
+def test_a_row_comes_to_the_leaf_that_a_walk_from_the_root_finds(case: Case) -> None:
+    expected = [walked(case.model, row) for row in case.rows]
+    for table in (case.pandas(), case.polars(), case.arrow(), case.array()):
+        assert case.model.apply(table).tolist() == expected
+    assert case.model.predict(case.arrow()).tolist() == [case.model.predictions[leaf] for leaf in expected]
+    assert case.model.predict_proba(case.arrow()).tolist() == case.model.probabilities[expected].tolist()
+
+
+def test_rows_of_the_example_are_told_by_hand() -> None:
+    # 20, no: leaf 1. 20, smoker: 0. 50, sex unknown is not F: 3. 40 F: 2. 80 M: 3.
+    frame = pd.DataFrame(ROWS)
+    assert TREE.apply(frame).tolist() == [1, 0, 3, 2, 3]
+    assert TREE.predict(frame).tolist() == ["no", "yes", "yes", "yes", "yes"]
+    assert TREE.predict_proba(frame).tolist() == [[0.75, 0.25], [0.1, 0.9], [0, 1], [0.125, 0.875], [0, 1]]
+
+
+def test_only_the_columns_that_the_splits_use_are_needed() -> None:
+    assert DRAWN.apply(pd.DataFrame({"age": [20, 40]})).tolist() == [0, 1]
+    with pytest.raises(DomainError, match=r"^column 'age': expected this column, found: sex\.$"):
+        DRAWN.apply(pd.DataFrame({"sex": ["F"]}))
+    with pytest.raises(DomainError, match=r"^expected 3 columns \(age, sex, smoker\), got 2\.$"):
+        DRAWN.predict(np.zeros((2, 2)))
+
+
+def test_a_single_leaf_takes_every_row() -> None:
+    single = Tree(SCHEMA, Leaf((1, 3)), NONE)
+    assert single.predict(pd.DataFrame(ROWS)).tolist() == ["yes"] * 5
+    assert (len(single), single.depth, single.n_splits) == (1, 0, 0)
+
+
+def test_a_table_without_rows_gives_no_predictions() -> None:
+    assert TREE.predict_proba(pl.DataFrame(ROWS)[:0]).shape == (0, 2)
+
+
+def test_predict_gives_the_label_where_another_class_is_as_probable() -> None:
+    tree = Tree(SCHEMA, Leaf((9, 1), "yes"), NONE)
+    assert tree.probabilities.tolist() == [[0.5, 0.5]]
+    assert tree.predict(pd.DataFrame(ROWS)).tolist() == ["yes"] * 5
+
+
+def test_the_leaves_are_those_of_the_true_branch_first() -> None:
+    assert TREE.leaves == (Leaf((10, 90)), Leaf((6, 2), "no"), Leaf((1, 7)), Leaf(label="yes"))
+    assert TREE.predictions == ("yes", "no", "yes", "yes")
+    assert (len(TREE), TREE.depth, TREE.n_splits) == (4, 2, 3)
+    assert (len(chained := Tree(SCHEMA, chain(5), NONE)), chained.depth) == (6, 5)
+
+
+def test_a_fold_goes_from_the_leaves_up() -> None:
+    assert TREE.fold(lambda x, true, false: (x, true, false), lambda i: i) == (YOUNG, (SMOKER, 0, 1), (WOMAN, 2, 3))
+
+
+# --- what is accepted ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("root", "error", "message"),
+    [
+        (
+            Split(Literal("height", "<=", (30,)), Leaf((1, 1)), Leaf((1, 1))),
+            SchemaError,
+            "attribute 'height': is used by a split but",
+        ),
+        (
+            Split(Literal("age", "<=", (31,)), Leaf((1, 1)), Leaf((1, 1))),
+            SchemaError,
+            "attribute 'age': age <= 31: not a cut",
+        ),
+        (
+            Split(Literal("sex", "outside"), Leaf((1, 1)), Leaf((1, 1))),
+            SchemaError,
+            "attribute 'sex': .* true of no value",
+        ),
+        (Split(YOUNG, Leaf((1, 1)), Leaf((1, 1, 1))), ValueError, r"expected 2 counts a leaf, got 3\.$"),
+        (
+            Leaf(label="maybe"),
+            ValueError,
+            "expected the label of a leaf to be one of the schema's classes no, yes; got 'maybe'",
+        ),
+        (Split(YOUNG, Leaf((1, 1)), None), TypeError, r"expected a Split or a Leaf, got NoneType\.$"),
+        ({"then": "no"}, TypeError, r"expected a Split or a Leaf, got dict\.$"),
+        (chain(65), ValueError, r"expected a tree of at most 64 splits from root to leaf, got more\.$"),
+        (chain(100_000), ValueError, r"expected a tree of at most 64 splits from root to leaf, got more\.$"),
+    ],
+    ids=range(9),
+)
+def test_a_tree_must_fit_the_schema(root: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{message}"):
+        Tree(SCHEMA, root, NONE)
+
+
+def test_a_tree_is_a_value() -> None:
+    twin = Tree(SCHEMA, copy.deepcopy(TREE.root), NONE)
+    assert twin == TREE
+    assert hash(twin) == hash(TREE)
+    assert twin != DRAWN
+    assert pickle.loads(pickle.dumps(TREE)) == copy.deepcopy(TREE) == TREE
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+@given(model=trees(privacy=cards()))
+@settings(max_examples=60)
+def test_json_brings_back_an_equal_model(model: Tree) -> None:
+    again = Tree.from_json(model.to_json())
+    assert again == model
+    assert again.to_json() == model.to_json()
+
+
+def test_a_file_brings_back_an_equal_model(tmp_path: Path) -> None:
+    TREE.save(tmp_path / "model.json")
+    assert Tree.load(tmp_path / "model.json") == TREE
+
+
+def test_the_file_holds_the_schema_its_digest_and_the_privacy_card() -> None:
+    data = json.loads(TREE.to_json())
+    assert list(data) == ["format", "version", "schema", "schema_digest", "root", "privacy", "digest"]
+    assert (data["format"], data["version"]) == ("hedgerow/tree", 1)
+    assert data["root"]["true"] == {
+        "if": {"attribute": "smoker", "operator": "true", "operands": []},
+        "true": {"then": "yes", "counts": [10, 90]},
+        "false": {"then": "no", "counts": [6, 2], "label": "no"},
+    }
+    assert data["root"]["false"]["false"] == {"then": "yes", "counts": None, "label": "yes"}
+
+
+def test_a_rule_list_is_no_tree() -> None:
+    with pytest.raises(ModelFormatError, match=r"^expected the format 'hedgerow/rule-list', found 'hedgerow/tree'\.$"):
+        RuleList.from_json(TREE.to_json())
+
+
+def test_a_tree_of_the_greatest_depth_is_read() -> None:
+    deep = Tree(SCHEMA, chain(64), NONE)
+    assert Tree.from_json(deep.to_json()) == deep
+    assert str(deep).count("\n") == 2 * 64 - 1
+
+
+@pytest.mark.parametrize("depth", [65, 200, 450, 900, 5000])
+def test_a_tree_nested_too_deeply_is_a_format_error(depth: int) -> None:
+    split = '{"if": {"attribute": "smoker", "operator": "true", "operands": []}, "true": '
+    end = ', "false": {"then": "yes", "counts": [1, 2]}}'
+    nested = split * depth + '{"then": "yes", "counts": [1, 2]}' + end * depth
+    whole = {**DRAWN.to_dict(), "root": 0}
+    text = json.dumps(whole).replace('"root": 0', f'"root": {nested}')
+    with pytest.raises(ModelFormatError, match=r"truncated or no JSON|nested too deeply|digest does not fit"):
+        Tree.from_json(text)
+    if depth < 300:  # deep enough to be sealed still
+        del whole["digest"]
+        text = json.dumps(seal(whole | {"root": json.loads(nested)}))
+        with pytest.raises(ModelFormatError, match=r"^not a valid tree: ValueError: expected a tree of at most 64 spl"):
+            Tree.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda data: data.update(root=None), "TypeError: "),
+        (lambda data: data.update(root="if"), "TypeError: "),
+        (lambda data: data.update(root=[]), "TypeError: "),
+        (lambda data: data.pop("root"), "KeyError: 'root'"),
+        (lambda data: data["root"].pop("false"), "KeyError: 'false'"),
+        (lambda data: data["root"].pop("if"), "KeyError: 'counts'"),
+        (lambda data: data["root"].update({"if": None}), "TypeError: "),
+        (lambda data: data["root"]["true"].update(counts=[1]), "ValueError: expected 2 counts a leaf, got 1"),
+        (lambda data: data["root"]["true"].update(label="never"), "ValueError: expected the label of a leaf to be"),
+        (lambda data: data["root"]["true"].update(label=["no"]), "ValueError: expected the label of a leaf to be"),
+        (lambda data: data["root"]["true"].pop("label"), "ValueError: expected counts, a label, or both"),
+        (lambda data: data["root"]["true"].update(then="yes"), "its parts contradict one another"),
+        (lambda data: data["root"]["true"].update(extra=1), "its parts contradict one another"),
+        (lambda data: data["root"].update(then="no"), "its parts contradict one another"),
+        (lambda data: data.update(root={"then": "no", "counts": [2, 1], "label": None}), "its parts contradict one"),
+    ],
+)
+def test_a_consistent_digest_does_not_excuse_nonsense(change: Callable[[dict[str, Any]], Any], match: str) -> None:
+    data = DRAWN.to_dict()
+    del data["digest"]
+    change(data)
+    with pytest.raises(ModelFormatError, match=f"^not a valid tree: {match}"):
+        Tree.from_json(json.dumps(seal(data)))
+
+
+# --- for readers ---------------------------------------------------------------------------------------------------
+
+
+def test_the_text_is_the_tree_as_a_person_reads_it() -> None:
+    assert str(TREE) == (
+        "if age <= 30:\n"
+        "    if smoker: yes     # 90.0 % of 100\n"
+        "    else: no           # 75.0 % of 8\n"
+        "else:\n"
+        "    if sex = F: yes    # 87.5 % of 8\n"
+        "    else: yes"
+    )
+
+
+def test_without_counts_the_text_has_no_comments() -> None:
+    assert str(DRAWN) == "if age <= 30: no\nelse: yes"
+
+
+def test_a_single_leaf_is_always() -> None:
+    assert str(Tree(SCHEMA, Leaf((1, 3)), NONE)) == "always: yes    # 75.0 % of 4"
+
+
+def test_the_repr_is_short_and_states_the_guarantee() -> None:
+    assert repr(TREE) == "<Tree of 4 leaves; guarantee: none (example)>"
+
+
+def test_there_is_one_record_a_leaf() -> None:
+    records = TREE.get_rules()
+    assert records[1] == {
+        "leaf": 2,
+        "condition": "age <= 30 and not smoker",
+        "prediction": "no",
+        "probability": 0.75,
+        "counts": {"no": 6, "yes": 2},
+    }
+    assert records[3] == {
+        "leaf": 4,
+        "condition": "age > 30 and not (sex = F)",
+        "prediction": "yes",
+        "probability": None,
+        "counts": None,
+    }
+    assert pd.DataFrame(records)["leaf"].tolist() == [1, 2, 3, 4]
+    assert Tree(SCHEMA, Leaf((1, 3)), NONE).get_rules()[0]["condition"] == "always"
+
+
+@given(case=cases(trees()))
+@settings(max_examples=80)
+def test_the_conditions_hold_of_the_rows_that_come_to_the_leaf(case: Case) -> None:
+    literals = [x for name in case.model.schema for x in case.model.schema[name].literals(name, negations=True)]
+    words = {str(x): (x, True) for x in literals} | {f"not ({x})": (x, False) for x in literals}
+
+    def satisfied(path: str, row: dict) -> bool:
+        if path in ("", "always"):
+            return True
+        first = max(filter(path.startswith, words), key=len)
+        literal, wanted = words[first]
+        found = holds(literal, row[literal.attribute]) == wanted
+        return found and satisfied(path[len(first) :].removeprefix(" and "), row)
+
+    records = case.model.get_rules()
+    for row in case.rows:
+        true = [record["leaf"] - 1 for record in records if satisfied(record["condition"], row)]
+        assert true == [walked(case.model, row)]
+
+
+def test_html_escapes_names_values_classes_and_the_card() -> None:
+    evil = "<script>alert('1')</script>"
+    schema = Schema({evil: Categorical((evil, "<b>"))}, Label("y", (evil, "<i>&amp;")))
+    root = Split(Literal(evil, "=", (evil,)), Leaf((1, 7)), Leaf(label=evil))
+    html = Tree(schema, root, PrivacyCard.none(evil, software=evil))._repr_html_()
+    markup = Markup(html)
+    assert markup.tags == {"table", "thead", "tbody", "tr", "th", "td", "b", "pre"}
+    assert "<script" not in html
+    for shown in (f'{evil} = "{evil}"', f"{evil} = <b>", "<i>&amp;", "87.5 %"):
+        assert shown in "".join(markup.texts)
+
+
+def test_html_has_columns_of_counts_only_where_there_are_some() -> None:
+    assert Markup(DRAWN.to_html()).texts[:-1] == ["if", "then", "1", "age <= 30", "no", "2", "age > 30", "yes"]
+    assert TREE.to_html().count("<th>") == 6
+    assert TREE.to_html().count("<td></td>") == 3  # the leaf of which no counts were released
