@@ -300,3 +300,72 @@ def test_a_boolean_column_is_neither_words_nor_numbers(attribute):
     schema = Schema({"a": attribute}, Label("y", (0, 1)))
     with pytest.raises(DomainError, match="column 'a': expected text or numbers, found booleans"):
         Tally.count(pd.DataFrame({"a": [True, False]}), [0, 1], schema)
+
+
+@pytest.mark.parametrize("max_literals", [1, 2, 3])
+@given(table=tables)
+@settings(max_examples=20, deadline=None)
+def test_patterns_are_distinct_rows_with_the_candidates_that_each_satisfies(max_literals, table):
+    candidates = Candidates.of(SCHEMA, max_literals)
+    counted = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)
+    satisfied, counts = counted.patterns(candidates)
+    assert satisfied.shape == (len(counts), len(candidates))
+    expected = Counter()
+    for row in table:
+        true = np.array([holds(SCHEMA[x.attribute], x, row[x.attribute]) for x in candidates.literals])
+        caught = np.concatenate([true[members].all(axis=1) for members in candidates.members])
+        expected[tuple(cell_of(SCHEMA[n], row[n]) for n in SCHEMA), tuple(caught.tolist()), row["ill"]] += 1
+    found = Counter()
+    for cells, mask, numbers in zip(counted._cells.tolist(), satisfied.tolist(), counts.tolist(), strict=True):
+        for label, number in zip(SCHEMA.classes, numbers, strict=True):
+            found[tuple(cells), tuple(mask), label] += number
+    assert +found == expected
+
+
+def test_candidates_of_another_schema_are_refused():
+    counted = Tally.count(np.array([[True]]), [False])
+    for query in (counted.patterns, counted.class_counts):
+        with pytest.raises(ValueError, match="the candidates come from another schema than the tally"):
+            query(Candidates.of(SCHEMA, 1))
+
+
+@given(tables, antecedents.filter(bool))
+@settings(max_examples=50, deadline=None)
+def test_within_an_antecedent_only_the_rows_that_satisfy_it_are_left(table, rules):
+    counted = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)
+    within = counted.within(rules[0])
+    assert patterns(within) == count_by_hand(SCHEMA, [row for row in table if caught_by(rules[0], row)])
+    assert patterns(within) | patterns(counted.without(rules[0])) == patterns(counted)
+
+
+def rows_between(one, other):  # reference: two lists of rows, each row taken off its twin
+    more = list(map(str, other))
+    missing = 0
+    for row in map(str, one):
+        if row in more:
+            more.remove(row)
+        else:
+            missing += 1
+    return np.inf if missing and more else missing + len(more)
+
+
+def plain(row):
+    """A row as its cells: rows with other values and the same cells are one."""
+    return tuple(cell_of(SCHEMA[name], row[name]) for name in SCHEMA), row["ill"]
+
+
+@given(tables, st.lists(rows, max_size=3), st.integers(0, 3))
+@settings(max_examples=100, deadline=None)
+def test_the_distance_of_two_tallies_is_the_number_of_rows_added_or_removed(table, more, fewer):
+    one, other = table, [*table[fewer:], *more]
+    first, second = (Tally.count(pl.DataFrame(columns(rows)), "ill", SCHEMA) for rows in (one, other))
+    expected = rows_between(map(plain, one), map(plain, other))
+    assert first.distance(second) == second.distance(first) == expected
+    assert first.distance(first) == 0
+
+
+def test_a_row_with_another_label_is_another_row():
+    one, other = (Tally.count(np.array([[True]]), [label]) for label in (False, True))
+    assert one.distance(other) == np.inf
+    both = Tally.count(np.array([[True], [True]]), [False, True])
+    assert one.distance(both) == both.distance(one) == 1

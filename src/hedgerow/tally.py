@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, Self
 
@@ -134,10 +136,43 @@ class Tally:
                 start = stop
         return counts.astype(np.int64)
 
+    def patterns(self, candidates: Candidates) -> tuple[NDArray[np.bool_], Counts]:
+        """Return which candidates each pattern satisfies, and its rows of each class. Exact, private.
+
+        Shapes ``(n_patterns, n_candidates)`` and ``(n_patterns, n_classes)``.
+        """
+        if candidates.schema != self.schema:
+            raise ValueError("the candidates come from another schema than the tally.")
+        basis = _literal_basis(candidates)
+        satisfied = np.empty((len(self._cells), len(candidates)), dtype=bool)
+        for start in range(0, len(self._cells), _BLOCK):
+            literals = _onehot(self.schema, self._cells[start : start + _BLOCK]) @ basis.T > 0
+            parts = [literals[:, part].all(axis=2) for part in candidates.members]
+            satisfied[start : start + _BLOCK] = np.hstack(parts)
+        return satisfied, self._counts
+
     def without(self, antecedent: Antecedent) -> Tally:
         """Return the tally of the rows that do not satisfy the antecedent."""
         left = ~self._satisfies(antecedent)
         return Tally(self.schema, self._cells[left], self._counts[left])
+
+    def within(self, antecedent: Antecedent) -> Tally:
+        """Return the tally of the rows that satisfy the antecedent."""
+        caught = self._satisfies(antecedent)
+        return Tally(self.schema, self._cells[caught], self._counts[caught])
+
+    def distance(self, other: Tally) -> float:
+        """Return how many rows must be added to one table to get the other; infinite if some must be removed too.
+
+        Exact, private.
+        """
+        changes = Counter[tuple[int, ...]]()
+        for tally, sign in ((self, 1), (other, -1)):
+            for cells, counts in zip(tally._cells.tolist(), tally._counts.tolist(), strict=True):
+                for label, count in enumerate(counts):
+                    changes[(*cells, label)] += sign * count
+        added, removed = (sum(max(sign * change, 0) for change in changes.values()) for sign in (1, -1))
+        return math.inf if added and removed else float(added + removed)
 
     def leaf_counts(self, antecedents: Sequence[Antecedent]) -> Counts:
         """Return the rows of each class that each rule of a list catches, the default rule last. Exact, private.

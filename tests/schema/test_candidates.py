@@ -125,3 +125,35 @@ def test_negations_are_dropped_on_request():
 def test_equal_schemas_give_equal_candidates_whatever_table_they_meet():
     again = Schema.from_dict(MIXED.to_dict())
     assert list(Candidates.of(MIXED, 2)) == list(Candidates.of(again, np.int64(2)))
+
+
+@given(small, st.integers(1, 3), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_implications_are_those_of_all_combinations_of_cells(schema, size, negations):
+    if not count_candidates(schema, 1, negations=negations):
+        return
+    found = Candidates.of(schema, size, negations=negations)
+    worlds = [
+        dict(zip(schema, cells, strict=True)) for cells in product(*(range(len(schema[n].cells)) for n in schema))
+    ]
+    catches = np.array(
+        [[all(schema[x.attribute].truth(x)[world[x.attribute]] for x in rule) for world in worlds] for rule in found]
+    )
+    expected = [[not (one & ~other).any() for other in catches] for one in catches]
+    assert found.implications.tolist() == expected
+    assert found.implications.diagonal().all()
+    for index in range(len(found)):
+        assert found.implications[:, index].tolist() == found.implying(index).tolist()
+
+
+@given(schemas)
+@settings(max_examples=30)
+def test_the_own_cells_of_a_literal_are_those_of_its_attribute(schema):
+    if not count_candidates(schema, 1):
+        return
+    found = Candidates.of(schema, 1)
+    for literal, row in zip(found.literals, found.own_cells, strict=True):
+        cells = iter(row)
+        for name in schema:
+            assert [next(cells) for _ in schema[name].cells] == [name == literal.attribute] * len(schema[name].cells)
+        assert not list(cells)

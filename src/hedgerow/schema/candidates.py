@@ -99,6 +99,14 @@ class Candidates(Sequence[Antecedent]):
         return truth
 
     @cached_property
+    def own_cells(self) -> NDArray[np.bool_]:
+        """Which cells are of each literal's attribute, shape ``(n_literals, n_cells)``."""
+        sizes = [len(attribute.cells) for _, attribute in self.schema.attributes]
+        attribute_of_cell = np.repeat(np.arange(len(sizes)), sizes)
+        attribute_of_literal = [self.schema.names.index(literal.attribute) for literal in self.literals]
+        return np.array(attribute_of_literal)[:, None] == attribute_of_cell
+
+    @cached_property
     def _starts(self) -> NDArray[np.int64]:
         return np.cumsum([0, *(len(part) for part in self.members)])
 
@@ -116,6 +124,12 @@ class Candidates(Sequence[Antecedent]):
         """Whether literal i implies literal j: no cell is in i and not in j."""
         truth = self.truth.astype(np.float32)
         return truth @ (1 - truth.T) == 0
+
+    @cached_property
+    def implications(self) -> NDArray[np.bool_]:
+        """Whether candidate i implies candidate j, by the schema alone, shape ``(n_candidates, n_candidates)``."""
+        true = np.vstack([np.logical_or.reduce(self._implied[part.T]) for part in self.members])
+        return np.hstack([np.logical_and.reduce(true[:, part.T].swapaxes(0, 1)) for part in self.members])
 
     def implying(self, index: int) -> NDArray[np.bool_]:
         """Return which candidates imply the given one, itself included: they catch nothing once it has been chosen.
