@@ -1,0 +1,277 @@
+"""Tiny tables, and all rule lists or trees of a space one by one: too simple to be wrong, and too slow for more.
+
+Nothing here looks at the search. Which options are open is decided by listing the *worlds*, all combinations of schema
+cells; priors are fractions; errors are counted by sending every row through the model; logarithms have 60 digits.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from fractions import Fraction
+from functools import cache, cached_property
+from itertools import product
+
+import numpy as np
+from hypothesis import strategies as st
+
+from hedgerow.learn.lattice import Stop, Take
+from hedgerow.learn.space import CAUGHT, Space
+from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Real, Schema
+from hedgerow.tally import Tally
+
+PRECISE = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a schema, as (cells, class, how many of them)."""
+
+    schema: Schema
+    rows: tuple[tuple[tuple[int, ...], int, int], ...]
+
+    @property
+    def tally(self):
+        counts = {cells: [0] * len(self.schema.classes) for cells, _, _ in self.rows}
+        for cells, label, times in self.rows:
+            counts[cells][label] += times
+        return Tally(
+            self.schema,
+            np.array(list(counts), dtype=np.uint8).reshape(-1, len(self.schema)),
+            np.array(list(counts.values()), dtype=np.int64).reshape(-1, len(self.schema.classes)),
+        )
+
+    def plus(self, cells, label):
+        return replace(self, rows=(*self.rows, (cells, label, 1)))
+
+    def only(self, worlds):
+        return replace(self, rows=tuple(row for row in self.rows if row[0] in worlds))
+
+
+def all_worlds(schema):
+    return list(product(*(range(len(schema[name].cells)) for name in schema)))
+
+
+def holds(schema, antecedent, world):
+    return all(schema[x.attribute].truth(x)[world[schema.names.index(x.attribute)]] for x in antecedent)
+
+
+@dataclass(frozen=True)
+class Models:
+    """All models of a space with up to `depth` options one after the other, and the prior with this chance to stop."""
+
+    space: Space
+    depth: int
+    stop: Fraction = Fraction(1, 2)
+
+    @property
+    def schema(self):
+        return self.space.candidates.schema
+
+    @property
+    def is_tree(self):
+        return CAUGHT in self.space.branches
+
+    @cached_property
+    def worlds(self):
+        return frozenset(all_worlds(self.schema))
+
+    @cached_property
+    def catches(self):
+        """The worlds that each option catches."""
+        return [frozenset(w for w in self.worlds if holds(self.schema, a, w)) for a in self.space.antecedents]
+
+    def open(self, sides):
+        """Options that no one of the sides decides: for a list that it empties, for a tree that it empties or fills."""
+        return [
+            option
+            for option, caught in enumerate(self.catches)
+            if not any(not side & caught or (self.is_tree and side <= caught) for side in sides)
+        ]
+
+    @cached_property
+    def count(self):
+        """How many models there are."""
+
+        @cache
+        def below(depth, sides):
+            return len(self.schema.classes) + sum(
+                (below(depth - 1, sides | {self.catches[o]}) if self.is_tree else len(self.schema.classes))
+                * below(depth - 1, sides | {self.worlds - self.catches[o]})
+                for o in (self.open(sides) if depth else ())
+            )
+
+        return below(self.depth, frozenset())
+
+    @cached_property
+    def priors(self):
+        """Every model with its prior probability."""
+        return dict(self._below(self.depth, frozenset()))
+
+    def _below(self, depth, sides):
+        found = self.open(sides) if depth else []
+        classes = range(len(self.schema.classes))
+        for label in classes:
+            yield Stop(label), Fraction(1, len(classes)) * (self.stop if found else 1)
+        for option in found:
+            share = (1 - self.stop) / len(found)
+            caught, left = self.catches[option], self.worlds - self.catches[option]
+            one = list(self._below(depth - 1 if self.is_tree else 0, sides | {caught}))
+            for (yes, p), (no, q) in product(one, list(self._below(depth - 1, sides | {left}))):
+                yield Take(option, yes, no), share * p * q
+
+    def predict(self, model, world):
+        while isinstance(model, Take):
+            model = model.caught if world in self.catches[model.option] else model.left
+        return model.label
+
+    def errors(self, model, table):
+        return sum(times for cells, label, times in table.rows if self.predict(model, cells) != label)
+
+    def support(self, model, worlds=None):
+        """Yield the worlds that each option of a model catches and leaves where it stands."""
+        here = self.worlds if worlds is None else worlds
+        if isinstance(model, Take):
+            caught = self.catches[model.option]
+            yield here & caught, here - caught
+            yield from self.support(model.caught, here & caught)
+            yield from self.support(model.left, here - caught)
+
+    def log_weights(self, table, weight):
+        """Return ``ln(prior·exp(−weight·errors))`` of every model, to 60 digits."""
+        weight = decimal(Fraction(weight))
+        return {
+            model: PRECISE.subtract(_ln(prior), PRECISE.multiply(weight, Decimal(self.errors(model, table))))
+            for model, prior in self.priors.items()
+        }
+
+    def log_probabilities(self, table, weight):
+        """Return the exact log-probability of every model, to 60 digits."""
+        weights = self.log_weights(table, weight)
+        total = log_sum(weights.values())
+        return {model: PRECISE.subtract(value, total) for model, value in weights.items()}
+
+
+def decimal(value):
+    return PRECISE.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+@cache
+def _ln(value):
+    return PRECISE.ln(decimal(value))
+
+
+def log_sum(values):
+    """Return the logarithm of the sum of exponentials, to 60 digits."""
+    total = Decimal(0)
+    for value, times in Counter(values).items():
+        total = PRECISE.add(total, PRECISE.multiply(PRECISE.exp(value), Decimal(times)))
+    return PRECISE.ln(total)
+
+
+def executions(run):
+    """Yield every way that `run(choose)` can go: its outcome, and what it was offered and chose at each draw.
+
+    The first one always chooses the first place; each next one takes the next place at the last draw that has one.
+    """
+    path = []
+    while True:
+        offered = []
+
+        def choose(log_weights, offered=offered):
+            if len(offered) == len(path):
+                path.append(0)
+            offered.append(log_weights.copy())
+            return path[len(offered) - 1]
+
+        outcome = run(choose)
+        yield outcome, list(zip(offered, path, strict=True))
+        while path and path[-1] == len(offered[len(path) - 1]) - 1:
+            path.pop()
+        if not path:
+            return
+        path[-1] += 1
+
+
+def chance(draws):
+    """Return the log-probability of these choices as drawn from the log-weights offered, in float64."""
+    return sum(float(offered[place] - np.logaddexp.reduce(offered)) for offered, place in draws)
+
+
+def exact_chance(draws):
+    """Return the log-probability of these choices as drawn from the log-weights offered, to 60 digits."""
+    total = Decimal(0)
+    for offered, place in draws:
+        values = [Decimal(float(x)) for x in offered]
+        total = PRECISE.add(total, PRECISE.subtract(values[place], log_sum(values)))
+    return total
+
+
+ATTRIBUTES = (
+    Boolean(),
+    Boolean(missing="cell"),
+    Categorical(("a", "b", "c")),
+    Categorical(("a", "b"), missing="cell"),
+    Integer(0, 9, (4,)),
+    Integer(0, 9, (3, 5), outside="clip"),
+    Real(0.0, 1.0, (0.5,), missing="cell", outside="cell"),
+)
+
+
+def schema_of(*kinds, classes=2):
+    return Schema({f"x{i}": kind for i, kind in enumerate(kinds)}, Label("y", tuple(range(classes))))
+
+
+schemas = st.builds(
+    lambda kinds, classes: schema_of(*kinds, classes=classes),
+    st.lists(st.sampled_from(ATTRIBUTES), min_size=1, max_size=3),
+    st.integers(2, 3),
+)
+
+
+def list_space(schema, max_literals=1, *, negations=True, chosen=()):
+    return Space.of_lists(Candidates.of(schema, max_literals, negations=negations), chosen)
+
+
+def spaces_over(schemas):
+    lists = st.builds(lambda *a, n: list_space(*a, negations=n), schemas, st.integers(1, 2), n=st.booleans())
+    return st.one_of(schemas.map(Space.of_trees), lists)
+
+
+spaces = spaces_over(schemas)
+narrow = st.builds(
+    lambda kinds, classes: schema_of(*kinds, classes=classes),
+    st.lists(st.sampled_from((Boolean(), *ATTRIBUTES)), min_size=1, max_size=2),
+    st.integers(2, 3),
+)
+STOPS = st.sampled_from([0.5, 0.25, 0.9])
+
+
+@st.composite
+def models(draw, most=1500):
+    """Spaces with a depth of 0 to 3, less where there would be more than so many models."""
+    wide = draw(st.sampled_from([False, False, True]))
+    space = draw(spaces if wide else spaces_over(narrow))
+    depth, stop = draw(st.sampled_from([0, 1, 2, 3, 3, 3])), Fraction(draw(STOPS))
+    while depth and (space.n_options**depth > 20 * most or Models(space, depth, stop).count > most):
+        depth -= 1
+    return Models(space, depth, stop)
+
+
+@st.composite
+def tables(draw, schema, most=12):
+    """Tables without rows, with one, with all rows in one cell, or with rows anywhere."""
+    worlds = all_worlds(schema)
+    if draw(st.booleans()):
+        worlds = draw(st.lists(st.sampled_from(worlds), min_size=1, max_size=3))
+    row = st.tuples(st.sampled_from(worlds), st.integers(0, len(schema.classes) - 1), st.just(1))
+    low, high = draw(st.sampled_from([(0, 0), (1, 1), (2, most), (most // 2, most), (most, most)]))
+    return Table(schema, tuple(draw(st.lists(row, min_size=low, max_size=high))))
+
+
+@st.composite
+def neighbours(draw, schema, most=12):
+    """A table, and the same with one more row, at times where no row was."""
+    table = draw(tables(schema, most))
+    empty = sorted(set(all_worlds(schema)) - {cells for cells, _, _ in table.rows}) or all_worlds(schema)
+    cells = draw(st.sampled_from(empty if draw(st.booleans()) else all_worlds(schema)))
+    return table, table.plus(cells, draw(st.integers(0, len(schema.classes) - 1)))
