@@ -76,6 +76,20 @@ class BudgetExceededError(ValueError):
         )
 
 
+class SearchTooLargeError(ValueError):
+    """An exact search would take too long or too much memory; told from public numbers, before any row is read.
+
+    Attributes
+    ----------
+    states, evaluations : int
+        States to visit, and pairs of a state and an option to weigh.
+    """
+
+    def __init__(self, message: str, *, states: int, evaluations: int) -> None:
+        self.states, self.evaluations = states, evaluations
+        super().__init__(message)
+
+
 class ModelFormatError(ValueError):
     """A model file is truncated, edited, or of an unknown format or version."""
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Quantile, SecureNoise, SeededNoise
+from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Quantile, SecureNoise, SeededNoise, Siblings
 
 ALARM = 1e-9
 SIZES = [12_000, pytest.param(400_000, marks=pytest.mark.slow)]
@@ -79,6 +79,50 @@ def test_permute_and_flip_on_monotone_neighbours_costs_at_most_epsilon(scores, d
     one = permute_and_flip(scores, 2 / epsilon)
     other = permute_and_flip([s + r for s, r in zip(scores, rises, strict=True)], 2 / epsilon)
     assert np.abs(np.log(one / other)).max() <= epsilon + 1e-12
+
+
+@pytest.mark.parametrize("draws", [4000, pytest.param(60_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+def test_siblings_are_drawn_each_with_its_exact_probabilities_and_independently(source, draws):
+    inputs, sensitivity, epsilon = [[0, 8, 9], [10, 1]], 4, Fraction(1, 2)
+
+    def together(epsilon):
+        run = source.prepare(Siblings(PermuteAndFlip(epsilon, sensitivity)))
+        chosen = np.array([run([np.array(scores) for scores in inputs]) for _ in range(draws)])
+        return np.bincount(chosen[:, 0] * 2 + chosen[:, 1], minlength=6)
+
+    first, second = (permute_and_flip(scores, sensitivity / float(epsilon)) for scores in inputs)
+    exact = np.outer(first, second).ravel()
+    assert p_value(together(epsilon), exact) > ALARM
+    for factor in (Fraction(7, 10), Fraction(13, 10)):
+        assert p_value(together(epsilon / factor), exact) < ALARM
+
+
+def test_siblings_cost_what_one_of_them_costs():
+    each = PermuteAndFlip(Fraction(1, 3), 7)
+    assert (Siblings(each).epsilon, Siblings(each).sensitivity) == (Fraction(1, 3), 7)
+    assert str(Siblings(each)) == f"{each}; nodes hold different rows"
+    assert SecureNoise().prepare(Siblings(each))([]) == []
+    with pytest.raises(ValueError, match="too small to be of use"):
+        Siblings(PermuteAndFlip(Fraction(1, 10**15), 2)).build()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "distance"),
+    [
+        ([[1, 5], [2]], [[1, 5], [2]], 0),
+        ([], [], 0),
+        ([[1, 5], [2]], [[3, 5], [2]], 2),
+        ([[1, 5], [2]], [[1, 5], [9]], 7),
+        ([[1, 5], [2]], [[2, 5], [3]], np.inf),  # more than one input changed: no single row does that
+        ([[1, 5], [2]], [[0, 6], [2]], np.inf),  # not monotone
+        ([[1, 5], [2]], [[1, 5]], np.inf),
+        ([[1, 5], [2]], [[1], [5, 2]], np.inf),
+    ],
+)
+def test_the_distance_of_siblings_is_that_of_the_one_that_changed(one, other, distance):
+    siblings = Siblings(PermuteAndFlip(Fraction(1), 2))
+    assert siblings.distance([np.array(x) for x in one], [np.array(x) for x in other]) == distance
 
 
 def laplace_counts(source, epsilon, draws):

@@ -40,11 +40,14 @@ class Mechanism(Protocol):
         """The declared bound on `distance` between the inputs of neighbouring tables."""
         ...
 
-    def build(self) -> dp.Measurement:
-        """Return the OpenDP measurement, whose privacy map at `sensitivity` is at most `epsilon`."""
+    def build(self) -> Callable[[Any], Any]:
+        """Return what runs it: an OpenDP measurement, whose privacy map at `sensitivity` is at most `epsilon`.
+
+        `hedgerow.privacy.draws.ModelDraw` takes many draws from OpenDP and accounts for its loss itself.
+        """
         ...
 
-    def distance(self, one: NDArray[Any], other: NDArray[Any]) -> float:
+    def distance(self, one: Any, other: Any) -> float:
         """Return how far two inputs are in the mechanism's metric."""
         ...
 
@@ -52,7 +55,7 @@ class Mechanism(Protocol):
 class Simulable(Mechanism, Protocol):
     """A mechanism that a seeded generator can stand in for."""
 
-    def simulate(self, values: Integers, rng: np.random.Generator) -> Any:
+    def simulate(self, values: Any, rng: np.random.Generator) -> Any:
         """Draw from the mechanism's distribution with `rng`."""
         ...
 
@@ -70,7 +73,7 @@ class NoiseSource(Protocol):
         """Why what this source makes carries no guarantee, or None."""
         ...
 
-    def prepare(self, mechanism: Any) -> Callable[[NDArray[Any]], Any]:
+    def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
         """Return what runs `mechanism` on the true answer. Called before anything is charged; raises if it cannot."""
         ...
 
@@ -86,8 +89,8 @@ class SecureNoise:
         """OpenDP and its version."""
         return f"OpenDP {importlib.metadata.version('opendp')}, randomness of the operating system"
 
-    def prepare(self, mechanism: Mechanism) -> Callable[[NDArray[Any]], Any]:
-        """Return the mechanism's OpenDP measurement."""
+    def prepare(self, mechanism: Mechanism) -> Callable[[Any], Any]:
+        """Return what runs the mechanism through OpenDP."""
         return mechanism.build()
 
 
@@ -99,7 +102,7 @@ class SeededNoise:
     void: str | None = "seeded"
     description: str = "seeded NumPy generator: not private"
 
-    def prepare(self, mechanism: Simulable) -> Callable[[NDArray[Any]], Any]:
+    def prepare(self, mechanism: Simulable) -> Callable[[Any], Any]:
         """Return what draws from the mechanism's distribution with the seeded generator."""
         return lambda values: mechanism.simulate(values, self.rng)
 
@@ -142,6 +145,50 @@ class PermuteAndFlip:
 
     def __str__(self) -> str:
         return f"permute-and-flip, monotone, noise of scale {float(1 / self.epsilon):.4g} sensitivities"
+
+
+@dataclass(frozen=True)
+class Siblings:
+    """Run one mechanism on several inputs that are counted from disjoint rows, for one charge (parallel composition).
+
+    Input: a list of the mechanism's inputs. Neighbouring tables differ by one row, which is among the rows of one input
+    at most; so the loss of all runs together is that of one.
+
+    References
+    ----------
+    McSherry, *Privacy Integrated Queries*, SIGMOD 2009, Theorem 4.
+    """
+
+    each: PermuteAndFlip
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What all runs cost together."""
+        return self.each.epsilon
+
+    @property
+    def sensitivity(self) -> float:
+        """The sensitivity of each."""
+        return self.each.sensitivity
+
+    def distance(self, one: list[Integers], other: list[Integers]) -> float:
+        """Return the distance of the one pair of inputs that differ, infinite where more do."""
+        if [len(values) for values in one] != [len(values) for values in other]:
+            return math.inf
+        moved = [self.each.distance(*pair) for pair in zip(one, other, strict=True) if not np.array_equal(*pair)]
+        return math.inf if len(moved) > 1 else sum(moved)
+
+    def build(self) -> Callable[[list[Integers]], list[int]]:
+        """Return what runs the mechanism's OpenDP measurement on every input."""
+        run = self.each.build()
+        return lambda inputs: [run(values) for values in inputs]
+
+    def simulate(self, values: list[Integers], rng: np.random.Generator) -> list[int]:
+        """Draw one after the other."""
+        return [self.each.simulate(one, rng) for one in values]
+
+    def __str__(self) -> str:
+        return f"{self.each}; nodes hold different rows"
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import NDArray
-
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import Mechanism, NoiseSource
 
@@ -30,11 +28,12 @@ class Gate:
     budget: Budget
     noise: NoiseSource
 
-    def release(self, mechanism: Mechanism, query: Callable[[], NDArray[Any]], *, purpose: str) -> Any:
+    def release(self, mechanism: Mechanism, query: Callable[[], Any], *, purpose: str) -> Any:
         """Charge `mechanism.epsilon`, evaluate `query` on the private counts, and return the noised answer.
 
         The loss is exactly what is charged or less: OpenDP's privacy map, which rounds up, is at most
-        `mechanism.epsilon` at the declared sensitivity. A failure after the charge is not refunded.
+        `mechanism.epsilon` at the declared sensitivity (for `ModelDraw`, see there). A failure after the charge is not
+        refunded.
 
         Raises
         ------

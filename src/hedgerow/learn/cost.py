@@ -1,0 +1,88 @@
+"""What an exact search costs: known from public numbers, and told before any row is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from typing import Self
+
+from hedgerow.errors import SearchTooLargeError
+
+MOST_OPTIONS = 10_000
+MOST_STATES = 20_000_000
+MOST_EVALUATIONS = 2_000_000_000
+"""Beyond these an exact search is refused: minutes on one core for a thousand patterns, or gigabytes of memory."""
+
+# Seconds on one core of a 2.x GHz x86-64 server (benchmarks/exact.py): for each state and option weighed, for each of
+# those and each pattern and class, and for each state and pattern.
+_WEIGH, _COUNT, _MASK = 2.2e-8, 2.2e-11, 1.1e-9
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an exact search costs, from public numbers alone.
+
+    Attributes
+    ----------
+    options : int
+        Rules or tests to choose from.
+    states : int
+        Sets of choices to be visited.
+    evaluations : int
+        Pairs of a state and an option to be weighed.
+    classes : int
+        Classes of the label.
+
+    Examples
+    --------
+    >>> print(Cost.of(options=40, sides=40, depth=4, classes=2))
+    40 options, 10,701 states, 428,040 options weighed in them; about 0.04 s for 1,000 distinct patterns of rows
+    """
+
+    options: int
+    states: int
+    evaluations: int
+    classes: int
+
+    @classmethod
+    def of(cls, *, options: int, sides: int, depth: int, classes: int) -> Self:
+        """Count the states of up to `depth` options one after the other."""
+        states = sum(comb(sides, taken) for taken in range(depth))
+        return cls(options, states, states * options, classes)
+
+    @property
+    def is_sensible(self) -> bool:
+        """Whether the search is one that will be done."""
+        return self.options <= MOST_OPTIONS and self.states <= MOST_STATES and self.evaluations <= MOST_EVALUATIONS
+
+    def seconds(self, patterns: int) -> float:
+        """Return about how long the search takes on one core for a table of so many distinct patterns.
+
+        An upper estimate for small tables, where many states hold no rows. The number of patterns is private.
+        """
+        counting = patterns * (self.evaluations * self.classes * _COUNT + self.states * _MASK)
+        return self.evaluations * _WEIGH + counting
+
+    def check(self, advice: str) -> None:
+        """Refuse a search that would take too long or too much memory.
+
+        Raises
+        ------
+        SearchTooLargeError
+            With `advice` on what to change.
+        """
+        if self.is_sensible:
+            return
+        raise SearchTooLargeError(
+            f"exact search over {self.options:,} options would visit {self.states:,} states and weigh "
+            f"{self.evaluations:,} options in them; the most is {MOST_OPTIONS:,} options, {MOST_STATES:,} states and "
+            f"{MOST_EVALUATIONS:,} weighings. {advice}",
+            states=self.states,
+            evaluations=self.evaluations,
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.options:,} options, {self.states:,} states, {self.evaluations:,} options weighed in them; "
+            f"about {self.seconds(1000):.1g} s for 1,000 distinct patterns of rows"
+        )
