@@ -1,0 +1,126 @@
+"""The best rule list and the best tree by trying all of them, row by row; and small problems to try them on."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+from hedgerow import Tally
+from hedgerow.learn.lattice import Stop
+from hedgerow.learn.space import CAUGHT, Space
+from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Schema
+from tests.schema.test_attributes import holds
+
+VALUES = {
+    Boolean(): [True, False],
+    Boolean(missing="cell"): [True, False, None],
+    Categorical(("a", "b", "c")): ["a", "b", "c"],
+    Categorical(("a", "b"), outside="cell"): ["a", "b", "z"],
+    Integer(0, 9, (2, 4, 6), outside="clip"): [0, 3, 5, 99],
+    Integer(0, 9, (3, 5), missing="cell"): [1, 4, 8, None],
+}
+"""Kinds of attributes, each with values that reach all of its cells."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A small table and the space of models over it."""
+
+    schema: Schema
+    rows: tuple
+    space: Space
+    candidates: tuple = (("max_literals", 1), ("negations", True))
+    """For lists, the parameters that make the space."""
+
+    @property
+    def tally(self):
+        frame = pd.DataFrame(list(self.rows), columns=[*self.schema, "y"], dtype=object)
+        return Tally.count(frame, frame["y"].astype("int64"), self.schema)
+
+    @property
+    def labels(self):
+        return [row["y"] for row in self.rows]
+
+    @property
+    def facts(self):
+        """Which rows satisfy each option, one literal at a time."""
+        return [self.satisfying(antecedent) for antecedent in self.space.antecedents]
+
+    def satisfying(self, antecedent):
+        return frozenset(
+            i
+            for i, row in enumerate(self.rows)
+            if all(holds(self.schema[x.attribute], x, row[x.attribute]) for x in antecedent)
+        )
+
+    def wrong(self, rows):
+        labels = [self.labels[i] for i in rows]
+        return len(labels) - max((labels.count(label) for label in set(labels)), default=0)
+
+    def least(self, depth, min_rows=0, penalty=Fraction(0)):
+        """The smallest objective of any model, by trying each option in each place."""
+        facts, is_tree = self.facts, CAUGHT in self.space.branches
+
+        @cache
+        def least(rows, depth):
+            found = [self.wrong(rows)]
+            for fact in facts if depth else ():
+                caught, left = rows & fact, rows - fact
+                if min(len(caught), len(left) if is_tree else len(caught)) >= min_rows:
+                    one = least(caught, depth - 1) if is_tree else self.wrong(caught)
+                    found.append(penalty + one + least(left, depth - 1))
+            return min(found)
+
+        return least(frozenset(range(len(self.rows))), depth)
+
+
+def make_problem(seed, kind=None, most_rows=24):
+    """Make a problem of rule lists or of trees, as `kind` says: rows of a few patterns, each mostly of one class."""
+    rng = np.random.default_rng(seed)
+
+    def pick(values):
+        return values[rng.integers(len(values))]
+
+    classes = tuple(range(rng.integers(2, 4)))
+    kinds = {f"x{i}": pick(list(VALUES)) for i in range(pick([1, 2, 3, 4, 4]))}
+    schema = Schema(kinds, Label("y", classes))
+    patterns = [{name: pick(VALUES[kind]) for name, kind in kinds.items()} | {"y": pick(classes)} for _ in range(20)]
+    patterns = patterns[: pick([1, 6, 10, 15, 20])]
+    noise = pick([0.0, 0.1, 0.5])
+    rows = [dict(pick(patterns)) for _ in range(most_rows if rng.integers(2) else rng.integers(1, most_rows + 1))]
+    rows = tuple(row | {"y": pick(classes)} if rng.random() < noise else row for row in rows)
+    if (kind or pick(["list", "tree"])) == "tree":
+        return Problem(schema, rows, Space.of_trees(schema))
+    made = {"max_literals": 1 + (len(kinds) < 3) * int(rng.integers(2)), "negations": bool(rng.integers(2))}
+    return Problem(schema, rows, Space.of_lists(Candidates.of(schema, **made)), tuple(made.items()))
+
+
+def problems(kind=None, most_rows=24):
+    """Generate problems. All comes from one seed: generated part by part, most would be trivial."""
+    return st.integers(0, 2**32 - 1).map(lambda seed: make_problem(seed, kind, most_rows))
+
+
+def leaves_of(problem, model, rows=None, depth=0):
+    """Yield (rows, label, depth) of each leaf of a model, and (rows, None, depth) of what each option catches."""
+    rows = frozenset(range(len(problem.rows))) if rows is None else rows
+    if isinstance(model, Stop):
+        yield rows, model.label, depth
+        return
+    fact = problem.satisfying(problem.space.antecedents[model.option])
+    yield rows & fact, None, depth
+    yield from leaves_of(problem, model.caught, rows & fact, depth + 1)
+    yield from leaves_of(problem, model.left, rows - fact, depth + 1)
+
+
+def account(problem, model):
+    """Return (errors, options, depth, smallest support) of a model, row by row."""
+    parts = list(leaves_of(problem, model))
+    leaves = [(rows, label, depth) for rows, label, depth in parts if label is not None]
+    errors = sum(problem.labels[i] != problem.schema.classes[label] for rows, label, _ in leaves for i in rows)
+    caught = [rows for rows, label, _ in parts if label is None]
+    supports = caught if CAUGHT not in problem.space.branches else [rows for rows, _, _ in leaves] if caught else []
+    depth = max(depth for _, _, depth in leaves)
+    return errors, len(caught), depth, min(map(len, supports), default=len(problem.rows))
