@@ -6,8 +6,14 @@ GROUP BY. The **budget** is the only door between them.
 
 from hedgerow import datasets, errors
 from hedgerow._version import __version__
-from hedgerow.learn import GreedyRuleListClassifier, PrivateRuleListClassifier
-from hedgerow.models import Rule, RuleList
+from hedgerow.learn import (
+    GreedyRuleListClassifier,
+    OptimalRuleListClassifier,
+    OptimalTreeClassifier,
+    PrivateRuleListClassifier,
+    PrivateTreeClassifier,
+)
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree, load_model
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
@@ -21,15 +27,22 @@ __all__ = [
     "GreedyRuleListClassifier",
     "Integer",
     "Label",
+    "Leaf",
     "Literal",
+    "OptimalRuleListClassifier",
+    "OptimalTreeClassifier",
     "PrivacyCard",
     "PrivateRuleListClassifier",
+    "PrivateTreeClassifier",
     "Real",
     "Rule",
     "RuleList",
     "Schema",
+    "Split",
     "Tally",
+    "Tree",
     "__version__",
     "datasets",
     "errors",
+    "load_model",
 ]

@@ -6,6 +6,24 @@ and the true answers it noises differ by no more than the sensitivity it declare
 
 from dataclasses import dataclass, field
 
+from hedgerow.learn.exact import ModelSampler
+
+
+def kept(values):
+    """Return the true answer as it is now. A sampler does not change."""
+    if isinstance(values, ModelSampler):
+        return values
+    return [one.copy() for one in values] if isinstance(values, list) else values.copy()
+
+
+def question(values):
+    """Return what is public of a true answer: how many numbers, or all that an exact draw searches."""
+    if isinstance(values, ModelSampler):
+        plan, states = values._plan, [level.states.tolist() for level in values._levels]
+        space = plan.space
+        return plan.depth, plan.stop_probability, space.antecedents, space.branches, space.closed.tolist(), states
+    return [one.shape for one in values] if isinstance(values, list) else values.shape
+
 
 @dataclass
 class Recorder:
@@ -21,7 +39,7 @@ class Recorder:
 
         def noisy(values):
             answer = run(values)
-            self.trace.append((mechanism, values.copy(), answer))
+            self.trace.append((mechanism, kept(values), answer))
             return answer
 
         return noisy
@@ -43,7 +61,7 @@ class Replayer:
             recorded, values, answer = self.trace[self.position]
             self.position += 1
             assert mechanism == recorded, "the neighbouring table changed a mechanism or its charge"
-            assert self.one_value_a_row or neighbouring.shape == values.shape, "the question itself changed"
+            assert self.one_value_a_row or question(neighbouring) == question(values), "the question itself changed"
             assert mechanism.distance(values, neighbouring) <= mechanism.sensitivity, "further than declared"
             return answer
 

@@ -1,22 +1,47 @@
 """Every private learner, run on a table and replayed on its neighbours with the noisy answers frozen."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn import greedy, rule_lists
+from hedgerow.learn import exact, greedy, greedy_trees, private, rule_lists, trees
+from hedgerow.learn.exact import ModelSampler
+from hedgerow.learn.space import Space
+from hedgerow.privacy.draws import ModelDraw
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from hedgerow.schema import cuts
 from tests.learn.replay import Recorder, Replayer
 from tests.learn.tables import ROW, SCHEMA, frame
 
+GREEDY_LIST = hr.PrivateRuleListClassifier(1.0)
+GREEDY_TREE = hr.PrivateTreeClassifier(1.0, search="greedy", max_depth=2)
+EXACT_LIST = hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=1, max_rules=3)
+EXACT_TREE = hr.PrivateTreeClassifier(1.0, max_depth=2)
+LEARNERS = {
+    "greedy lists": (GREEDY_LIST, {"max_rules": [1, 2, 4]}),
+    "greedy trees": (GREEDY_TREE, {"max_depth": [0, 1, 3]}),
+    "exact lists": (EXACT_LIST, {"max_rules": [1, 2, 3, 4], "release_counts": [False, True]}),
+    "exact lists in blocks": (EXACT_LIST, {"lookahead": [1, 2], "max_rules": [4, 6], "release_counts": [False, True]}),
+    "exact lists of two literals": (EXACT_LIST, {"max_literals": [2], "max_rules": [2]}),
+    "exact trees": (EXACT_TREE, {"max_depth": [0, 1, 2], "release_counts": [False, True]}),
+}
 
-def fit_private(table, source, **parameters):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rule_lists, "SecureNoise", lambda: source)
-        return hr.PrivateRuleListClassifier(1.0, schema=SCHEMA, **parameters).fit(table, table["risk"])
+
+def learner(estimator, **parameters):
+    """Return what fits the estimator with a given source of noise."""
+
+    def learn(table, source):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(private, "SecureNoise", lambda: source)
+            made = type(estimator)(**{**estimator.get_params(), "schema": SCHEMA, **parameters})
+            return made.fit(table, table["risk"])
+
+    return learn
 
 
 def learn_cuts(table, source):
@@ -26,67 +51,106 @@ def learn_cuts(table, source):
         return hr.Schema.learn(table, declared, epsilon=1.0, bins=3)
 
 
-def check(learn, rows, row, source):
-    """Record on one table, replay on the other, both ways."""
+def released(learned):
+    """Return all that was released but the name of the source of noise."""
+    if isinstance(learned, hr.Schema):
+        return learned.attributes, learned.charges
+    model = learned.tree_.root if isinstance(learned, hr.PrivateTreeClassifier) else learned.rule_list_.rules
+    return model, learned.privacy_.charges, learned.classes_.tolist(), learned.n_features_in_
+
+
+def check(learn, rows, row, source, **replaying):
+    """Record on one table, replay on the other, both ways: the same noisy answers must make the same model."""
     one, other = frame(rows), frame([*rows, row])
     for table, neighbour in ((one, other), (other, one)):
         recorder = Recorder(source)
-        learn(table, recorder)
-        replayer = Replayer(recorder.trace)
-        learn(neighbour, replayer)
+        found = learn(table, recorder)
+        assert sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0)) == 1
+        replayer = Replayer(recorder.trace, **replaying)
+        assert released(learn(neighbour, replayer)) == released(found), "the neighbouring table changed the model"
         replayer.finish()
 
 
-@pytest.mark.parametrize("examples", [60, pytest.param(3000, marks=pytest.mark.slow)])
-def test_private_rule_lists_do_the_same_on_neighbouring_tables(examples):
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("examples", [40, pytest.param(2000, marks=pytest.mark.slow)])
+def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
+    estimator, choices = LEARNERS[name]
+    parameters = st.fixed_dictionaries({key: st.sampled_from(values) for key, values in choices.items()})
+
     @settings(max_examples=examples, deadline=None)
-    @given(st.lists(ROW, max_size=30), ROW, st.integers(1, 4), st.integers(0, 2**32))
-    def same(rows, row, max_rules, seed):
-        source = SeededNoise(np.random.default_rng(seed))
-        check(lambda t, s: fit_private(t, s, max_rules=max_rules), rows, row, source)
+    @given(st.lists(ROW, max_size=30), ROW, parameters, st.integers(0, 2**32))
+    def same(rows, row, parameters, seed):
+        check(learner(estimator, **parameters), rows, row, SeededNoise(np.random.default_rng(seed)))
 
     same()
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.lists(ROW, max_size=30), ROW)
-def test_private_rule_lists_do_the_same_under_secure_noise(rows, row):
-    check(fit_private, rows, row, SecureNoise())
+@pytest.mark.parametrize("name", LEARNERS)
+@settings(max_examples=10, deadline=None)
+@given(rows=st.lists(ROW, max_size=30), row=ROW)
+def test_private_learners_do_the_same_under_secure_noise(name, rows, row):
+    check(learner(LEARNERS[name][0]), rows, row, SecureNoise())
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(ROW, max_size=30), ROW)
 def test_learning_cut_points_does_the_same_on_neighbouring_tables(rows, row):
-    one, other = frame(rows), frame([*rows, row])
-    for table, neighbour in ((one, other), (other, one)):
-        recorder = Recorder(SecureNoise())
-        learn_cuts(table, recorder)
-        replayer = Replayer(recorder.trace, one_value_a_row=True)
-        learn_cuts(neighbour, replayer)
-        replayer.finish()
+    check(learn_cuts, rows, row, SecureNoise(), one_value_a_row=True)
 
 
 ROWS = [
     {"smoker": bool(i % 2), "sex": "F", "age": 20 + i, "dose": 0.3, "risk": ["high", "low"][i % 2]} for i in range(20)
 ]
 NEW = {"smoker": True, "sex": "M", "age": 90, "dose": None, "risk": "mid"}
+SEEDED = SeededNoise(np.random.default_rng(1))
 
 
-def test_the_replay_catches_a_sensitivity_declared_too_small(monkeypatch):
-    monkeypatch.setattr(greedy, "SENSITIVITY", 2**18)
+@pytest.mark.parametrize(
+    ("module", "estimator"), [(greedy, GREEDY_LIST), (greedy_trees, GREEDY_TREE)], ids=["lists", "trees"]
+)
+def test_the_replay_catches_a_sensitivity_declared_too_small(module, estimator, monkeypatch):
+    monkeypatch.setattr(module, "SENSITIVITY", 2**18)
     with pytest.raises(AssertionError, match="further than declared"):
-        check(fit_private, ROWS, {**NEW, "smoker": True, "risk": "high"}, SeededNoise(np.random.default_rng(1)))
+        check(learner(estimator), ROWS, {**NEW, "smoker": True, "risk": "high"}, SEEDED)
 
 
-def test_the_replay_catches_candidates_filtered_by_their_support(monkeypatch):
+@pytest.mark.parametrize(
+    ("module", "estimator"), [(greedy, GREEDY_LIST), (greedy_trees, GREEDY_TREE)], ids=["lists", "trees"]
+)
+def test_the_replay_catches_candidates_filtered_by_their_support(module, estimator, monkeypatch):
     """What SSRL's released code does (docs/privacy.md): the candidates that are left depend on the rows."""
 
     def filtered(caught, total, scores=greedy.split_scores):
         return scores(caught[caught.sum(axis=1) > 0], total)
 
-    monkeypatch.setattr(greedy, "split_scores", filtered)
+    monkeypatch.setattr(module, "split_scores", filtered)
     with pytest.raises(AssertionError, match="the question itself changed"):
-        check(fit_private, ROWS, NEW, SeededNoise(np.random.default_rng(1)))
+        check(learner(estimator), ROWS, NEW, SEEDED)
+
+
+@pytest.mark.parametrize("estimator", [EXACT_LIST, EXACT_TREE], ids=["lists", "trees"])
+def test_the_replay_catches_options_of_an_exact_draw_filtered_by_their_support(estimator, monkeypatch):
+    def filtered(tally, plan, gate, *more, draw=exact.draw_model):
+        space = plan.space
+        kept = tally.class_counts(space.candidates)[space.options].sum(axis=1) > 0
+        sides = np.tile(kept, len(space.branches))
+        fewer = Space(space.candidates, space.options[kept], space.branches, space.closed[sides][:, kept])
+        return draw(tally, replace(plan, space=fewer), gate, *more)
+
+    for module in (exact, trees):
+        monkeypatch.setattr(module, "draw_model", filtered)
+    with pytest.raises(AssertionError, match=r"the question itself changed|changed a mechanism"):
+        check(learner(estimator), ROWS, NEW, SEEDED)
+
+
+@pytest.mark.parametrize("estimator", [EXACT_LIST, EXACT_TREE], ids=["lists", "trees"])
+def test_the_replay_catches_states_of_an_exact_draw_that_depend_on_the_rows(estimator, monkeypatch):
+    def pruned(self, tally, plan, levels, progress, make=ModelSampler.__init__):
+        make(self, tally, plan, levels[: tally.total().sum() - 19], progress)
+
+    monkeypatch.setattr(ModelSampler, "__init__", pruned)
+    with pytest.raises(AssertionError, match="the question itself changed"):
+        check(learner(estimator), ROWS, NEW, SEEDED)
 
 
 def test_the_replay_catches_a_stop_that_looks_at_the_rows(monkeypatch):
@@ -95,4 +159,81 @@ def test_the_replay_catches_a_stop_that_looks_at_the_rows(monkeypatch):
 
     monkeypatch.setattr(rule_lists, "grow", stopping)
     with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
-        check(fit_private, ROWS, NEW, SeededNoise(np.random.default_rng(1)))
+        check(learner(GREEDY_LIST), ROWS, NEW, SEEDED)
+
+
+def test_the_replay_catches_a_tree_whose_depth_looks_at_the_rows(monkeypatch):
+    def stopping(tally, space, most, choose, grow=greedy_trees.grow_tree):
+        return grow(tally, space, most if tally.total().sum() > 20 else 1, choose)
+
+    monkeypatch.setattr(trees, "grow_tree", stopping)
+    with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
+        check(learner(GREEDY_TREE), ROWS, NEW, SeededNoise(np.random.default_rng(2)))
+
+
+def test_the_replay_catches_nodes_left_out_because_they_hold_no_rows(monkeypatch):
+    def growing(tally, space, most, choose):
+        def answered(query, level):
+            scores = query()
+            asked = [i for i, one in enumerate(scores) if one[-1] > 0]  # impure, hence not empty
+            picks = iter(choose(lambda: [scores[i] for i in asked], level))
+            return [next(picks) if i in asked else len(one) - 1 for i, one in enumerate(scores)]
+
+        return greedy_trees.grow_tree(tally, space, most, answered)
+
+    monkeypatch.setattr(trees, "grow_tree", growing)
+    with pytest.raises(AssertionError, match="the question itself changed"):
+        check(learner(GREEDY_TREE), ROWS[:1], NEW, SEEDED)
+
+
+@pytest.mark.parametrize(("module", "estimator"), [(exact, EXACT_LIST), (trees, EXACT_TREE)], ids=["lists", "trees"])
+def test_the_replay_catches_an_exact_draw_whose_depth_looks_at_the_rows(module, estimator, monkeypatch):
+    def shallow(tally, plan, *more, draw=exact.draw_model):
+        return draw(tally, replace(plan, depth=1 if tally.total().sum() <= 20 else 2), *more)
+
+    monkeypatch.setattr(module, "draw_model", shallow)
+    with pytest.raises(AssertionError, match=r"the question itself changed|changed a mechanism"):
+        check(learner(estimator), ROWS, NEW, SEEDED)
+
+
+def test_the_replay_catches_blocks_left_out_because_no_rows_are_left(monkeypatch):
+    def ending(tally, plan, gate, epsilon, progress, draw=exact.draw_list):
+        if tally.total().sum() <= 20:
+            plan = replace(plan, blocks=plan.blocks[:1])
+        return draw(tally, plan, gate, epsilon, progress)
+
+    monkeypatch.setattr(rule_lists, "draw_list", ending)
+    with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
+        check(learner(EXACT_LIST, lookahead=1), ROWS, NEW, SEEDED)
+
+
+@pytest.mark.parametrize("estimator", [EXACT_LIST, EXACT_TREE], ids=["lists", "trees"])
+def test_the_replay_catches_rows_that_count_twice_in_an_exact_draw(estimator, monkeypatch):
+    def doubled(self, tally, *more, make=ModelSampler.__init__):
+        make(self, hr.Tally(tally.schema, tally._cells, 2 * tally._counts), *more)
+
+    monkeypatch.setattr(ModelSampler, "__init__", doubled)
+    with pytest.raises(AssertionError, match="further than declared"):
+        check(learner(estimator), ROWS, NEW, SEEDED)
+
+
+def test_the_replay_catches_labels_that_are_read_off_the_rows(monkeypatch):
+    def labelling(tally, *more, draw=exact.draw_list):
+        antecedents, _ = draw(tally, *more)
+        return antecedents, tuple(tally.leaf_counts(antecedents).argmax(axis=1))
+
+    monkeypatch.setattr(rule_lists, "draw_list", labelling)
+    with pytest.raises(AssertionError, match="changed the model"):
+        check(learner(EXACT_LIST, max_rules=1), ROWS, {**NEW, "risk": "low"}, SEEDED)
+
+
+def test_the_replay_catches_an_exact_draw_whose_weight_looks_at_the_rows(monkeypatch):
+    def heavier(tally, plan, gate, epsilon, purpose, progress):
+        levels = exact.every_level(plan.space, plan.depth)
+        fair = plan.mechanism(epsilon)
+        draw = ModelDraw(epsilon, fair.weight / max(int(tally.total().sum()), 1))
+        return gate.release(draw, lambda: ModelSampler(tally, plan, levels, progress), purpose=purpose)
+
+    monkeypatch.setattr(trees, "draw_model", heavier)
+    with pytest.raises(AssertionError, match="changed a mechanism or its charge"):
+        check(learner(EXACT_TREE), ROWS, NEW, SEEDED)

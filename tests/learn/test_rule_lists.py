@@ -1,57 +1,24 @@
-import os
-import pickle
+import re
 from fractions import Fraction
-from pathlib import Path
+from itertools import pairwise
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
-from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
-from tests.learn.tables import SCHEMA, frame
+from hedgerow.errors import SearchTooLargeError
+from hedgerow.learn import exact
+from hedgerow.learn.cost import Cost
+from hedgerow.learn.space import Space
+from hedgerow.schema import Boolean, Candidates, Label, Schema
+from tests.learn.best_models import Problem, problems
+from tests.learn.files import needs
+from tests.learn.tables import SCHEMA, conjunction, people
 
-WAIVED: dict[str, str] = {}
-"""scikit-learn checks that are waived, with the reason of each. None is."""
-
-
-@parametrize_with_checks(
-    [
-        hr.GreedyRuleListClassifier(),
-        hr.GreedyRuleListClassifier(max_rules=8, max_literals=1, negations=False, min_support=0),
-        hr.PrivateRuleListClassifier(1.0, schema="from-data", random_state=0),
-    ],
-    expected_failed_checks=lambda _: WAIVED,
-)
-def test_estimators_keep_scikit_learns_contract(estimator, check):
-    check(estimator)
-
-
-def conjunction(n=2000, seed=0):
-    X = np.random.default_rng(seed).integers(0, 2, (n, 4)).astype(bool)
-    return X, X[:, 0] & ~X[:, 2]
-
-
-def people(n=400, seed=0):
-    rng = np.random.default_rng(seed)
-    rows = [
-        {
-            "smoker": bool(rng.integers(2)),
-            "sex": ["F", "M", None][rng.integers(3)],
-            "age": int(rng.integers(17, 91)),
-            "dose": [0.1, 0.4, None][rng.integers(3)],
-        }
-        for _ in range(n)
-    ]
-    return frame([{**row, "risk": "high" if row["age"] > 60 else "mid" if row["smoker"] else "low"} for row in rows])
+SEEDS = st.integers(0, 2**31 - 1)
 
 
 def test_a_private_list_finds_a_clear_rule_and_its_card_adds_up():
@@ -65,21 +32,6 @@ def test_a_private_list_finds_a_clear_rule_and_its_card_adds_up():
     assert card.is_private
     assert card.noise.startswith("OpenDP")
     assert [charge.purpose for charge in card.charges] == ["choice of rule 1", "counts of 2 rules by class"]
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.floats(1e-3, 1e3),
-    st.integers(1, 7),
-    st.one_of(st.none(), st.integers(0, 2**31)),
-    st.integers(0, 60),
-)
-def test_what_is_charged_is_exactly_what_was_given(epsilon, max_rules, seed, n):
-    X, y = conjunction(n)
-    budget = hr.Budget(Fraction(epsilon) + 1)
-    clf = hr.PrivateRuleListClassifier(epsilon, max_rules=max_rules, budget=budget, random_state=seed).fit(X, y)
-    assert budget.spent == clf.privacy_.epsilon == Fraction(epsilon)
-    assert sum(charge.epsilon for charge in clf.privacy_.charges) == Fraction(epsilon)
 
 
 def test_a_list_that_stops_early_spends_what_is_left_on_its_counts():
@@ -104,171 +56,272 @@ def test_with_much_budget_the_private_list_is_the_greedy_one():
     assert not greedy.privacy_.is_private
 
 
-@pytest.mark.parametrize("make", [lambda d: d, pl.from_pandas, lambda d: pa.Table.from_pandas(d, preserve_index=False)])
-def test_every_kind_of_frame_gives_the_same_seeded_model(make):
-    data = people()
-    expected = hr.PrivateRuleListClassifier(1.0, schema=SCHEMA, random_state=3).fit(data, data["risk"])
-    found = hr.PrivateRuleListClassifier(1.0, schema=SCHEMA, random_state=3).fit(make(data), data["risk"].to_numpy())
-    assert found.rule_list_ == expected.rule_list_
-    assert (found.predict(make(data)) == expected.predict(data)).all()
-
-
-def test_seeded_fits_repeat_and_carry_no_guarantee():
-    X, y = conjunction(60)
-    one, two = (hr.PrivateRuleListClassifier(0.5, random_state=7).fit(X, y) for _ in range(2))
-    assert one.rule_list_ == two.rule_list_
-    assert one.privacy_.guarantee == "none (seeded)"
-    other = hr.PrivateRuleListClassifier(0.5, random_state=8).fit(X, y)
-    assert other.rule_list_ != one.rule_list_
-
-
-def test_unseeded_fits_do_not_repeat():
-    X, y = conjunction(60)
-    lists = {str(hr.PrivateRuleListClassifier(0.1).fit(X, y).rule_list_) for _ in range(5)}
-    assert len(lists) > 1  # five equal draws among hundreds of lists with noisy counts: under 1e-9
-
-
-def test_a_domain_taken_from_the_data_voids_the_guarantee():
-    data = people()
-    clf = hr.PrivateRuleListClassifier(1.0, schema="from-data").fit(data.drop(columns="risk"), data["risk"])
-    assert clf.privacy_.guarantee == "none (domain taken from the data)"
-
-
-def test_more_than_two_classes_and_text_labels_come_through():
-    data = people()
-    clf = hr.GreedyRuleListClassifier(schema=SCHEMA).fit(data, data["risk"])
-    assert clf.classes_.tolist() == ["high", "low", "mid"]
-    assert clf.predict_proba(data).shape == (400, 3)
-    assert (clf.predict(data) == data["risk"]).all()
-    assert clf.feature_names_in_.tolist() == ["smoker", "sex", "age", "dose"]
-    assert clf.n_features_in_ == 4
-
-
-def test_estimators_work_in_pipelines_cross_validation_and_grid_search():
-    X, y = conjunction()
-    clf = hr.PrivateRuleListClassifier(5.0, max_rules=2)
-    assert cross_val_score(make_pipeline(FunctionTransformer(), clf), X, y, cv=3).min() > 0.9
-    search = GridSearchCV(clf, {"max_rules": [1, 2]}, cv=3).fit(X, y)
-    assert search.best_params_ == {"max_rules": 2}
-
-
-def test_a_shared_budget_counts_every_fit_and_refuses_the_one_too_many():
-    X, y = conjunction(100)
-    budget = hr.Budget(1)
-    clf = hr.PrivateRuleListClassifier(Fraction(1, 4), budget=budget)
-    cross_val_score(clf, X, y, cv=3)  # clones the estimator three times, and not the budget
-    assert budget.spent == Fraction(3, 4)
-    assert len(budget.charges) == 3
-    clf.fit(X, y)
-    before = clf.rule_list_
-    with pytest.raises(BudgetExceededError, match="epsilon=0 left"):
-        clf.fit(X, y)
-    assert clf.rule_list_ is before
-
-
-def test_each_fit_without_a_shared_budget_is_its_own():
-    X, y = conjunction(100)
-    clf = hr.PrivateRuleListClassifier(1.0)
-    clf.fit(X, y)
-    assert clf.fit(X, y).privacy_.epsilon == 1
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"epsilon": None}, "epsilon must be chosen"),
-        ({"epsilon": 0}, "epsilon must be a number > 0"),
-        ({"epsilon": -1.0}, "epsilon must be a finite number"),
-        ({"epsilon": float("nan")}, "epsilon must be a finite number"),
-        ({"epsilon": "1"}, "epsilon must be a finite number"),
-        ({"max_rules": 0}, "max_rules must be a whole number >= 1"),
-        ({"max_rules": 2.5}, "max_rules must be a whole number"),
-        ({"max_literals": 0}, "max_literals must be a whole number >= 1"),
-        ({"negations": "yes"}, "negations must be True or False"),
         ({"mechanism": "smooth-laplace"}, "mechanism must be one of permute-and-flip, got 'smooth-laplace'"),
-        ({"schema": "guess"}, r"schema must be a Schema \(Schema\.load reads a file\), None or 'from-data'"),
-        ({"budget": 1.0}, "budget must be a Budget or None"),
-        ({"epsilon": 1e-14}, "too small to be of use"),
+        ({"lookahead": 0}, "lookahead must be a whole number >= 1, got 0"),
+        ({"lookahead": 1.5}, "lookahead must be a whole number"),
+        ({"lookahead": True}, "lookahead must be a whole number"),
     ],
 )
-def test_bad_parameters_are_refused_in_words_before_anything_is_charged(parameters, message):
+@pytest.mark.parametrize("search", ["greedy", "exact"])
+def test_bad_parameters_are_refused_in_words_before_anything_is_charged(parameters, message, search):
     X, y = conjunction(20)
     budget = hr.Budget(10)
-    clf = hr.PrivateRuleListClassifier(**{"epsilon": 1.0, "budget": budget, **parameters})
     with pytest.raises(ValueError, match=message):
-        clf.fit(X, y)
+        hr.PrivateRuleListClassifier(1.0, search=search, budget=budget, **parameters).fit(X, y)
     assert budget.spent == 0
 
 
-@pytest.mark.parametrize("min_support", [-0.1, 1.0, "half"])
-def test_min_support_is_a_share(min_support):
-    with pytest.raises(ValueError, match=r"min_support must be in \[0, 1\)"):
-        hr.GreedyRuleListClassifier(min_support=min_support).fit(*conjunction(20))
+def exact_list(epsilon=1.0, **parameters):
+    return hr.PrivateRuleListClassifier(epsilon, search="exact", **{"max_literals": 1, **parameters})
 
 
-def test_without_a_schema_a_column_that_is_not_boolean_is_named_with_the_way_out():
-    secret = 31337
-    data = pd.DataFrame({"smoker": [0, 1], "age": [30, secret]})
-    with pytest.raises(DomainError, match=r"column 'age': not boolean.*Schema\.load") as error:
-        hr.PrivateRuleListClassifier(1.0).fit(data, [0, 1])
-    assert str(secret) not in repr(error.value)
-    with pytest.raises(DomainError, match="column 'label': not boolean"):
-        hr.PrivateRuleListClassifier(1.0).fit(data[["smoker"]], ["a", "b"])
+BLOCKS = {  # rules at most, at a time: how many each draw may add
+    (1, None): [0],
+    (2, None): [1],
+    (5, None): [4],
+    (5, 1): [1, 1, 1, 1],
+    (5, 2): [2, 2],
+    (6, 2): [2, 2, 1],
+    (5, 3): [3, 1],
+    (5, 4): [4],
+    (5, 99): [4],
+    (1, 3): [0],
+}
 
 
-def test_a_column_that_is_absent_is_named_before_anything_is_charged():
-    data, budget = people(), hr.Budget(1)
-    with pytest.raises(DomainError, match="column 'dose': expected this column"):
-        hr.PrivateRuleListClassifier(1.0, schema=SCHEMA, budget=budget).fit(data.drop(columns="dose"), data["risk"])
-    assert budget.spent == 0
+@pytest.mark.parametrize(("size", "blocks"), BLOCKS.items())
+@pytest.mark.parametrize("release_counts", [False, True])
+def test_every_block_of_rules_gets_an_equal_share_and_all_together_are_epsilon(size, blocks, release_counts):
+    max_rules, lookahead = size
+    X, y = conjunction(300)
+    clf = exact_list(Fraction(1, 3), max_rules=max_rules, lookahead=lookahead, release_counts=release_counts)
+    charges = clf.fit(X, y).privacy_.charges
+    each = Fraction(1, 3) * (Fraction(4, 5) if release_counts else 1) / len(blocks)
+    draws = charges[: len(blocks)]
+    assert [charge.epsilon for charge in draws] == [each] * len(blocks)
+    assert [charge.purpose for charge in draws] == [
+        f"draw of up to {most} {'more ' if number else ''}rules with their labels" for number, most in enumerate(blocks)
+    ]
+    assert [charge.epsilon for charge in charges[len(blocks) :]] == [Fraction(1, 15)] * release_counts
+    assert sum(charge.epsilon for charge in charges) == clf.privacy_.epsilon == Fraction(1, 3)
+    assert len(clf.rule_list_) <= max_rules
 
 
-def test_a_value_outside_the_domain_is_not_quoted_and_the_charge_stays():
-    data, budget = people(), hr.Budget(1)
-    data["smoker"] = data["smoker"].astype(int)
-    data.loc[17, "smoker"] = 424242
-    with pytest.raises(DomainError, match="column 'smoker'") as error:
-        hr.PrivateRuleListClassifier(1.0, schema=SCHEMA, budget=budget).fit(data, data["risk"])
-    chain = [error.value, error.value.__cause__, error.value.__context__]
-    assert not any("424242" in repr(link) for link in chain)
-    assert budget.spent == 1
+@settings(max_examples=30)
+@given(SEEDS, st.integers(1, 4), st.integers(0, 3))
+def test_a_lookahead_beyond_the_list_is_no_lookahead(seed, max_rules, more):
+    X, y = conjunction(100)
+    plain = exact_list(0.1, max_rules=max_rules, random_state=seed).fit(X, y)
+    ahead = exact_list(0.1, max_rules=max_rules, lookahead=max(max_rules - 1, 1) + more, random_state=seed).fit(X, y)
+    assert ahead.rule_list_ == plain.rule_list_
 
 
-def test_a_fitted_estimator_pickles_without_rows_tally_or_budget():
-    data = people()
-    clf = hr.PrivateRuleListClassifier(1.0, schema=SCHEMA).fit(data, data["risk"])
-    raw = pickle.dumps(clf)
-    assert b"Tally" not in raw
-    assert pickle.loads(raw).rule_list_ == clf.rule_list_
-    assert set(vars(clf)) - set(clf.get_params()) == {
-        "classes_", "feature_names_in_", "n_features_in_", "privacy_", "rule_list_"
-    }  # fmt: skip
+def wrong(clf, problem):
+    X = np.array([[row[name] for name in problem.schema] for row in problem.rows], dtype=object)
+    return (clf.predict(X) != problem.labels).sum()
 
 
-def test_fitting_a_tally_is_fitting_its_rows():
-    data = people()
-    clf = hr.PrivateRuleListClassifier(1.0, schema=SCHEMA, random_state=5)
-    by_rows = clf.fit(data, data["risk"]).rule_list_
-    by_tally = clf.fit_tally(hr.Tally.count(data, "risk", SCHEMA)).rule_list_
-    assert by_rows == by_tally
+@settings(max_examples=60)
+@given(problems("list"), st.integers(1, 4))
+def test_with_much_budget_a_list_that_is_drawn_has_the_fewest_errors_of_all(problem, max_rules):
+    max_rules -= dict(problem.candidates)["max_literals"] - 1
+    clf = exact_list(1e4, max_rules=max(max_rules, 1), **dict(problem.candidates)).fit_tally(problem.tally)
+    assert wrong(clf, problem) == problem.least(max(max_rules, 1) - 1)
+    assert len(clf.rule_list_) <= max(max_rules, 1)
 
 
-def test_extra_columns_of_a_frame_are_ignored():
-    data = people()
-    clf = hr.PrivateRuleListClassifier(1.0, schema=SCHEMA, random_state=5)
-    plain = clf.fit(data, data["risk"]).rule_list_
-    extra = data.assign(name="x", id=range(len(data)))[["id", "risk", "dose", "age", "name", "sex", "smoker"]]
-    assert clf.fit(extra, extra["risk"]).rule_list_ == plain
-    assert (clf.predict(extra) == clf.predict(data)).all()
+def blockwise(problem, sizes):
+    """The errors of lists found in blocks, each one of the best on the rows that the blocks before left."""
+    facts = problem.facts
+
+    def lists(rows, size):
+        """Yield (errors of the rules, what is left, errors of the default rule) of every list of this size."""
+        yield 0, rows, problem.wrong(rows)
+        for fact in facts if size else ():
+            for errors, left, default in lists(rows - fact, size - 1):
+                yield errors + problem.wrong(rows & fact), left, default
+
+    found = {(0, frozenset(range(len(problem.rows))))}
+    totals = set()
+    for size in sizes:
+        following, totals = set(), set()
+        for before, rows in found:
+            every = list(lists(rows, size))
+            least = min(errors + default for errors, _, default in every)
+            best = [(errors, left, default) for errors, left, default in every if errors + default == least]
+            following |= {(before + errors, left) for errors, left, _ in best}
+            totals |= {before + errors + default for errors, _, default in best}
+        found = following
+    return totals
 
 
-FILES = pytest.mark.skipif(
-    not (Path(os.environ.get("HEDGEROW_DATA", "")) / "adult_binary.csv").is_file(),
-    reason="HEDGEROW_DATA is not set to a folder with adult_binary.csv",
+@settings(max_examples=30)
+@given(problems("list", most_rows=8), st.sampled_from([(1, 1), (1, 1, 1), (2, 1)]))
+def test_with_much_budget_each_block_is_the_best_on_what_the_blocks_before_left(problem, sizes):
+    problem = Problem(problem.schema, problem.rows, Space.of_lists(Candidates.of(problem.schema, 1)))
+    clf = exact_list(1e4, max_rules=sum(sizes) + 1, lookahead=sizes[0]).fit_tally(problem.tally)
+    assert wrong(clf, problem) in blockwise(problem, sizes)
+
+
+@settings(max_examples=60)
+@given(
+    problems("list"),
+    st.integers(1, 4),
+    st.sampled_from([None, 1, 2]),
+    st.booleans(),
+    SEEDS,
+    st.sampled_from([0.001, 0.3, 3.0]),
 )
+def test_the_last_rule_of_a_list_that_is_drawn_says_something_else_than_the_default(
+    problem, max_rules, lookahead, release_counts, seed, epsilon
+):
+    clf = exact_list(
+        epsilon,
+        max_rules=max_rules,
+        lookahead=lookahead,
+        release_counts=release_counts,
+        stop_probability=0.1,
+        random_state=seed,
+    ).fit_tally(problem.tally)
+    *rules, default = clf.rule_list_.rules
+    assert len(rules) < max_rules
+    assert not rules or rules[-1].label != default.label
+    for rule in clf.rule_list_.rules:
+        assert rule.label in problem.schema.classes
+        assert (rule.counts is not None) == release_counts
 
 
-@FILES
+def test_counts_are_of_the_rows_in_each_rule_and_the_drawn_labels_are_kept():
+    data = people(3000)
+    clf = exact_list(1000.0, max_rules=4, release_counts=True, schema=SCHEMA).fit(data, data["risk"])
+    tally = hr.Tally.count(data, "risk", SCHEMA)
+    true = tally.leaf_counts([rule.antecedent for rule in clf.rule_list_.rules[:-1]])
+    assert np.abs(np.array([rule.counts for rule in clf.rule_list_.rules]) - true).max() <= 1  # scale 1/200
+    for rule, counts in zip(clf.rule_list_.rules, true, strict=True):
+        assert counts[SCHEMA.classes.index(rule.label)] == counts.max()  # any label, where there is no row
+
+
+def test_without_counts_the_label_of_a_rule_is_certain():
+    data = people()
+    clf = exact_list(schema=SCHEMA, max_rules=3).fit(data, data["risk"])
+    assert not clf.rule_list_.has_counts
+    assert set(clf.predict_proba(data).ravel().tolist()) == {0.0, 1.0}
+
+
+def test_the_stop_probability_decides_how_long_a_list_is_where_the_data_say_nothing():
+    X = np.zeros((4, 8), dtype=bool)
+    lengths = []
+    for stop in (0.95, 0.5, 0.05):
+        fits = [
+            exact_list(1e-6, max_rules=4, stop_probability=stop, random_state=seed).fit(X, X[:, 0])
+            for seed in range(80)
+        ]
+        lengths.append(np.mean([len(clf.rule_list_) for clf in fits]))
+    assert all(after - before > 0.3 for before, after in pairwise(lengths))
+
+
+@pytest.mark.parametrize("lookahead", [None, 1, 2])
+def test_a_search_cost_is_that_of_the_states_that_are_visited(lookahead):
+    clf, done = exact_list(1e-6, max_rules=4, lookahead=lookahead, schema=SCHEMA), []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            exact,
+            "draw_model",
+            lambda *given, draw=exact.draw_model: draw(*given[:-1], lambda n: (done.append(n), given[-1](n))),
+        )
+        clf.fit(people(), people()["risk"])
+    cost = clf.search_cost(SCHEMA)
+    if lookahead is None:
+        assert sum(done) == cost.states
+    else:
+        assert 0 < sum(done) <= cost.states  # an option that a chosen rule closes is no state of later blocks
+    assert cost.classes == 3
+
+
+TEN = Schema({f"x{i}": Boolean() for i in range(10)}, Label("y", (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("lookahead", "states"), [(None, 1 + 20 + 190 + 1140), (3, 1 + 20 + 190 + 1), (2, 21 * 2), (1, 4)]
+)
+def test_a_search_cost_needs_no_fit(lookahead, states):
+    cost = exact_list(max_rules=5, lookahead=lookahead).search_cost(TEN)
+    assert cost == Cost(20, states, states * 20, 2)
+
+
+def test_a_search_cost_is_checked_like_a_fit():
+    with pytest.raises(ValueError, match="max_rules must be a whole number"):
+        exact_list(max_rules=0).search_cost(TEN)
+
+
+def test_what_a_search_costs_is_told_on_stderr_and_only_if_asked_for(capsys):
+    data = people()
+    clf = exact_list(max_rules=3, schema=SCHEMA)
+    clf.fit(data, data["risk"])
+    assert capsys.readouterr() == ("", "")
+    clf.set_params(verbose=True).fit(data, data["risk"])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert " ".join(err.split()).startswith(f"exact search: {clf.search_cost(SCHEMA)}")
+    hr.PrivateRuleListClassifier(1.0, verbose=True, schema=SCHEMA).fit(data, data["risk"])
+    assert capsys.readouterr() == ("", "")  # greedy search takes no time to speak of
+
+
+def booleans(n):
+    return Schema({f"x{i}": Boolean() for i in range(n)}, Label("y", (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("n", "parameters", "lookahead"),
+    [
+        (20, {"max_rules": 5, "max_literals": 2}, 3),
+        (20, {"max_rules": 6, "max_literals": 2, "lookahead": 4}, 3),
+        (100, {"max_rules": 9, "max_literals": 1}, 4),
+        (64, {"max_rules": 5, "max_literals": 2}, 2),
+    ],
+)
+def test_a_search_that_is_too_large_is_refused_with_a_lookahead_that_is_accepted(n, parameters, lookahead, monkeypatch):
+    monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
+    schema, budget = booleans(n), hr.Budget(1)
+    clf = exact_list(schema=schema, budget=budget, **parameters)
+    X = np.zeros((10, n))
+    for refused in (lambda: clf.fit(X, X[:, 0]), lambda: clf.search_cost(schema)):
+        with pytest.raises(SearchTooLargeError, match=r"Use fewer rules \(max_rules\), fewer literals") as error:
+            refused()
+        assert error.value.states > 20_000_000 or error.value.evaluations > 2_000_000_000
+    assert budget.spent == 0
+    assert vars(clf) == clf.get_params()
+    proposed = int(re.search(r"Draw fewer rules at a time \(lookahead=(\d+)\)", str(error.value))[1])
+    assert proposed == lookahead
+    assert clf.set_params(lookahead=proposed).search_cost(schema).is_sensible
+    with pytest.raises(SearchTooLargeError, match="exact search over"):
+        clf.set_params(lookahead=proposed + 1).search_cost(schema)
+
+
+def test_a_search_that_no_lookahead_makes_small_enough_is_refused_without_proposing_one(monkeypatch):
+    monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
+    schema, budget = booleans(80), hr.Budget(1)
+    clf = exact_list(schema=schema, budget=budget, max_literals=2, max_rules=4)  # 12,800 candidates
+    with pytest.raises(SearchTooLargeError, match=r"Use fewer rules \(max_rules\), fewer literals") as error:
+        clf.fit(np.zeros((10, 80)), np.zeros(10))
+    assert "lookahead" not in str(error.value)
+    with pytest.raises(SearchTooLargeError, match="12,800 options"):
+        clf.set_params(lookahead=1).search_cost(schema)
+    assert clf.set_params(max_literals=1).search_cost(schema).is_sensible
+    assert budget.spent == 0
+
+
+def test_a_search_that_is_too_large_is_refused_before_its_candidates_are_built(monkeypatch):
+    monkeypatch.setattr(Candidates, "of", lambda *_, **__: pytest.fail("built"))
+    X = np.zeros((10, 300))
+    with pytest.raises(SearchTooLargeError, match="options would visit"):
+        exact_list(max_literals=3).fit(X, X[:, 0])
+
+
+@needs("adult_binary")
 @pytest.mark.parametrize("seeds", [3, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("name", "epsilon", "goal"),
@@ -289,81 +342,3 @@ def test_accuracy_on_real_data_reaches_the_goal(name, epsilon, goal, seeds):
         fits = (hr.PrivateRuleListClassifier(epsilon, random_state=fit).fit_tally(tally) for fit in range(6))
         scores += [fit.score(X_test, y_test) for fit in fits]
     assert np.mean(scores) > goal
-
-
-def test_what_the_cut_points_cost_is_on_the_card_of_every_model_with_them():
-    data = people()
-    declared = hr.Schema({"age": hr.Integer(0, 120)}, SCHEMA.label)
-    learned = hr.Schema.learn(data, declared, epsilon=Fraction(1, 2), bins=3)
-    card = hr.PrivateRuleListClassifier(1.0, schema=learned).fit(data, data["risk"]).privacy_
-    assert card.epsilon == Fraction(3, 2)
-    assert [charge.purpose for charge in card.charges[:2]] == ["a cut point of age"] * 2
-
-
-def test_a_schema_taken_from_the_data_voids_the_guarantee_wherever_it_goes(tmp_path):
-    data = people()
-    taken = hr.GreedyRuleListClassifier().fit(data.drop(columns="risk"), data["risk"]).rule_list_.schema
-    taken.save(tmp_path / "schema.yaml")
-    again = hr.Schema.load(tmp_path / "schema.yaml")
-    tally = hr.Tally.count(data, data["risk"], again)
-    for clf in (hr.PrivateRuleListClassifier(1.0, schema=again).fit(data, data["risk"]),
-                hr.PrivateRuleListClassifier(1.0).fit_tally(tally)):  # fmt: skip
-        assert clf.privacy_.guarantee == "none (domain taken from the data)"
-
-
-def test_an_estimator_with_a_schema_that_was_taken_from_the_data_has_its_features():
-    data = people()
-    schema = hr.Schema(SCHEMA.attributes, SCHEMA.label, void="domain taken from the data")
-    clf = hr.PrivateRuleListClassifier(1.0, schema=schema).fit(data, data["risk"])
-    assert clf.feature_names_in_.tolist() == list(SCHEMA.names)
-
-
-def test_a_ragged_list_of_labels_is_refused_without_its_length():
-    X, y = conjunction(1235)
-    with pytest.raises(TypeError, match="ragged") as error:
-        hr.PrivateRuleListClassifier(1.0).fit(X, [[True], *y[1:].tolist()])
-    assert "1235" not in repr((error.value, error.value.__context__))
-
-
-def test_a_declared_schema_keeps_the_guarantee_in_an_estimator_made_to_take_it_from_the_data():
-    tally = hr.Tally.count(people(), "risk", SCHEMA)
-    clf = hr.PrivateRuleListClassifier(1.0, schema="from-data").fit_tally(tally)
-    assert clf.privacy_.is_private
-    assert clf.predict(people()).shape == (400,)
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (None, "y must be one column of labels"),
-        (np.zeros((400, 2)), "y must be one column"),
-        ([0, 1], "as many labels"),
-    ],
-)
-def test_labels_of_the_wrong_shape_cost_nothing(y, message):
-    data, budget = people(), hr.Budget(1)
-    with pytest.raises(ValueError, match=message):
-        hr.PrivateRuleListClassifier(1.0, schema=SCHEMA, budget=budget).fit(data, y)
-    assert budget.spent == 0
-
-
-def test_the_name_of_a_column_is_not_labels():
-    with pytest.raises(TypeError, match=r"fit\(X, X\['risk'\]\)"):
-        hr.PrivateRuleListClassifier(1.0, schema=SCHEMA).fit(people(), "risk")
-
-
-def test_a_number_without_cut_points_is_refused_before_it_is_paid_for():
-    data, budget = people(), hr.Budget(1)
-    schema = hr.Schema({"age": hr.Integer(0, 120), "smoker": hr.Boolean()}, SCHEMA.label)
-    with pytest.raises(SchemaError, match=r"attribute 'age': key 'cuts': .*Schema\.learn"):
-        hr.PrivateRuleListClassifier(1.0, schema=schema, budget=budget).fit(data, data["risk"])
-    assert budget.spent == 0
-
-
-def test_a_failed_fit_leaves_the_estimator_as_it_was():
-    X, y = conjunction(100)
-    clf = hr.PrivateRuleListClassifier(1.0, budget=hr.Budget(1)).fit(X, y)
-    before = dict(vars(clf))
-    with pytest.raises(BudgetExceededError, match="left"):
-        clf.fit(X[:, :2], y)
-    assert vars(clf) == before

@@ -1,9 +1,10 @@
-"""What the rule list estimators share: from a table to a tally, and predictions from the fitted list."""
+"""What the estimators share: from a table to a tally, and predictions from the fitted model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Integral
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.columns import Table, column_of, is_frame, label_name
 from hedgerow.errors import SchemaError
+from hedgerow.learn.lattice import Stop, Take
+from hedgerow.learn.space import Space
+from hedgerow.models.leaf import Leaf
+from hedgerow.models.model import Model
 from hedgerow.models.rule_list import Rule, RuleList
+from hedgerow.models.tree import MAX_DEPTH, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.candidates import Antecedent
@@ -28,16 +34,13 @@ FROM_DATA = "from-data"
 BINS = 5  # intervals of a number whose domain is taken from the data
 
 
-class RuleListEstimator(ClassifierMixin, BaseEstimator):
-    """A classifier whose model is a `RuleList`; subclasses say how the list is learned from a tally."""
+class TallyEstimator(ClassifierMixin, BaseEstimator):
+    """A classifier with a model that a person can read; subclasses say how it is learned from a tally."""
 
-    max_rules: int
-    max_literals: int
-    negations: bool
     schema: Schema | str | None
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn a rule list from rows and labels.
+        """Learn a model from rows and labels.
 
         Parameters
         ----------
@@ -60,20 +63,21 @@ class RuleListEstimator(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         if isinstance(y, str):
             raise TypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
-        if isinstance(self.schema, str):
-            X, y, schema = self._schema_from_data(X, y)
-        else:
-            table = Table.of(X)
-            schema = boolean_schema(table.column_names, y) if self.schema is None else self.schema
-            _check_usable(schema)
-            schema.check_columns(table)
-            _check_labels(table, y)
-        return self._learn(
-            schema, lambda: Tally.count(X, y, schema if isinstance(self.schema, (Schema, str)) else None)
-        )
+        with self._unchanged_by_failure():
+            if isinstance(self.schema, str):
+                X, y, schema = self._schema_from_data(X, y)
+            else:
+                table = Table.of(X)
+                schema = boolean_schema(table.column_names, y) if self.schema is None else self.schema
+                _check_usable(schema)
+                schema.check_columns(table)
+                _check_labels(table, y)
+            return self._learn(
+                schema, lambda: Tally.count(X, y, schema if isinstance(self.schema, (Schema, str)) else None)
+            )
 
     def fit_tally(self, tally: Tally) -> Self:
-        """Learn a rule list from a tally counted elsewhere; its schema takes the place of the parameter `schema`.
+        """Learn a model from a tally counted elsewhere; its schema takes the place of the parameter `schema`.
 
         Parameters
         ----------
@@ -97,32 +101,55 @@ class RuleListEstimator(ClassifierMixin, BaseEstimator):
             raise TypeError(f"Expected a Tally, got {type(tally).__name__}.")
         if not tally.schema.void:
             _check_usable(tally.schema)
-        return self._learn(tally.schema, lambda: tally)
+        with self._unchanged_by_failure():
+            vars(self).pop("n_features_in_", None)  # those of an earlier fit
+            return self._learn(tally.schema, lambda: tally)
+
+    @contextmanager
+    def _unchanged_by_failure(self) -> Generator[None]:
+        """Leave the estimator as it was if fitting fails; scikit-learn's checks write to it before all is checked."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted class of each row, shape ``(n_samples,)``; see `predict_proba` for `X` and errors."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        rows = self._checked(X)
+        return self._model.predict(rows).astype(self.classes_.dtype)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities from the released counts, shape ``(n_samples, n_classes)``.
+        """Return class probabilities, shape ``(n_samples, n_classes)``: from the released counts, where there are any.
+
+        Where only labels were released, the label has probability 1.
 
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
-            Rows. Of a frame only the columns that the rules use are needed.
+            Rows. Of a frame only the columns that the model uses are needed.
 
         Raises
         ------
         NotFittedError
             Before `fit`.
         DomainError
-            If a column that the rules use is absent or holds values the schema does not allow.
+            If a column that the model uses is absent or holds values the schema does not allow.
         """
+        rows = self._checked(X)
+        return self._model.predict_proba(rows)
+
+    @property
+    def _model(self) -> Model:
+        raise NotImplementedError
+
+    def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        if self.schema == FROM_DATA and self.rule_list_.schema.void:
-            X = validate_data(self, X, reset=False, **_array_checks(X))
-        return self.rule_list_.predict_proba(X)
+        if self.schema == FROM_DATA and self._model.schema.void:
+            return validate_data(self, X, reset=False, **_array_checks(X))
+        return X
 
     def _schema_from_data(self, X: Any, y: Any) -> tuple[Any, Any, Schema]:
         """Validate as scikit-learn does and cut the schema out of the rows themselves, which voids any guarantee."""
@@ -146,12 +173,6 @@ class RuleListEstimator(ClassifierMixin, BaseEstimator):
         return X, y, Schema(tuple(attributes.items()), Label(name, classes), void="domain taken from the data")
 
     def _check_parameters(self) -> None:
-        for name, low in (("max_rules", 1), ("max_literals", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
-                raise ValueError(f"{name} must be a whole number >= {low}, got {value!r}.")
-        if not isinstance(self.negations, (bool, np.bool_)):
-            raise ValueError(f"negations must be True or False, got {self.negations!r}.")
         if not (self.schema is None or isinstance(self.schema, Schema) or self.schema == FROM_DATA):
             raise ValueError(
                 f"schema must be a Schema (Schema.load reads a file), None or {FROM_DATA!r}, got {self.schema!r}."
@@ -160,22 +181,108 @@ class RuleListEstimator(ClassifierMixin, BaseEstimator):
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         raise NotImplementedError
 
-    def _publish(self, schema: Schema, antecedents: tuple[Antecedent, ...], counts: Counts, card: PrivacyCard) -> Self:
-        rules = tuple(
-            Rule(antecedent, tuple(map(int, row))) for antecedent, row in zip([*antecedents, ()], counts, strict=True)
-        )
-        if self.schema != FROM_DATA or not schema.void:  # else scikit-learn has seen to them
+    def _publish(self, schema: Schema, card: PrivacyCard) -> None:
+        """Set what all fitted estimators have in common."""
+        if self.schema != FROM_DATA or not schema.void or not hasattr(self, "n_features_in_"):
+            # else scikit-learn has seen to them
             self.n_features_in_ = len(schema)
             self.feature_names_in_ = np.array(schema.names, dtype=object)
         self.classes_ = np.array(schema.classes)
         self.privacy_ = card
-        self.rule_list_ = RuleList(schema, rules, card)
-        return self
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+class RuleListEstimator(TallyEstimator):
+    """A classifier whose model is a `RuleList`."""
+
+    max_rules: int
+    max_literals: int
+    negations: bool
+
+    @property
+    def _model(self) -> RuleList:
+        return self.rule_list_
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole("max_rules", self.max_rules, 1)
+        check_whole("max_literals", self.max_literals, 1)
+        if not isinstance(self.negations, (bool, np.bool_)):
+            raise ValueError(f"negations must be True or False, got {self.negations!r}.")
+
+    def _publish_list(
+        self,
+        schema: Schema,
+        antecedents: Sequence[Antecedent],
+        card: PrivacyCard,
+        *,
+        counts: Counts | None = None,
+        labels: Sequence[int] | None = None,
+    ) -> Self:
+        """Make the rule list of these antecedents, the default rule last, with the counts, the labels or both."""
+        rows, classes = [*antecedents, ()], schema.classes
+        rules = tuple(
+            Rule(
+                antecedent,
+                None if counts is None else tuple(map(int, counts[i])),
+                None if labels is None else classes[labels[i]],
+            )
+            for i, antecedent in enumerate(rows)
+        )
+        model = RuleList(schema, rules, card)
+        self._publish(schema, card)
+        self.rule_list_ = model
+        return self
+
+
+class TreeEstimator(TallyEstimator):
+    """A classifier whose model is a `Tree`."""
+
+    max_depth: int
+
+    @property
+    def _model(self) -> Tree:
+        return self.tree_
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole("max_depth", self.max_depth, 0)
+        if self.max_depth > MAX_DEPTH:
+            raise ValueError(f"max_depth must be a whole number <= {MAX_DEPTH}, got {self.max_depth!r}.")
+
+    def _publish_tree(
+        self, space: Space, tree: Take | Stop, card: PrivacyCard, *, counts: Iterable[Any] | None
+    ) -> Self:
+        """Make the tree with its labels, where it has them, and the counts by leaf, what a test catches first."""
+        schema = space.candidates.schema
+        model = Tree(schema, _build(tree, space, None if counts is None else iter(counts)), card)
+        self._publish(schema, card)
+        self.tree_ = model
+        return self
+
+
+def _build(part: Take | Stop, space: Space, counts: Iterator[Any] | None) -> Split | Leaf:
+    if isinstance(part, Stop):
+        label = None if part.label is None else space.candidates.schema.classes[part.label]
+        return Leaf(None if counts is None else tuple(map(int, next(counts))), label)
+    (literal,) = space.antecedents[part.option]
+    return Split(literal, _build(part.caught, space, counts), _build(part.left, space, counts))
+
+
+def check_whole(name: str, value: object, low: int) -> None:
+    """Check that a parameter is a whole number from `low` on."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
+        raise ValueError(f"{name} must be a whole number >= {low}, got {value!r}.")
+
+
+def check_share(name: str, value: object) -> None:
+    """Check that a parameter is a number from 0 to less than 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
+        raise ValueError(f"{name} must be in [0, 1), got {value!r}.")
 
 
 def _check_usable(schema: Schema) -> None:

@@ -67,7 +67,7 @@ class ExactChoice:
         """Return the best open candidate, or their number to stop."""
         caught, total = query()
         support = caught.sum(axis=1)
-        allowed = np.flatnonzero((support > 0) & (support / self.n_rows >= self.min_support))
+        allowed = np.flatnonzero((support > 0) & (support / max(self.n_rows, 1) >= self.min_support))
         if not len(allowed):
             return len(caught)
         scores = split_scores(caught[allowed], total)[:-1]

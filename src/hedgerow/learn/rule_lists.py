@@ -1,114 +1,42 @@
-"""Rule list estimators for scikit-learn: greedy without privacy, and private."""
+"""Private rule lists for scikit-learn: grown greedily, or drawn from all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
-from numbers import Real
 from typing import Any, Self
 
-import numpy as np
-from sklearn.utils import Tags, check_random_state
-
-from hedgerow._version import __version__
-from hedgerow.learn.base import FROM_DATA, RuleListEstimator
-from hedgerow.learn.greedy import ExactChoice, PrivateChoice, grow, release_leaf_counts
-from hedgerow.privacy.budget import Budget, exact
-from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip, SecureNoise, SeededNoise
+from hedgerow.learn.base import RuleListEstimator, check_whole
+from hedgerow.learn.cost import Cost
+from hedgerow.learn.exact import ListPlan, draw_list, list_blocks, list_cost
+from hedgerow.learn.greedy import PrivateChoice, grow, release_leaf_counts
+from hedgerow.learn.private import LEAF_SHARE, PrivateEstimator
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip
 from hedgerow.privacy.release import Gate
 from hedgerow.privacy.selection import SENSITIVITY
-from hedgerow.schema.candidates import Candidates
+from hedgerow.schema.candidates import Candidates, count_candidates
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
-SOFTWARE = f"hedgerow {__version__}"
 MECHANISMS = ("permute-and-flip",)
-LEAF_SHARE = Fraction(1, 5)  # of epsilon, for the counts of the leaves
-_NOTES = (
-    "the names, types and order of the columns count as public, like the schema",
-    "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
-    "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised",
-)
 
 
-class GreedyRuleListClassifier(RuleListEstimator):
-    """A rule list grown greedily by Gini impurity. **Not private**: the list and its counts are exact.
-
-    Parameters
-    ----------
-    max_rules : int, default=5
-        Rules in the list, the default rule included.
-    max_literals : int, default=2
-        Literals in a rule.
-    negations : bool, default=True
-        Whether ``not a`` and ``a != v`` are literals too.
-    min_support : float, default=0.05
-        The share of all rows that a rule must catch.
-    schema : Schema, None or "from-data", default="from-data"
-        The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
-
-    Attributes
-    ----------
-    rule_list_ : RuleList
-        The model.
-    privacy_ : PrivacyCard
-        Says that there is no guarantee.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
-
-    References
-    ----------
-    Ly et al., *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, Section 3.1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10)
-    >>> print(GreedyRuleListClassifier(schema=None).fit(X, X[:, 0] & X[:, 1]).rule_list_)
-    if x0 and x1 then 1    # 100.0 % of 10
-    else 0                 # 100.0 % of 30
-    """
-
-    def __init__(
-        self,
-        *,
-        max_rules: int = 5,
-        max_literals: int = 2,
-        negations: bool = True,
-        min_support: float = 0.05,
-        schema: Schema | str | None = FROM_DATA,
-    ) -> None:
-        self.max_rules = max_rules
-        self.max_literals = max_literals
-        self.negations = negations
-        self.min_support = min_support
-        self.schema = schema
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not isinstance(self.min_support, Real) or not 0 <= self.min_support < 1:
-            raise ValueError(f"min_support must be in [0, 1), got {self.min_support!r}.")
-
-    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
-        candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
-        tally = count()
-        choose = ExactChoice(float(self.min_support), int(tally.total().sum()))
-        antecedents = grow(tally, candidates, int(self.max_rules) - 1, choose)
-        card = PrivacyCard.none("not private", software=SOFTWARE)
-        return self._publish(schema, antecedents, tally.leaf_counts(antecedents), card)
-
-
-class PrivateRuleListClassifier(RuleListEstimator):
+class PrivateRuleListClassifier(PrivateEstimator, RuleListEstimator):
     """A rule list learned and released under pure ε-differential privacy.
 
-    Neighbouring tables differ by adding or removing one row. Each of up to ``max_rules - 1`` rules is chosen by
-    permute-and-flip on the negated Gini impurity in rows, a monotone score of sensitivity 2; 80 % of ε is shared
-    equally by the choices. The rest of ε, and what unused choices leave, buys one histogram of rules by class
-    (sensitivity 1), which gives all predictions and displayed counts. The total is exactly `epsilon`, and the card
-    adds to it what the schema's cut points cost where they were learned.
+    Neighbouring tables differ by adding or removing one row. The total is exactly `epsilon`, and the card adds to it
+    what the schema's cut points cost where they were learned.
+
+    With ``search="greedy"`` each of up to ``max_rules - 1`` rules is chosen by permute-and-flip on the negated Gini
+    impurity in rows, a monotone score of sensitivity 2; 80 % of ε is shared equally by the choices. The rest of ε, and
+    what unused choices leave, buys one histogram of rules by class (sensitivity 1), which gives all predictions and
+    displayed counts.
+
+    With ``search="exact"`` the whole list, its labels included, is one draw by the exponential mechanism from *all*
+    rule lists of that size, with score −errors (monotone, sensitivity 1). No other release is needed, so the model has
+    labels and no counts, unless `release_counts` asks for them at a fifth of ε. The draw visits every set of rules:
+    what that costs depends on the schema and the parameters, not on the labels, and is checked before any row is
+    read (`search_cost`). Last rules that say the same as the default rule are left out of the model.
 
     Parameters
     ----------
@@ -120,8 +48,18 @@ class PrivateRuleListClassifier(RuleListEstimator):
         Literals in a rule.
     negations : bool, default=True
         Whether ``not a`` and ``a != v`` are literals too.
+    search : {"greedy", "exact"}, default="greedy"
+        How the list is found. Exact search is far more accurate at small ε, where it is affordable: one literal a rule,
+        or few attributes, or with `lookahead`.
+    lookahead : int, optional
+        With exact search: how many rules are drawn jointly at a time, ε being shared equally by the blocks. None: all.
     mechanism : {"permute-and-flip"}, default="permute-and-flip"
-        How rules are chosen.
+        With greedy search: how rules are chosen.
+    release_counts : bool, default=False
+        With exact search: whether to release the rows of each class in each rule too. Greedy search always does.
+    stop_probability : float, default=0.1
+        With exact search: the prior's chance that a list ends at any one position. docs/exact.md says how the
+        default was chosen.
     schema : Schema, None or "from-data", default=None
         The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data" cuts
         the domain out of the rows, which voids the guarantee; the card says so.
@@ -130,6 +68,8 @@ class PrivateRuleListClassifier(RuleListEstimator):
         budget of its own for every fit.
     random_state : int, RandomState or None, default=None
         None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
+    verbose : bool, default=False
+        Whether to tell on stderr what an exact search costs and how far it is.
 
     Attributes
     ----------
@@ -145,6 +85,7 @@ class PrivateRuleListClassifier(RuleListEstimator):
     References
     ----------
     McKenna and Sheldon, *Permute-and-Flip: A New Mechanism for Differentially Private Selection*, NeurIPS 2020.
+    McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007.
     Ly et al., *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, 2024, for the task.
 
     Examples
@@ -154,6 +95,9 @@ class PrivateRuleListClassifier(RuleListEstimator):
     >>> clf = PrivateRuleListClassifier(epsilon=1.0, max_rules=2).fit(X, X[:, 0] & X[:, 1])
     >>> [len(clf.rule_list_), float(clf.privacy_.epsilon), clf.privacy_.is_private]
     [2, 1.0, True]
+    >>> clf = PrivateRuleListClassifier(epsilon=1.0, max_rules=2, search="exact").fit(X, X[:, 0] & X[:, 1])
+    >>> clf.score(X, X[:, 0] & X[:, 1])
+    1.0
     """
 
     def __init__(
@@ -163,59 +107,97 @@ class PrivateRuleListClassifier(RuleListEstimator):
         max_rules: int = 5,
         max_literals: int = 2,
         negations: bool = True,
+        search: str = "greedy",
+        lookahead: int | None = None,
         mechanism: str = "permute-and-flip",
+        release_counts: bool = False,
+        stop_probability: float = 0.1,
         schema: Schema | str | None = None,
         budget: Budget | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.max_rules = max_rules
         self.max_literals = max_literals
         self.negations = negations
+        self.search = search
+        self.lookahead = lookahead
         self.mechanism = mechanism
+        self.release_counts = release_counts
+        self.stop_probability = stop_probability
         self.schema = schema
         self.budget = budget
         self.random_state = random_state
+        self.verbose = verbose
+
+    def search_cost(self, schema: Schema) -> Cost:
+        """Return what an exact search with this schema costs: known without any row.
+
+        Raises
+        ------
+        SearchTooLargeError
+            If it is more than is sensible, with what to change.
+        ValueError
+            If a parameter is out of range.
+        """
+        self._check_parameters()
+        candidates = count_candidates(schema, int(self.max_literals), negations=bool(self.negations))
+        most, classes = int(self.max_rules) - 1, len(schema.classes)
+        cost = list_cost(candidates, self._blocks, classes)
+        advice = (
+            "Use fewer rules (max_rules), fewer literals (max_literals), or fewer attributes, values or cut points."
+        )
+        sizes = range(1, max(self._blocks))
+        smaller = [size for size in sizes if list_cost(candidates, list_blocks(most, size), classes).is_sensible]
+        if smaller:
+            advice = f"Draw fewer rules at a time (lookahead={smaller[-1]}). {advice}"
+        cost.check(advice)
+        return cost
+
+    @property
+    def _blocks(self) -> tuple[int, ...]:
+        return list_blocks(int(self.max_rules) - 1, None if self.lookahead is None else int(self.lookahead))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.epsilon is None:
-            raise ValueError("epsilon must be chosen: the privacy loss to spend on this model, such as epsilon=1.0.")
-        if exact(self.epsilon, "epsilon") == 0:
-            raise ValueError("epsilon must be a number > 0, got 0.")
+        if self.lookahead is not None:
+            check_whole("lookahead", self.lookahead, 1)
         if self.mechanism not in MECHANISMS:
             raise ValueError(f"mechanism must be one of {', '.join(MECHANISMS)}, got {self.mechanism!r}.")
-        if not (self.budget is None or isinstance(self.budget, Budget)):
-            raise ValueError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
 
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
-        assert self.epsilon is not None
+        cost = self.search_cost(schema) if self.search == "exact" else None
         candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
-        noise, share, most = self._noise(), Budget(self.epsilon), int(self.max_rules) - 1
-        each = share.epsilon * (1 - LEAF_SHARE) / max(most, 1)
-        for mechanism in (PermuteAndFlip(each, SENSITIVITY), DiscreteLaplace(share.epsilon * LEAF_SHARE)):
+        noise = self._noise()
+        if cost is not None:
+            return self._draw(ListPlan(candidates, self._blocks, float(self.stop_probability)), cost, noise, count)
+        return self._grow(candidates, noise, count)
+
+    def _grow(self, candidates: Candidates, noise: NoiseSource, count: Callable[[], Tally]) -> Self:
+        most, epsilon = int(self.max_rules) - 1, Budget(self.epsilon or 0).epsilon
+        each = epsilon * (1 - LEAF_SHARE) / max(most, 1)
+        for mechanism in (PermuteAndFlip(each, SENSITIVITY), DiscreteLaplace(epsilon * LEAF_SHARE)):
             noise.prepare(mechanism)  # an epsilon too small to be of use is refused before it is charged
-        if self.budget is not None:
-            share = self.budget.allocate(share.epsilon, purpose=f"{type(self).__name__}: one rule list")
+        share = self._open_budget("rule list")
         gate, tally = Gate(share, noise), count()
         antecedents = grow(tally, candidates, most, PrivateChoice(gate, each))
         counts = release_leaf_counts(tally, antecedents, gate, share.remaining)
-        card = PrivacyCard(
-            schema.charges + share.charges,
-            noise=noise.description,
-            software=SOFTWARE,
-            void="; ".join(filter(None, [schema.void, noise.void])) or None,
-            notes=_NOTES,
+        return self._publish_list(
+            candidates.schema, antecedents, self._card(candidates.schema, share, noise), counts=counts
         )
-        return self._publish(schema, antecedents, counts, card)
 
-    def _noise(self) -> NoiseSource:
-        if self.random_state is None:
-            return SecureNoise()
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        return SeededNoise(np.random.default_rng(seed))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
-        return tags
+    def _draw(self, plan: ListPlan, cost: Cost, noise: NoiseSource, count: Callable[[], Tally]) -> Self:
+        epsilon = Budget(self.epsilon or 0).epsilon
+        for_counts = epsilon * LEAF_SHARE if self.release_counts else 0
+        noise.prepare(plan.block(0).mechanism((epsilon - for_counts) / len(plan.blocks)))
+        if for_counts:
+            noise.prepare(DiscreteLaplace(for_counts))
+        with self._searching(cost) as progress:
+            share = self._open_budget("rule list")
+            gate, tally = Gate(share, noise), count()
+            antecedents, labels = draw_list(tally, plan, gate, epsilon - for_counts, progress)
+        counts = release_leaf_counts(tally, antecedents, gate, share.remaining) if for_counts else None
+        schema = plan.candidates.schema
+        card = self._card(schema, share, noise)
+        return self._publish_list(schema, antecedents, card, counts=counts, labels=labels)

@@ -1,0 +1,250 @@
+"""Certifiably optimal rule lists and trees for scikit-learn; not private."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from numbers import Real
+from typing import Self
+
+from hedgerow.learn.base import (
+    FROM_DATA,
+    RuleListEstimator,
+    TallyEstimator,
+    TreeEstimator,
+    check_share,
+)
+from hedgerow.learn.certified import Terms
+from hedgerow.learn.greedy_trees import leaf_totals
+from hedgerow.learn.lattice import Rows, Take
+from hedgerow.learn.optimum import Optimum, find_optimum, rows_needed
+from hedgerow.learn.private import SOFTWARE
+from hedgerow.learn.space import Space
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.candidates import Antecedent, Candidates
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
+
+_STEPS = 2**20  # of a row, in which penalties are counted, so that objectives add up exactly
+Progress = Callable[[int, int, int], object]
+
+
+class OptimalEstimator(TallyEstimator):
+    """An estimator whose model is proven to have the fewest errors, or comes with a proven gap."""
+
+    min_support: float
+    regularization: float
+    time_limit: float | None
+    verbose: bool
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_share("min_support", self.min_support)
+        check_share("regularization", self.regularization)
+        limit = self.time_limit
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Real) or not limit > 0):
+            raise ValueError(f"time_limit must be a number of seconds > 0 or None, got {limit!r}.")
+
+    def _find(self, tally: Tally, space: Space, depth: int) -> Optimum:
+        n = int(tally.total().sum())
+        penalty = round(float(self.regularization) * n * _STEPS) / _STEPS
+        terms = Terms(depth, rows_needed(tally, float(self.min_support)), penalty)
+        with self._searching() as progress:
+            optimum = find_optimum(Rows(tally, space), terms, self.time_limit, progress)
+        scale = max(n, 1)
+        self.objective_ = optimum.objective / scale
+        self.lower_bound_ = optimum.lower_bound / scale
+        self.optimal_ = optimum.lower_bound >= optimum.objective
+        self.n_states_ = optimum.n_states
+        return optimum
+
+    @contextmanager
+    def _searching(self) -> Generator[Progress]:
+        """Show on stderr how far the search is, if `verbose`."""
+        if not self.verbose:
+            yield lambda *_: None
+            return
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        console = Console(stderr=True)
+        with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
+            task = bar.add_task("searching")
+
+            def show(level: int, done: int, states: int) -> None:
+                bar.update(task, description=f"level {level}, {states:,} states", completed=done, total=states)
+
+            yield show
+
+
+class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
+    """The rule list with the fewest errors on the table, certified. **Not private**: the list and its counts are exact.
+
+    Among all lists of up to ``max_rules - 1`` rules, each with enough support where it stands in the list, and a
+    default rule. States that hold the same rows are searched once, and bounds prune those that cannot be part of
+    anything better; what is left is searched in full, so the result is the optimum and not an approximation.
+
+    Parameters
+    ----------
+    max_rules : int, default=5
+        Rules in the list, the default rule included.
+    max_literals : int, default=1
+        Literals in a rule.
+    negations : bool, default=True
+        Whether ``not a`` and ``a != v`` are literals too.
+    min_support : float, default=0.01
+        The share of all rows that a rule must catch among those that earlier rules left.
+    regularization : float, default=0
+        The share of all rows that a further rule must get right to be worth it: the objective is the share of errors
+        plus `regularization` for every rule but the default.
+    time_limit : float, optional
+        Seconds, about. When they are over, the best list found so far is kept, with its proven gap.
+    schema : Schema, None or "from-data", default="from-data"
+        The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
+    verbose : bool, default=False
+        Whether to show on stderr how far the search is.
+
+    Attributes
+    ----------
+    rule_list_ : RuleList
+        The model.
+    optimal_ : bool
+        Whether it is proven to be optimal.
+    objective_, lower_bound_ : float
+        Its share of errors plus penalties, and what no list within the parameters can be below.
+    n_states_ : int
+        States that were searched.
+    privacy_ : PrivacyCard
+        Says that there is no guarantee.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Angelino, Larus-Stone, Alabi, Seltzer and Rudin, *Learning Certifiably Optimal Rule Lists for Categorical Data*,
+    JMLR 2018, for the problem and the equivalent-points bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10)
+    >>> clf = OptimalRuleListClassifier(max_rules=3, schema=None).fit(X, X[:, 0] & X[:, 1])
+    >>> print(clf.rule_list_)
+    if not x0 then 0     # 100.0 % of 20
+    else if x1 then 1    # 100.0 % of 10
+    else 0               # 100.0 % of 10
+    >>> clf.optimal_
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        max_rules: int = 5,
+        max_literals: int = 1,
+        negations: bool = True,
+        min_support: float = 0.01,
+        regularization: float = 0.0,
+        time_limit: float | None = None,
+        schema: Schema | str | None = FROM_DATA,
+        verbose: bool = False,
+    ) -> None:
+        self.max_rules = max_rules
+        self.max_literals = max_literals
+        self.negations = negations
+        self.min_support = min_support
+        self.regularization = regularization
+        self.time_limit = time_limit
+        self.schema = schema
+        self.verbose = verbose
+
+    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
+        candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
+        space, tally = Space.of_lists(candidates), count()
+        part = self._find(tally, space, int(self.max_rules) - 1).model
+        antecedents: list[Antecedent] = []
+        while isinstance(part, Take):
+            antecedents.append(space.antecedents[part.option])
+            part = part.left
+        card = PrivacyCard.none("not private", software=SOFTWARE)
+        return self._publish_list(schema, antecedents, card, counts=tally.leaf_counts(antecedents))
+
+
+class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
+    """The decision tree with the fewest errors on the table, certified. **Not private**: tree and counts are exact.
+
+    Among all trees of depth up to `max_depth` whose leaves have enough support. Nodes that hold the same rows are
+    searched once, and bounds prune those that cannot be part of anything better; what is left is searched in full.
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+        Tests one after the other at most.
+    min_support : float, default=0.01
+        The share of all rows that a leaf must hold.
+    regularization : float, default=0
+        The share of all rows that a further split must get right to be worth it: the objective is the share of errors
+        plus `regularization` for every split.
+    time_limit : float, optional
+        Seconds, about. When they are over, the best tree found so far is kept, with its proven gap.
+    schema : Schema, None or "from-data", default="from-data"
+        The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
+    verbose : bool, default=False
+        Whether to show on stderr how far the search is.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The model.
+    optimal_ : bool
+        Whether it is proven to be optimal.
+    objective_, lower_bound_ : float
+        Its share of errors plus penalties, and what no tree within the parameters can be below.
+    n_states_ : int
+        States that were searched.
+    privacy_ : PrivacyCard
+        Says that there is no guarantee.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Nijssen and Fromont, *Mining Optimal Decision Trees from Itemset Lattices*, KDD 2007; Aglin, Nijssen and Schaus,
+    *Learning Optimal Decision Trees Using Caching Branch-and-Bound Search*, AAAI 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10)
+    >>> clf = OptimalTreeClassifier(max_depth=2, schema=None).fit(X, X[:, 0] ^ X[:, 1])
+    >>> [clf.score(X, X[:, 0] ^ X[:, 1]), clf.optimal_]
+    [1.0, True]
+    """
+
+    def __init__(
+        self,
+        *,
+        max_depth: int = 3,
+        min_support: float = 0.01,
+        regularization: float = 0.0,
+        time_limit: float | None = None,
+        schema: Schema | str | None = FROM_DATA,
+        verbose: bool = False,
+    ) -> None:
+        self.max_depth = max_depth
+        self.min_support = min_support
+        self.regularization = regularization
+        self.time_limit = time_limit
+        self.schema = schema
+        self.verbose = verbose
+
+    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
+        space, tally = Space.of_trees(schema), count()
+        tree = self._find(tally, space, int(self.max_depth)).model
+        counts = list(leaf_totals(tally, space, tree))
+        card = PrivacyCard.none("not private", software=SOFTWARE)
+        return self._publish_tree(space, tree, card, counts=counts)

@@ -1,0 +1,100 @@
+"""What the private estimators share: their budget, their noise, their card, and telling what a search costs."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Tags, check_random_state
+
+from hedgerow._version import __version__
+from hedgerow.learn.base import TallyEstimator
+from hedgerow.learn.cost import Cost
+from hedgerow.learn.exact import Progress
+from hedgerow.privacy.budget import Budget, exact
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.noise import NoiseSource, SecureNoise, SeededNoise
+from hedgerow.schema.schema import Schema
+
+SOFTWARE = f"hedgerow {__version__}"
+LEAF_SHARE = Fraction(1, 5)  # of epsilon, for the counts of the leaves
+SEARCHES = ("exact", "greedy")
+_NOTES = (
+    "the names, types and order of the columns count as public, like the schema",
+    "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
+    "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised",
+)
+
+
+class PrivateEstimator(TallyEstimator):
+    """An estimator that spends a privacy budget."""
+
+    epsilon: float | None
+    search: str
+    release_counts: bool
+    stop_probability: float
+    budget: Budget | None
+    random_state: Any
+    verbose: bool
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.epsilon is None:
+            raise ValueError("epsilon must be chosen: the privacy loss to spend on this model, such as epsilon=1.0.")
+        if exact(self.epsilon, "epsilon") == 0:
+            raise ValueError("epsilon must be a number > 0, got 0.")
+        if self.search not in SEARCHES:
+            raise ValueError(f"search must be one of {', '.join(SEARCHES)}, got {self.search!r}.")
+        if not isinstance(self.release_counts, (bool, np.bool_)):
+            raise ValueError(f"release_counts must be True or False, got {self.release_counts!r}.")
+        stop = self.stop_probability
+        if isinstance(stop, bool) or not isinstance(stop, Real) or not 0 < float(stop) < 1:
+            raise ValueError(f"stop_probability must be between 0 and 1, got {stop!r}.")
+        if not (self.budget is None or isinstance(self.budget, Budget)):
+            raise ValueError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
+
+    def _noise(self) -> NoiseSource:
+        if self.random_state is None:
+            return SecureNoise()
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return SeededNoise(np.random.default_rng(seed))
+
+    def _open_budget(self, model: str) -> Budget:
+        """Charge the shared budget, if there is one, with all of `epsilon`, and return what there is to spend."""
+        share = Budget(self.epsilon or 0)
+        if self.budget is None:
+            return share
+        return self.budget.allocate(share.epsilon, purpose=f"{type(self).__name__}: one {model}")
+
+    def _card(self, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:
+        return PrivacyCard(
+            schema.charges + share.charges,
+            noise=noise.description,
+            software=SOFTWARE,
+            void="; ".join(filter(None, [schema.void, noise.void])) or None,
+            notes=_NOTES,
+        )
+
+    @contextmanager
+    def _searching(self, cost: Cost) -> Generator[Progress]:
+        """Tell on stderr what a search costs before it starts and how far it is, if `verbose`."""
+        if not self.verbose:
+            yield lambda _: None
+            return
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        console = Console(stderr=True)
+        console.print(f"exact search: {cost}", highlight=False, soft_wrap=True)
+        with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
+            task = bar.add_task("searching", total=cost.states)
+            yield lambda done: bar.advance(task, done)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        return tags

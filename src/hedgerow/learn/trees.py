@@ -1,0 +1,161 @@
+"""Private trees for scikit-learn: drawn from all trees of a depth, or grown greedily."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from hedgerow.learn.base import TreeEstimator
+from hedgerow.learn.cost import Cost
+from hedgerow.learn.exact import Plan, draw_model, simplified
+from hedgerow.learn.greedy_trees import PrivateTests, grow_tree, release_tree_counts
+from hedgerow.learn.private import LEAF_SHARE, PrivateEstimator
+from hedgerow.learn.space import Space
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip, Siblings
+from hedgerow.privacy.release import Gate
+from hedgerow.privacy.selection import SENSITIVITY
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
+
+
+class PrivateTreeClassifier(PrivateEstimator, TreeEstimator):
+    """A decision tree learned and released under pure ε-differential privacy.
+
+    Neighbouring tables differ by adding or removing one row. The total is exactly `epsilon`, and the card adds to it
+    what the schema's cut points cost where they were learned. Tests are ``x``, ``x = v``, ``x <= c``; a missing value
+    satisfies only ``x is missing``.
+
+    With ``search="exact"`` the whole tree, its labels included, is one draw by the exponential mechanism from *all*
+    trees of that depth, with score −errors (monotone, sensitivity 1). No other release is needed, so the model has
+    labels and no counts, unless `release_counts` asks for them at a fifth of ε. The draw visits every conjunction of
+    tests: what that costs depends on the schema and the depth, not on the labels, and is checked before any row is
+    read (`search_cost`). A test whose two leaves have the same label is left out of the model: it says nothing.
+
+    With ``search="greedy"`` every node's test is chosen by permute-and-flip on the negated Gini impurity in rows, a
+    monotone score of sensitivity 2. The nodes of a level hold different rows and share one charge; 80 % of ε is shared
+    equally by the levels, and the rest buys one histogram of leaves by class, which gives the predictions.
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss of the whole model, > 0. Must be chosen.
+    max_depth : int, default=3
+        Tests one after the other at most.
+    search : {"exact", "greedy"}, default="exact"
+        How the tree is found. Exact search is far more accurate at small ε, where it is affordable.
+    release_counts : bool, default=False
+        With exact search: whether to release the rows of each class in each leaf too. Greedy search always does.
+    stop_probability : float, default=0.1
+        With exact search: the prior's chance that a branch ends at any one node. docs/exact.md says how the default
+        was chosen.
+    schema : Schema, None or "from-data", default=None
+        The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data" cuts
+        the domain out of the rows, which voids the guarantee; the card says so.
+    budget : Budget, optional
+        A budget to charge `epsilon` to, shared with other releases; a fit that would overdraw it is refused. Default: a
+        budget of its own for every fit.
+    random_state : int, RandomState or None, default=None
+        None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
+    verbose : bool, default=False
+        Whether to tell on stderr what an exact search costs and how far it is.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The released model.
+    privacy_ : PrivacyCard
+        What was spent, on what, and what is guaranteed.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, from the schema.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007.
+    Nijssen and Fromont, *Mining Optimal Decision Trees from Itemset Lattices*, KDD 2007, for the lattice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 500)
+    >>> clf = PrivateTreeClassifier(epsilon=1.0, max_depth=2).fit(X, X[:, 0] ^ X[:, 1])
+    >>> clf.score(X, X[:, 0] ^ X[:, 1])
+    1.0
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        *,
+        max_depth: int = 3,
+        search: str = "exact",
+        release_counts: bool = False,
+        stop_probability: float = 0.1,
+        schema: Schema | str | None = None,
+        budget: Budget | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.max_depth = max_depth
+        self.search = search
+        self.release_counts = release_counts
+        self.stop_probability = stop_probability
+        self.schema = schema
+        self.budget = budget
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def search_cost(self, schema: Schema) -> Cost:
+        """Return what an exact search with this schema costs: known without any row.
+
+        Raises
+        ------
+        SearchTooLargeError
+            If it is more than is sensible, with what to change.
+        ValueError
+            If a parameter is out of range.
+        """
+        self._check_parameters()
+        space = Space.of_trees(schema)
+        cost = Cost.of(
+            options=space.n_options, sides=space.n_sides, depth=int(self.max_depth), classes=len(schema.classes)
+        )
+        advice = "Use a smaller max_depth, fewer attributes, values or cut points, or search='greedy'."
+        cost.check(advice)
+        return cost
+
+    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
+        cost = self.search_cost(schema) if self.search == "exact" else None
+        space, noise = Space.of_trees(schema), self._noise()
+        if cost is not None:
+            plan = Plan(space, int(self.max_depth), float(self.stop_probability))
+            return self._draw(plan, cost, noise, count)
+        return self._grow(space, noise, count)
+
+    def _grow(self, space: Space, noise: NoiseSource, count: Callable[[], Tally]) -> Self:
+        most, epsilon = int(self.max_depth), Budget(self.epsilon or 0).epsilon
+        each = epsilon * (1 - LEAF_SHARE) / max(most, 1)
+        for mechanism in (Siblings(PermuteAndFlip(each, SENSITIVITY)), DiscreteLaplace(epsilon * LEAF_SHARE)):
+            noise.prepare(mechanism)  # an epsilon too small to be of use is refused before it is charged
+        share = self._open_budget("tree")
+        gate, tally = Gate(share, noise), count()
+        tree = grow_tree(tally, space, most, PrivateTests(gate, each))
+        counts = release_tree_counts(tally, space, tree, gate, share.remaining)
+        return self._publish_tree(space, tree, self._card(space.candidates.schema, share, noise), counts=counts)
+
+    def _draw(self, plan: Plan, cost: Cost, noise: NoiseSource, count: Callable[[], Tally]) -> Self:
+        space, epsilon = plan.space, Budget(self.epsilon or 0).epsilon
+        for_counts = epsilon * LEAF_SHARE if self.release_counts else 0
+        noise.prepare(plan.mechanism(epsilon - for_counts))
+        if for_counts:
+            noise.prepare(DiscreteLaplace(for_counts))
+        with self._searching(cost) as progress:
+            share = self._open_budget("tree")
+            gate, tally = Gate(share, noise), count()
+            purpose = f"draw of a tree of depth up to {plan.depth} with its labels"
+            tree = simplified(draw_model(tally, plan, gate, epsilon - for_counts, purpose, progress))
+        counts = release_tree_counts(tally, space, tree, gate, share.remaining) if for_counts else None
+        return self._publish_tree(space, tree, self._card(space.candidates.schema, share, noise), counts=counts)

@@ -1,0 +1,487 @@
+"""What all estimators promise alike; what only one of them does is tested beside it."""
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import hedgerow as hr
+from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
+from tests.learn.tables import SCHEMA, conjunction, people
+
+WAIVED: dict[str, str] = {}
+"""scikit-learn checks that are waived, with the reason of each. None is."""
+
+EXACT = {"search": "exact", "max_literals": 1, "max_rules": 3}
+PRIVATE = {
+    "private list, greedy": hr.PrivateRuleListClassifier(1.0, max_rules=3),
+    "private list, exact": hr.PrivateRuleListClassifier(1.0, **EXACT),
+    "private list, exact, in blocks, with counts": hr.PrivateRuleListClassifier(
+        1.0, lookahead=2, release_counts=True, **EXACT | {"max_rules": 5}
+    ),
+    "private tree, exact": hr.PrivateTreeClassifier(1.0, max_depth=2),
+    "private tree, exact, with counts": hr.PrivateTreeClassifier(1.0, max_depth=2, release_counts=True),
+    "private tree, greedy": hr.PrivateTreeClassifier(1.0, max_depth=2, search="greedy"),
+}
+OPEN = {
+    "greedy list": hr.GreedyRuleListClassifier(),
+    "optimal list": hr.OptimalRuleListClassifier(max_rules=4),
+    "optimal tree": hr.OptimalTreeClassifier(max_depth=2),
+}
+ALL = OPEN | PRIVATE
+
+
+@pytest.fixture(params=ALL)
+def estimator(request):
+    return clone(ALL[request.param])
+
+
+@pytest.fixture(params=PRIVATE)
+def private(request):
+    return clone(PRIVATE[request.param])
+
+
+@parametrize_with_checks(
+    [
+        hr.GreedyRuleListClassifier(),
+        hr.GreedyRuleListClassifier(max_rules=8, max_literals=1, negations=False, min_support=0),
+        hr.OptimalRuleListClassifier(),
+        hr.OptimalRuleListClassifier(max_rules=3, negations=False, min_support=0, regularization=0.01, time_limit=60),
+        hr.OptimalTreeClassifier(),
+        hr.OptimalTreeClassifier(max_depth=2, min_support=0, regularization=0.01, time_limit=60),
+        *(clone(private).set_params(schema="from-data", random_state=0) for private in PRIVATE.values()),
+    ],
+    expected_failed_checks=lambda _: WAIVED,
+)
+def test_estimators_keep_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+def seeded(estimator, seed=3, **parameters):
+    """Return the estimator with these parameters, and with a seed if it is random."""
+    seed = {"random_state": seed} if "random_state" in estimator.get_params() else {}
+    return clone(estimator).set_params(**parameters, **seed)
+
+
+def model_of(clf):
+    return clf.tree_ if hasattr(clf, "tree_") else clf.rule_list_
+
+
+def fitted(estimator, **parameters):
+    data = people()
+    return seeded(estimator, schema=SCHEMA, **parameters).fit(data, data["risk"])
+
+
+def test_parameters_are_kept_as_they_are_given_and_fitting_writes_to_none(estimator):
+    given_ = estimator.get_params()
+    again = type(estimator)(**given_)
+    assert all(value is again.get_params()[name] for name, value in given_.items())
+    for name, value in given_.items():
+        assert getattr(estimator, name) is value
+    clf = seeded(estimator, schema=SCHEMA)
+    before = dict(clf.get_params())
+    clf.fit(people(), people()["risk"])
+    assert clf.get_params() == before
+    assert clone(clf).get_params() == before
+
+
+MODELS = {True: "tree_", False: "rule_list_"}
+PROOF = {"lower_bound_", "n_states_", "objective_", "optimal_"}
+
+
+def reachable(thing, seen):
+    """Yield all objects that a fitted estimator holds on to."""
+    if id(thing) in seen or isinstance(thing, (str, bytes, int, float, type)) or thing is None:
+        return
+    seen[id(thing)] = thing
+    yield thing
+    if isinstance(thing, dict):
+        parts = [*thing.keys(), *thing.values()]
+    elif isinstance(thing, (list, tuple, set, frozenset)):
+        parts = thing
+    else:
+        parts = vars(thing).values() if hasattr(thing, "__dict__") else ()
+    for part in parts:
+        yield from reachable(part, seen)
+
+
+def test_a_fitted_estimator_holds_what_was_released_and_no_row(estimator):
+    clf = fitted(estimator)
+    held = set(vars(clf)) - set(clf.get_params())
+    expected = {"classes_", "feature_names_in_", "n_features_in_", "privacy_", MODELS[hasattr(clf, "tree_")]}
+    assert held == expected | (PROOF if hasattr(clf, "optimal_") else set())
+    clf.predict(people())
+    assert set(vars(clf)) - set(clf.get_params()) == held
+    for thing in reachable(clf, {}):
+        assert not isinstance(thing, (hr.Tally, pd.DataFrame, pd.Series, pl.DataFrame, pa.Table))
+        assert not isinstance(thing, np.ndarray) or thing.size < 100
+        assert type(thing).__module__.partition(".")[0] in {"hedgerow", "builtins", "numpy", "fractions"}
+
+
+def test_a_fitted_estimator_pickles_without_rows_tally_or_budget(estimator):
+    clf = fitted(estimator)
+    raw = pickle.dumps(clf)
+    assert b"Tally" not in raw
+    again = pickle.loads(raw)
+    assert model_of(again) == model_of(clf)
+    assert again.privacy_ == clf.privacy_
+    assert (again.predict(people()) == clf.predict(people())).all()
+    assert again.get_params().keys() == clf.get_params().keys()
+
+
+def test_neither_text_nor_pickle_tells_how_many_rows_there_were():
+    """Of models that release no counts: the number of rows is private. The cells that were seen are nowhere at all."""
+    secret = 1237
+    for name in ("private list, exact", "private tree, exact"):
+        data = people(secret).assign(note="secret_f00d")
+        clf = clone(PRIVATE[name]).set_params(schema=SCHEMA).fit(data, data["risk"])
+        said = [repr(clf), str(model_of(clf)), repr(model_of(clf)), str(clf.privacy_), model_of(clf).to_json()]
+        assert not any(str(secret) in text or "secret_f00d" in text for text in said)
+        assert b"secret_f00d" not in pickle.dumps(clf)
+
+
+@pytest.mark.parametrize("make", [lambda d: d, pl.from_pandas, lambda d: pa.Table.from_pandas(d, preserve_index=False)])
+def test_every_kind_of_frame_gives_the_same_model(estimator, make):
+    data, expected = people(), fitted(estimator)
+    found = seeded(estimator, schema=SCHEMA).fit(make(data), data["risk"].to_numpy())
+    assert model_of(found) == model_of(expected)
+    assert (found.predict(make(data)) == expected.predict(data)).all()
+
+
+def test_fitting_a_tally_is_fitting_its_rows(estimator):
+    tally = hr.Tally.count(people(), "risk", SCHEMA)
+    clf = seeded(estimator).fit_tally(tally)
+    assert model_of(clf) == model_of(fitted(estimator))
+    assert clf.feature_names_in_.tolist() == list(SCHEMA.names)
+    assert clf.predict(people()).shape == (400,)
+    with pytest.raises(TypeError, match="Expected a Tally, got DataFrame"):
+        clf.fit_tally(people())
+
+
+def test_extra_columns_of_a_frame_are_ignored_and_their_order_is_free(estimator):
+    data, plain = people(), fitted(estimator)
+    extra = data.assign(name="x", id=range(len(data)))[["id", "risk", "dose", "age", "name", "sex", "smoker"]]
+    clf = seeded(estimator, schema=SCHEMA).fit(extra, extra["risk"])
+    assert model_of(clf) == model_of(plain)
+    assert (clf.predict(extra) == plain.predict(data)).all()
+
+
+def test_features_and_classes_are_those_of_the_schema(estimator):
+    clf = fitted(estimator)
+    assert clf.feature_names_in_.tolist() == ["smoker", "sex", "age", "dose"]
+    assert clf.n_features_in_ == 4
+    assert clf.classes_.tolist() == ["high", "low", "mid"]
+    assert clf.privacy_ is model_of(clf).privacy
+
+
+def test_probabilities_are_those_of_the_model_and_the_prediction_is_the_likeliest(estimator):
+    clf, data = fitted(estimator), people()
+    shares = clf.predict_proba(data)
+    assert shares.shape == (400, 3)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    chosen = np.searchsorted(clf.classes_, clf.predict(data))
+    assert (shares[np.arange(400), chosen] == shares.max(axis=1)).all()
+    assert clf.score(data, data["risk"]) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"), [(lambda y: y, [False, True]), (lambda y: y.astype(int), [0, 1]), (list, [0, 1])]
+)
+def test_without_a_schema_all_columns_and_the_labels_are_booleans(estimator, labels, classes):
+    X, y = conjunction(500)
+    clf = seeded(estimator, schema=None).fit(X, labels(y))
+    assert clf.classes_.tolist() == classes
+    assert clf.predict(X).dtype == clf.classes_.dtype
+    assert clf.score(X, y) > 0.9
+    with pytest.raises(DomainError, match=r"column 'x1': not boolean.*Schema\.load"):
+        clf.fit(X * [1, 2, 1, 1], labels(y))
+
+
+def test_a_domain_taken_from_the_data_voids_the_guarantee_wherever_it_goes(estimator, tmp_path):
+    data = people()
+    clf = seeded(estimator, schema="from-data").fit(data.drop(columns="risk"), data["risk"])
+    assert not clf.privacy_.is_private
+    taken = model_of(clf).schema
+    assert taken.void == "domain taken from the data"
+    taken.save(tmp_path / "schema.yaml")
+    again = hr.Schema.load(tmp_path / "schema.yaml")
+    tally = hr.Tally.count(data, data["risk"], again)
+    for fit in (
+        clone(estimator).set_params(schema=again).fit(data, data["risk"]),
+        *(clone(estimator).set_params(schema=schema).fit_tally(tally) for schema in (None, again, "from-data")),
+        clone(estimator).set_params(schema="from-data").fit([[0.0], [1.0]], [0, 1]).fit_tally(tally),
+    ):
+        assert not fit.privacy_.is_private
+        assert fit.feature_names_in_.tolist() == list(SCHEMA.names)
+        assert fit.n_features_in_ == 4
+        assert fit.predict(data.drop(columns="risk")).shape == (400,)
+
+
+def test_a_declared_schema_is_used_by_an_estimator_made_to_take_it_from_the_data(estimator):
+    tally = hr.Tally.count(people(), "risk", SCHEMA)
+    clf = clone(estimator).set_params(schema="from-data").fit_tally(tally)
+    assert clf.privacy_.is_private == ("random_state" in clf.get_params())
+    assert clf.predict(people()).shape == (400,)
+
+
+def test_before_it_is_fitted_an_estimator_predicts_nothing(estimator):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        estimator.predict(people())
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        estimator.predict_proba(people())
+
+
+COMMON = [
+    ({"schema": "guess"}, r"schema must be a Schema \(Schema\.load reads a file\), None or 'from-data', got 'guess'"),
+    ({"schema": 7}, "schema must be a Schema"),
+]
+LISTS = [
+    ({"max_rules": 0}, "max_rules must be a whole number >= 1, got 0"),
+    ({"max_rules": 2.5}, "max_rules must be a whole number"),
+    ({"max_rules": True}, "max_rules must be a whole number"),
+    ({"max_literals": 0}, "max_literals must be a whole number >= 1"),
+    ({"negations": "yes"}, "negations must be True or False"),
+]
+TREES = [
+    ({"max_depth": -1}, "max_depth must be a whole number >= 0, got -1"),
+    ({"max_depth": 65}, "max_depth must be a whole number <= 64, got 65"),
+    ({"max_depth": 10**9}, "max_depth must be a whole number <= 64"),
+    ({"max_depth": None}, "max_depth must be a whole number"),
+    ({"max_depth": False}, "max_depth must be a whole number"),
+]
+NOISE = [
+    ({"epsilon": None}, "epsilon must be chosen"),
+    ({"epsilon": 0}, "epsilon must be a number > 0"),
+    ({"epsilon": -1.0}, "epsilon must be a finite number"),
+    ({"epsilon": float("nan")}, "epsilon must be a finite number"),
+    ({"epsilon": float("inf")}, "epsilon must be a finite number"),
+    ({"epsilon": "1"}, "epsilon must be a finite number"),
+    ({"epsilon": True}, "epsilon must be a finite number"),
+    ({"epsilon": 1e-14}, "too small to be of use"),
+    ({"search": "optimal"}, "search must be one of exact, greedy, got 'optimal'"),
+    ({"stop_probability": 0}, "stop_probability must be between 0 and 1, got 0"),
+    ({"stop_probability": 1.0}, "stop_probability must be between 0 and 1"),
+    ({"stop_probability": float("nan")}, "stop_probability must be between 0 and 1"),
+    ({"stop_probability": True}, "stop_probability must be between 0 and 1"),
+    ({"stop_probability": "half"}, "stop_probability must be between 0 and 1, got 'half'"),
+    ({"stop_probability": None}, "stop_probability must be between 0 and 1"),
+    ({"release_counts": "no"}, "release_counts must be True or False, got 'no'"),
+    ({"budget": 1.0}, "budget must be a Budget or None"),
+    ({"random_state": "seed"}, "'seed' cannot be used to seed"),
+]
+
+
+def is_tree(estimator):
+    return "max_depth" in estimator.get_params()
+
+
+@pytest.mark.parametrize(("parameters", "message"), COMMON + LISTS + TREES + NOISE)
+def test_bad_parameters_are_refused_in_words_before_any_row_is_counted(estimator, parameters, message, monkeypatch):
+    known = estimator.get_params()
+    if not set(parameters) <= set(known):
+        with pytest.raises(ValueError, match="Invalid parameter"):
+            estimator.set_params(**parameters)
+        return
+    budget = hr.Budget(10)
+    more = {"budget": budget} if "budget" in known else {}
+    clf = estimator.set_params(**{"schema": SCHEMA, **more, **parameters})
+    tally = hr.Tally.count(people(), "risk", SCHEMA)
+    monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
+    monkeypatch.setattr(hr.Tally, "total", lambda *_: pytest.fail("a tally was asked"))
+    for fit in (lambda: clf.fit(people(), people()["risk"]), lambda: clf.fit_tally(tally)):
+        with pytest.raises(ValueError, match=message):
+            fit()
+    assert budget.spent == 0
+    assert vars(clf) == clf.get_params()
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "y must be one column of labels"),
+        (np.zeros((400, 2)), "y must be one column"),
+        ([0, 1], "as many labels"),
+    ],
+)
+def test_labels_of_the_wrong_shape_are_refused_before_any_row_is_counted(estimator, y, message):
+    budget = hr.Budget(1)
+    clf = estimator.set_params(schema=SCHEMA)
+    if "budget" in clf.get_params():
+        clf.set_params(budget=budget)
+    with pytest.raises(ValueError, match=message):
+        clf.fit(people(), y)
+    assert budget.spent == 0
+
+
+def test_the_name_of_a_column_is_not_labels(estimator):
+    with pytest.raises(TypeError, match=r"fit\(X, X\['risk'\]\)"):
+        estimator.set_params(schema=SCHEMA).fit(people(), "risk")
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, "from-data"], ids=["declared", "from the data"])
+def test_a_failed_fit_leaves_the_estimator_as_it_was(estimator, schema):
+    data = people()
+    clf = seeded(estimator, schema=schema).fit(data.drop(columns="risk"), data["risk"])
+    before, model = dict(vars(clf)), model_of(clf).to_json()
+    bad = data.assign(smoker=data["smoker"].astype(int) + 1)
+    fails = {
+        "one class": lambda: clf.fit(data[["smoker"]], ["low"] * 400),
+        "labels": lambda: clf.fit(data[["sex", "age"]], data["risk"][:7]),
+        "cell": lambda: clf.fit(bad, data["risk"].mask(data["smoker"])),
+        "tally": lambda: clf.fit_tally(data),
+    }
+    for name, fail in fails.items():
+        with pytest.raises((ValueError, TypeError), match=r"."):
+            fail()
+        assert vars(clf) == before, name
+    assert model_of(clf).to_json() == model
+
+
+def test_a_number_without_cut_points_is_refused_before_any_row_is_counted(estimator):
+    schema = hr.Schema({"age": hr.Integer(0, 120), "smoker": hr.Boolean()}, SCHEMA.label)
+    with pytest.raises(SchemaError, match=r"attribute 'age': key 'cuts': .*Schema\.learn"):
+        estimator.set_params(schema=schema).fit(people(), people()["risk"])
+
+
+def test_no_rows_are_a_table_too(estimator):
+    clf = estimator.set_params(schema=SCHEMA)
+    empty = people().iloc[:0]
+    clf.fit(empty, empty["risk"])
+    assert set(clf.predict(people())) <= set(SCHEMA.classes)
+
+
+def test_estimators_work_in_pipelines_cross_validation_and_grid_search(estimator):
+    X, y = conjunction()
+    clf = seeded(estimator, schema=None)
+    if "epsilon" in clf.get_params():
+        clf.set_params(epsilon=5.0)
+    assert cross_val_score(make_pipeline(FunctionTransformer(), clf), X, y, cv=3).min() > 0.9
+    grid = {"max_depth": [0, 2]} if is_tree(clf) else {"max_rules": [1, 3]}
+    search = GridSearchCV(clf, grid, cv=3).fit(X, y)
+    assert next(iter(search.best_params_.values())) in (2, 3)
+
+
+# What the private ones promise besides.
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from(list(PRIVATE)),
+    st.one_of(st.floats(1e-3, 1e3), st.fractions(Fraction(1, 1000), 1000)),
+    st.one_of(st.none(), st.integers(0, 2**31)),
+    st.integers(0, 60),
+    st.integers(0, 4),
+)
+def test_what_is_charged_is_exactly_what_was_given(name, epsilon, seed, n, size):
+    X, y = conjunction(n)
+    budget = hr.Budget(Fraction(epsilon) + 1)
+    clf = clone(PRIVATE[name]).set_params(epsilon=epsilon, budget=budget, random_state=seed)
+    clf.set_params(**({"max_depth": size} if is_tree(clf) else {"max_rules": size + 1})).fit(X, y)
+    assert budget.spent == clf.privacy_.epsilon == Fraction(epsilon)
+    assert sum(charge.epsilon for charge in clf.privacy_.charges) == Fraction(epsilon)
+    assert [charge.purpose for charge in budget.charges] == [
+        f"{type(clf).__name__}: one {'tree' if is_tree(clf) else 'rule list'}"
+    ]
+
+
+def test_a_shared_budget_counts_every_fit_and_refuses_the_one_too_many(private):
+    X, y = conjunction(100)
+    budget = hr.Budget(1)
+    clf = private.set_params(epsilon=Fraction(1, 4), budget=budget)
+    cross_val_score(clf, X, y, cv=3)  # clones the estimator three times, and not the budget
+    assert budget.spent == Fraction(3, 4)
+    clf.fit(X, y)
+    before = dict(vars(clf))
+    with pytest.raises(BudgetExceededError, match="epsilon=0 left"):
+        clf.fit(X, y)
+    assert vars(clf) == before
+    assert budget.spent == 1
+
+
+def test_a_fit_that_its_budget_refuses_touches_no_row(private, monkeypatch):
+    X, y = conjunction(100)
+    monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
+    with pytest.raises(BudgetExceededError, match="Nothing was charged"):
+        private.set_params(epsilon=2.0, budget=hr.Budget(1)).fit(X, y)
+
+
+def test_all_of_epsilon_is_charged_before_any_row_is_counted(private, monkeypatch):
+    X, y = conjunction(100)
+    budget = hr.Budget(2)
+
+    def count(*table, count=hr.Tally.count):
+        assert budget.spent == 1
+        return count(*table)
+
+    monkeypatch.setattr(hr.Tally, "count", count)
+    private.set_params(budget=budget).fit(X, y)
+
+
+def test_each_fit_without_a_shared_budget_is_its_own(private):
+    X, y = conjunction(100)
+    assert private.fit(X, y).fit(X, y).privacy_.epsilon == 1
+
+
+def test_unseeded_fits_are_private_and_seeded_ones_say_that_they_are_not(private):
+    X, y = conjunction(100)
+    assert private.fit(X, y).privacy_.is_private
+    assert private.privacy_.noise.startswith("OpenDP")
+    one, two = (clone(private).set_params(random_state=7, epsilon=0.05).fit(X, y) for _ in range(2))
+    assert model_of(one) == model_of(two)
+    assert one.privacy_.guarantee == "none (seeded)"
+    others = {str(model_of(clone(private).set_params(random_state=s, epsilon=0.05).fit(X, y))) for s in range(8)}
+    assert len(others) > 1
+    both = clone(private).set_params(random_state=7, schema="from-data").fit(X.astype(float), y)
+    assert both.privacy_.guarantee == "none (domain taken from the data; seeded)"
+
+
+def test_unseeded_fits_do_not_repeat(private):
+    X, y = conjunction(60)
+    models = {str(model_of(clone(private).set_params(epsilon=0.01).fit(X, y))) for _ in range(40)}
+    assert len(models) > 1  # forty equal draws, none of them likelier than a half: under 1e-11
+
+
+def test_a_value_outside_the_domain_is_not_quoted_and_the_charge_stays(private):
+    data, budget = people(), hr.Budget(1)
+    data["smoker"] = data["smoker"].astype(int)
+    data.loc[17, "smoker"] = 424242
+    with pytest.raises(DomainError, match="column 'smoker'") as error:
+        private.set_params(schema=SCHEMA, budget=budget).fit(data, data["risk"])
+    chain = [error.value, error.value.__cause__, error.value.__context__]
+    assert not any("424242" in repr(link) for link in chain)
+    assert budget.spent == 1
+
+
+def test_a_column_that_is_absent_is_named_before_anything_is_charged(private):
+    data, budget = people(), hr.Budget(1)
+    with pytest.raises(DomainError, match="column 'dose': expected this column"):
+        private.set_params(schema=SCHEMA, budget=budget).fit(data.drop(columns="dose"), data["risk"])
+    assert budget.spent == 0
+
+
+def test_what_the_cut_points_cost_is_on_the_card_of_every_model_with_them(private):
+    data = people()
+    declared = hr.Schema({"age": hr.Integer(0, 120)}, SCHEMA.label)
+    learned = hr.Schema.learn(data, declared, epsilon=Fraction(1, 2), bins=3)
+    card = private.set_params(schema=learned).fit(data, data["risk"]).privacy_
+    assert card.epsilon == Fraction(3, 2)
+    assert [charge.purpose for charge in card.charges[:2]] == ["a cut point of age"] * 2
+
+
+def test_a_ragged_list_of_labels_is_refused_without_its_length(estimator):
+    X, y = conjunction(1235)
+    with pytest.raises(TypeError, match="ragged") as error:
+        estimator.set_params(schema=None).fit(X, [[True], *y[1:].tolist()])
+    assert "1235" not in repr((error.value, error.value.__context__))

@@ -1,0 +1,224 @@
+import re
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.errors import SearchTooLargeError
+from hedgerow.learn import trees
+from hedgerow.learn.cost import Cost
+from hedgerow.models import Leaf
+from hedgerow.privacy.noise import PermuteAndFlip, Siblings
+from hedgerow.privacy.selection import SENSITIVITY
+from hedgerow.schema import Boolean, Label, Schema
+from tests.learn.best_models import problems
+from tests.learn.files import needs
+from tests.learn.tables import SCHEMA, conjunction, people
+from tests.learn.test_greedy_trees import divides, impurity
+
+SEEDS = st.integers(0, 2**31 - 1)
+
+
+def test_a_private_tree_finds_a_clear_rule_and_its_card_adds_up():
+    X, y = conjunction()
+    clf = hr.PrivateTreeClassifier(1.0, max_depth=2).fit(X, y)
+    assert (clf.predict(X) == y).all()
+    assert clf.classes_.tolist() == [False, True]
+    (charge,) = clf.privacy_.charges
+    assert (charge.purpose, charge.epsilon) == ("draw of a tree of depth up to 2 with its labels", 1)
+    assert charge.mechanism.startswith("exponential mechanism over all models, weight exp(-0.999")
+    assert clf.privacy_.is_private
+    assert clf.privacy_.noise.startswith("OpenDP")
+
+
+def test_a_tree_grown_greedily_shares_epsilon_among_its_levels_and_counts():
+    X, y = conjunction(5000)
+    y = y ^ X[:, 1]
+    clf = hr.PrivateTreeClassifier(10.0, max_depth=3, search="greedy").fit(X, y)
+    assert clf.score(X, y) == 1
+    *levels, counts = clf.privacy_.charges
+    assert [charge.purpose for charge in levels] == [f"choice of the tests of level {i}" for i in (1, 2, 3)]
+    assert {charge.epsilon for charge in levels} == {Fraction(8, 3)}
+    assert levels[0].mechanism == str(Siblings(PermuteAndFlip(Fraction(8, 3), SENSITIVITY)))
+    assert (counts.purpose, counts.epsilon) == ("counts of the leaves by class", Fraction(2))
+    assert all(leaf.label is None and leaf.counts is not None for leaf in clf.tree_.leaves)
+
+
+@pytest.mark.parametrize("max_depth", [0, 1, 3])
+@pytest.mark.parametrize(("search", "counts"), [("exact", False), ("exact", True), ("greedy", False), ("greedy", True)])
+def test_all_charges_of_a_tree_together_are_epsilon(max_depth, search, counts):
+    X, y = conjunction(200)
+    clf = hr.PrivateTreeClassifier(Fraction(1, 3), max_depth=max_depth, search=search, release_counts=counts)
+    charges = [charge.epsilon for charge in clf.fit(X, y).privacy_.charges]
+    assert sum(charges) == Fraction(1, 3)
+    if search == "exact":
+        assert charges == ([Fraction(4, 15), Fraction(1, 15)] if counts else [Fraction(1, 3)])
+
+
+def test_a_tree_that_stops_at_all_nodes_of_a_level_spends_what_is_left_on_its_counts():
+    X = np.zeros((50, 2), dtype=bool)  # no test splits anything: stopping is as good as any
+    fits = [
+        hr.PrivateTreeClassifier(1.0, max_depth=2, search="greedy", random_state=seed).fit(X, X[:, 0])
+        for seed in range(60)
+    ]
+    stopped = [clf for clf in fits if len(clf.tree_) == 1]
+    assert 5 < len(stopped) < 40  # a third: three candidates that all score alike
+    for clf in stopped:
+        assert [charge.epsilon for charge in clf.privacy_.charges] == [Fraction(2, 5), Fraction(3, 5)]
+    for clf in (clf for clf in fits if clf.tree_.depth == 2):
+        assert [charge.epsilon for charge in clf.privacy_.charges] == [Fraction(2, 5), Fraction(2, 5), Fraction(1, 5)]
+
+
+@settings(max_examples=60)
+@given(problems("tree", most_rows=40), st.integers(1, 3))
+def test_with_much_budget_every_test_of_a_greedy_tree_is_one_of_least_impurity(problem, most):
+    """Node by node, row by row; of equally good ones the noise takes any. Scores differ by whole steps."""
+    clf = hr.PrivateTreeClassifier(1e9, max_depth=most, search="greedy").fit_tally(problem.tally)
+    numbers = {antecedent[0]: option for option, antecedent in enumerate(problem.space.antecedents)}
+    facts = problem.facts
+
+    def check(node, rows, path):
+        options = [o for o in range(len(facts)) if len(path) < most and divides(problem, path, o)]
+        scores = [impurity(problem, rows & facts[o]) + impurity(problem, rows - facts[o]) for o in options]
+        least = min([*scores, impurity(problem, rows)])
+        if isinstance(node, Leaf):
+            assert not options or impurity(problem, rows) == least
+            labels = [problem.labels[i] for i in rows]
+            assert node.counts == tuple(labels.count(label) for label in problem.schema.classes)
+            return
+        option = numbers[node.literal]
+        assert scores[options.index(option)] == least
+        check(node.true, rows & facts[option], (*path, (option, True)))
+        check(node.false, rows - facts[option], (*path, (option, False)))
+
+    check(clf.tree_.root, frozenset(range(len(problem.rows))), ())
+
+
+@settings(max_examples=60)
+@given(problems("tree"), st.integers(0, 3))
+def test_with_much_budget_a_tree_that_is_drawn_has_the_fewest_errors_of_all(problem, most):
+    clf = hr.PrivateTreeClassifier(1e4, max_depth=most).fit_tally(problem.tally)
+    optimal = hr.OptimalTreeClassifier(max_depth=most, min_support=0).fit_tally(problem.tally)
+    frame = [[row[name] for name in problem.schema] for row in problem.rows]
+    errors = (clf.predict(np.array(frame, dtype=object)) != problem.labels).sum()
+    assert errors == problem.least(most) == round(optimal.objective_ * len(problem.rows))
+
+
+def splits(node):
+    if not isinstance(node, Leaf):
+        yield node
+        yield from splits(node.true)
+        yield from splits(node.false)
+
+
+@settings(max_examples=60)
+@given(problems("tree"), st.integers(0, 3), st.booleans(), SEEDS, st.sampled_from([0.001, 0.3, 3.0]))
+def test_no_test_of_a_tree_that_is_drawn_has_two_leaves_of_one_label(problem, most, release_counts, seed, epsilon):
+    clf = hr.PrivateTreeClassifier(
+        epsilon, max_depth=most, release_counts=release_counts, stop_probability=0.1, random_state=seed
+    ).fit_tally(problem.tally)
+    assert clf.tree_.depth <= most
+    for split in splits(clf.tree_.root):
+        if isinstance(split.true, Leaf) and isinstance(split.false, Leaf):
+            assert split.true.label != split.false.label
+    for leaf in clf.tree_.leaves:
+        assert leaf.label in problem.schema.classes
+        assert (leaf.counts is not None) == release_counts
+
+
+def test_counts_are_of_the_rows_in_each_leaf_and_the_drawn_labels_are_kept():
+    data = people(3000)
+    clf = hr.PrivateTreeClassifier(1000.0, max_depth=2, release_counts=True, schema=SCHEMA).fit(data, data["risk"])
+    where = clf.tree_.apply(data)
+    for number, leaf in enumerate(clf.tree_.leaves):
+        exact = [(where == number)[data["risk"] == label].sum() for label in SCHEMA.classes]
+        assert np.abs(np.array(leaf.counts) - exact).max() <= 1  # scale 1/200: e^-200 for more
+        assert exact[SCHEMA.classes.index(leaf.label)] == max(exact)  # any label, where there is no row
+
+
+def test_without_counts_the_label_of_a_leaf_is_certain():
+    data = people()
+    clf = hr.PrivateTreeClassifier(1.0, schema=SCHEMA).fit(data, data["risk"])
+    assert not clf.tree_.has_counts
+    assert set(clf.predict_proba(data).ravel().tolist()) == {0.0, 1.0}
+
+
+def test_the_stop_probability_decides_how_large_a_tree_is_where_the_data_say_nothing():
+    X = np.zeros((4, 6), dtype=bool)
+    depths = []
+    for stop in (0.95, 0.5, 0.05):
+        fits = [
+            hr.PrivateTreeClassifier(1e-6, max_depth=3, stop_probability=stop, random_state=seed).fit(X, X[:, 0])
+            for seed in range(60)
+        ]
+        depths.append(np.mean([clf.tree_.depth for clf in fits]))
+    assert all(after - before > 0.3 for before, after in pairwise(depths))
+
+
+def test_a_search_cost_is_that_of_the_states_that_are_visited():
+    clf, done = hr.PrivateTreeClassifier(1.0, max_depth=3, schema=SCHEMA), []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            trees,
+            "draw_model",
+            lambda *given, draw=trees.draw_model: draw(*given[:-1], lambda n: (done.append(n), given[-1](n))),
+        )
+        clf.fit(people(), people()["risk"])
+    cost = clf.search_cost(SCHEMA)
+    assert sum(done) == cost.states
+    assert cost.classes == 3
+    assert cost.evaluations == cost.states * cost.options
+
+
+def test_a_search_cost_needs_no_fit_and_is_checked_like_one():
+    schema = Schema({f"x{i}": Boolean() for i in range(10)}, Label("y", (0, 1)))
+    assert hr.PrivateTreeClassifier(1.0, max_depth=3).search_cost(schema) == Cost(10, 1 + 20 + 190, 2110, 2)
+    with pytest.raises(ValueError, match="max_depth must be a whole number"):
+        hr.PrivateTreeClassifier(1.0, max_depth=-1).search_cost(schema)
+
+
+def test_what_a_search_costs_is_told_on_stderr_and_only_if_asked_for(capsys):
+    data = people()
+    clf = hr.PrivateTreeClassifier(1.0, schema=SCHEMA)
+    clf.fit(data, data["risk"])
+    assert capsys.readouterr() == ("", "")
+    clf.set_params(verbose=True).fit(data, data["risk"])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert " ".join(err.split()).startswith(f"exact search: {clf.search_cost(SCHEMA)}")
+
+
+WIDE = Schema({f"x{i}": Boolean() for i in range(300)}, Label("y", (0, 1)))
+
+
+def test_a_search_that_is_too_large_is_refused_before_anything_is_charged_or_counted(monkeypatch):
+    monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
+    budget, X = hr.Budget(1), np.zeros((10, 300))
+    clf = hr.PrivateTreeClassifier(1.0, max_depth=5, schema=WIDE, budget=budget)
+    for refused in (lambda: clf.fit(X, X[:, 0]), lambda: clf.search_cost(WIDE)):
+        with pytest.raises(SearchTooLargeError, match="Use a smaller max_depth, fewer attributes") as error:
+            refused()
+        assert error.value.states == 1 + 600 + 600 * 599 // 2 + 600 * 599 * 598 // 6 + 600 * 599 * 598 * 597 // 24
+        assert error.value.evaluations == 300 * error.value.states
+    assert budget.spent == 0
+    assert re.search("search='greedy'", str(error.value))
+    assert hr.PrivateTreeClassifier(1.0, max_depth=2).search_cost(WIDE).is_sensible
+    monkeypatch.undo()
+    clf.set_params(search="greedy", max_depth=1, budget=None).fit(X, X[:, 0])  # it needs no exact search
+
+
+@needs("adult_binary")
+@pytest.mark.parametrize(
+    ("search", "epsilon", "goal"), [("exact", 0.1, 0.02), ("exact", 0.02, 0.01), ("greedy", 1.0, 0.02)]
+)
+def test_a_private_tree_beats_the_majority_on_real_data(search, epsilon, goal):
+    """Seeded, on the rows it was learned from: a check that it works at all, no benchmark."""
+    data = hr.datasets.load("adult_binary").without_sensitive()
+    tally = hr.Tally.count(data.frame, data.labels, data.schema)
+    clf = hr.PrivateTreeClassifier(epsilon, max_depth=4, search=search, random_state=0).fit_tally(tally)
+    majority = data.labels.value_counts(normalize=True).max()
+    assert clf.score(data.frame, data.labels) - majority > goal
