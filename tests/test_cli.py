@@ -102,6 +102,73 @@ def test_boolean_tables_need_no_schema(run):
     assert hr.RuleList.load("m.json").schema.label == hr.Label("y", (0, 1))
 
 
+TREE = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5", "--model", "tree")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_tree_is_drawn_whole_and_its_cost_is_told_first(run):
+    code, out, err = run(*TREE, "--max-depth", "1", "-o", "tree.json")
+    model = Tree.load("tree.json")
+    assert code == 0
+    assert re.search(r"^exact search: 8 options, 1 states, 8 options weighed", err)
+    assert str(model) in out
+    assert not model.has_counts
+    assert model.privacy.epsilon == 5
+    assert (model.predict(pd.read_csv("data.csv")) == pd.read_csv("data.csv")["ill"]).all()
+    assert run("predict", "tree.json", "data.csv")[1].startswith('"ill","leaf"')
+
+
+@pytest.mark.usefixtures("folder")
+def test_counts_are_released_where_they_are_asked_for(run):
+    assert run(*TREE, "--release-counts", "-o", "tree.json")[0] == 0
+    assert Tree.load("tree.json").has_counts
+    words = (*FIT, "--search", "exact", "--lookahead", "1", "--release-counts", "-o", "list.json")
+    assert run(*words)[0] == 0
+    assert hr.RuleList.load("list.json").has_counts
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_greedy_tree_tells_no_cost(run):
+    code, _, err = run(*TREE, "--search", "greedy", "-o", "tree.json")
+    assert (code, err) == (0, "")
+    assert Tree.load("tree.json").has_counts
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*TREE, "--max-rules", "3"), "--max-rules is for --model rule-list, but the model is a tree"),
+        ((*FIT, "--max-depth", "3"), "--max-depth is for --model tree, but the model is a rule-list"),
+        ((*TREE, "--max-depth", "-1"), "max_depth must be a whole number >= 0"),
+        ((*FIT, "--search", "exact", "--lookahead", "0"), "lookahead must be a whole number >= 1"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_options_of_the_other_model_are_refused(run, words, message):
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+@pytest.mark.parametrize("schema", ["schema.yaml", None])
+def test_a_search_too_large_is_refused_before_a_row_is_read(folder, run, schema):
+    names = [f"x{i}" for i in range(60)]
+    (folder / "wide.csv").write_text(",".join([*names, "y"]) + "\nnot,even,a,table\n")
+    declared = []
+    if schema:
+        attributes = "".join(f"  {name}: {{kind: boolean}}\n" for name in names)
+        (folder / schema).write_text(f"label: {{name: y, classes: [0, 1]}}\nattributes:\n{attributes}")
+        declared = ["--schema", schema]
+    run("budget", "new", "b.json", "--epsilon", "1")
+    words = ("fit", "wide.csv", "--target", "y", *declared, "--epsilon", "1", "--search", "exact", "--budget", "b.json")
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert "exact search over 7,200 options" in err
+    assert "Draw fewer rules at a time (lookahead=2)." in err
+    assert hr.privacy.budget_file.FileBudget("b.json").spent == 0
+    assert not (folder / "model.json").exists()
+
+
 GOOD = "age,sex,dose,ill\n40,F,0.5,no\n"
 BAD = {
     "missing epsilon": (GOOD, ["--epsilon"], "epsilon must be chosen"),

@@ -50,7 +50,7 @@ def main() -> None:
     which might quote a row.
     """
     try:
-        app()
+        app(prog_name="hedgerow")
     except OSError as error:
         _leave(2, f"{error.filename}: {error.strerror}" if error.filename else type(error).__name__)
     except Exception as error:

@@ -1,10 +1,12 @@
-"""`hedgerow fit`: learn a private rule list from a CSV file."""
+"""`hedgerow fit`: learn a private rule list or tree from a CSV file."""
 
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import narwhals as nw
 import typer
@@ -13,10 +15,24 @@ from hedgerow.cli.output import check_output, stage, write_whole
 from hedgerow.cli.schema import load_schema
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.errors import DomainError
-from hedgerow.learn import PrivateRuleListClassifier
-from hedgerow.models import RuleList
+from hedgerow.learn import PrivateRuleListClassifier, PrivateTreeClassifier
+from hedgerow.models import RuleList, Tree
 from hedgerow.privacy.budget_file import FileBudget
-from hedgerow.schema import Schema
+from hedgerow.schema import Boolean, Label, Schema
+
+
+class Kind(StrEnum):
+    """What is learned."""
+
+    rule_list = "rule-list"
+    tree = "tree"
+
+
+class SearchKind(StrEnum):
+    """How it is found."""
+
+    greedy = "greedy"
+    exact = "exact"
 
 
 def fit(
@@ -27,9 +43,21 @@ def fit(
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Privacy loss of the whole model, such as 1.")] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="File for the model.")] = Path("model.json"),
-    max_rules: Annotated[int, typer.Option(help="Rules in the list, the default rule included.")] = 5,
-    max_literals: Annotated[int, typer.Option(help="Conditions in a rule.")] = 2,
-    negations: Annotated[bool, typer.Option(help="Whether a condition may be negated.")] = True,
+    model: Annotated[Kind, typer.Option(help="What to learn.")] = Kind.rule_list,
+    search: Annotated[
+        SearchKind | None,
+        typer.Option(help="Rule by rule, or one draw from all models. Default: greedy for lists, exact for trees."),
+    ] = None,
+    max_rules: Annotated[int | None, typer.Option(help="Rules in a list, the default rule included.  [5]")] = None,
+    max_literals: Annotated[int | None, typer.Option(help="Conditions in a rule.  [2]")] = None,
+    negations: Annotated[bool | None, typer.Option(help="Whether a condition in a rule may be negated.")] = None,
+    lookahead: Annotated[
+        int | None, typer.Option(help="Exact search for lists: rules drawn jointly at a time. Default: all.")
+    ] = None,
+    max_depth: Annotated[int | None, typer.Option(help="Conditions one after the other in a tree.  [3]")] = None,
+    release_counts: Annotated[
+        bool, typer.Option("--release-counts", help="Exact search: spend a fifth of epsilon on the counts too.")
+    ] = False,
     budget: Annotated[
         Path | None, typer.Option(help="Budget file to charge (`hedgerow budget`); a spent one refuses.")
     ] = None,
@@ -38,45 +66,70 @@ def fit(
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the model as JSON.")] = False,
 ) -> None:
-    """Learn a rule list from a sensitive table under differential privacy and write it to a file.
+    """Learn a rule list or a tree from a sensitive table under differential privacy and write it to a file.
 
-    Everything public, and the form of the file, is checked first; then the privacy loss is charged; only then are cells
-    looked at. The model file holds released values only and may be published with its privacy card.
+    Everything public, the cost of an exact search included, and the form of the file, is checked first; then the
+    privacy loss is charged; only then are cells looked at. The model file holds released values only and may be
+    published with its privacy card.
 
-    [bold]Example[/bold]: hedgerow fit patients.csv --schema patients.yaml --epsilon 1 -o model.json
+    [bold]Examples[/bold]:
+
+    hedgerow fit patients.csv --schema patients.yaml --epsilon 1 -o model.json
+
+    hedgerow fit patients.csv --schema patients.yaml --epsilon 0.1 --model tree --max-depth 4 -o tree.json
     """
     if seed is not None and not research:
         raise ValueError("--seed replaces secure noise and voids the guarantee; add --research if that is meant.")
     if epsilon is None:
         raise ValueError("epsilon must be chosen: the privacy loss to spend on this model, such as --epsilon 1.")
+    for_lists = {"max_rules": max_rules, "max_literals": max_literals, "negations": negations, "lookahead": lookahead}
+    for_trees = {"max_depth": max_depth}
     check_output(output, force=force)
     declared = None if schema is None else load_schema(schema)
     label = target_name(data, target, declared)
-    classifier = PrivateRuleListClassifier(
+    make, parameters = _choose(model, for_lists, for_trees)
+    if search is not None:
+        parameters["search"] = search.value
+    classifier = make(
         epsilon,
-        max_rules=max_rules,
-        max_literals=max_literals,
-        negations=negations,
+        **parameters,
+        release_counts=release_counts,
         schema=declared,
         budget=None if budget is None else FileBudget(budget),
         random_state=seed,
+        verbose=True,
     )
-    model = _learn(classifier, data, label)
-    write_whole(output, model.to_json())
+    released = _learn(classifier, data, label)
+    write_whole(output, released.to_json())
     if as_json:
-        typer.echo(json.dumps(model.to_dict(), ensure_ascii=False))
+        typer.echo(json.dumps(released.to_dict(), ensure_ascii=False))
     else:
-        typer.echo(f"{model}\n\n{model.privacy}\n\nwritten to {output}")
+        typer.echo(f"{released}\n\n{released.privacy}\n\nwritten to {output}")
 
 
-def _learn(classifier: PrivateRuleListClassifier, data: Path, label: str) -> RuleList:
+def _choose(model: Kind, for_lists: dict[str, Any], for_trees: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the estimator and those of its parameters that were given; the other model's are refused."""
+    mine, others = (for_lists, for_trees) if model is Kind.rule_list else (for_trees, for_lists)
+    for name, value in others.items():
+        if value is not None:
+            other = Kind.tree if model is Kind.rule_list else Kind.rule_list
+            raise ValueError(f"--{name.replace('_', '-')} is for --model {other}, but the model is a {model}.")
+    make = PrivateRuleListClassifier if model is Kind.rule_list else PrivateTreeClassifier
+    return make, {name: value for name, value in mine.items() if value is not None}
+
+
+def _learn(classifier: PrivateRuleListClassifier | PrivateTreeClassifier, data: Path, label: str) -> RuleList | Tree:
     """Read the table and fit; the error of a row that does not fit says what stays charged."""
+    exact = classifier.search == "exact"
+    if exact:
+        declared = classifier.schema
+        classifier.search_cost(declared if isinstance(declared, Schema) else _all_boolean(data, label))
     with stage(f"reading {data}"):
         table = nw.from_native(read_csv(data), eager_only=True)
     budget, problem = classifier.budget, ""
     before = budget.spent if budget else None
     try:
-        with stage("learning"):
+        with nullcontext() if exact else stage("learning"):
             classifier.fit(table.drop(label).to_native(), table.get_column(label))
     except DomainError as error:
         problem = str(error)
@@ -87,7 +140,13 @@ def _learn(classifier: PrivateRuleListClassifier, data: Path, label: str) -> Rul
             )
     if problem:
         raise ValueError(problem)
-    return classifier.rule_list_
+    return classifier.tree_ if isinstance(classifier, PrivateTreeClassifier) else classifier.rule_list_
+
+
+def _all_boolean(data: Path, label: str) -> Schema:
+    """Return the schema of a table whose columns are all booleans, from its header."""
+    names = [name for name in read_header(data) if name != label]
+    return Schema(tuple((name, Boolean()) for name in names), Label(label, (0, 1)))
 
 
 def target_name(data: Path, target: str | None, schema: Schema | None) -> str:
