@@ -7,7 +7,9 @@ import hedgerow as hr
 data = hr.datasets.load("breast_cancer")
 X_train, X_test, y_train, y_test = train_test_split(data.frame, data.labels, test_size=0.3, random_state=0)
 
-model = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=3, max_literals=1, schema=data.schema)
+model = hr.PrivateRuleListClassifier(
+    epsilon=1.0, search="exact", max_rules=3, max_literals=1, release_counts=True, schema=data.schema
+)
 model.fit(X_train, y_train)
 
 print(model.rule_list_)
