@@ -101,6 +101,37 @@ def test_a_further_option_must_save_more_errors_than_it_costs(space, penalty, n_
     assert len(expand(counted, Terms(2, 0, penalty)).levels) == n_levels
 
 
+FOUR = {name: Boolean() for name in "abcd"}
+
+
+@pytest.mark.parametrize("kind", [Space.of_trees, lambda schema: Space.of_lists(Candidates.of(schema, 1))])
+def test_errors_that_no_model_avoids_count_for_the_branch_they_are_in(kind):
+    """With a, exclusive or of b and c; without, seven rows of either class alike, more than can be saved elsewhere."""
+    schema = Schema({name: FOUR[name] for name in "abc"}, Label("y", (0, 1)))
+    xor = [(True, b, c, int(b != c)) for b in (False, True) for c in (False, True)] * 3
+    problem = Problem(schema, table(schema, *xor, *[(False, True, True, y) for y in (0, 1)] * 7), kind(schema))
+    rows, terms = Rows(problem.tally, problem.space), Terms(3, 0, 0.0)
+    assert value_of(problem, rows, terms, expand(rows, terms)) == problem.least(3)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_state_counts_for_the_cheapest_way_to_it(seed):
+    """Rules a and b leave the same rows in either order; a has to come first, and only then do c and d pay.
+
+    Which of the two ways is seen first depends on the order of the rows, hence several.
+    """
+    schema = Schema(FOUR, Label("y", (0, 1, 2)))
+    first = [{"a": True, "b": i < 4, "c": True, "d": True, "y": 0} for i in range(15)]
+    second = [{"a": False, "b": True, "c": True, "d": True, "y": 2} for _ in range(9)]
+    rest = [{"a": False, "b": False, "c": c, "d": d, "y": int(c != d)} for c in (0, 1) for d in (0, 1)] * 3
+    rest = [{**row, "c": bool(row["c"]), "d": bool(row["d"])} for row in rest]
+    space = Space.of_lists(Candidates.of(schema, 1, negations=False))
+    order = np.random.default_rng(seed).permutation(36)
+    problem = Problem(schema, tuple([*first, *second, *rest][i] for i in order), space)
+    rows, terms = Rows(problem.tally, space), Terms(4, 0, 0.0)
+    assert value_of(problem, rows, terms, expand(rows, terms)) == problem.least(4) == 3
+
+
 @settings(max_examples=40)
 @given(problems("list"), st.integers(1, 4), st.integers(0, 3), PENALTIES)
 def test_the_best_list_met_on_the_way_is_one_that_there_is(problem, depth, min_rows, penalty):

@@ -28,7 +28,7 @@ from tests.learn.enumerate_models import (
 )
 
 THREE = schema_of(Boolean(), Boolean(missing="cell"), Boolean(), classes=3)
-SIZES = [60, pytest.param(2000, marks=pytest.mark.slow)]
+SIZES = [60, pytest.param(600, marks=pytest.mark.slow)]
 
 
 def search(table, found, semiring, min_rows=0.0):

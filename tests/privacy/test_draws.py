@@ -34,7 +34,7 @@ from tests.privacy.test_noise import p_value
 
 SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(11))]
 EPSILONS = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(10)]
-SIZES = [40, pytest.param(1000, marks=pytest.mark.slow)]
+SIZES = [40, pytest.param(300, marks=pytest.mark.slow)]
 
 sizes = st.builds(
     Rounding,
@@ -227,7 +227,7 @@ def ulps(found, exactly):
     return float(worst)
 
 
-@pytest.mark.parametrize("n", [3000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [3000, pytest.param(50_000, marks=pytest.mark.slow)])
 def test_numpys_exp_is_within_four_units_in_the_last_place(n):
     """Wherever its value is a normal number, whatever the length of the array: vector instructions have remainders."""
     rng = np.random.default_rng(5)
@@ -239,7 +239,7 @@ def test_numpys_exp_is_within_four_units_in_the_last_place(n):
         assert ulps(np.exp(part), [PRECISE.exp(Decimal(x)) for x in part.tolist()]) <= 4
 
 
-@pytest.mark.parametrize("n", [3000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [3000, pytest.param(50_000, marks=pytest.mark.slow)])
 def test_numpys_log_is_within_four_units_in_the_last_place(n):
     """Of shares below one, of sums up to the number of options, and close to one."""
     rng = np.random.default_rng(6)
@@ -288,7 +288,7 @@ def softmax(log_weights):
     return chances / chances.sum()
 
 
-DRAWS = [8000, pytest.param(300_000, marks=pytest.mark.slow)]
+DRAWS = [8000, pytest.param(100_000, marks=pytest.mark.slow)]
 LOG_WEIGHTS = [[0.0, -1.0, -0.3, -2.5, -40.0], [-4e9, -4e9 - 1, -4e9 - 0.25, -4e9 - 3]]
 
 
