@@ -13,9 +13,9 @@ MOST_STATES = 20_000_000
 MOST_EVALUATIONS = 2_000_000_000
 """Beyond these an exact search is refused: minutes on one core for a thousand patterns, or gigabytes of memory."""
 
-# Seconds on one core of a 2.x GHz x86-64 server (benchmarks/exact.py): for each state and option weighed, for each of
-# those and each pattern and class, and for each state and pattern.
-_WEIGH, _COUNT, _MASK = 2.2e-8, 2.2e-11, 1.1e-9
+# Seconds on one core of an x86-64 server (benchmarks/exact.py): for any search; for each option weighed in a state; for
+# each of those and each pattern and class; for each state and pattern; and for each option and pattern.
+_ANY, _WEIGH, _COUNT, _MASK, _MATRIX = 2.8e-4, 9e-9, 4.2e-11, 3.6e-9, 6.5e-9
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Cost:
     Examples
     --------
     >>> print(Cost.of(options=40, sides=40, depth=4, classes=2))
-    40 options, 10,701 states, 428,040 options weighed in them; about 0.04 s for 1,000 distinct patterns of rows
+    40 options, 10,701 states, 428,040 options weighed in them; about 0.08 s for 1,000 distinct patterns of rows
     """
 
     options: int
@@ -47,7 +47,7 @@ class Cost:
     @classmethod
     def of(cls, *, options: int, sides: int, depth: int, classes: int) -> Self:
         """Count the states of up to `depth` options one after the other."""
-        states = sum(comb(sides, taken) for taken in range(depth))
+        states = sum(comb(sides, taken) for taken in range(min(depth, sides + 1)))
         return cls(options, states, states * options, classes)
 
     @property
@@ -60,8 +60,8 @@ class Cost:
 
         An upper estimate for small tables, where many states hold no rows. The number of patterns is private.
         """
-        counting = patterns * (self.evaluations * self.classes * _COUNT + self.states * _MASK)
-        return self.evaluations * _WEIGH + counting
+        counting = self.evaluations * self.classes * _COUNT + self.states * _MASK + self.options * _MATRIX
+        return _ANY + self.evaluations * _WEIGH + patterns * counting
 
     def check(self, advice: str) -> None:
         """Refuse a search that would take too long or too much memory.

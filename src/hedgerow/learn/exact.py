@@ -39,9 +39,10 @@ class Plan:
 
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
         """Return the draw that costs `epsilon`; raises ValueError if that is too little to be of use."""
-        leaves = 2**self.depth if CAUGHT in self.space.branches else self.depth + 1
+        depth = min(self.depth, self.space.n_options)  # on one path each option is taken once at most
+        leaves = 2**depth if CAUGHT in self.space.branches else depth + 1
         classes = len(self.space.candidates.schema.classes)
-        rounding = Rounding(self.depth, leaves, self.space.n_options, classes, self.stop_probability)
+        rounding = Rounding(depth, leaves, self.space.n_options, classes, self.stop_probability)
         return ModelDraw(epsilon, rounding.weight(epsilon))
 
 
