@@ -28,7 +28,7 @@ format: $(VENV)/.check  ## format the code
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.test  ## repeat the benchmarks (an hour; see benchmarks/README.md)
-	cd benchmarks && for b in accuracy speed counting growth; do $(abspath $(BIN))/python $$b.py || exit 1; done
+	cd benchmarks && for b in accuracy exact_accuracy speed exact optimal counting growth; do $(abspath $(BIN))/python $$b.py || exit 1; done
 
 clean:  ## remove the environment
 	rm -rf $(VENV)

@@ -1,0 +1,161 @@
+"""What an exact private draw costs on one core: time against its goals, growth, and the cost told beforehand.
+
+The twin does the same by plain recursion: one state at a time, remembered by its set of rules, in Python.
+"""
+
+import numpy as np
+from measure import RESULTS, median_seconds, report
+
+import hedgerow as hr
+from hedgerow.learn.cost import Cost
+from hedgerow.learn.every import every_level
+from hedgerow.learn.lattice import Rows, Search
+from hedgerow.learn.semirings import all_models
+from hedgerow.learn.space import Space
+from hedgerow.schema import Boolean, Candidates, Label, Schema
+
+EPSILON = 0.1
+
+
+def main():
+    data = hr.datasets.load("adult_binary").without_sensitive()
+    tally = hr.Tally.count(data.frame, data.labels, data.schema)
+    speed(tally)
+    grown = [*depths(tally), *candidates(), *patterns()]
+    report("exact_growth", grown)
+    draw(grown)
+
+
+def speed(tally):
+    """Time whole fits of a tally, secure noise included, and the twin where it ends in reasonable time."""
+    rows = []
+    for what, goal, repeats, estimator in (
+        ("tree of depth 3", 0.2, 9, hr.PrivateTreeClassifier(EPSILON, max_depth=3)),
+        ("tree of depth 4", 2, 9, hr.PrivateTreeClassifier(EPSILON, max_depth=4)),
+        ("tree of depth 5", "", 5, hr.PrivateTreeClassifier(EPSILON, max_depth=5)),
+        ("list, 4 rules with the default, 1 literal", 0.5, 9, one_literal(4)),
+        ("list, 4 rules and a default, 1 literal", 0.5, 9, one_literal(5)),
+        ("list, 6 rules with the default, 1 literal", 10, 5, one_literal(6)),
+        ("list, 6 rules and a default, 1 literal", 10, 3, one_literal(7)),
+        ("list, 2 rules jointly, 2 literals (one block)", 2, 5, two_literals(2)),
+        ("list, 3 rules jointly, 2 literals", 60, 1, two_literals(3)),
+    ):
+        seconds = median_seconds(lambda e=estimator: e.fit_tally(tally), repeats)
+        cost = estimator.search_cost(tally.schema)
+        row = {
+            "what": what,
+            "states": cost.states,
+            "weighed": cost.evaluations,
+            "seconds": f"{seconds:.3f}",
+            "goal": goal,
+        }
+        row["told beforehand"] = f"{cost.seconds(len(tally._cells)):.3f}"
+        row["twin"] = ""
+        if what == "list, 4 rules and a default, 1 literal":
+            space = Space.of_lists(Candidates.of(tally.schema, 1))
+            row["twin"] = f"{median_seconds(lambda s=space: twin(Rows(tally, s), 4), 1):.2f}"
+        rows.append(row)
+        print(row, flush=True)
+    report("exact", rows)
+
+
+def one_literal(max_rules):
+    return hr.PrivateRuleListClassifier(EPSILON, search="exact", max_rules=max_rules, max_literals=1)
+
+
+def two_literals(jointly):
+    return hr.PrivateRuleListClassifier(EPSILON, search="exact", max_rules=jointly + 1, max_literals=2)
+
+
+def twin(rows, depth):
+    """Return the logarithm of the summed weight of all lists, by recursion over sets of rules."""
+    semiring, space, known = all_models(EPSILON, 0.5), rows.space, {}
+    caught = rows.caught(np.arange(space.n_options))
+
+    def leaf(mask):
+        return semiring.leaf(rows.totals(mask[None]))[0]
+
+    def value(chosen, mask, left):
+        if left == 0:
+            return leaf(mask)
+        if chosen not in known:
+            weights = [np.log(0.5) + leaf(mask)]
+            options = [r for r in range(space.n_options) if r not in chosen]
+            for r in options:
+                below = value(chosen | {r}, mask & ~caught[r], left - 1)
+                weights.append(np.log(0.5 / len(options)) + leaf(mask & caught[r]) + below)
+            known[chosen] = np.logaddexp.reduce(weights)
+        return known[chosen]
+
+    return value(frozenset(), np.ones(len(rows), dtype=bool), depth)
+
+
+def depths(tally):
+    for what, space, most in (
+        ("trees", Space.of_trees(tally.schema), 5),
+        ("lists, 1 literal", Space.of_lists(Candidates.of(tally.schema, 1)), 6),
+    ):
+        for depth in range(1, most + 1):
+            yield measured(f"depth, {what}", depth, tally, space, depth)
+
+
+def candidates():
+    rng = np.random.default_rng(0)
+    for d in (10, 20, 40, 80):
+        tally = simulated(d, 1000, rng)
+        space = Space.of_lists(Candidates.of(tally.schema, 1))
+        yield measured("candidates, lists of 3 rules", space.n_options, tally, space, 3)
+
+
+def patterns():
+    rng = np.random.default_rng(0)
+    for n in (10**2, 10**3, 10**4, 10**5):
+        tally = simulated(20, n, rng)
+        yield measured("patterns, trees of depth 3", n, tally, Space.of_trees(tally.schema), 3)
+
+
+def simulated(n_booleans, n_patterns, rng):
+    schema = Schema({f"x{i}": Boolean() for i in range(n_booleans)}, Label("y", (0, 1)))
+    cells = (rng.random((n_patterns, n_booleans)) < 0.5).astype(np.uint8)
+    return hr.Tally(schema, cells, rng.integers(0, 20, (n_patterns, 2)))
+
+
+def measured(grown, size, tally, space, depth):
+    """Time the search itself, rows' matrices included, and compare with the cost that is told beforehand."""
+
+    def search():
+        Search(Rows(tally, space), every_level(space, depth), all_models(EPSILON, 0.5)).sweep()
+
+    seconds = median_seconds(search, 3)
+    cost = Cost.of(options=space.n_options, sides=space.n_sides, depth=depth, classes=2)
+    told = cost.seconds(len(tally._cells))
+    row = {"grown": grown, "size": size, "options": space.n_options, "depth": depth, "patterns": len(tally._cells)}
+    row |= {
+        "states": cost.states,
+        "weighed": cost.evaluations,
+        "ms": f"{1e3 * seconds:.2f}",
+        "told ms": f"{1e3 * told:.2f}",
+    }
+    row["told / measured"] = f"{told / seconds:.2f}"
+    print(row, flush=True)
+    return row
+
+
+def draw(rows):
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained", sharey=True)
+    for ax, what in zip(axes, ("depth", "candidates", "patterns"), strict=True):
+        for grown in dict.fromkeys(row["grown"] for row in rows if row["grown"].startswith(what)):
+            part = [row for row in rows if row["grown"] == grown]
+            sizes = [row["size"] for row in part]
+            (line,) = ax.plot(sizes, [float(row["ms"]) for row in part], marker="o", label=grown.split(", ", 1)[1])
+            ax.plot(sizes, [float(row["told ms"]) for row in part], linestyle=":", color=line.get_color())
+        ax.set(xlabel=what, yscale="log", xscale="linear" if what == "depth" else "log")
+        ax.legend(frameon=False, title="measured (dotted: told beforehand)")
+    axes[0].set_ylabel("milliseconds, one core")
+    axes[0].figure.savefig(RESULTS / "exact_growth.png", dpi=120)
+
+
+if __name__ == "__main__":
+    main()
