@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from fractions import Fraction
 
 import duckdb
 import numpy as np
@@ -246,6 +247,53 @@ def test_an_output_that_exists_is_kept_unless_forced(folder, run):
 def test_a_seeded_model_is_written_for_research_only_and_says_so(run):
     assert run(*FIT, "--seed", "1", "--research")[0] == 0
     assert hr.RuleList.load("model.json").privacy.guarantee == "none (seeded)"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_says_so(run):
+    words = (*FIT, "--mechanism", "smooth-laplace", "--delta", "1e-9", "--min-support", "0.1", "--confidence", "0.9")
+    code, out, err = run(*words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "--mechanism smooth-laplace has no proven guarantee: the scale of the noise depends on the rows" in err
+    assert "Add --research if that is meant." in err
+    assert run(*words, "--research")[0] == 0
+    card = hr.RuleList.load("model.json").privacy
+    assert card.guarantee.startswith("none (published as (5, 1e-09)-differential privacy; not proven: ")
+    assert (card.delta, card.is_private) == (Fraction(1e-9), False)
+    assert run(*FIT, "--force", "--mechanism", "exponential")[0] == 0
+    assert hr.RuleList.load("model.json").privacy.is_private
+
+
+BAD_MECHANISMS = {
+    "of a tree": (("--mechanism", "exponential", "--model", "tree"), "--mechanism is for --model rule-list"),
+    "of no name": (("--mechanism", "best"), "mechanism must be one of permute-and-flip, smooth-laplace"),
+    "of exact search": (("--mechanism", "exponential", "--search", "exact"), "mechanism is for search='greedy'"),
+    "delta": (("--delta", "1e-9"), "delta is for mechanism smooth-laplace, global-gaussian"),
+    "min_support": (("--min-support", "1"), "min_support must be in [0, 1)"),
+    "confidence": (("--confidence", "0.2"), "confidence must be in [0.5, 1)"),
+    "no delta": (("--mechanism", "smooth-laplace", "--research", "--budget", "b.json"), "delta must be given"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_MECHANISMS)
+def test_bad_words_about_a_mechanism_cost_nothing(case, folder, run):
+    words, message = BAD_MECHANISMS[case]
+    run("budget", "new", "b.json", "--epsilon", "9", "--delta", "0.1")
+    data = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5")
+    code, out, err = run(*data, *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (folder / "model.json").exists()
+    assert "0 of 9 spent" in run("budget", "show", "b.json")[1]
+
+
+def test_a_budget_file_is_charged_with_delta(folder, run):
+    run("budget", "new", "b.json", "--epsilon", "9", "--delta", "1e-6")
+    words = (*FIT, "--mechanism", "global-gaussian", "--research", "--budget", "b.json")
+    assert run(*words, "--delta", "1e-9")[0] == 0
+    (charge,) = json.loads((folder / "b.json").read_text())["charges"]
+    assert (charge["epsilon"], charge["delta"]) == (5, 1e-9)
+    assert "delta=1e-06 was asked for" in run(*words, "--delta", "1e-6", "--force")[2]
 
 
 def test_a_budget_file_counts_runs_and_refuses_when_it_is_spent(folder, run):

@@ -65,9 +65,10 @@ def test_a_rule_that_implies_a_chosen_one_is_closed_whatever_the_rows_say():
     tally = hr.Tally.count(np.array([[0, 0], [1, 1]]), np.array([0, 1]), schema)
     seen = []
 
-    def first(query, _):
+    def first(query, _position, n_open):
         caught, _ = query()
-        seen.append(len(caught))
+        assert len(caught) == n_open
+        seen.append(n_open)
         return 0
 
     grow(tally, candidates, 3, first)
@@ -79,7 +80,7 @@ def test_choosing_to_stop_ends_the_list(positions):
     schema = Schema({f"x{i}": Boolean() for i in range(3)}, Label("y", (0, 1)))
     tally = hr.Tally.count(np.eye(3), np.array([0, 1, 1]), schema)
 
-    def choose(query, position):
-        return 0 if position < positions else len(query()[0])
+    def choose(_, position, n_open):
+        return 0 if position < positions else n_open
 
     assert len(grow(tally, Candidates.of(schema, 1), 5, choose)) == positions

@@ -59,7 +59,7 @@ def test_with_much_budget_the_private_list_is_the_greedy_one():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"mechanism": "smooth-laplace"}, "mechanism must be one of permute-and-flip, got 'smooth-laplace'"),
+        ({"mechanism": "laplace"}, "mechanism must be one of permute-and-flip, smooth-laplace, .*, got 'laplace'"),
         ({"lookahead": 0}, "lookahead must be a whole number >= 1, got 0"),
         ({"lookahead": 1.5}, "lookahead must be a whole number"),
         ({"lookahead": True}, "lookahead must be a whole number"),

@@ -16,6 +16,7 @@ from hedgerow.cli.schema import load_schema
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.errors import DomainError
 from hedgerow.learn import PrivateRuleListClassifier, PrivateTreeClassifier
+from hedgerow.learn.published import PUBLISHED
 from hedgerow.models import RuleList, Tree
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.schema import Boolean, Label, Schema
@@ -54,6 +55,23 @@ def fit(
     lookahead: Annotated[
         int | None, typer.Option(help="Exact search for lists: rules drawn jointly at a time. Default: all.")
     ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            help="Greedy search for lists: how rules are chosen.  [permute-and-flip]  As published in SSRL: "
+            f"{', '.join(PUBLISHED)}; those without a proven guarantee need --research."
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="Of the whole list, for smooth-laplace and global-gaussian. Default: 1/rows²."),
+    ] = None,
+    min_support: Annotated[
+        float | None, typer.Option(help="For smooth-*: share of the rows that must be left for a rule.  [0.05]")
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="For smooth-*: probability with which they are left.  [0.99]")
+    ] = None,
     max_depth: Annotated[int | None, typer.Option(help="Conditions one after the other in a tree.  [3]")] = None,
     release_counts: Annotated[
         bool, typer.Option("--release-counts", help="Exact search: spend a fifth of epsilon on the counts too.")
@@ -82,7 +100,17 @@ def fit(
         raise ValueError("--seed replaces secure noise and voids the guarantee; add --research if that is meant.")
     if epsilon is None:
         raise ValueError("epsilon must be chosen: the privacy loss to spend on this model, such as --epsilon 1.")
-    for_lists = {"max_rules": max_rules, "max_literals": max_literals, "negations": negations, "lookahead": lookahead}
+    _check_proven(mechanism, research=research)
+    for_lists: dict[str, Any] = {
+        "max_rules": max_rules,
+        "max_literals": max_literals,
+        "negations": negations,
+        "lookahead": lookahead,
+        "mechanism": mechanism,
+        "delta": delta,
+        "min_support": min_support,
+        "confidence": confidence,
+    }
     for_trees = {"max_depth": max_depth}
     check_output(output, force=force)
     declared = None if schema is None else load_schema(schema)
@@ -105,6 +133,15 @@ def fit(
         typer.echo(json.dumps(released.to_dict(), ensure_ascii=False))
     else:
         typer.echo(f"{released}\n\n{released.privacy}\n\nwritten to {output}")
+
+
+def _check_proven(mechanism: str | None, *, research: bool) -> None:
+    """Refuse a mechanism whose guarantee is published but not proven, unless it is asked for knowingly."""
+    published = PUBLISHED.get(mechanism or "")
+    if published is not None and published.gap is not None and not research:
+        raise ValueError(
+            f"--mechanism {mechanism} has no proven guarantee: {published.gap}. Add --research if that is meant."
+        )
 
 
 def _choose(model: Kind, for_lists: dict[str, Any], for_trees: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

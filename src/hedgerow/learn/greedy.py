@@ -16,9 +16,11 @@ from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.tally import Counts, Tally
 
 Open = NDArray[np.intp]
-Choose = Callable[[Callable[[], tuple[Counts, Counts]], int], int]
-"""Given a query for (caught counts of the open candidates, counts of all that remains) and the position, return which
-open candidate to take, or their number to stop. The query touches private counts: a private chooser charges first."""
+Query = Callable[[], tuple[Counts, Counts]]
+"""Ask for (caught counts of the open candidates, counts of all that remains), which are private."""
+Choose = Callable[[Query, int, int], int]
+"""Given a query, the position and the number of open candidates, return which of them to take, or their number to stop.
+The query touches private counts: a private chooser charges first."""
 
 
 def grow(tally: Tally, candidates: Candidates, most: int, choose: Choose) -> tuple[Antecedent, ...]:
@@ -35,7 +37,7 @@ def grow(tally: Tally, candidates: Candidates, most: int, choose: Choose) -> tup
         def query(remaining: Tally = remaining, open_now: Open = open_now) -> tuple[Counts, Counts]:
             return remaining.class_counts(candidates)[open_now], remaining.total()
 
-        pick = choose(query, len(chosen))
+        pick = choose(query, len(chosen), len(open_now))
         if pick == len(open_now):
             break
         index = int(open_now[pick])
@@ -63,13 +65,13 @@ class ExactChoice:
     min_support: float
     n_rows: int
 
-    def __call__(self, query: Callable[[], tuple[Counts, Counts]], position: int) -> int:  # noqa: ARG002
+    def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
         """Return the best open candidate, or their number to stop."""
         caught, total = query()
         support = caught.sum(axis=1)
         allowed = np.flatnonzero((support > 0) & (support / max(self.n_rows, 1) >= self.min_support))
         if not len(allowed):
-            return len(caught)
+            return n_open
         scores = split_scores(caught[allowed], total)[:-1]
         near = allowed[scores <= scores.min() + 2]  # two roundings down: the exact best is among these
         distinct, first = np.unique(caught[near], axis=0, return_index=True)
@@ -77,7 +79,7 @@ class ExactChoice:
             (_gini(rows) + _gini(total - rows), _gini(rows), int(near[i]))
             for rows, i in zip(distinct, first, strict=True)
         )
-        return best[-1] if best[0] < _gini(total) else len(caught)
+        return best[-1] if best[0] < _gini(total) else n_open
 
 
 def _gini(counts: Counts) -> Fraction:
@@ -101,7 +103,7 @@ class PrivateChoice:
     gate: Gate
     epsilon: Fraction
 
-    def __call__(self, query: Callable[[], tuple[Counts, Counts]], position: int) -> int:
+    def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
         """Return the open candidate drawn, or their number to stop."""
         mechanism = PermuteAndFlip(self.epsilon, SENSITIVITY)
         return self.gate.release(mechanism, lambda: split_scores(*query()), purpose=f"choice of rule {position + 1}")

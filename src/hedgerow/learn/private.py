@@ -63,20 +63,28 @@ class PrivateEstimator(TallyEstimator):
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return SeededNoise(np.random.default_rng(seed))
 
-    def _open_budget(self, model: str) -> Budget:
+    def _open_budget(self, model: str, delta: Fraction = Fraction(0)) -> Budget:
         """Charge the shared budget, if there is one, with all of `epsilon`, and return what there is to spend."""
-        share = Budget(self.epsilon or 0)
+        share = Budget(self.epsilon or 0, delta)
         if self.budget is None:
             return share
-        return self.budget.allocate(share.epsilon, purpose=f"{type(self).__name__}: one {model}")
+        return self.budget.allocate(share.epsilon, delta, purpose=f"{type(self).__name__}: one {model}")
 
-    def _card(self, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:
+    def _card(
+        self,
+        schema: Schema,
+        share: Budget,
+        noise: NoiseSource,
+        *,
+        void: str | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> PrivacyCard:
         return PrivacyCard(
             schema.charges + share.charges,
             noise=noise.description,
             software=SOFTWARE,
-            void="; ".join(filter(None, [schema.void, noise.void])) or None,
-            notes=_NOTES,
+            void="; ".join(filter(None, [void, schema.void, noise.void])) or None,
+            notes=_NOTES + notes,
         )
 
     @contextmanager

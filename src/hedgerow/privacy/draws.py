@@ -34,6 +34,17 @@ class Sampler(Protocol):
         ...
 
 
+def gumbel_choice() -> Choose:
+    """Return what draws with OpenDP's Gumbel noise of scale 1 on log-weights, which is the exponential mechanism.
+
+    ``make_noisy_max`` draws Gumbel noise if asked for zero-concentrated divergence; its privacy map is not used, since
+    it speaks of that divergence, and of scores of bounded sensitivity, which the log-weights of a whole draw are not.
+    """
+    space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
+    gumbel = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=1.0)
+    return lambda log_weights: int(gumbel(log_weights))
+
+
 @dataclass(frozen=True)
 class Rounding:
     """How large the search is in which rounding errors add up; all of it public.
@@ -118,20 +129,16 @@ class ModelDraw:
     epsilon: Fraction
     weight: Fraction
     sensitivity: int = 1
+    delta = Fraction(0)
 
     def distance(self, one: Sampler, other: Sampler) -> float:
         """Return by how many rows the tables differ; infinite if rows were both added and removed."""
         return one.distance(other)
 
     def build(self) -> Callable[[Sampler], Any]:
-        """Return what draws with OpenDP's Gumbel noise of scale 1 on log-weights, which is the exponential mechanism.
-
-        ``make_noisy_max`` draws Gumbel noise if asked for zero-concentrated divergence; its privacy map is not used,
-        since the log-weights are no scores of bounded sensitivity: the loss is that of the whole draw.
-        """
-        space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
-        gumbel = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=1.0)
-        return lambda sampler: sampler.sample(float(self.weight), lambda log_weights: int(gumbel(log_weights)))
+        """Return what draws with OpenDP's Gumbel noise on the log-weights."""
+        choose = gumbel_choice()
+        return lambda sampler: sampler.sample(float(self.weight), choose)
 
     def simulate(self, values: Sampler, rng: np.random.Generator) -> Any:
         """Draw with Gumbel noise of the seeded generator."""

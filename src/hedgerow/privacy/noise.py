@@ -36,6 +36,11 @@ class Mechanism(Protocol):
         ...
 
     @property
+    def delta(self) -> Fraction:
+        """What it costs of δ; 0 for most."""
+        ...
+
+    @property
     def sensitivity(self) -> float:
         """The declared bound on `distance` between the inputs of neighbouring tables."""
         ...
@@ -122,6 +127,7 @@ class PermuteAndFlip:
 
     epsilon: Fraction
     sensitivity: int
+    delta = Fraction(0)
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return max |one - other|, infinite where some scores rise and others fall."""
@@ -160,6 +166,7 @@ class Siblings:
     """
 
     each: PermuteAndFlip
+    delta = Fraction(0)
 
     @property
     def epsilon(self) -> Fraction:
@@ -205,6 +212,7 @@ class DiscreteLaplace:
 
     epsilon: Fraction
     sensitivity: int = 1
+    delta = Fraction(0)
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return the ℓ1 distance."""
@@ -243,6 +251,7 @@ class Quantile:
     alpha: float
     candidates: tuple[float, ...]
     sensitivity: int = 1
+    delta = Fraction(0)
 
     def distance(self, one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
         """Return how many values must be added to or removed from one to get the other."""

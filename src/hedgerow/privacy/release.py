@@ -29,11 +29,11 @@ class Gate:
     noise: NoiseSource
 
     def release(self, mechanism: Mechanism, query: Callable[[], Any], *, purpose: str) -> Any:
-        """Charge `mechanism.epsilon`, evaluate `query` on the private counts, and return the noised answer.
+        """Charge what `mechanism` costs, evaluate `query` on the private counts, and return the noised answer.
 
         The loss is exactly what is charged or less: OpenDP's privacy map, which rounds up, is at most
-        `mechanism.epsilon` at the declared sensitivity (for `ModelDraw`, see there). A failure after the charge is not
-        refunded.
+        `mechanism.epsilon` at the declared sensitivity (for `ModelDraw` and those in `privacy.published`, see there).
+        A failure after the charge is not refunded.
 
         Raises
         ------
@@ -43,5 +43,5 @@ class Gate:
             If the mechanism cannot be built; nothing is charged and no row is touched.
         """
         run = self.noise.prepare(mechanism)
-        self.budget.charge(mechanism.epsilon, purpose=purpose, mechanism=str(mechanism))
+        self.budget.charge(mechanism.epsilon, mechanism.delta, purpose=purpose, mechanism=str(mechanism))
         return run(query())
