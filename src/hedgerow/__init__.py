@@ -4,7 +4,7 @@ Three ideas carry everything. The **schema** is what is public. The **tally** is
 GROUP BY. The **budget** is the only door between them.
 """
 
-from hedgerow import datasets, errors
+from hedgerow import audit, datasets, errors
 from hedgerow._version import __version__
 from hedgerow.learn import (
     GreedyRuleListClassifier,
@@ -42,6 +42,7 @@ __all__ = [
     "Tally",
     "Tree",
     "__version__",
+    "audit",
     "datasets",
     "errors",
     "load_model",

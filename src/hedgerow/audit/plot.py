@@ -1,0 +1,80 @@
+"""Pictures of audits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.models.plot import colour, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def overfit_bars(
+    leaves: Sequence[str],
+    shares: NDArray[np.float64],
+    classes: Sequence[str],
+    measure: str,
+    caption: str,
+    ax: Axes | None,
+) -> Axes:
+    """Draw, for each leaf and class, its share in train (filled) above that in test (outlined).
+
+    `shares` has the shape ``(n_leaves, n_classes, 2)``.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Patch
+
+    names = [plain(fill(leaf, 60)) for leaf in leaves]
+    lines = len(leaves) * (0.25 * 2 * len(classes) + 0.2)
+    beside: dict[str, Any] = {}
+    if ax is None:
+        beside = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # the layout of our own figure makes room for it
+        _, ax = plt.subplots(figsize=(9, 1.6 + max(lines, 0.25 * (len(classes) + 4))), layout="constrained")
+    height = 0.85 / (2 * len(classes))
+    for k in range(len(classes)):
+        for s, face in enumerate((colour(k), "none")):
+            places = np.arange(len(leaves)) + height * (2 * k + s - len(classes) + 0.5)
+            ax.barh(places, shares[:, k, s], height=0.9 * height, facecolor=face, edgecolor=colour(k))
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlabel(measure)
+    ax.set_title(plain(fill(caption, 80)), fontsize="small", loc="right")
+    ax.spines[["top", "right"]].set_visible(False)
+    handles = [Patch(color=colour(k), label=plain(fill(name, 30))) for k, name in enumerate(classes)]
+    handles += [Patch(color="0.4", label="train"), Patch(facecolor="none", edgecolor="0.4", label="test")]
+    ax.legend(handles=handles, frameon=False, **beside)
+    return ax
+
+
+def roc_band(
+    fpr: NDArray[np.float64],
+    curve: NDArray[np.float64],
+    band: tuple[NDArray[np.float64], NDArray[np.float64]],
+    band_name: str,
+    finest: float,
+    caption: str,
+    ax: Axes | None,
+) -> Axes:
+    """Draw a mean ROC curve with its band, both axes logarithmic, beside the diagonal of a blind guess."""
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6, 6), layout="constrained")
+    low = float(fpr[0])
+    bottom, top = (np.maximum(edge, low) for edge in band)
+    ax.fill_between(fpr, bottom, top, color=colour(0), alpha=0.25, lw=0, label=band_name)
+    ax.plot(fpr, np.maximum(curve, low), color=colour(0), lw=2, label="mean")
+    ax.plot([low, 1], [low, 1], color="0.4", ls="--", lw=1, label="blind guess")
+    ax.axvline(finest, color="0.6", ls=":", lw=1, label="one row outside: below it, interpolated")
+    ax.set(xscale="log", yscale="log", xlim=(low, 1), ylim=(low, 1))
+    ax.set_xlabel("false positive rate: rows outside taken for members")
+    ax.set_ylabel("true positive rate: members found")
+    ax.set_title(plain(fill(caption, 75)), fontsize="small", loc="left")
+    ax.legend(loc="lower right", frameon=False, fontsize="small")
+    return ax

@@ -1,0 +1,150 @@
+"""What an attack achieved: its ROC curves over repeated splits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score, roc_curve
+
+from hedgerow.audit.plot import roc_band
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+FPR: Array = np.geomspace(1e-4, 1, 201)
+"""The false positive rates at which curves are kept: 50 a decade."""
+FPR.setflags(write=False)
+BAND = (0.05, 0.95)
+"""The quantiles over splits that intervals and bands run between."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Membership:
+    """How well an attack tells the rows a model was fitted on from others. **Private**: a function of the rows.
+
+    Attributes
+    ----------
+    target : str
+        What was attacked.
+    attack : str
+        The attack in words.
+    sizes : tuple of int
+        Rows in each split: members the attacker knows, others it knows, members to be found, others to be told apart.
+    curves : ndarray of shape (n_repeats, len(fpr))
+        The true positive rate of each split at each of `fpr`.
+    aucs : ndarray of shape (n_repeats,)
+        The area under the whole ROC curve of each split: the chance that a member scores higher than another row.
+    fpr : ndarray
+        False positive rates, evenly spaced in logarithm from 1e-4 to 1.
+    """
+
+    target: str
+    attack: str
+    sizes: tuple[int, int, int, int]
+    curves: Array
+    aucs: Array
+    fpr: Array = field(default_factory=lambda: FPR)
+
+    def __post_init__(self) -> None:
+        if self.curves.shape != (len(self.aucs), len(self.fpr)) or not len(self.aucs):
+            raise ValueError("expected one curve and one area a repeat, and one point of the curve a rate.")
+
+    @property
+    def repeats(self) -> int:
+        """How many times the rows were split, the target fitted and attacked."""
+        return len(self.aucs)
+
+    @property
+    def tpr(self) -> Array:
+        """The mean of the curves."""
+        return self.curves.mean(axis=0)
+
+    @property
+    def tpr_band(self) -> tuple[Array, Array]:
+        """The 5 % and 95 % quantiles of the curves over the splits, point by point."""
+        low, high = np.quantile(self.curves, BAND, axis=0)
+        return low, high
+
+    @property
+    def auc(self) -> float:
+        """The mean area under the curve over the splits; 0.5 is a blind guess."""
+        return float(self.aucs.mean())
+
+    @property
+    def auc_interval(self) -> tuple[float, float]:
+        """Where 90 % of the splits lie: the 5 % and 95 % quantiles of the areas."""
+        low, high = np.quantile(self.aucs, BAND)
+        return float(low), float(high)
+
+    @property
+    def auc_standard_error(self) -> float:
+        """The standard error of `auc` over random splits of these rows; NaN for a single one."""
+        return float(self.aucs.std(ddof=1) / np.sqrt(self.repeats)) if self.repeats > 1 else float("nan")
+
+    @property
+    def finest_fpr(self) -> float:
+        """One row out of the others to be told apart: below this rate, a curve is interpolated and no evidence."""
+        return 1 / self.sizes[3]
+
+    def tpr_at(self, fpr: float) -> float:
+        """Return the mean true positive rate at a false positive rate, interpolated between those that are kept.
+
+        Raises
+        ------
+        ValueError
+            If the rate is not between the smallest that is kept and 1.
+        """
+        if not self.fpr[0] <= fpr <= 1:
+            raise ValueError(f"fpr must be between {self.fpr[0]:g} and 1, got {fpr!r}.")
+        return float(np.interp(fpr, self.fpr, self.tpr))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean curve and its band with logarithmic axes, and return the axes."""
+        caption = f"{self.attack}, on {self.target}. {self._splits} AUC {self.auc:.3f}. {PRIVATE}"
+        name = f"90 % of {self.repeats} splits"
+        return roc_band(self.fpr, self.tpr, self.tpr_band, name, self.finest_fpr, caption, ax)
+
+    @property
+    def _splits(self) -> str:
+        known, known_others, members, others = self.sizes
+        return (
+            f"{self.repeats} splits: fitted on {known + members} rows and not on {known_others + others}; the attacker "
+            f"knows {known} and {known_others} of them and is tried on the other {members} and {others}."
+        )
+
+    def __str__(self) -> str:
+        low, high = self.auc_interval
+        rates = [f"{100 * rate:g} %: {100 * self.tpr_at(rate):.2g} %" for rate in (0.001, 0.01, 0.1)]
+        return "\n".join(
+            [
+                f"attack   {self.attack}",
+                f"target   {self.target}",
+                f"AUC      {self.auc:.3f} (0.5 is a blind guess), standard error {self.auc_standard_error:.3f}; "
+                f"90 % of splits between {low:.3f} and {high:.3f}",
+                f"members found at a false positive rate of  {'  '.join(rates)}  (a blind guess finds as many)",
+                f"splits   {self._splits}",
+                PRIVATE,
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"<Membership of {self.target} by {self.attack}: AUC {self.auc:.3f} over {self.repeats} splits>"
+
+
+PRIVATE = "A function of the rows: for the curator's eyes only, not for release."
+
+
+def curve(members: Array, others: Array) -> tuple[Array, float]:
+    """Return the true positive rates at `FPR` and the area under the curve, from the scores of members and others.
+
+    Between the points that thresholds reach, the curve is interpolated linearly: what an attacker reaches who decides
+    equal scores by a coin. Where several points have one false positive rate, the highest counts.
+    """
+    truth = np.repeat([1, 0], [len(members), len(others)])
+    scores = np.concatenate([members, others])
+    fpr, tpr, _ = roc_curve(truth, scores, drop_intermediate=False)
+    return np.interp(FPR, fpr, tpr), float(roc_auc_score(truth, scores))

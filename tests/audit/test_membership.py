@@ -1,0 +1,161 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import hedgerow as hr
+from hedgerow.audit import LabelOnlyAttack, Membership, membership
+from hedgerow.errors import DomainError
+from tests.learn.tables import SCHEMA, people
+
+X = np.random.default_rng(0).integers(0, 2, (120, 4))
+Y = X[:, 0] ^ (np.random.default_rng(1).random(120) < 0.3)
+
+
+class Recorder:
+    """A target, or an attack, that writes down what it is given; not one of scikit-learn's."""
+
+    def __init__(self):
+        self.fitted, self.attempts = [], []
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def fit(self, X, y):
+        self.fitted.append((X, y))
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+    def scores(self, attempt):
+        self.attempts.append(attempt)
+        return np.zeros(len(attempt.suspects))
+
+    def __str__(self):
+        return "a recorder"
+
+
+def same(one, other):
+    return np.array_equal(one.curves, other.curves) and np.array_equal(one.aucs, other.aucs)
+
+
+def test_the_parts_are_those_of_figure_5():
+    recorder = Recorder()
+    rows = np.arange(101)[:, None]
+    found = membership(recorder, rows, rows[:, 0] % 2, attack=recorder, repeats=3, train_share=0.4, random_state=0)
+    assert found.sizes == (28, 42, 12, 19)  # 40 members and 61 others, 70 % of each known
+    splits = set()
+    for (fitted, labels), made in zip(recorder.fitted, recorder.attempts, strict=True):
+        members = set(made.members) | set(made.suspects[:12])
+        assert set(fitted[:, 0]) == members
+        assert np.array_equal(labels, fitted[:, 0] % 2)
+        parts = [*made.members, *made.others, *made.suspects]
+        assert sorted(parts) == list(range(101))
+        splits.add(tuple(sorted(members)))
+    assert len(splits) == 3
+    assert found.auc == 0.5
+    np.testing.assert_allclose(found.tpr, found.fpr)
+
+
+def test_a_seed_repeats_whatever_the_number_of_processes():
+    target = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_features=1))
+    found = membership(target, X, Y, repeats=4, random_state=5)
+    assert same(found, membership(target, X, Y, repeats=4, random_state=5, n_jobs=2))
+    assert same(found, membership(target, X, Y, repeats=4, random_state=np.random.default_rng(5)))
+    assert not same(found, membership(target, X, Y, repeats=4, random_state=6))
+    assert target.get_params()["decisiontreeclassifier__random_state"] is None
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, lambda frame: pl.from_pandas(frame)], ids=["pandas", "polars"])
+@pytest.mark.parametrize("attack", ["random-forest", LabelOnlyAttack(draws=2)], ids=["forest", "label-only"])
+def test_frames_go_to_other_processes_and_all_kinds_agree(kind, attack):
+    table = people(120)
+    frame = kind(table)
+    target = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=3, schema=SCHEMA)
+    options = {"attack": attack, "repeats": 2, "random_state": 0}
+    found = membership(target, frame, frame["risk"], n_jobs=2, **options)
+    assert same(found, membership(target, table, table["risk"], **options))
+
+
+def test_a_factory_a_class_and_an_estimator_agree():
+    options = {"repeats": 2, "random_state": 0}
+    by_estimator = membership(GaussianNB(), X, Y, **options)
+    assert same(by_estimator, membership(GaussianNB, X, Y, **options))
+    assert same(by_estimator, membership(lambda: GaussianNB(), X, Y, **options))
+    assert by_estimator.target == "GaussianNB"
+    assert isinstance(by_estimator, Membership)
+
+
+def test_the_seed_of_a_target_is_kept():
+    seeds = []
+
+    class Target(DecisionTreeClassifier):
+        def fit(self, X, y):
+            seeds.append(self.random_state)
+            return super().fit(X, y)
+
+    membership(lambda: Target(random_state=7), X, Y, repeats=2, random_state=0)
+    assert seeds == [7, 7]
+    membership(lambda: Target(), X, Y, repeats=2)
+    assert seeds[2:] == [None, None]
+    membership(lambda: Target(), X, Y, repeats=2, random_state=0)
+    assert len({None, *seeds[4:]}) == 3
+
+
+def test_secure_noise_stays_where_no_seed_is_given():
+    noise = []
+
+    class Target(hr.PrivateRuleListClassifier):
+        def fit(self, X, y):
+            noise.append(self.random_state)
+            return super().fit(X, y)
+
+    membership(lambda: Target(1.0, max_rules=2), X, Y, repeats=1)
+    assert noise == [None]
+
+
+def test_text_labels_with_spaces_and_many_classes():
+    names = np.array([" a", "b ", "c"], dtype=object)[np.random.default_rng(0).integers(3, size=120)]
+    found = membership(DecisionTreeClassifier(), X + np.arange(120)[:, None], names, repeats=2, random_state=0)
+    assert found.auc > 0.6
+
+
+def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
+    membership(GaussianNB(), X, Y, repeats=2, random_state=0)
+    assert capsys.readouterr() == ("", "")
+    membership(GaussianNB(), X, Y, repeats=2, random_state=0, verbose=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "membership inference" in err
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"y": Y[:-1]}, ValueError, "as many labels as X has rows"),
+        ({"y": np.ones(120)}, ValueError, "one class only"),
+        ({"y": [None, *Y[1:].tolist()]}, DomainError, "some labels are missing"),
+        ({"y": "label"}, TypeError, "not the name of a column"),
+        ({"X": X[:3], "y": [0, 1, 0]}, ValueError, "too few rows to split"),
+        ({"repeats": 0}, ValueError, "repeats must be a whole number >= 1, got 0"),
+        ({"repeats": 2.0}, ValueError, "repeats must be a whole number"),
+        ({"train_share": 1.0}, ValueError, "train_share must be between 0 and 1, got 1.0"),
+        ({"attack_share": "all"}, ValueError, "attack_share must be between 0 and 1"),
+        ({"target": 3}, TypeError, "target must be an estimator with fit and predict, or return one; got int"),
+        ({"target": StandardScaler()}, TypeError, "target must be an estimator with fit and predict"),
+        ({"target": lambda: None}, TypeError, "target must return an estimator .* returned NoneType"),
+        ({"attack": "guess"}, ValueError, "attack must be one of label-only, random-forest"),
+        ({"attack": LabelOnlyAttack}, TypeError, "attack must be a name or have scores"),
+        ({"target": Recorder(), "y": np.where(Y, "yes", "no")}, ValueError, "predicts none of the labels in y"),
+        ({"target": hr.GreedyRuleListClassifier(schema=SCHEMA)}, DomainError, "expected 4 columns|labels"),
+    ],
+)
+def test_bad_input_is_one_clear_error(change, error, match):
+    given = {"target": LogisticRegression(), "X": X, "y": Y} | change
+    with pytest.raises(error, match=match):
+        membership(given.pop("target"), given.pop("X"), given.pop("y"), **given)

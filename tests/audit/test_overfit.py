@@ -1,0 +1,237 @@
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import hedgerow as hr
+from hedgerow.audit import Leaves, Overfit, overfit
+from hedgerow.errors import DomainError
+from tests.learn.tables import SCHEMA, people
+
+COUNTS = st.integers(0, 6)
+
+
+@st.composite
+def tables(draw):
+    """Return counts by leaf and class of train and of test, with rows of every class in both."""
+    leaves, classes = draw(st.integers(1, 4)), draw(st.integers(2, 3))
+    cells = st.lists(st.lists(COUNTS, min_size=classes, max_size=classes), min_size=leaves, max_size=leaves)
+    both = st.tuples(cells, cells).filter(lambda sets: all(all(map(sum, zip(*s, strict=True))) for s in sets))
+    train, test = draw(both)
+    return tuple(map(tuple, train)), tuple(map(tuple, test))
+
+
+def result(train, test, **options):
+    return Overfit(tuple(range(len(train[0]))), tuple(f"leaf {i}" for i in range(len(train))), train, test, **options)
+
+
+def rows_of(counts):
+    """Return a table of one column that holds the leaf, and the labels, with these counts."""
+    pairs = [(i, k) for i, row in enumerate(counts) for k, n in enumerate(row) for _ in range(n)]
+    return np.array(pairs)[:, :1], np.array(pairs)[:, 1]
+
+
+def tau_row_by_row(leaves, y, test_leaves, test_y, name, *, of_all_rows=False):
+    """The definition, one probability after the other."""
+
+    def probability(leaf, at, labels):
+        whole = len(labels) if of_all_rows else sum(label == name for label in labels)
+        return Fraction(sum(a == leaf and label == name for a, label in zip(at, labels, strict=True)), whole)
+
+    everywhere = {*leaves, *test_leaves}
+    return sum(abs(probability(r, leaves, y) - probability(r, test_leaves, test_y)) for r in everywhere) / 2
+
+
+@given(tables(), st.booleans())
+def test_tau_and_v_are_the_formulas(counts, of_all_rows):
+    (X, y), (X_test, y_test) = map(rows_of, counts)
+    found = overfit(lambda rows: rows[:, 0], (X, y), (X_test, y_test), as_released_code=of_all_rows)
+    at, at_test = X[:, 0].tolist(), X_test[:, 0].tolist()
+    taus = {k: tau_row_by_row(at, y, at_test, y_test, k, of_all_rows=of_all_rows) for k in range(len(counts[0][0]))}
+    assert dict(found.tau) == {k: float(tau) for k, tau in taus.items()}
+    every = Counter([*y.tolist(), *y_test.tolist()])
+    v = Fraction(1, 2) + sum(Fraction(every[k], every.total()) * tau for k, tau in taus.items()) / 2
+    assert found.vulnerability == float(v)
+    assert 0.5 <= found.vulnerability <= 1
+
+
+@given(tables())
+def test_v_is_the_success_of_the_best_of_all_guesses(counts):
+    train, test = (np.array(table) for table in counts)
+    every = train.sum(axis=0) + test.sum(axis=0)
+    weights = [set_ / set_.sum(axis=0) * every / every.sum() / 2 for set_ in (train, test)]
+    best = sum(max(pair) for pair in zip(*(weight.ravel() for weight in weights), strict=True))
+    assert result(*counts).vulnerability == pytest.approx(best)
+    if train.size <= 6:  # every guess, not only the one that takes the likelier in each cell
+        guesses = product((0, 1), repeat=train.size)
+        right = [sum(weights[g].ravel()[i] for i, g in enumerate(guess)) for guess in guesses]
+        assert max(right) == pytest.approx(best)
+
+
+@given(tables())
+def test_v_does_not_grow_when_two_leaves_are_one(counts):
+    train, test = (np.array(table) for table in counts)
+    merged = [np.vstack([table[:-2], table[-2:].sum(axis=0)]) for table in (train, test)]
+    assert (
+        result(*(tuple(map(tuple, table)) for table in merged)).vulnerability <= result(*counts).vulnerability + 1e-12
+    )
+
+
+def test_v_of_equal_shares_and_of_disjoint_leaves():
+    same = result(((1, 2), (3, 4)), ((10, 20), (30, 40)))
+    assert same.vulnerability == 0.5
+    assert same.tau == {0: 0.0, 1: 0.0}
+    assert result(((5, 5), (0, 0)), ((0, 0), (3, 1))).vulnerability == 1.0
+
+
+def test_v_by_hand():
+    # tau(0) = |1/10 - 2/10| = 1/10, tau(1) = |6/10 - 2/5| = 1/5; P[0] = 20/35, P[1] = 15/35
+    found = result(((1, 6), (9, 4)), ((2, 2), (8, 3)))
+    assert found.tau == {0: 0.1, 1: 0.2}
+    assert found.class_shares == {0: 20 / 35, 1: 15 / 35}
+    assert found.vulnerability == pytest.approx(0.5 + (20 / 35 * 0.1 + 15 / 35 * 0.2) / 2)
+    # as released: of 20 and of 15 rows: (|1/20 - 2/15| + |9/20 - 8/15|) / 2, (|6/20 - 2/15| + |4/20 - 3/15|) / 2
+    released = result(((1, 6), (9, 4)), ((2, 2), (8, 3)), as_released_code=True)
+    assert released.tau == pytest.approx({0: 1 / 12, 1: 1 / 12})
+    assert released.vulnerability == pytest.approx(0.5 + 1 / 24)
+
+
+def by_sharing_out(counts, *, of_all_rows):
+    """Return the mean of V over all ways to share out the rows that leave the sizes (by class) as they are."""
+    cells = [(i, k) for table in counts for i, row in enumerate(table) for k, n in enumerate(row) for _ in range(n)]
+    shape, size, found = np.shape(counts[0]), int(np.sum(counts[0])), []
+    sizes, every = (np.sum(table, axis=0) for table in (counts[0], np.add(*counts)))
+    for chosen in combinations(range(len(cells)), size):
+        train, test = np.zeros(shape, int), np.zeros(shape, int)
+        for row, cell in enumerate(cells):
+            (train if row in chosen else test)[cell] += 1
+        if of_all_rows or (train.sum(axis=0) == sizes).all():
+            wholes = (train.sum(), test.sum()) if of_all_rows else (train.sum(axis=0), test.sum(axis=0))
+            tau = np.abs(train / wholes[0] - test / wholes[1]).sum(axis=0) / 2
+            found.append(0.5 + (every / every.sum() * tau).sum() / 2)
+    return np.mean(found)
+
+
+@pytest.mark.parametrize("of_all_rows", [False, True])
+@pytest.mark.parametrize(
+    "counts", [(((1, 2), (3, 1)), ((2, 1), (1, 2))), (((2, 0), (0, 1), (1, 1)), ((0, 2), (2, 1), (0, 1)))]
+)
+def test_v_by_chance_is_the_mean_over_all_ways_to_share_out_the_rows(counts, of_all_rows):
+    found = result(*counts, as_released_code=of_all_rows)
+    assert found.vulnerability_by_chance == pytest.approx(by_sharing_out(counts, of_all_rows=of_all_rows))
+
+
+def test_v_of_leaves_that_do_not_depend_on_the_split_is_that_of_chance():
+    rng = np.random.default_rng(0)
+    leaf, y = rng.integers(5, size=600), rng.integers(2, size=600)
+    found = []
+    for _ in range(400):
+        order = rng.permutation(600)
+        parts = [(leaf[part][:, None], y[part]) for part in (order[:400], order[400:])]
+        found.append(overfit(lambda X: X[:, 0], *parts))
+    v, chance = (np.array([getattr(x, name) for x in found]) for name in ("vulnerability", "vulnerability_by_chance"))
+    assert abs((v - chance).mean()) < 4 * v.std() / 20  # false alarm: 1 in 16,000
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    train, test = people(400, seed=0), people(200, seed=1)
+    return hr.GreedyRuleListClassifier(schema=SCHEMA).fit(train, train["risk"]), train, test
+
+
+def test_an_estimator_its_model_and_a_function_agree(fitted):
+    clf, train, test = fitted
+    pairs = (train, train["risk"]), (test, test["risk"])
+    found = overfit(clf, *pairs)
+    assert found == overfit(clf.rule_list_, *pairs)
+    assert found.classes == ("high", "low", "mid")
+    assert found.leaves == tuple(f"{i}. {text}" for i, text in enumerate(clf.rule_list_.conditions, 1))
+    assert [row for row in found.train if any(row)] == [
+        rule.counts for rule in clf.rule_list_.rules if any(rule.counts)
+    ]
+    assert overfit(clf.rule_list_.apply, *pairs).vulnerability == found.vulnerability
+    assert isinstance(clf.rule_list_, Leaves)
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
+def test_trees_frames_and_text_labels(frame, fitted):
+    _, train, test = fitted
+    clf = hr.OptimalTreeClassifier(max_depth=2, schema=SCHEMA).fit(train, train["risk"])
+    columns = [frame(table.astype(object).where(table.notna(), None).to_dict("list")) for table in (train, test)]
+    found = overfit(clf, *((table, table["risk"]) for table in columns))
+    assert np.sum(found.train) == 400
+    assert [row["class"] for row in found.table][:3] == ["high", "low", "mid"]
+
+
+def test_scikit_learns_trees_have_leaves():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(2, size=300)
+    tree = DecisionTreeClassifier(random_state=0).fit(X[:150], y[:150])
+    found = overfit(tree, (X[:150], y[:150]), (X[150:], y[150:]))
+    assert found.vulnerability > 0.7  # learned by heart
+    assert len(found.leaves) <= tree.get_n_leaves()
+
+
+def test_a_class_of_the_schema_without_rows_is_left_out(fitted):
+    clf, train, test = fitted
+    parts = [table[table["risk"] != "mid"] for table in (train, test)]
+    assert overfit(clf, *((part, part["risk"]) for part in parts)).classes == ("high", "low")
+
+
+def test_what_is_printed_says_what_it_means_and_that_it_is_private(fitted):
+    clf, train, test = fitted
+    pairs = (train, train["risk"]), (test, test["risk"])
+    text, released = str(overfit(clf, *pairs)), str(overfit(clf, *pairs, as_released_code=True))
+    assert "A blind guess is right in 50.0 %" in text
+    assert "tau(high) = " in text
+    assert "eyes only" in text
+    assert "SSRL's released code" in released
+    assert "at best" not in released
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"train": ([[0], [1]], [0, 1, 0])}, ValueError, "as many labels as X has rows"),
+        ({"train": ([[0], [1]], [1, 1]), "test": ([[0], [1]], [1, 1])}, ValueError, "one class only"),
+        ({"test": ([[0], [1]], [1, 1])}, ValueError, "every class in test, found none of 0"),
+        ({"test": ([[0], [1]], [0, None])}, DomainError, "some labels are missing"),
+        ({"train": [[0], [1], [1]]}, TypeError, r"train must be a pair \(X, y\)"),
+        ({"train": (pd.DataFrame({"a": [0, 1]}), "a")}, TypeError, "not the name of a column"),
+        ({"model": object()}, TypeError, r"model must have apply\(X\)"),
+        ({"model": hr.GreedyRuleListClassifier()}, TypeError, "is not fitted"),
+        ({"model": DecisionTreeClassifier}, TypeError, "model must have"),
+        ({"model": lambda X: np.zeros((len(X), 2))}, ValueError, "one leaf for each row"),
+    ],
+)
+def test_bad_input_is_one_clear_error(change, error, match):
+    given_ = {"model": lambda X: np.asarray(X)[:, 0], "train": ([[0], [1]], [0, 1]), "test": ([[0], [1]], [0, 1])}
+    with pytest.raises(error, match=match):
+        overfit(*(given_ | change).values())
+
+
+def test_labels_that_the_model_does_not_know(fitted):
+    clf, train, test = fitted
+    with pytest.raises(DomainError, match="expected one of: high, low, mid"):
+        overfit(clf, (train, train["risk"]), (test, test["risk"].replace("low", "none")))
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.repeat([0, 1], 20)
+    tree = DecisionTreeClassifier().fit(X, y)
+    with pytest.raises(DomainError, match="expected one of: 0, 1"):
+        overfit(tree, (X, y), (X, y + 1))
+    with pytest.raises(ValueError, match="one leaf for each row"):
+        overfit(RandomForestClassifier(3).fit(X, y), (X, y), (X, y))
+
+
+@pytest.mark.parametrize("counts", [((1, 1),), ((1, 1), (0,)), ((1, 0), (1, 0))])
+def test_counts_that_are_no_table_are_refused(counts):
+    with pytest.raises(ValueError, match="expected"):
+        Overfit(("a", "b"), ("x", "y"), counts, ((1, 1), (1, 1)))
