@@ -365,7 +365,7 @@ def test_cut_points_are_learned_under_a_charge(folder, run):
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("fit",), ("show",), ("predict",), ("schema",), ("schema", "learn"), ("budget",)]
+    "words", [(), ("fit",), ("show",), ("predict",), ("schema",), ("schema", "learn"), ("budget",), ("study",)]
 )
 def test_help_teaches(words, run):
     code, out, _ = run(*words, "--help")

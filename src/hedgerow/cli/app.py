@@ -11,7 +11,7 @@ import typer
 
 import hedgerow
 from hedgerow._version import __version__
-from hedgerow.cli import budget, fit, predict, schema, show
+from hedgerow.cli import budget, fit, predict, schema, show, study
 
 app = typer.Typer(
     name="hedgerow",
@@ -26,6 +26,7 @@ app.command("show")(show.show)
 app.command("predict")(predict.predict)
 app.add_typer(schema.app, name="schema")
 app.add_typer(budget.app, name="budget")
+app.add_typer(study.app, name="study")
 
 
 def _print_version(asked: bool) -> None:

@@ -1,0 +1,5 @@
+"""Studies: the figures and tables of papers, measured again. Researchers' tools: their noise is seeded, not private."""
+
+from hedgerow.studies.smooth_sensitivity import smooth_sensitivity
+
+__all__ = ["smooth_sensitivity"]

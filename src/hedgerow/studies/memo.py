@@ -1,0 +1,66 @@
+"""A tally that remembers: many lists grown from one table ask for the same counts."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.schema.candidates import Antecedent, Candidates
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Counts, Tally
+
+
+class MemoTally(Tally):
+    """A tally that keeps what it was asked: the counts of candidates, and the tally that a rule leaves.
+
+    It counts what `Tally` counts, so that learners need not know; a prefix of rules is counted once, however many lists
+    begin with it. Like the counts themselves, its memory is private; it lasts as long as the tally.
+
+    Parameters
+    ----------
+    schema, cells, counts
+        As for `Tally`; `MemoTally.count` counts a table.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0, 1], [0, 1], [1, 1]]), np.array([0, 1, 1])
+    >>> tally = MemoTally.count(X, y)
+    >>> candidates = Candidates.of(tally.schema, 1)
+    >>> tally.class_counts(candidates) is tally.class_counts(candidates)
+    True
+    >>> tally.without(candidates[0]) is tally.without(candidates[0])
+    True
+    """
+
+    __slots__ = ("_class_counts", "_total", "_without")
+
+    def __init__(self, schema: Schema, cells: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
+        super().__init__(schema, cells, counts)
+        self._class_counts: dict[Any, Counts] = {}
+        self._without: dict[Antecedent, Self] = {}
+        self._total = _frozen(super().total())
+
+    def total(self) -> Counts:
+        """Return the rows of each class, shape ``(n_classes,)``; it cannot be written to."""
+        return self._total
+
+    def class_counts(self, candidates: Candidates) -> Counts:
+        """Return the rows of each class that every candidate catches, as `Tally` does; it cannot be written to."""
+        key = candidates.schema, candidates.literals, len(candidates.members)
+        if key not in self._class_counts:
+            self._class_counts[key] = _frozen(super().class_counts(candidates))
+        return self._class_counts[key]
+
+    def without(self, antecedent: Antecedent) -> Self:
+        """Return the tally of the rows that do not satisfy the antecedent: the same one each time."""
+        if antecedent not in self._without:
+            left = super().without(antecedent)
+            self._without[antecedent] = type(self)(left.schema, left._cells, left._counts)
+        return self._without[antecedent]
+
+
+def _frozen(counts: Counts) -> Counts:
+    counts.setflags(write=False)
+    return counts

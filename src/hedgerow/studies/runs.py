@@ -1,0 +1,202 @@
+"""Raw runs in a file: written one run at a time, so that a study can be stopped and continued."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from joblib import Parallel, delayed
+
+from hedgerow._version import __version__
+
+Record = Mapping[str, str | int | float]
+Measure = Callable[[int], Sequence[Record]]
+"""Do the run of this number and return what was found, at least one record. All records have the same keys."""
+RUN, RECORDS = "run", "records"  # columns of the file: the run's number, and how many records it has
+
+
+@dataclass(frozen=True)
+class RunStore:
+    """Raw runs of one measurement in a folder: ``runs.csv`` and, in ``settings.json``, what they were made with.
+
+    Each run is appended in one write and carries the number of its records. A run whose last records are missing, or
+    whose last line has no end, was interrupted while it was written; `open` drops it, and it is done again.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the files are.
+    settings : mapping
+        What the runs depend on besides their number, JSON-ready. Runs of other settings are never mixed with these.
+    """
+
+    folder: Path
+    settings: Mapping[str, Any]
+
+    @property
+    def file(self) -> Path:
+        """The raw runs."""
+        return self.folder / "runs.csv"
+
+    def check(self, *, resume: bool) -> None:
+        """Check that the store can be begun or continued, without changing anything.
+
+        Raises
+        ------
+        ValueError
+            If the folder exists and `resume` is not given, or it holds something else or runs of other settings.
+        """
+        if not self.folder.exists():
+            return
+        if not resume:
+            raise ValueError(f"{self.folder} exists already; continue it with --resume, or give another folder.")
+        if not self._settings_file.is_file():
+            raise ValueError(f"{self.folder} holds no study to resume; give another folder.")
+        found, wanted = json.loads(self._settings_file.read_text(encoding="utf-8")), self._written_settings
+        if found != wanted:
+            names = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
+            raise ValueError(f"{self.folder} holds runs with other settings ({', '.join(names)}); give another folder.")
+
+    def open(self, *, resume: bool) -> frozenset[int]:
+        """Begin the store or continue it, without runs that were interrupted; return the runs that it holds.
+
+        Raises
+        ------
+        ValueError
+            As `check` does.
+        """
+        self.check(resume=resume)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        _replace(self._settings_file, json.dumps(self._written_settings, indent=2, ensure_ascii=False) + "\n")
+        if not self.file.exists():
+            return frozenset()
+        text = self.file.read_bytes().decode(encoding="utf-8", errors="replace")
+        whole = _whole_runs(text)
+        if whole != text:
+            _replace(self.file, whole)
+        return frozenset(int(row[RUN]) for row in csv.DictReader(io.StringIO(whole)))
+
+    def append(self, run: int, records: Sequence[Record]) -> None:
+        """Write one run, in one piece, and see it to the disk."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, [RUN, RECORDS, *records[0]], lineterminator="\n")
+        if not self.file.exists() or not self.file.stat().st_size:
+            writer.writeheader()
+        writer.writerows({RUN: run, RECORDS: len(records), **record} for record in records)
+        with self.file.open("ab") as file:
+            file.write(text.getvalue().encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self, runs: int) -> pd.DataFrame:
+        """Return the records of the first `runs` runs, run by run."""
+        with self.file.open(encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if int(row[RUN]) < runs]
+        rows.sort(key=lambda row: int(row[RUN]))
+        names = [name for name in rows[0] if name != RECORDS] if rows else [RUN]
+        return pd.DataFrame({name: _typed([row[name] for row in rows]) for name in names})
+
+    @property
+    def _settings_file(self) -> Path:
+        return self.folder / "settings.json"
+
+    @property
+    def _written_settings(self) -> dict[str, Any]:
+        return json.loads(json.dumps({**self.settings, "software": f"hedgerow {__version__}"}))
+
+
+def complete(
+    store: RunStore, measure: Measure, runs: int, *, resume: bool, n_jobs: int | None = None, verbose: bool = False
+) -> pd.DataFrame:
+    """Do the runs that a store lacks, and return the records of all of them.
+
+    Runs go to the file in the order of their numbers, whatever `n_jobs` is, so that the file is the same too. What
+    another process had finished but not handed over when the study was stopped is done again.
+
+    Parameters
+    ----------
+    store : RunStore
+        Where runs are kept.
+    measure : callable
+        Does one run. It is sent to other processes, and must depend on the number of the run only.
+    runs : int
+        How many runs there are to be: numbers 0 to ``runs - 1``.
+    resume : bool
+        Whether the store may exist already.
+    n_jobs : int, optional
+        How many processes, as in scikit-learn.
+    verbose : bool, default=False
+        Whether to show progress on stderr.
+
+    Returns
+    -------
+    DataFrame
+        One row a record.
+
+    Raises
+    ------
+    ValueError
+        If `runs` is below 1, or the store cannot be opened.
+    """
+    check_runs(runs)
+    done = store.open(resume=resume)
+    missing = [run for run in range(runs) if run not in done]
+    found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(measure)(run) for run in missing)
+    for run, records in zip(missing, _told(found, store.folder.name, len(missing), verbose), strict=True):
+        store.append(run, records)
+    return store.read(runs)
+
+
+def check_runs(runs: object) -> None:
+    """Check that a number of runs is a whole number from 1 on."""
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
+        raise ValueError(f"runs must be a whole number >= 1, got {runs!r}.")
+
+
+def _whole_runs(text: str) -> str:
+    """Return the header and the lines of the runs that have all their records."""
+    lines = text[: text.rfind("\n") + 1].splitlines(keepends=True)
+    rows = list(csv.DictReader(lines))
+    have: dict[str, int] = {}
+    for row in rows:
+        have[row[RUN]] = have.get(row[RUN], 0) + 1
+    kept = [line for line, row in zip(lines[1:], rows, strict=True) if have[row[RUN]] == int(row[RECORDS])]
+    return "".join([*lines[:1], *kept])
+
+
+def _typed(cells: list[str]) -> list[Any]:
+    """Return a column as whole numbers if it can be, else as floats, exactly as written, else as text."""
+    for kind in (int, float):
+        try:
+            return [kind(cell) for cell in cells]
+        except ValueError:
+            continue
+    return list(cells)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole, or leave what was there."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _told(found: Any, name: str, total: int, verbose: bool) -> Iterator[Sequence[Record]]:
+    """Pass results on, with progress on stderr."""
+    if not verbose or not total:
+        yield from found
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(found, name, total, console=Console(stderr=True))
