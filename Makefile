@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { command -v $$p; break; }; done)
 
-.PHONY: help demo test test-slow check format bench clean
+.PHONY: help demo test test-slow check format bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -29,6 +29,9 @@ format: $(VENV)/.check  ## format the code
 
 bench: $(VENV)/.test  ## repeat the benchmarks (an hour; see benchmarks/README.md)
 	cd benchmarks && for b in accuracy exact_accuracy speed exact optimal counting growth; do $(abspath $(BIN))/python $$b.py || exit 1; done
+
+study: $(VENV)/.installed  ## make the figures and the table of SSRL again (20 minutes; docs/reproduce.md); stop and go on at will
+	$(BIN)/hedgerow study smooth-sensitivity --runs 100 --resume -o build/smooth-sensitivity
 
 clean:  ## remove the environment
 	rm -rf $(VENV)
