@@ -14,8 +14,8 @@ MOST_EVALUATIONS = 2_000_000_000
 """Beyond these an exact search is refused: minutes on one core for a thousand patterns, or gigabytes of memory."""
 
 # Seconds on one core of an x86-64 server (benchmarks/exact.py): for any search; for each option weighed in a state; for
-# each of those and each pattern and class; for each state and pattern; and for each option and pattern.
-_ANY, _WEIGH, _COUNT, _MASK, _MATRIX = 2.8e-4, 9e-9, 4.2e-11, 3.6e-9, 6.5e-9
+# each of those and each pattern and class; and for each state and pattern.
+_ANY, _WEIGH, _COUNT, _MASK = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Cost:
     Examples
     --------
     >>> print(Cost.of(options=40, sides=40, depth=4, classes=2))
-    40 options, 10,701 states, 428,040 options weighed in them; about 0.08 s for 1,000 distinct patterns of rows
+    40 options, 10,701 states, 428,040 options weighed in them; about 0.05 s for 1,000 distinct patterns of rows
     """
 
     options: int
@@ -60,7 +60,7 @@ class Cost:
 
         An upper estimate for small tables, where many states hold no rows. The number of patterns is private.
         """
-        counting = self.evaluations * self.classes * _COUNT + self.states * _MASK + self.options * _MATRIX
+        counting = self.evaluations * self.classes * _COUNT + self.states * _MASK
         return _ANY + self.evaluations * _WEIGH + patterns * counting
 
     def check(self, advice: str) -> None:
