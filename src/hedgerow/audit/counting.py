@@ -1,0 +1,190 @@
+"""Exact counting of the rows of a box that lie in none of many others (PDR eq. 12), without adding and subtracting.
+
+A row lies outside a box if one of its cells is *forbidden* there. So a box to be avoided is a clause, the set of its
+forbidden cells, and what is counted are the rows that have a cell in every clause: weighted model counting, with an
+attribute for a variable. Boxes and clauses are single Python integers, in which each attribute has a field of bits, a
+bit a cell, with a flag above them, so that one addition tells for all attributes at once whose fields are empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from math import prod
+
+Weights = tuple[tuple[int, ...], ...]
+Box = tuple[int, ...]
+Clauses = frozenset[int]
+
+
+class BoxCounter:
+    """Counts the rows of boxes outside other boxes over one domain, and remembers the sub-problems it has solved.
+
+    Parameters
+    ----------
+    weights : tuple of tuple of int
+        How many values each cell of each attribute holds.
+    most : int
+        The most boxes that will have to be avoided at once.
+
+    Examples
+    --------
+    Two booleans; of the rows in which the first is true, those in which the second is not:
+
+    >>> counter = BoxCounter(((1, 1), (1, 1)), most=1)
+    >>> counter.outside((0b10, 0b11), [(0b11, 0b10)])
+    1
+    """
+
+    def __init__(self, weights: Weights, most: int) -> None:
+        self._weights = weights
+        self._cells = max(map(len, weights), default=0)
+        self._width = self._cells + max(most.bit_length(), 1)  # flags can be added up
+        self._packed: dict[Box, int] = {}
+        self._flags = self._pack((1 << self._cells,) * len(weights))
+        self._full = self._cells_of(self._flags)
+        self._values_of: dict[int, int] = {}
+        self._solved: dict[tuple[int, Clauses], int] = {}
+
+    def outside(self, box: Box, others: Iterable[Box]) -> int:
+        """Return how many rows of a box lie in none of the others; boxes are masks of allowed cells, by attribute."""
+        packed = self._pack(box)
+        if self._used(packed) != self._flags:
+            return 0  # some attribute has no cell left
+        clauses: set[int] = set()
+        for other in map(self._pack, others):
+            if not packed & ~other:
+                return 0
+            if self._used(packed & other) == self._flags:  # else they are disjoint
+                clauses.add(packed & ~other)
+        return self._narrow(packed, self._flags, {clause: self._used(clause) for clause in smallest(clauses)})
+
+    def _pack(self, masks: Box) -> int:
+        if masks not in self._packed:
+            self._packed[masks] = sum(mask << (i * self._width) for i, mask in enumerate(masks))
+        return self._packed[masks]
+
+    def _used(self, packed: int) -> int:
+        """Return the flags of the attributes whose fields are not empty."""
+        return (packed + self._full) & self._flags
+
+    def _cells_of(self, flags: int) -> int:
+        return flags - (flags >> self._cells)
+
+    def _narrow(self, box: int, active: int, supports: dict[int, int]) -> int:
+        """Return how many rows of the `active` attributes of a box have a cell in every clause.
+
+        Clauses on one attribute alone narrow the box, until there are none. `supports` maps each clause to the flags
+        of its attributes.
+        """
+        while 0 not in supports:
+            single = [(clause, flag) for clause, flag in supports.items() if not flag & (flag - 1)]
+            if not single:
+                return self._split(box, active, supports)
+            for clause, flag in single:
+                box &= clause | ~self._cells_of(flag)
+            if self._used(box) != active:
+                return 0
+            # A clause with all cells that an attribute has left is met by every row.
+            left = {clause & box for clause in supports if self._used(box & ~clause) == active}
+            supports = {clause: self._used(clause) for clause in left}
+        return 0
+
+    def _split(self, box: int, active: int, supports: dict[int, int]) -> int:
+        """Return the product over components, and over the attributes that no clause speaks of."""
+        parts = components(supports)
+        found = self._product(box, active & ~sum(parts))
+        for attributes, part in parts.items():
+            if not found:
+                return 0
+            if len(part) == 1:
+                found *= self._product(box, attributes) - self._product(box & ~part[0], attributes)
+                continue
+            key = box & self._cells_of(attributes), frozenset(part)
+            solved = self._solved.get(key)
+            if solved is None:
+                solved = self._branch(key[0], attributes, {clause: supports[clause] for clause in part})
+                self._solved[key] = solved
+            found *= solved
+        return found
+
+    def _branch(self, box: int, active: int, supports: dict[int, int]) -> int:
+        """Return the sum over the classes of cells, as told apart by the clauses, of the attribute most used."""
+        flag = self._most_used(active, supports.values())
+        field = self._cells_of(flag)
+        classes = {box & field}
+        for cells in {clause & field for clause in supports}:
+            classes = {part for one in classes for part in (one & cells, one & ~cells) if part}
+        found = 0
+        for one in classes:
+            if values := self._product(one, flag):
+                left = {c & ~field: support & ~flag for c, support in supports.items() if not c & one}
+                found += values * self._narrow(box & ~field, active & ~flag, left)
+        return found
+
+    def _most_used(self, active: int, supports: Iterable[int]) -> int:
+        """Return the flag of the attribute in most clauses; of several, the middle one, which halves a chain."""
+        total, counted = sum(supports), (1 << (self._width - self._cells)) - 1
+        uses = {flag: (total >> (flag.bit_length() - 1)) & counted for flag in bits(active)}
+        most = max(uses.values())
+        best = [flag for flag, times in uses.items() if times == most]
+        return best[len(best) // 2]
+
+    def _product(self, box: int, attributes: int) -> int:
+        """Return how many rows of these attributes a box holds."""
+        return prod(self._values(box & self._cells_of(flag)) for flag in bits(attributes))
+
+    def _values(self, field: int) -> int:
+        """Return how many values there are in the cells of one attribute."""
+        if not field:
+            return 0
+        if field not in self._values_of:
+            index = (field.bit_length() - 1) // self._width
+            mask = field >> (index * self._width)
+            self._values_of[field] = sum(w for i, w in enumerate(self._weights[index]) if mask >> i & 1)
+        return self._values_of[field]
+
+
+def bits(flags: int) -> Iterator[int]:
+    """Return the bits that are set, lowest first.
+
+    Examples
+    --------
+    >>> list(bits(0b1010))
+    [2, 8]
+    """
+    while flags:
+        yield flags & -flags
+        flags &= flags - 1
+
+
+def smallest(clauses: Collection[int]) -> Clauses:
+    """Leave out the clauses that contain another: whatever meets that one meets them.
+
+    Examples
+    --------
+    >>> sorted(smallest([0b111, 0b011, 0b100]))
+    [3, 4]
+    """
+    by_lowest: dict[int, list[int]] = {}
+    for clause in sorted(clauses, key=int.bit_count):
+        if not any(other & ~clause == 0 for bit in bits(clause) for other in by_lowest.get(bit, ())):
+            by_lowest.setdefault(clause & -clause, []).append(clause)
+    return frozenset(clause for kept in by_lowest.values() for clause in kept)
+
+
+def components(supports: Mapping[int, int]) -> dict[int, list[int]]:
+    """Return the clauses in groups without a common attribute, each under the flags of its attributes.
+
+    Examples
+    --------
+    >>> components({7: 0b001, 8: 0b011, 9: 0b100})
+    {3: [7, 8], 4: [9]}
+    """
+    groups: dict[int, list[int]] = {}
+    for clause, support in supports.items():
+        joined, members = support, [clause]
+        for other in [flags for flags in groups if flags & support]:
+            members = groups.pop(other) + members
+            joined |= other
+        groups[joined] = members
+    return groups
