@@ -17,7 +17,7 @@ from hedgerow.learn.cost import Cost
 from hedgerow.learn.exact import Progress
 from hedgerow.privacy.budget import Budget, exact
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.noise import NoiseSource, SecureNoise, SeededNoise
+from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, SecureNoise, SeededNoise
 from hedgerow.schema.schema import Schema
 
 SOFTWARE = f"hedgerow {__version__}"
@@ -69,6 +69,14 @@ class PrivateEstimator(TallyEstimator):
         if self.budget is None:
             return share
         return self.budget.allocate(share.epsilon, delta, purpose=f"{type(self).__name__}: one {model}")
+
+    def _shares(self, noise: NoiseSource) -> tuple[Fraction, Fraction]:
+        """Return what an exact draw spends of ε and what the counts do; too little for the counts raises here."""
+        epsilon = Budget(self.epsilon or 0).epsilon
+        if not self.release_counts:
+            return epsilon, Fraction(0)
+        noise.prepare(DiscreteLaplace(epsilon * LEAF_SHARE))
+        return epsilon * (1 - LEAF_SHARE), epsilon * LEAF_SHARE
 
     def _card(
         self,

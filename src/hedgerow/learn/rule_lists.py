@@ -274,15 +274,12 @@ class PrivateRuleListClassifier(PrivateEstimator, RuleListEstimator):
         return self._publish_list(schema, antecedents, card, counts=counts, labels=labels)
 
     def _draw(self, plan: ListPlan, cost: Cost, noise: NoiseSource, count: Callable[[], Tally]) -> Self:
-        epsilon = Budget(self.epsilon or 0).epsilon
-        for_counts = epsilon * LEAF_SHARE if self.release_counts else 0
-        noise.prepare(plan.block(0).mechanism((epsilon - for_counts) / len(plan.blocks)))
-        if for_counts:
-            noise.prepare(DiscreteLaplace(for_counts))
+        for_draw, for_counts = self._shares(noise)
+        noise.prepare(plan.block(0).mechanism(for_draw / len(plan.blocks)))
         with self._searching(cost) as progress:
             share = self._open_budget("rule list")
             gate, tally = Gate(share, noise), count()
-            antecedents, labels = draw_list(tally, plan, gate, epsilon - for_counts, progress)
+            antecedents, labels = draw_list(tally, plan, gate, for_draw, progress)
         counts = release_leaf_counts(tally, antecedents, gate, share.remaining) if for_counts else None
         schema = plan.candidates.schema
         card = self._card(schema, share, noise)

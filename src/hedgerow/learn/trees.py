@@ -147,15 +147,12 @@ class PrivateTreeClassifier(PrivateEstimator, TreeEstimator):
         return self._publish_tree(space, tree, self._card(space.candidates.schema, share, noise), counts=counts)
 
     def _draw(self, plan: Plan, cost: Cost, noise: NoiseSource, count: Callable[[], Tally]) -> Self:
-        space, epsilon = plan.space, Budget(self.epsilon or 0).epsilon
-        for_counts = epsilon * LEAF_SHARE if self.release_counts else 0
-        noise.prepare(plan.mechanism(epsilon - for_counts))
-        if for_counts:
-            noise.prepare(DiscreteLaplace(for_counts))
+        space, (for_draw, for_counts) = plan.space, self._shares(noise)
+        noise.prepare(plan.mechanism(for_draw))
         with self._searching(cost) as progress:
             share = self._open_budget("tree")
             gate, tally = Gate(share, noise), count()
             purpose = f"draw of a tree of depth up to {plan.depth} with its labels"
-            tree = simplified(draw_model(tally, plan, gate, epsilon - for_counts, purpose, progress))
+            tree = simplified(draw_model(tally, plan, gate, for_draw, purpose, progress))
         counts = release_tree_counts(tally, space, tree, gate, share.remaining) if for_counts else None
         return self._publish_tree(space, tree, self._card(space.candidates.schema, share, noise), counts=counts)
