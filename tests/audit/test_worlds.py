@@ -1,21 +1,20 @@
 import random
-from fractions import Fraction
 from itertools import pairwise, product
 from math import prod
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.worlds import Region, cell_weights, domain_worlds, regions_of, worlds, worlds_of
-from hedgerow.columns import Table
-from hedgerow.errors import SchemaError
+from hedgerow.audit.adapters import paths_of
+from hedgerow.audit.domain import Domain
+from hedgerow.audit.weights import cell_weights
+from hedgerow.audit.worlds import Region, worlds, worlds_of
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
-from tests.models.strategies import attributes, rule_lists, trees
+from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
+from tests.models.strategies import rule_lists, trees
 
 CARD = PrivacyCard.none("example", software="hedgerow")
 LABEL = Label("y", (False, True))
@@ -72,6 +71,11 @@ def bit_list(n_bits, n_rules, seed):
     return RuleList(schema, tuple(Rule(a, label=True) for a in (*antecedents, ())), CARD)
 
 
+def regions_of(model):
+    paths, schema = paths_of(model)
+    return Domain.of(schema).regions(paths)
+
+
 @given(regions())
 def test_count_is_that_of_enumeration_and_of_the_papers_recursion(case):
     region, weights = case
@@ -84,7 +88,7 @@ def test_regions_are_what_the_model_does(model):
     weights = cell_weights(model.schema)
     counts = worlds_of(regions_of(model), weights)
     assert counts == tuple(enumerated(region, weights) for region in regions_of(model))
-    assert sum(counts) == domain_worlds(model.schema)
+    assert sum(counts) == Domain.of(model.schema).worlds
     assert len(counts) == len(model.leaves)
 
 
@@ -135,7 +139,6 @@ def test_tree_of_the_papers_figure_1():
     schema = Schema({"a1": Integer(10, 15, cuts=(11,)), "a2": Boolean(), "a3": Integer(1, 3, cuts=(1,))}, LABEL)
     root = Split(Literal("a3", "<=", (1,)), LEAF, Split(Literal("a1", "<=", (11,)), LEAF, LEAF))
     assert worlds_of(regions_of(Tree(schema, root, CARD)), cell_weights(schema)) == (12, 8, 16)
-    assert domain_worlds(schema) == 36
 
 
 def test_a_stump_halves_27_bits():
@@ -167,54 +170,7 @@ def test_numbers_beyond_floats_are_exact():
     assert worlds(regions_of(model)[-1], cell_weights(schema)) == one
 
 
-@given(st.data())
-def test_weights_of_whole_numbers_are_how_many_encode_to_each_cell(data):
-    attribute = data.draw(attributes().filter(lambda a: isinstance(a, Integer)))
-    frame = pd.DataFrame({"a": range(attribute.low, attribute.high + 1)})
-    cells = attribute.encode(Table.of(frame).column("a", 0))
-    known = len(attribute.known_cells)
-    (weights,) = cell_weights(Schema({"a": attribute}))
-    assert weights[:known] == tuple(np.bincount(cells, minlength=known)[:known])
-    assert weights[known:] == (1,) * (len(attribute.cells) - known)
-
-
-@given(attributes().filter(lambda a: not isinstance(a, Integer)))
-def test_other_cells_count_once(attribute):
-    assert cell_weights(Schema({"a": attribute})) == ((1,) * len(attribute.cells),)
-
-
-@given(st.lists(st.integers(-30, 30), min_size=3, max_size=5, unique=True), st.integers(1, 7))
-def test_steps_of_a_resolution_are_those_of_enumeration(tenths, step):
-    low, *cuts, high = sorted(tenths)
-    attribute = Real(low / 10, high / 10, cuts=tuple(cut / 10 for cut in cuts), missing="cell")
-    values = [value for k in range(121) if (value := Fraction(low) + k * Fraction(step, 2)) <= high]
-    cells = [sum(value > cut for cut in cuts) for value in values]
-    expected = (*(cells.count(i) for i in range(len(cuts) + 1)), 1)
-    assert cell_weights(Schema({"a": attribute}), resolution={"a": step / 20}) == (expected,)
-
-
-def test_what_means_missing_is_no_value():
-    schema = Schema({"a": Integer(0, 99, cuts=(50,), missing="cell", missing_values=(99, "7", "08", "?"))})
-    assert cell_weights(schema) == ((50, 48, 1),)
-
-
-def test_domain_of_all_kinds():
-    kinds = {"a": Boolean(missing="cell"), "b": Categorical(("u", "v"), outside="cell"), "c": Real(0, 1, cuts=(0.5,))}
-    schema = Schema({**kinds, "d": Integer(0, 9, outside="clip")})
-    assert domain_worlds(schema) == 3 * 3 * 2 * 10
-    assert domain_worlds(schema, resolution={"c": 0.01}) == 3 * 3 * 101 * 10
-
-
 def test_bad_arguments_are_refused():
-    schema = Schema({"a": Boolean(), "r": Real(0, 1)})
-    with pytest.raises(SchemaError, match="attribute 'a': expected a resolution for real attributes only"):
-        cell_weights(schema, resolution={"a": 1})
-    with pytest.raises(SchemaError, match="attribute 'q': expected a resolution for real attributes only"):
-        cell_weights(schema, resolution={"q": 1})
-    with pytest.raises(SchemaError, match="expected a resolution above 0, got 0"):
-        cell_weights(schema, resolution={"r": 0})
-    with pytest.raises(TypeError, match="expected a RuleList or a Tree, got str"):
-        regions_of("model")
     with pytest.raises(ValueError, match="expected earlier boxes of 1 attributes"):
         Region((3,), ((3, 3),))
     for weights in (((1, 1), (1, 1)), ((1,),)):

@@ -124,6 +124,11 @@ class Tree(Model):
         return tuple(found)
 
     @property
+    def paths(self) -> tuple[_Path, ...]:
+        """The literals on the way to each leaf, each with whether it holds there, in the order of `leaves`."""
+        return tuple(path for path, _ in self._paths)
+
+    @property
     def leaves(self) -> tuple[Leaf, ...]:
         """The leaves, those of the true branch of each split before those of the false one."""
         return tuple(leaf for _, leaf in self._paths)

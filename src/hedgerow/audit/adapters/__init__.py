@@ -1,0 +1,88 @@
+"""Models of other makers, read as ways to leaves: one module a library, and none of them needs to be installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hedgerow.audit.leaves import released_model
+from hedgerow.audit.paths import HasRegions, Paths
+from hedgerow.models.model import Model
+from hedgerow.models.rule_list import RuleList
+from hedgerow.models.tree import Tree
+from hedgerow.schema.literals import Literal
+from hedgerow.schema.schema import Schema
+
+Features = Sequence[str | Literal]
+"""What each column of the array that a model was fitted on is: an attribute, or 1 where a literal holds and else 0."""
+
+_READERS: dict[str, Callable[[Any, Schema, Features | None], Paths | None]] = {}
+
+
+def paths_of(model: Any, schema: Schema | None = None, features: Features | None = None) -> tuple[Paths, Schema]:
+    """Return the ways to a model's leaves, and the schema that they are on.
+
+    Parameters
+    ----------
+    model : RuleList, Tree, fitted estimator, or anything with ``regions()`` and ``supports``
+        The model.
+    schema : Schema, optional
+        The public schema of the rows. Default: that of the model, if it is hedgerow's.
+    features : sequence of str or Literal, optional
+        For models on arrays: what each column is. Default: the names that the model was fitted with, or the schema's
+        attributes in order.
+
+    Raises
+    ------
+    TypeError
+        If the model is none of those supported; the message lists them and shows the protocol.
+    ValueError
+        If there is no schema, or the model is not fitted.
+    """
+    released = released_model(model)
+    if released is not None:
+        return _released_paths(released), released.schema if schema is None else schema
+    if schema is None:
+        raise ValueError("expected a schema, since the model has none: what values each attribute can have.")
+    if isinstance(model, HasRegions) and not isinstance(model, type):
+        return _own_paths(model), schema
+    found = (read(model, schema, features) for read in _READERS.values())
+    paths = next((one for one in found if one is not None), None)
+    if paths is None:
+        raise TypeError(_unsupported(model))
+    return paths, schema
+
+
+def _released_paths(model: Model) -> Paths:
+    if isinstance(model, RuleList):
+        ways = tuple(tuple((literal, True) for literal in rule.antecedent) for rule in model.rules)
+    elif isinstance(model, Tree):
+        ways = model.paths
+    else:
+        raise TypeError(_unsupported(model))
+    counts = tuple(leaf.counts for leaf in model.leaves if leaf.counts is not None)
+    supports = tuple(leaf.rows for leaf in model.leaves if leaf.rows is not None)
+    told = len(supports) == len(ways)
+    return Paths(
+        ways,
+        supports if told else None,
+        counts if told else None,
+        model.schema.classes,
+        exact=model.privacy.noise == "none",
+        exclusive=isinstance(model, Tree),
+    )
+
+
+def _own_paths(model: HasRegions) -> Paths:
+    ways = tuple(tuple((literal, True) for literal in conjunction) for conjunction in model.regions())
+    return Paths(ways, None if model.supports is None else tuple(model.supports))
+
+
+def _unsupported(model: Any) -> str:
+    names = ["hedgerow's RuleList, Tree and fitted estimators", *_READERS]
+    return (
+        f"cannot read a {type(model).__name__} as ways to leaves; supported are {', '.join(names)}, and anything with\n"
+        "    supports = (40, 60)    # rows in each region, or None\n"
+        "    def regions(self):     # a row belongs to the first conjunction that holds\n"
+        '        return [[Literal("age", "<=", (30,))], []]'
+    )
