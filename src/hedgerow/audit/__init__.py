@@ -1,19 +1,26 @@
 """What a model tells about the rows it was learned from, measured by those who hold the rows."""
 
 from hedgerow.audit.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack
+from hedgerow.audit.exposure import Reconstruction
 from hedgerow.audit.leaves import Leaves
 from hedgerow.audit.membership import membership
 from hedgerow.audit.overfit import Overfit, overfit
+from hedgerow.audit.paths import HasRegions
+from hedgerow.audit.reconstruction import joint_reconstruction, reconstruction
 from hedgerow.audit.roc import Membership
 
 __all__ = [
     "Attack",
     "Attempt",
+    "HasRegions",
     "LabelOnlyAttack",
     "Leaves",
     "Membership",
     "Overfit",
     "RandomForestAttack",
+    "Reconstruction",
+    "joint_reconstruction",
     "membership",
     "overfit",
+    "reconstruction",
 ]

@@ -97,9 +97,10 @@ class Domain:
         before = tuple(box for box, _ in boxes)
         return tuple(Region(box, (*before[:i], *others)) for i, (box, others) in enumerate(boxes))
 
-    def settled(self, paths: Iterable[Path]) -> tuple[Path, ...]:
-        """Return paths in which whole numbers are compared with whole numbers, as the schema's cut points are."""
-        return tuple(tuple((_settled(x, self.schema[x.attribute]), holds) for x, holds in path) for path in paths)
+    def settled(self, model: Paths) -> Paths:
+        """Return the ways to the leaves with whole numbers compared with whole numbers, as the schema's cuts are."""
+        paths = (tuple((_settled(x, self.schema[x.attribute]), holds) for x, holds in path) for path in model.paths)
+        return replace(model, paths=tuple(paths))
 
     def _box(self, path: Path) -> tuple[Box, tuple[Box, ...]]:
         """Return the rows whose every step is as the path says: a box, and boxes taken off it."""
@@ -127,6 +128,7 @@ class Domain:
 
     def _masks(self, literal: Literal) -> dict[int, int]:
         """Return the allowed cells of the variables that a literal speaks of."""
+        literal = _settled(literal, self.schema[literal.attribute])
         if self.independent_bits:
             return {self._places[bit]: 0b10 if true else 0b01 for bit, true in _bits_in(literal).items()}
         truth = self.schema[literal.attribute].truth(literal)

@@ -78,3 +78,28 @@ def roc_band(
     ax.set_title(plain(fill(caption, 75)), fontsize="small", loc="left")
     ax.legend(loc="lower right", frameon=False, fontsize="small")
     return ax
+
+
+def exposure_curve(
+    ratios: NDArray[np.float64], below: NDArray[np.float64], mean: float, caption: str, ax: Axes | None
+) -> Axes:
+    """Draw the share of rows that keep at most each share of their entropy, as steps, and the mean.
+
+    `ratios` increases; `below` is the share of rows at or below each.
+    """
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    low = min(float(ratios[0]), mean)
+    left = max(0.0, low - 0.1 * (1 - low) - 0.01)
+    ax.step([left, *ratios, 1.0], [0.0, *below, 1.0], where="post", color=colour(0), lw=2)
+    ax.fill_between([left, *ratios, 1.0], [0.0, *below, 1.0], step="post", color=colour(0), alpha=0.15, lw=0)
+    ax.axvline(mean, color="0.3", ls="--", lw=1)
+    ax.text(mean, 1.02, "mean", ha="center", va="bottom", fontsize="small", color="0.3")
+    ax.set(xlim=(left, 1), ylim=(0, 1))
+    ax.set_xlabel("share of a row's uncertainty that is left: further left, more exposed")
+    ax.set_ylabel("share of rows that keep at most this")
+    ax.set_title(plain(fill(caption, 85)), fontsize="small", loc="left", pad=18)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

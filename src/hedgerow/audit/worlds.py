@@ -88,3 +88,27 @@ def worlds_of(regions: Sequence[Region], weights: Weights) -> tuple[int, ...]:
             raise ValueError("expected one weight for each cell of each attribute of the regions.")
     counter = BoxCounter(weights, max((len(region.earlier) for region in regions), default=0))
     return tuple(counter.outside(region.box, region.earlier) for region in regions)
+
+
+def cell_worlds(region: Region, weights: Weights) -> tuple[tuple[int, ...], ...]:
+    """Return, for each cell of each attribute, how many rows of a region have it; each attribute's sum to its worlds.
+
+    Raises
+    ------
+    ValueError
+        If the weights are not of the region's attributes and cells.
+
+    Examples
+    --------
+    Of the three rows of two booleans that are not both true, one has the first true:
+
+    >>> cell_worlds(Region((0b11, 0b11), earlier=((0b10, 0b10),)), ((1, 1), (1, 1)))
+    ((2, 1), (2, 1))
+    """
+    parts = [
+        Region((*region.box[:place], mask & 1 << cell, *region.box[place + 1 :]), region.earlier)
+        for place, mask in enumerate(region.box)
+        for cell in range(len(weights[place]))
+    ]
+    found = iter(worlds_of(parts, weights))
+    return tuple(tuple(next(found) for _ in cells) for cells in weights)
