@@ -128,10 +128,11 @@ class Domain:
 
     def _masks(self, literal: Literal) -> dict[int, int]:
         """Return the allowed cells of the variables that a literal speaks of."""
-        literal = _settled(literal, self.schema[literal.attribute])
+        attribute = self.schema[literal.attribute]
+        literal = _settled(literal, attribute)
         if self.independent_bits:
-            return {self._places[bit]: 0b10 if true else 0b01 for bit, true in _bits_in(literal).items()}
-        truth = self.schema[literal.attribute].truth(literal)
+            return {self._places[bit]: 0b10 if true else 0b01 for bit, true in _bits_in(literal, attribute).items()}
+        truth = attribute.truth(literal)
         return {self._places[literal.attribute, "", None]: sum(1 << i for i, true in enumerate(truth) if true)}
 
 
@@ -184,19 +185,27 @@ def _bits_of(name: str, attribute: Attribute) -> list[_Bit]:
     return own + [(name, cell, None) for cell in attribute.cells[len(attribute.known_cells) :]]
 
 
-def _bits_in(literal: Literal) -> dict[_Bit, bool]:
-    """Return which columns of 0 and 1 a literal speaks of, and what they are where it holds."""
+def _bits_in(literal: Literal, attribute: Attribute) -> dict[_Bit, bool]:
+    """Return what columns of 0 and 1 are where a literal holds; those of no value are all 0 where it is missing."""
     name, values = literal.attribute, literal.operands
+    known: dict[_Bit, bool] = {(name, "missing", None): False} if attribute.missing == "cell" else {}
+    inside: dict[_Bit, bool] = {(name, "outside", None): False} if attribute.outside == "cell" else {}
     match literal.operator:
-        case "true" | "false":
-            return {(name, "true", None): literal.operator == "true"}
-        case "=" | "!=":
-            return {(name, "=", str(values[0])): literal.operator == "="}
-        case "<=" | ">":
-            return {(name, "<=", values[0]): literal.operator == "<="}
+        case "true":
+            return {(name, "true", None): True}
+        case "false":
+            return {(name, "true", None): False, **known}
+        case "=":
+            return {(name, "=", str(values[0])): True}
+        case "!=":
+            return {(name, "=", str(values[0])): False, **known}
+        case "<=":
+            return {(name, "<=", values[0]): True}
+        case ">":
+            return {(name, "<=", values[0]): False, **known, **inside}
         case "between":
             return {(name, "<=", values[0]): False, (name, "<=", values[1]): True}
-        case "missing" | "known":
-            return {(name, "missing", None): literal.operator == "missing"}
+        case "known":
+            return known
         case _:
             return {(name, literal.operator, None): True}

@@ -1,0 +1,112 @@
+import json
+from math import log2
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hedgerow.audit import reconstruction
+from hedgerow.errors import DomainError
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
+
+LABEL = Label("y", (False, True))
+SCHEMA = Schema(
+    {"age": Integer(0, 63, cuts=(31,)), "sex": Categorical(("F", "M"), missing="cell"), "smoker": Boolean()}, LABEL
+)
+# age > 31; age <= 31 and smoker; age <= 31 and not smoker: 192, 96 and 96 of 384 rows
+TREE = Tree(
+    SCHEMA,
+    Split(Literal("age", ">", (31,)), Leaf((10, 4)), Split(Literal("smoker", "true"), Leaf((1, 0)), Leaf((0, 5)))),
+    PrivacyCard.none("example", software="hedgerow"),
+)
+FRAME = pd.DataFrame(
+    {"age": [40, 50, 20, 10], "sex": ["F", "M", None, "M"], "smoker": [0, 1, 1, 0], "town": ["X", "Y", "X", "Y"]}
+)
+HIGH, LOW = log2(192) / log2(384), log2(96) / log2(384)
+
+
+def test_curve_is_the_share_of_rows_at_or_below_each_ratio():
+    ratios, below = reconstruction(TREE).curve()
+    assert ratios == pytest.approx([LOW, HIGH])
+    assert below == pytest.approx([6 / 20, 1])
+
+
+def test_regions_without_rows_are_no_step_of_the_curve():
+    ratios, below = reconstruction(TREE, supports=[20, 0, 0]).curve()
+    assert (ratios.tolist(), below.tolist()) == (pytest.approx([HIGH]), [1])
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.01, LOW), (0.3, LOW), (0.31, HIGH), (1, HIGH)])
+def test_loss_of_the_most_exposed(share, expected):
+    assert reconstruction(TREE).loss_of_most_exposed(share) == pytest.approx(1 - expected)
+
+
+def test_loss_of_the_most_exposed_by_sorting_rows():
+    found = reconstruction(TREE, data=FRAME)
+    for rows in range(1, 5):
+        assert found.loss_of_most_exposed(rows / 4) == pytest.approx(1 - sorted(found.row_ratios)[rows - 1])
+
+
+@pytest.mark.parametrize("share", [0, -0.1, 1.1, float("nan")])
+def test_a_share_is_one(share):
+    with pytest.raises(ValueError, match="share must be above 0 and at most 1"):
+        reconstruction(TREE).loss_of_most_exposed(share)
+
+
+def test_groups_are_cells_columns_or_given():
+    found = reconstruction(TREE, data=FRAME)
+    smokers = found.by_group("smoker")
+    assert [(r["group"], r["rows"]) for r in smokers] == [("false", 2), ("true", 2)]
+    by_sex = {r["group"]: (r["rows"], r["uncertainty"], r["lowest"]) for r in found.by_group("sex")}
+    assert by_sex == {
+        "F": (1, pytest.approx(HIGH), pytest.approx(HIGH)),
+        "M": (2, pytest.approx((LOW + HIGH) / 2), pytest.approx(LOW)),
+        "missing": (1, pytest.approx(LOW), pytest.approx(LOW)),
+    }
+    assert [r["group"] for r in found.by_group("sex")] == ["missing", "M", "F"]  # most exposed first
+    assert {r["group"]: r["rows"] for r in found.by_group("town")} == {"X": 2, "Y": 2}
+    assert {r["group"]: r["rows"] for r in found.by_group([1, 1, 1, 0])} == {1: 3, 0: 1}
+    assert [r["group"] for r in found.by_group("age")] == ["[0, 31]", "(31, 63]"]
+
+
+def test_groups_need_data_and_one_a_row():
+    with pytest.raises(ValueError, match="known with data only"):
+        reconstruction(TREE).by_group("sex")
+    found = reconstruction(TREE, data=FRAME)
+    with pytest.raises(DomainError, match="expected one group for each of 4 rows, got 2"):
+        found.by_group([1, 2])
+    with pytest.raises(DomainError, match="column 'village': expected this column, found: age, sex, smoker, town"):
+        found.by_group("village")
+    array = reconstruction(TREE, data=FRAME[["age", "sex", "smoker"]].to_numpy())
+    assert [r["rows"] for r in array.by_group("smoker")] == [2, 2]
+    with pytest.raises(DomainError, match="expected an attribute: age, sex, smoker"):
+        array.by_group("town")
+
+
+def test_figures_are_json():
+    found = reconstruction(TREE)
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert data["uncertainty"] == found.uncertainty
+    assert data["domain_worlds"] == 384
+    assert [region["worlds"] for region in data["regions"]] == [192, 96, 96]
+    assert data["supports"] == "exact"
+
+
+def test_the_table_in_words():
+    lines = str(reconstruction(TREE)).splitlines()
+    assert "age <= 31 and smoker          96        6.6       0.767     1" in lines
+    assert lines[-1] == "Supports are the exact counts that the model tells."
+
+
+def test_large_numbers_of_worlds_are_short():
+    schema = Schema({f"x{i}": Boolean() for i in range(80)}, LABEL)
+    tree = Tree(schema, Split(Literal("x0", "true"), Leaf((1, 0)), Leaf((0, 5))), TREE.privacy)
+    assert "about 10^24 (80.0 bits)" in reconstruction(tree).summary  # 2^80 = 1.2e24
+    assert reconstruction(tree).worlds == (2**79, 2**79)
+
+
+def test_a_result_without_rows_holds_no_rows():
+    assert reconstruction(TREE)._data is None
+    assert "20" not in np.array2string(np.array(reconstruction(TREE, data=FRAME).ratios))
