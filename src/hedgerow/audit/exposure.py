@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
-from math import ceil, fsum, isnan, log2, log10, prod
+from math import ceil, fsum, isnan, log2, prod
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -292,6 +293,9 @@ def _rows(count: int) -> str:
 
 
 def _number(worlds: int) -> str:
-    """Return a number of rows in full, or its size where it is too long to read."""
+    """Return a number of rows in full, or its leading digits where it is too long to read."""
     digits = f"{worlds:,}"
-    return digits if len(digits) <= 15 else f"about 10^{(worlds.bit_length() - 1) * log10(2):.0f}"
+    if len(digits) <= 15:
+        return digits
+    mantissa, exponent = f"{Decimal(worlds):.1e}".split("e")
+    return f"{mantissa} × 10^{int(exponent)}"

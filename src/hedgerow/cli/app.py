@@ -11,11 +11,11 @@ import typer
 
 import hedgerow
 from hedgerow._version import __version__
-from hedgerow.cli import budget, fit, predict, schema, show, study
+from hedgerow.cli import audit, budget, fit, predict, schema, show, study
 
 app = typer.Typer(
     name="hedgerow",
-    help="Learn, read and apply interpretable models from sensitive tables, under differential privacy.",
+    help="Learn, read, apply and audit interpretable models from sensitive tables, under differential privacy.",
     epilog="Start with: hedgerow schema new data.csv --target COLUMN -o schema.yaml",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command("fit")(fit.fit)
 app.command("show")(show.show)
 app.command("predict")(predict.predict)
+app.command("audit")(audit.audit)
 app.add_typer(schema.app, name="schema")
 app.add_typer(budget.app, name="budget")
 app.add_typer(study.app, name="study")
@@ -41,7 +42,7 @@ def options(
         bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Learn, read and apply interpretable models from sensitive tables, under differential privacy."""
+    """Learn, read, apply and audit interpretable models from sensitive tables, under differential privacy."""
 
 
 def main() -> None:

@@ -1,13 +1,20 @@
-"""What commands write: whole files or none, never over another one unasked."""
+"""What commands write: whole files or none, never over another one unasked; and pictures."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_PICTURES = (".png", ".svg", ".pdf")
 
 
 def check_output(path: Path, *, force: bool) -> None:
@@ -36,6 +43,29 @@ def write_whole(path: Path, text: str) -> None:
         fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def check_picture(path: Path) -> None:
+    """Check that a picture's name has an ending that can be drawn.
+
+    Raises
+    ------
+    ValueError
+        If it has another.
+    """
+    if path.suffix.lower() not in _PICTURES:
+        raise ValueError(f"{path}: expected a name that ends in {', '.join(_PICTURES)}.")
+
+
+def draw(plot: Callable[[], Axes], path: Path) -> None:
+    """Draw a picture into a file, and say so."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    figure = plot().get_figure(root=True)
+    assert figure is not None
+    figure.savefig(path, dpi=150)
+    typer.echo(f"written to {path}", err=True)
 
 
 @contextmanager

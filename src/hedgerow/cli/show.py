@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.output import check_output, write_whole
+from hedgerow.cli.output import check_output, check_picture, draw, write_whole
 from hedgerow.models import RuleList, Tree, load_model
-
-_PICTURES = (".png", ".svg", ".pdf")
 
 
 class Form(StrEnum):
@@ -39,8 +37,8 @@ def show(
     for path in (plot, output):
         if path is not None:
             check_output(path, force=force)
-    if plot is not None and plot.suffix.lower() not in _PICTURES:
-        raise ValueError(f"{plot}: expected a name that ends in {', '.join(_PICTURES)}.")
+    if plot is not None:
+        check_picture(plot)
     released = load_model(model)
     text = _render(released, Form.json if as_json else form)
     if output is None:
@@ -49,8 +47,7 @@ def show(
         write_whole(output, text + "\n")
         typer.echo(f"written to {output}", err=True)
     if plot is not None:
-        _draw(released, plot)
-        typer.echo(f"written to {plot}", err=True)
+        draw(released.plot, plot)
 
 
 def _render(model: RuleList | Tree, form: Form) -> str:
@@ -65,12 +62,3 @@ def _render(model: RuleList | Tree, form: Form) -> str:
             return model.to_python().rstrip("\n")
         case Form.html:
             return f"<!doctype html><meta charset='utf-8'><title>{model.kind}</title>{model.to_html()}"
-
-
-def _draw(model: RuleList | Tree, path: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    figure = model.plot().get_figure(root=True)
-    assert figure is not None
-    figure.savefig(path, dpi=150)

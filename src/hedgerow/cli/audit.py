@@ -1,0 +1,99 @@
+"""`hedgerow audit`: what a released model tells of its rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.audit import Reconstruction, reconstruction
+from hedgerow.cli.output import check_output, check_picture, draw, stage, write_whole
+from hedgerow.csv_files import read_csv
+from hedgerow.models import load_model
+from hedgerow.schema import Schema
+
+
+def audit(
+    model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
+    data: Annotated[
+        Path | None, typer.Option(help="CSV file with the training rows: the curator's view, not for release.")
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="With --data: also compare the groups of this column. May be given more than once."),
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="Schema of the whole table, if the model's own lacks columns of it.")
+    ] = None,
+    resolution: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=STEP: the step in which a real number is recorded, such as bmi=0.1. Repeatable."),
+    ] = None,
+    independent_bits: Annotated[
+        bool,
+        typer.Option("--independent-bits", help="Count categories and cut points as unrelated columns of 0 and 1."),
+    ] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the exposure of the rows into this PNG, SVG or PDF.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure how much a model tells of its training rows: count the rows that each of its regions can hold.
+
+    1 means that nothing was learned of the rows, 0 that all are known. Without --data the supports are those that were
+    released with the model, and the result is as public as the model; with --data they are the rows' own, and so is
+    what is printed: for the curator's eyes only.
+
+    [bold]Example[/bold]: hedgerow audit model.json --data train.csv --by sex --plot exposure.png
+    """
+    for path in (plot, output):
+        if path is not None:
+            check_output(path, force=force)
+    if plot is not None:
+        check_picture(plot)
+    if by and data is None:
+        raise ValueError("--by compares groups of rows; give the rows too, with --data FILE.")
+    steps = dict(map(_step, resolution or []))
+    released = load_model(model)
+    if data is None and not released.has_counts:
+        raise ValueError(f"{model}: no counts were released with this model; give its rows, with --data FILE.")
+    whole = None if schema is None else Schema.load(schema)
+    with stage("counting worlds"):
+        found = reconstruction(
+            released,
+            whole,
+            data=None if data is None else read_csv(data),
+            independent_bits=independent_bits,
+            resolution=steps,
+        )
+        groups = {name: found.by_group(name) for name in by or []}
+    text = _json(found, groups) if as_json else "\n\n".join([str(found), *(_lines(*group) for group in groups.items())])
+    if output is None:
+        typer.echo(text)
+    else:
+        write_whole(output, text + "\n")
+        typer.echo(f"written to {output}", err=True)
+    if plot is not None:
+        draw(found.plot, plot)
+
+
+def _step(text: str) -> tuple[str, float]:
+    name, equals, step = text.rpartition("=")
+    try:
+        return name, float(step if equals and name else "")
+    except ValueError:
+        raise ValueError(f"--resolution: expected COLUMN=STEP, such as bmi=0.1; got {text!r}.") from None
+
+
+def _json(found: Reconstruction, groups: dict[str, list[dict[str, Any]]]) -> str:
+    return json.dumps({**found.to_dict(), **({"groups": groups} if groups else {})}, indent=2, ensure_ascii=False)
+
+
+def _lines(name: str, groups: list[dict[str, Any]]) -> str:
+    """Return the groups of a column as lines of text."""
+    lines = [[name, "rows", "share left", "most exposed row"]]
+    lines += [[str(g["group"]), f"{g['rows']:,}", f"{g['uncertainty']:.3f}", f"{g['lowest']:.3f}"] for g in groups]
+    first, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
+    return "\n".join("  ".join([line[0].ljust(first), *map(str.rjust, line[1:], others)]) for line in lines)
