@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.audit import joint_reconstruction, reconstruction
@@ -282,6 +283,14 @@ def test_what_does_not_belong_together_is_refused():
         reconstruction(Tree(Schema({"c": Categorical(("u",))}, LABEL), Leaf((1, 0)), EXACT))
 
 
+def test_steps_of_ordinal_codes_are_no_bits():
+    schema = Schema({"grade": Categorical((1, 2, 3, 4))})
+    tree = DecisionTreeClassifier().fit([[1], [2], [3], [4]], [0, 0, 1, 1])
+    assert reconstruction(tree, schema, features=["grade"]).worlds == (2, 2)
+    with pytest.raises(ValueError, match="do not share out the rows of the domain; count attributes, not independent"):
+        reconstruction(tree, schema, features=["grade"], independent_bits=True)
+
+
 def test_regions_that_leave_rows_out_are_refused():
     class Partial:
         supports = (3,)
@@ -289,7 +298,9 @@ def test_regions_that_leave_rows_out_are_refused():
         def regions(self):
             return [[A1]]
 
-    with pytest.raises(ValueError, match="the model's regions leave out some rows of the domain"):
+    with pytest.raises(
+        ValueError, match="the model's regions do not share out the rows of the domain; its last one must"
+    ):
         reconstruction(Partial(), BITS)
 
 

@@ -135,7 +135,7 @@ def test_rule_list_1_of_the_paper():
 
 
 def test_tree_of_the_papers_figure_1():
-    # PDR, Table II: {12..15} x {0,1} x {2,3}; {10,11} x {0,1} x {2,3}; {10..15} x {0,1} x {1}
+    # PDR, Table II: {10..15} x {0,1} x {1}; {10,11} x {0,1} x {2,3}; {12..15} x {0,1} x {2,3}
     schema = Schema({"a1": Integer(10, 15, cuts=(11,)), "a2": Boolean(), "a3": Integer(1, 3, cuts=(1,))}, LABEL)
     root = Split(Literal("a3", "<=", (1,)), LEAF, Split(Literal("a1", "<=", (11,)), LEAF, LEAF))
     assert worlds_of(regions_of(Tree(schema, root, CARD)), cell_weights(schema)) == (12, 8, 16)

@@ -1,5 +1,6 @@
 """What a model tells about the rows it was learned from, measured by those who hold the rows."""
 
+from hedgerow.audit.adapters import trees_of
 from hedgerow.audit.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack
 from hedgerow.audit.exposure import Reconstruction
 from hedgerow.audit.leaves import Leaves
@@ -23,4 +24,5 @@ __all__ = [
     "membership",
     "overfit",
     "reconstruction",
+    "trees_of",
 ]

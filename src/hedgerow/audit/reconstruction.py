@@ -104,7 +104,8 @@ def reconstruction(
     regions = domain.regions(paths)
     weighed = _weighed(regions, schema, domain, prior)
     if sum(weighed[0]) != domain.worlds:
-        raise ValueError("the model's regions leave out some rows of the domain; its last one must hold all others.")
+        advice = "count attributes, not independent bits" if independent_bits else "its last one must hold all others"
+        raise ValueError(f"the model's regions do not share out the rows of the domain; {advice}.")
     places = None if data is None else paths.sort(data, domain.schema)
     counted, view = _supports(paths, supports, places, weighed[1])
     conditions = paths.conditions(domain.schema)

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.audit.adapters.columns import Features
+from hedgerow.audit.adapters.corels import corels_paths
+from hedgerow.audit.adapters.imodels import imodels_paths
+from hedgerow.audit.adapters.pydl85 import dl85_paths
+from hedgerow.audit.adapters.pystreed import streed_paths
+from hedgerow.audit.adapters.scikit_learn import tree_paths, trees_of
 from hedgerow.audit.leaves import released_model
 from hedgerow.audit.paths import HasRegions, Paths
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
-from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
-Features = Sequence[str | Literal]
-"""What each column of the array that a model was fitted on is: an attribute, or 1 where a literal holds and else 0."""
+__all__ = ["Features", "paths_of", "trees_of"]
 
-_READERS: dict[str, Callable[[Any, Schema, Features | None], Paths | None]] = {}
+_READERS: dict[str, Callable[[Any, Schema, Features | None], Paths | None]] = {
+    "scikit-learn's trees": tree_paths,
+    "imodels' rule lists": imodels_paths,
+    "CORELS": corels_paths,
+    "DL8.5": dl85_paths,
+    "STreeD": streed_paths,
+}
 
 
 def paths_of(model: Any, schema: Schema | None = None, features: Features | None = None) -> tuple[Paths, Schema]:
@@ -42,10 +55,13 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
     released = released_model(model)
     if released is not None:
         return _released_paths(released), released.schema if schema is None else schema
+    own = _own_paths(model) if isinstance(model, HasRegions) and not isinstance(model, type) else None
+    if own is None and isinstance(model, BaseEstimator):
+        check_is_fitted(model)
     if schema is None:
         raise ValueError("expected a schema, since the model has none: what values each attribute can have.")
-    if isinstance(model, HasRegions) and not isinstance(model, type):
-        return _own_paths(model), schema
+    if own is not None:
+        return own, schema
     found = (read(model, schema, features) for read in _READERS.values())
     paths = next((one for one in found if one is not None), None)
     if paths is None:
