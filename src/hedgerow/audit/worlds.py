@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hedgerow.audit.counting import Box, BoxCounter, Weights
+from hedgerow.audit.first_match import first_matches
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,10 @@ def worlds(region: Region, weights: Weights) -> int:
 
 
 def worlds_of(regions: Sequence[Region], weights: Weights) -> tuple[int, ...]:
-    """Return how many different rows each region holds, exactly; sub-problems that they share are solved once.
+    """Return how many different rows each region holds, exactly; what they share is done once.
+
+    Where the boxes taken off a region are those of all regions before it, as in a rule list, they are counted together:
+    see `first_match`. Others are counted one by one, as by `worlds`, but sub-problems that they share are solved once.
 
     Raises
     ------
@@ -86,6 +90,9 @@ def worlds_of(regions: Sequence[Region], weights: Weights) -> tuple[int, ...]:
     for box in {box for region in regions for box in (region.box, *region.earlier)}:
         if len(box) != len(weights) or any(mask >> len(cells) for mask, cells in zip(box, weights, strict=True)):
             raise ValueError("expected one weight for each cell of each attribute of the regions.")
+    boxes = tuple(region.box for region in regions)
+    if all(region.earlier == boxes[:index] for index, region in enumerate(regions)):
+        return first_matches(boxes, weights)
     counter = BoxCounter(weights, max((len(region.earlier) for region in regions), default=0))
     return tuple(counter.outside(region.box, region.earlier) for region in regions)
 

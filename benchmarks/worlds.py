@@ -1,0 +1,119 @@
+"""Counting the worlds of all regions of a rule list: in one go, region by region, and by PDR's eq. 13 and 15.
+
+Random lists with a default: rules of 3 literals over 40 booleans, or over 40 attributes of 2 to 6 cells, half of them
+categorical and half whole numbers with cut points. Medians over ten seeds, of the seconds of the processor.
+"""
+
+import random
+import statistics
+import time
+from math import prod
+
+from measure import report
+
+from hedgerow.audit.adapters import paths_of
+from hedgerow.audit.counting import BoxCounter
+from hedgerow.audit.domain import Domain
+from hedgerow.audit.weights import cell_weights, domain_worlds
+from hedgerow.audit.worlds import worlds_of
+from hedgerow.models import Rule, RuleList
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
+
+CARD = PrivacyCard.none("benchmark", software="hedgerow")
+LABEL = Label("y", (False, True))
+LENGTHS = {"booleans": (10, 20, 50, 100, 200), "2 to 6 cells": (10, 20, 50)}
+# How long a list each way is asked to count at most: more takes minutes.
+ONE_BY_ONE = {"booleans": 200, "2 to 6 cells": 20}
+RECURSION = {"booleans": 20, "2 to 6 cells": 10}
+
+
+def booleans(rng):
+    schema = Schema({f"x{i}": Boolean() for i in range(40)}, LABEL)
+    return schema, lambda name: Literal(name, rng.choice(("true", "false")))
+
+
+def mixed(rng):
+    attributes = {}
+    for i in range(40):
+        n_cells = rng.randint(2, 6)
+        cuts = tuple(sorted(rng.sample(range(1, 99), n_cells - 1)))
+        attributes[f"x{i}"] = Categorical(tuple("abcdef"[:n_cells])) if i % 2 else Integer(0, 99, cuts=cuts)
+    schema = Schema(attributes, LABEL)
+
+    def literal(name):
+        attribute = schema[name]
+        if isinstance(attribute, Integer):
+            return Literal(name, "<=", (rng.choice(attribute.cuts),))
+        return Literal(name, rng.choice(("=", "!=")), (rng.choice(attribute.known_cells),))
+
+    return schema, literal
+
+
+KINDS = {"booleans": booleans, "2 to 6 cells": mixed}
+
+
+def random_list(kind, n_rules, seed):
+    rng = random.Random(seed)
+    schema, literal = KINDS[kind](rng)
+    antecedents = [tuple(map(literal, rng.sample(schema.names, 3))) for _ in range(n_rules)]
+    return RuleList(schema, tuple(Rule(a, label=True) for a in (*antecedents, ())), CARD)
+
+
+def one_by_one(regions, weights):
+    counter = BoxCounter(weights, most=len(regions))
+    return tuple(counter.outside(region.box, region.earlier) for region in regions)
+
+
+def recursion(regions, weights):
+    """PDR eq. 15, with eq. 13 for what an earlier rule takes of a box, but without the terms of disjoint rules."""
+
+    def captured(earlier, box):
+        both = [tuple(a & b for a, b in zip(other, box, strict=True)) for other in earlier]
+        meeting = [box for box in both if all(box)]
+        held = (sum(w for i, w in enumerate(c) if mask >> i & 1) for mask, c in zip(box, weights, strict=True))
+        return prod(held) - sum(captured(meeting[:i], one) for i, one in enumerate(meeting))
+
+    return tuple(captured(region.earlier, region.box) for region in regions)
+
+
+def seconds(call, *arguments):
+    start = time.process_time()
+    found = call(*arguments)
+    return found, time.process_time() - start
+
+
+def main():
+    rows = []
+    for kind, lengths in LENGTHS.items():
+        ways = {worlds_of: lengths[-1], one_by_one: ONE_BY_ONE[kind], recursion: RECURSION[kind]}
+        for n_rules in lengths:
+            times = {way: [] for way in ways}
+            for seed in range(10):
+                model = random_list(kind, n_rules, seed)
+                regions = Domain.of(model.schema).regions(paths_of(model)[0])
+                weights = cell_weights(model.schema)
+                expected = worlds_of(regions, weights)
+                assert sum(expected) == domain_worlds(model.schema)
+                for way, longest in ways.items():
+                    if n_rules <= longest:
+                        found, taken = seconds(way, regions, weights)
+                        assert found == expected
+                        times[way].append(taken)
+            medians = {way: f"{statistics.median(taken):.4f}" if taken else "" for way, taken in times.items()}
+            rows.append(
+                {
+                    "attributes": kind,
+                    "rules": n_rules,
+                    "in one go": medians[worlds_of],
+                    "slowest": f"{max(times[worlds_of]):.4f}",
+                    "region by region": medians[one_by_one],
+                    "recursion": medians[recursion],
+                }
+            )
+            print(rows[-1], flush=True)
+    report("worlds", rows)
+
+
+if __name__ == "__main__":
+    main()
