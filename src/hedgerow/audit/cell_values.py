@@ -1,0 +1,292 @@
+"""The values behind the cells of an attribute, in order, told by their number where they are too many to list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain, pairwise
+from math import floor, isfinite, log2
+from typing import Any, Self, cast, overload
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hedgerow.columns import Column, Table
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.numbers import Integer, Real
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+class Mark(Enum):
+    """What stands for a value that is not known any further: the one behind a ``missing`` or ``outside`` cell."""
+
+    MISSING = "missing"
+    OUTSIDE = "outside"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Grid(Sequence[float]):
+    """The numbers ``low + k · step`` for all k of a range but a few.
+
+    Examples
+    --------
+    >>> list(Grid(Fraction(10), Fraction(1), range(2, 6), without=(4,)))
+    [12, 13, 15]
+    """
+
+    low: Fraction
+    step: Fraction
+    places: range
+    without: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.places) - len(self.without)
+
+    @overload
+    def __getitem__(self, index: int) -> float: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[float]: ...
+    def __getitem__(self, index: int | slice) -> float | list[float]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = self.places.start + range(len(self))[index]
+        for skipped in self.without:
+            place += place >= skipped
+        return self._number(place)
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
+            return False
+        place = round((_as_written(value) - self.low) / self.step)
+        return place in self.places and place not in self.without and self._number(place) == value
+
+    def _number(self, place: int) -> float:
+        number = self.low + place * self.step
+        return int(number) if self.step == 1 and number.denominator == 1 else float(number)
+
+    def mean_distance(self, numbers: Floats) -> Floats:
+        """Return the mean of ``|value − number|`` over the grid for each of some numbers, in closed form."""
+        first, step, n = self._number(self.places.start), float(self.step), len(self.places)
+        below = np.clip(np.floor((numbers - first) / step) + 1, 0, n)
+        sums = (2 * below - n) * (numbers - first) + step * (n * (n - 1) / 2 - below * (below - 1))
+        for skipped in self.without:
+            sums -= np.abs(numbers - self._number(skipped))
+        return sums / max(len(self), 1)
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values that one attribute can have, cell by cell.
+
+    Attributes
+    ----------
+    name : str
+        The attribute.
+    cells : tuple of sequence
+        The values behind each cell, in order: one a cell where they were listed; of a schema's attribute those that
+        its cells hold, with a `Mark` for what is missing or outside, and an interval where all its numbers are one.
+    attribute : Attribute, optional
+        What sorts raw values into the cells, where they are those of a schema.
+    """
+
+    name: str
+    cells: tuple[Sequence[Any], ...]
+    attribute: Attribute | None = None
+
+    @classmethod
+    def listed(cls, name: str, values: Sequence[Any]) -> Self:
+        """Return the domain of an attribute whose possible values are listed.
+
+        Raises
+        ------
+        SchemaError
+            If there is none, one occurs twice or is NaN, or they cannot be looked up.
+        """
+        try:
+            cells, different = tuple((value,) for value in values), len(set(values))
+        except TypeError:
+            raise SchemaError("expected a collection of hashable values.", attribute=name) from None
+        if not cells or different < len(cells):
+            raise SchemaError("expected one possible value or more, each once.", attribute=name)
+        if any(value != value for (value,) in cells):  # only NaN differs from itself
+            raise SchemaError("expected no NaN among the possible values; use None for a missing one.", attribute=name)
+        return cls(name, cells)
+
+    @classmethod
+    def of(cls, name: str, attribute: Attribute, step: float | None = None) -> Self:
+        """Return the values of a schema's attribute; reals recorded in a step are numbers, others intervals."""
+        known: list[Sequence[Any]]
+        if isinstance(attribute, Boolean):
+            known = [(False,), (True,)]
+        elif isinstance(attribute, Categorical):
+            known = [(value,) for value in attribute.values]
+        elif isinstance(attribute, Integer) or (isinstance(attribute, Real) and step is not None):
+            known = list(_grids(attribute, Fraction(repr(float(step or 1)))))
+        else:
+            numbers = cast(Real, attribute)
+            edges = (numbers.low, *numbers.cuts, numbers.high)
+            known = [
+                (pd.Interval(low, high, closed="right" if i else "both"),)
+                for i, (low, high) in enumerate(pairwise(edges))
+            ]
+        marks = [(Mark(word),) for word in attribute.cells[len(attribute.known_cells) :]]
+        return cls(name, (*known, *marks), attribute)
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """How many values each cell holds."""
+        return tuple(map(len, self.cells))
+
+    @cached_property
+    def count(self) -> int:
+        """How many values there are."""
+        return sum(self.weights)
+
+    @property
+    def bits(self) -> float:
+        """The entropy, in bits, of a value of which nothing is known."""
+        return log2(self.count)
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self.cells)
+
+    @cached_property
+    def _single(self) -> Mapping[Any, int]:
+        return {values[0]: cell for cell, values in enumerate(self.cells) if not isinstance(values, Grid)}
+
+    def cell_of(self, value: Any) -> int:
+        """Return the cell of a value; -1 if it is none of those possible."""
+        try:
+            found = self._single.get(value, -1)
+        except TypeError:  # not hashable
+            return -1
+        grids = (cell for cell, values in enumerate(self.cells) if isinstance(values, Grid) and value in values)
+        return next(grids, -1) if found < 0 else found
+
+    def drawn(self, cells: Index, rng: np.random.Generator) -> list[Any]:
+        """Return a value of each of some cells, all values of a cell alike; None for one that is missing."""
+        ranks = rng.integers(np.array(self.weights)[cells]).tolist()
+        found = (self.cells[cell][rank] for cell, rank in zip(cells.tolist(), ranks, strict=True))
+        return [None if value is Mark.MISSING else value for value in found]
+
+    def raw(self, table: Table, position: int) -> list[Any]:
+        """Return the values of a table's column of that name, or of an array's at this place, missing ones marked."""
+        if table.names is None:
+            values = table.data[:, position].tolist()
+        else:
+            table.require([self.name])
+            values = table.data.get_column(self.name).to_list()
+        missing = None if self.attribute is None else Mark.MISSING
+        return [missing if pd.isna(value) is True else value for value in values]
+
+    def codes(self, table: Table, position: int) -> Index:
+        """Return the cell of each row of a table that has the attribute by name or at this position.
+
+        Raises
+        ------
+        DomainError
+            If there is no such column, or some values are not possible.
+        """
+        if self.attribute is None:
+            found = np.array(list(map(self.cell_of, self.raw(table, position))), dtype=np.intp)
+            if (found < 0).any():
+                raise DomainError("some values are not among those declared to be possible.", column=self.name)
+            return found
+        column, marked = self._unmarked(table, position)
+        found = np.empty(len(table), dtype=np.intp)
+        found[list(marked)] = list(map(self.cell_of, marked.values()))
+        if (found[list(marked)] < 0).any():
+            raise DomainError("some values are marks of cells that the attribute does not have.", column=self.name)
+        found[_others(marked, len(table))] = self.attribute.encode(column)
+        return found
+
+    def _unmarked(self, table: Table, position: int) -> tuple[Column, dict[int, Any]]:
+        """Return the values of a column but the marks of cells, which are given under their places."""
+        if table.names is None:
+            is_mixed = table.data.dtype == object
+        else:
+            table.require([self.name])
+            is_mixed = table.data.get_column(self.name).dtype in (nw.Object, nw.Unknown)
+        values = self.raw(table, position) if is_mixed else []
+        marked = {i: value for i, value in enumerate(values) if isinstance(value, (Mark, pd.Interval))}
+        if not marked:
+            return table.column(self.name, position), {}
+        others = np.array([value for i, value in enumerate(values) if i not in marked], dtype=object)
+        return Column.from_numpy(others, self.name), marked
+
+    def distances(self, table: Table, position: int) -> Floats:
+        """Return how far, on average, the values of each cell are from that of each row, shape ``(n_rows, n_cells)``.
+
+        Numbers are as far apart as they differ, in lengths of the domain; other values that differ are at distance 1.
+        """
+        codes, cells = self.codes(table, position), np.arange(len(self.cells))
+        found = (codes[:, None] != cells).astype(np.float64)
+        if isinstance(self.attribute, (Integer, Real)):
+            known = codes < len(self.attribute.known_cells)
+            numbers = self._numbers(table, position, self.attribute)[known]
+            for cell in range(len(self.attribute.known_cells)):
+                found[known, cell] = _mean_distance(self.cells[cell], numbers)
+            found[np.ix_(known, cells < len(self.attribute.known_cells))] /= self.attribute.high - self.attribute.low
+        elif self.attribute is None and all(
+            isinstance(value, (int, float)) and not isinstance(value, bool) for value in self
+        ):
+            numbers = np.array(list(self), dtype=np.float64)
+            found = np.abs(numbers[codes][:, None] - numbers) / max(np.ptp(numbers), np.finfo(np.float64).tiny)
+        return found
+
+    def _numbers(self, table: Table, position: int, attribute: Integer | Real) -> Floats:
+        """Return the numbers in a column, within the bounds; for an interval its middle."""
+        column, marked = self._unmarked(table, position)
+        found = np.empty(len(table))
+        found[list(marked)] = [value.mid if isinstance(value, pd.Interval) else 0.0 for value in marked.values()]
+        found[_others(marked, len(table))] = column.without(attribute.missing_values).numbers()
+        return np.clip(found, attribute.low, attribute.high)
+
+
+def _others(marked: Mapping[int, Any], n: int) -> Index:
+    return np.setdiff1d(np.arange(n), list(marked))
+
+
+def _grids(attribute: Integer | Real, step: Fraction) -> Iterator[Grid]:
+    """Yield the numbers in each interval that are recorded and do not mean "missing"."""
+    low = _as_written(attribute.low)
+    missing = {(number - low) / step for number in _missing_numbers(attribute)}
+    first = 0
+    for edge in (*attribute.cuts, attribute.high):
+        after = floor((_as_written(edge) - low) / step) + 1
+        inside = sorted(int(place) for place in missing if place.denominator == 1 and first <= place < after)
+        yield Grid(low, step, range(first, after), tuple(inside))
+        first = after
+
+
+def _missing_numbers(attribute: Attribute) -> Iterator[Fraction]:
+    for value in attribute.missing_values:
+        try:
+            number = float(value)
+        except (ValueError, OverflowError):
+            continue
+        if isfinite(number) and Column("", np.array([number]), None).equals(value)[0]:
+            yield _as_written(number)
+
+
+def _as_written(number: float) -> Fraction:
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
+
+
+def _mean_distance(values: Sequence[Any], numbers: Floats) -> Floats:
+    if isinstance(values, Grid):
+        return values.mean_distance(numbers)
+    low, high = values[0].left, values[0].right
+    inside = ((numbers - low) ** 2 + (high - numbers) ** 2) / (2 * (high - low))
+    return np.where((numbers >= low) & (numbers <= high), inside, np.abs(numbers - (low + high) / 2))
