@@ -1,5 +1,6 @@
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -50,6 +51,11 @@ def test_domain_of_all_kinds():
     schema = Schema({**kinds, "d": Integer(0, 9, outside="clip")})
     assert domain_worlds(schema) == 3 * 3 * 2 * 10
     assert domain_worlds(schema, resolution={"c": 0.01}) == 3 * 3 * 101 * 10
+
+
+def test_steps_of_numpy_are_numbers_too():
+    schema = Schema({"r": Real(0, 1)})
+    assert cell_weights(schema, resolution={"r": np.float64(0.1)}) == ((11,),)
 
 
 def test_bad_resolutions_are_refused():

@@ -95,7 +95,7 @@ def _numbers_in(attribute: Integer | Real, step: Fraction) -> tuple[int, ...]:
 
 
 def _as_written(number: float) -> Fraction:
-    return Fraction(repr(number))
+    return Fraction(repr(float(number)))
 
 
 def _spelled(value: Value) -> Fraction | None:
