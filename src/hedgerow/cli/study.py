@@ -51,3 +51,43 @@ def smooth_sensitivity(
         verbose=True,
     )
     typer.echo(f"{text}\nwritten to {output}".lstrip())
+
+
+@app.command()
+def reconstruction(
+    figure: Annotated[
+        int | None, typer.Option(help="2 to 6; 7 (private models) and 8 (smallest trees) are not in the paper.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="adult or compas. Default: both.")] = None,
+    seeds: Annotated[int, typer.Option(help="Random splits, 80/20.")] = 5,
+    max_depth: Annotated[int, typer.Option(help="Largest depth of trees, and number of rules of lists.")] = 10,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for runs, pictures and tables.")] = Path(
+        "reconstruction"
+    ),
+    resume: Annotated[bool, typer.Option("--resume", help="Continue what is in the folder; add seeds to it.")] = False,
+    jobs: Annotated[int, typer.Option(help="Processes at a time; -1: one a processor.")] = -1,
+) -> None:
+    """Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models.
+
+    How much of their training rows optimal and greedy trees and rule lists tell (Dist_G), by size, accuracy and limits.
+    Models are measured once for all figures that show them, and every run is written when it is done: stop at any time,
+    and go on with --resume. The tables that are printed hold what the paper says against what was found.
+    docs/reproduce.md says what to expect.
+
+    [bold]Example[/bold]: hedgerow study reconstruction --figure 3 --dataset compas
+    """
+    from hedgerow.studies import reconstruction as study
+
+    if jobs == 0:
+        raise ValueError("--jobs must be a number of processes, or -1 for one a processor; got 0.")
+    text = study(
+        figure=figure,
+        dataset=dataset,
+        seeds=seeds,
+        depths=range(1, max_depth + 1),
+        folder=output,
+        resume=resume,
+        n_jobs=jobs,
+        verbose=True,
+    )
+    typer.echo(f"{text}\nwritten to {output}")
