@@ -16,13 +16,11 @@ from tests.models.strategies import attributes
 @given(st.data())
 def test_weights_of_whole_numbers_are_how_many_encode_to_each_cell(data):
     attribute = data.draw(attributes().filter(lambda a: isinstance(a, Integer)))
-    beyond = 500 if attribute.outside == "clip" else 0  # further out than what may mean "missing"
-    frame = pd.DataFrame({"a": range(attribute.low - beyond, attribute.high + beyond + 1)})
+    frame = pd.DataFrame({"a": range(attribute.low, attribute.high + 1)})
     cells = attribute.encode(Table.of(frame).column("a", 0))
     known = len(attribute.known_cells)
     (weights,) = cell_weights(Schema({"a": attribute}))
-    values = {(cell, min(max(a, attribute.low), attribute.high)) for cell, a in zip(cells, frame["a"], strict=True)}
-    assert weights[:known] == tuple(sum(cell == k for cell, _ in values) for k in range(known))
+    assert weights[:known] == tuple(np.bincount(cells, minlength=known)[:known])
     assert weights[known:] == (1,) * (len(attribute.cells) - known)
 
 

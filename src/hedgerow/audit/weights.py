@@ -83,7 +83,6 @@ def _numbers_in(attribute: Integer | Real, step: Fraction) -> tuple[int, ...]:
     low = _as_written(attribute.low)
     edges = [(_as_written(edge) - low) / step for edge in (*attribute.cuts, attribute.high)]
     missing = {(n - low) / step for n in map(_spelled, attribute.missing_values) if n is not None}
-    missing -= {Fraction(0), edges[-1]} if attribute.outside == "clip" else set()  # what is beyond a bound becomes it
     found: list[int] = []
     first = 0
     for edge in edges:
