@@ -140,3 +140,29 @@ def test_the_text_of_a_card_without_privacy_spends_nothing() -> None:
 def test_a_card_is_a_value() -> None:
     assert PrivacyCard.from_dict(CARD.to_dict()) == CARD
     assert hash(CARD) == hash(PrivacyCard.from_dict(CARD.to_dict()))
+
+
+def test_a_card_with_delta_names_both_wherever_it_states_the_guarantee() -> None:
+    card = PrivacyCard((Charge("one", Fraction(1, 2), Fraction(1, 8)), Charge("two", Fraction(1, 4))), "OpenDP", "x")
+    assert card.headline == "(epsilon, delta)-differential privacy with (0.75, 0.125)"
+    assert card.guarantee == (
+        "(epsilon, delta)-differential privacy with (0.75, 0.125): adding or removing any one row that fits the schema "
+        "changes the probability of any model by a factor of at most e^0.75, plus 0.125"
+    )
+    assert "spent       epsilon = 0.75, delta = 0.125\n" in str(card)
+    assert repr(card) == "<PrivacyCard (epsilon, delta)-differential privacy with (0.75, 0.125)>"
+    assert PrivacyCard.from_dict(json.loads(json.dumps(card.to_dict()))) == card
+
+
+@pytest.mark.parametrize("delta", [Fraction(1.00000049e-6), Fraction(1, 3), Fraction(1, 10**6), Fraction(0.1)])
+def test_the_delta_that_is_shown_is_never_less_than_what_was_spent(delta) -> None:
+    card = PrivacyCard((Charge("all", Fraction(1), delta),), noise="", software="")
+    shown = Fraction(card.headline.removeprefix("(epsilon, delta)-differential privacy with (1, ").removesuffix(")"))
+    assert shown >= delta or float(shown) == float(delta)
+    assert float(shown) == pytest.approx(float(delta), rel=1e-15)
+    assert card.guarantee.endswith(f"e^1, plus {card.headline.split()[-1].removesuffix(')')}")
+
+
+def test_a_void_card_with_delta_has_no_guarantee() -> None:
+    card = PrivacyCard((Charge("all", Fraction(1), Fraction(1, 8)),), noise="", software="", void="seeded")
+    assert card.guarantee == card.headline == "none (seeded)"

@@ -125,9 +125,10 @@ class PrivacyCard:
         """The guarantee in one sentence; ``none`` with the reason where there is none."""
         if self.epsilon is None or self.void is not None:
             return f"none ({self.void})"
+        more = f", plus {_shown(self.delta)}" if self.delta else ""
         return (
             f"{self.headline}: adding or removing any one row that fits the schema changes the probability of any "
-            f"model by a factor of at most e^{_shown(self.epsilon)}"
+            f"model by a factor of at most e^{_shown(self.epsilon)}{more}"
         )
 
     @property
@@ -135,6 +136,8 @@ class PrivacyCard:
         """The guarantee in a few words."""
         if self.epsilon is None or self.void is not None:
             return self.guarantee
+        if self.delta:
+            return f"(epsilon, delta)-differential privacy with ({_shown(self.epsilon)}, {_shown(self.delta)})"
         return f"epsilon-differential privacy with epsilon = {_shown(self.epsilon)}"
 
     def __str__(self) -> str:
