@@ -1,0 +1,184 @@
+"""Noise on many counts at once beside discrete Laplace: discrete Gaussian, and EXPRIL's ratios as published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import inf, nextafter, sqrt
+from sys import float_info
+from typing import Any
+
+import numpy as np
+import opendp.prelude as dp
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+_LARGEST_SCALE = 2.0**60
+_TABULATED = 1000.0
+
+
+@dataclass(frozen=True)
+class GaussianCounts:
+    """Add discrete Gaussian noise to every count, as answer number `number` of at most `answers` of its kind.
+
+    Input: a vector of int64 counts of which one row changes at most `cells`, each by 1: the ℓ2 sensitivity is their
+    square root. Each answer is ρ-zero-concentrated differentially private with ``ρ = cells / (2σ²)``, and all
+    `answers` together are (ε, δ)-differentially private for the total ε and δ. What this one costs is what the answers
+    so far, taken together, cost more than those before; δ is charged with the first.
+
+    Attributes
+    ----------
+    total, total_delta : Fraction
+        (ε, δ) of all answers together.
+    answers, number : int
+        How many answers there are to be, and which one this is, from 1.
+    cells : int
+        How many counts one row changes.
+
+    References
+    ----------
+    Bun and Steinke, *Concentrated Differential Privacy*, 2016; Canonne, Kamath and Steinke, *The Discrete Gaussian for
+    Differential Privacy*, 2020, Theorem 4.
+    """
+
+    total: Fraction
+    total_delta: Fraction
+    answers: int
+    number: int
+    cells: int
+
+    @property
+    def sensitivity(self) -> float:
+        """The ℓ2 sensitivity."""
+        return sqrt(self.cells)
+
+    @property
+    def delta(self) -> Fraction:
+        """All of δ with the first answer, nothing more with the others."""
+        return self.total_delta if self.number == 1 else Fraction(0)
+
+    @property
+    def scale(self) -> float:
+        """σ: that for one cell, times the square root of the cells, so that ρ does not depend on them."""
+        unit = _unit_scale(self.total, self.total_delta, self.answers)
+        rho, scale = _gaussian(unit).map(1.0), unit * sqrt(self.cells)
+        while _gaussian(scale).map(self.sensitivity) > rho:
+            scale = nextafter(scale, inf)
+        return scale
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What this answer costs on top of those before; all together cost the total."""
+        return self._so_far(self.number) - self._so_far(self.number - 1)
+
+    def _so_far(self, number: int) -> Fraction:
+        """Return what so many answers are charged: their loss, and no less than their share, so that each costs."""
+        unit = _unit_scale(self.total, self.total_delta, self.answers)
+        share = self.total * number / self.answers
+        return share if number == self.answers else max(share, _loss(unit, number, self.total_delta))
+
+    def distance(self, one: Integers, other: Integers) -> float:
+        """Return the ℓ2 distance."""
+        return float(np.linalg.norm(other - one))
+
+    def build(self) -> Callable[[Integers], Any]:
+        """Return OpenDP's discrete Gaussian mechanism."""
+        return _gaussian(self.scale)
+
+    def simulate(self, values: Integers, rng: np.random.Generator) -> list[int]:
+        """Draw from the exact probabilities; for scales above 1,000 round a Gaussian, which is within 1e-7 of them."""
+        if self.scale > _TABULATED:
+            return (values + np.rint(rng.normal(scale=self.scale, size=len(values))).astype(np.int64)).tolist()
+        most = int(np.ceil(40 * self.scale))
+        support = np.arange(-most, most + 1)
+        weights = np.exp(-(support**2) / (2 * self.scale**2))
+        return (values + rng.choice(support, size=len(values), p=weights / weights.sum())).tolist()
+
+    def __str__(self) -> str:
+        return f"discrete Gaussian, answer {self.number} of {self.answers}, sigma {self.scale:.4g}"
+
+
+@cache
+def _unit_scale(total: Fraction, delta: Fraction, answers: int) -> float:
+    """Return the smallest σ for one cell, to a relative 1e-7, at which all answers together cost at most the total.
+
+    Never below 0.05, where noise is 0 but for a chance of e⁻²⁰⁰ and OpenDP's accounting overflows soon.
+    """
+    low, high = 0.05, 1.0
+    while _loss(high, answers, delta) > total:
+        low, high = high, 2 * high
+        if high > _LARGEST_SCALE:
+            raise ValueError("epsilon and delta are too small for Gaussian noise to be of use; ask for fewer queries.")
+    while high - low > 1e-7 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _loss(middle, answers, delta) <= total else (middle, high)
+    return high
+
+
+@cache
+def _loss(scale: float, answers: int, delta: Fraction) -> Fraction:
+    """Return OpenDP's ε at δ for so many answers: their ρ is that of one whose noise is smaller by √answers."""
+    if not answers:
+        return Fraction(0)
+    one, at = scale / sqrt(answers) * (1 - 1e-15), float(delta)  # both rounded to the safe side
+    at = at if Fraction(at) <= delta else nextafter(at, 0.0)
+    return Fraction(min(dp.c.make_zCDP_to_approxDP(_gaussian(one)).map(1.0).epsilon(at), float_info.max))
+
+
+def _gaussian(scale: float) -> dp.Measurement:
+    return dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=scale)
+
+
+@dataclass(frozen=True)
+class PublishedRatios:
+    """EXPRIL's ratio of noisy to exact counts, clipped to [0, 1]: as published, and **not** what it costs.
+
+    Input: two int64 vectors, of numerators and denominators. Its eq. 7 adds Laplace noise of scale λ = cells/ε to the
+    numerators and divides by the exact denominators. Its lemma compares the densities of a ratio with denominators m
+    and m + 1 without their Jacobians: the loss of one bin is up to ``1/λ + ln((m + 1)/m)``, and unbounded where the
+    denominator is 0. So there is no guarantee.
+
+    References
+    ----------
+    Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Section 3.5.
+    """
+
+    epsilon: Fraction
+    cells: int
+    delta = Fraction(0)
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one row moves the numerators, in ℓ1."""
+        return self.cells
+
+    @property
+    def scale(self) -> float:
+        """λ."""
+        return float(self.cells / self.epsilon)
+
+    def distance(self, one: Any, other: Any) -> float:
+        """Return the ℓ1 distance of the numerators, infinite where denominators differ: their change is not covered."""
+        if not np.array_equal(one[1], other[1]):
+            return inf
+        return float(np.abs(other[0] - one[0]).sum())
+
+    def build(self) -> Callable[[Any], list[float]]:
+        """Return what adds OpenDP's Laplace noise, divides and clips."""
+        space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l1_distance(T="f64")
+        noisy = dp.m.make_laplace(*space, scale=self.scale)
+        return lambda pair: _ratio(np.asarray(noisy(pair[0].astype(np.float64))), pair[1])
+
+    def simulate(self, values: Any, rng: np.random.Generator) -> list[float]:
+        """Draw with Laplace noise of the seeded generator."""
+        return _ratio(values[0] + rng.laplace(scale=self.scale, size=len(values[0])), values[1])
+
+    def __str__(self) -> str:
+        return f"EXPRIL's clipped ratio as published, Laplace noise of scale {self.scale:.4g} on the numerator"
+
+
+def _ratio(numerators: NDArray[np.float64], denominators: Integers) -> list[float]:
+    shares = np.divide(numerators, denominators, out=np.zeros(len(numerators)), where=denominators > 0)
+    return np.clip(shares, 0.0, 1.0).tolist()

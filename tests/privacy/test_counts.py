@@ -1,0 +1,206 @@
+"""Gaussian counts against OpenDP's own accounting and exact probabilities, and what EXPRIL's ratio really costs."""
+
+from fractions import Fraction
+from math import exp, inf, log, sqrt
+
+import numpy as np
+import opendp.prelude as dp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import laplace
+
+from hedgerow.privacy.counts import GaussianCounts, PublishedRatios
+from hedgerow.privacy.noise import SecureNoise, SeededNoise
+from tests.privacy.test_noise import ALARM, p_value
+
+EPSILONS = st.fractions(Fraction(1, 1000), 20)
+DELTAS = st.sampled_from([Fraction(1, 10), Fraction(1e-3), Fraction(1, 10**6), Fraction(1, 10**12)])
+
+
+def gaussian(epsilon, delta, answers, cells=None):
+    """Return the mechanisms of all answers; the cells of each may differ."""
+    cells = cells or [3] * answers
+    return [GaussianCounts(Fraction(epsilon), Fraction(delta), answers, i + 1, d) for i, d in enumerate(cells)]
+
+
+def accounted(mechanisms, delta):
+    """Return OpenDP's ε of all answers together: their noise is on one more cell each, composed in zCDP."""
+    parts = [mechanism.build() for mechanism in mechanisms]
+    rho = dp.c.make_composition(parts).map(max(mechanism.sensitivity for mechanism in mechanisms))
+    return rho, dp.c.make_zCDP_to_approxDP(dp.c.make_composition(parts)).map(mechanisms[0].sensitivity).epsilon(delta)
+
+
+@settings(max_examples=30)
+@given(EPSILONS, DELTAS, st.integers(1, 6), st.integers(1, 30))
+def test_what_is_charged_is_at_least_opendps_accounting_of_all_answers(epsilon, delta, answers, cells):
+    mechanisms = gaussian(epsilon, delta, answers, [cells] * answers)
+    charged = Fraction(0)
+    for number in range(1, answers + 1):
+        charged += mechanisms[number - 1].epsilon
+        _, spent = accounted(mechanisms[:number], float(delta) * (1 - 1e-15))
+        assert Fraction(spent) <= charged * (1 + Fraction(1, 10**14))
+    assert charged == epsilon
+    assert Fraction(spent) >= epsilon * (1 - Fraction(1, 1000))  # and hardly more than needed
+    assert [mechanism.delta for mechanism in mechanisms] == [delta] + [0] * (answers - 1)
+
+
+@settings(max_examples=30)
+@given(EPSILONS, DELTAS, st.lists(st.integers(1, 40), min_size=1, max_size=6))
+def test_answers_of_different_widths_cost_the_same_together(epsilon, delta, cells):
+    """ρ = Σ d/(2σ²) in exact arithmetic, converted by OpenDP, is no more than was charged."""
+    mechanisms = gaussian(epsilon, delta, len(cells), cells)
+    rho = sum(Fraction(d) / (2 * Fraction(m.scale) ** 2) for d, m in zip(cells, mechanisms, strict=True))
+    one = dp.m.make_gaussian(
+        dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=1 / sqrt(2 * float(rho))
+    )
+    at = float(delta) if Fraction(float(delta)) <= delta else np.nextafter(float(delta), 0)
+    assert sum(m.epsilon for m in mechanisms) == epsilon
+    assert all(m.epsilon > 0 for m in mechanisms)
+    assert dp.c.make_zCDP_to_approxDP(one).map(1.0).epsilon(at) <= float(epsilon) * (1 + 1e-12)
+    assert float(one.map(1.0)) == pytest.approx(float(rho))
+
+
+def test_the_charge_is_near_the_closed_form_of_concentrated_privacy():
+    """ε = ρ + 2√(ρ ln(1/δ)) (Bun and Steinke 2016, Proposition 1.3) bounds the tighter conversion that is used."""
+    for epsilon, delta, answers in [(1, 1e-6, 3), (0.1, 1e-9, 1), (5, 1e-5, 10)]:
+        rho = answers * 3 / (2 * gaussian(epsilon, delta, answers)[0].scale ** 2)
+        loose = rho + 2 * sqrt(rho * log(1 / delta))
+        assert epsilon < loose < 1.25 * epsilon
+
+
+def test_charges_are_positive_where_delta_alone_would_cover_the_first_answer():
+    mechanisms = gaussian(0.1, 0.1, 3)
+    assert [m.epsilon for m in mechanisms] == pytest.approx([0.1 / 3] * 3)
+    assert sum(m.epsilon for m in mechanisms) == Fraction(0.1)
+
+
+def test_a_delta_between_two_floats_is_rounded_down():
+    """float(1/10) is above 1/10: accounted at it, ε would hold for a δ that is not charged."""
+    assert Fraction(float(Fraction(1, 10))) > Fraction(1, 10)
+    below = np.nextafter(0.1, 0)
+    assert gaussian(1, Fraction(1, 10), 2)[0].scale == gaussian(1, Fraction(below), 2)[0].scale
+    assert gaussian(1, Fraction(1, 10), 2)[0].epsilon == gaussian(1, Fraction(below), 2)[0].epsilon
+
+
+@pytest.mark.parametrize("epsilon", [1e9, 3000])
+def test_so_much_epsilon_that_no_noise_is_left_is_answered_all_the_same(epsilon):
+    mechanism = gaussian(epsilon, 1e-6, 1)[0]
+    assert mechanism.epsilon == epsilon
+    assert mechanism.build()(np.array([1, 2, 3])) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-19, 1e-300), (1, Fraction(1, 10**400)), (1, 0)])
+def test_so_little_that_noise_is_all_is_refused_in_words(epsilon, delta):
+    with pytest.raises(ValueError, match="too small for Gaussian noise to be of use"):
+        gaussian(epsilon, delta, 1)[0].build()
+
+
+def gaussian_noise(source, epsilon, draws):
+    run = source.prepare(gaussian(epsilon, 1e-6, 1)[0])
+    noise = np.array([run(np.full(50, 100)) for _ in range(draws // 50)]).ravel() - 100
+    return np.bincount(np.clip(noise, -80, 80) + 80, minlength=161)
+
+
+def exact_gaussian(scale):
+    """Return P(x) ∝ exp(−x²/2σ²) on the whole numbers (Canonne, Kamath and Steinke 2020, Definition 1)."""
+    wide = np.arange(-2000, 2001)
+    mass = np.exp(-(wide**2) / (2 * scale**2))
+    mass /= mass.sum()
+    inside = mass[1920:2081].copy()
+    inside[[0, -1]] += mass[:1920].sum(), mass[2081:].sum()
+    return inside
+
+
+@pytest.mark.parametrize("draws", [20_000, pytest.param(400_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("epsilon", [0.8, 4, 20])
+@pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(3))], ids=["secure", "seeded"])
+def test_noise_has_the_exact_probabilities_of_the_discrete_gaussian(source, epsilon, draws):
+    scale = gaussian(epsilon, 1e-6, 1)[0].scale
+    counts = gaussian_noise(source, epsilon, draws)
+    assert p_value(counts, exact_gaussian(scale)) > ALARM
+    for factor in (0.7, 1.3):
+        assert p_value(counts, exact_gaussian(scale * factor)) < ALARM
+
+
+def test_a_large_scale_is_simulated_as_well_as_it_needs_to_be():
+    mechanism = gaussian(0.01, 1e-6, 3)[0]
+    assert mechanism.scale > 1000
+    noise = np.array(mechanism.simulate(np.zeros(200_000, dtype=np.int64), np.random.default_rng(0)))
+    assert noise.std() == pytest.approx(mechanism.scale, rel=0.01)
+    assert noise.mean() == pytest.approx(0, abs=6 * mechanism.scale / sqrt(len(noise)))
+
+
+def test_the_distance_of_gaussian_counts_is_euclidean():
+    mechanism = gaussian(1, 1e-6, 1)[0]
+    assert mechanism.distance(np.array([1, 2, 3]), np.array([1, 6, 0])) == 5
+    assert mechanism.sensitivity == sqrt(3)
+    assert str(mechanism) == f"discrete Gaussian, answer 1 of 1, sigma {mechanism.scale:.4g}"
+
+
+def ratio_density(c, wrong, rows, scale):
+    """Return the density of clip((U + L)/(U + V)) at c in (0, 1): with its Jacobian, the number of rows."""
+    return rows * laplace.pdf(c * rows, loc=wrong, scale=scale)
+
+
+@pytest.mark.parametrize("scale", [1.0, 25.0])  # 25: as many attributes, ε = 1 for one question
+@pytest.mark.parametrize("rows", [1, 2, 10])
+def test_the_published_ratio_costs_more_than_it_claims(rows, scale):
+    """EXPRIL eq. 12 leaves out the Jacobians: one more row that is right (U, V + 1) scales the density by (m + 1)/m.
+
+    With all m rows wrong, at ``c ≤ m/(m + 1)``, the exponents differ by c/λ in the same direction: the loss is
+    ``c/λ + ln((m + 1)/m)``, above the claimed 1/λ for every ``c > 1 − λ·ln((m + 1)/m)``.
+    """
+    claimed, jacobian = 1 / scale, log((rows + 1) / rows)
+    losses = {
+        c: log(ratio_density(c, rows, rows + 1, scale) / ratio_density(c, rows, rows, scale))
+        for c in np.linspace(0.001, 0.999, 999) * rows / (rows + 1)
+    }
+    for c, loss in losses.items():
+        assert loss == pytest.approx(c / scale + jacobian)
+        assert (loss > claimed) == (c > 1 - scale * jacobian)
+    assert claimed < max(losses.values()) < claimed + jacobian
+
+
+def test_a_bin_of_one_row_loses_seventeen_times_its_claim_at_c_one_half():
+    """m = 1, U = 1, λ = 25, c = ½: ln(2·e^(−0)/(1·e^(−½/25))) = ln 2 + ½/25 = .713, and .04 was claimed."""
+    loss = log(ratio_density(0.5, 1, 2, 25.0) / ratio_density(0.5, 1, 1, 25.0))
+    assert loss == pytest.approx(log(2) + 0.02)
+    assert loss / (1 / 25) > 17
+
+
+def test_the_ratio_that_is_drawn_has_the_density_that_breaks_the_claim():
+    """Frequencies of the mechanism itself in a window where one neighbour is e^.7 as likely; the claim is e^.04."""
+    mechanism = PublishedRatios(Fraction(1), 25)
+    draws, window = 40_000, (0.1, 0.9)
+
+    def inside(wrong, rows):
+        values = np.array([wrong] * draws), np.array([rows] * draws)
+        return np.mean([window[0] < c < window[1] for c in mechanism.build()(values)])
+
+    def exact(wrong, rows):
+        low, high = (laplace.cdf(c * rows, loc=wrong, scale=25.0) for c in window)
+        return high - low
+
+    one, two = inside(1, 1), inside(1, 2)
+    for found, wanted in ((one, exact(1, 1)), (two, exact(1, 2))):
+        assert found == pytest.approx(wanted, abs=6.2 * sqrt(wanted / draws))
+    assert two / one > exp(1 / 25) * 1.3
+
+
+def test_a_bin_without_rows_tells_so_with_certainty():
+    mechanism = PublishedRatios(Fraction(1), 25)
+    for draw in (mechanism.build(), lambda values: mechanism.simulate(values, np.random.default_rng(0))):
+        assert draw((np.zeros(100, dtype=np.int64), np.zeros(100, dtype=np.int64))) == [0.0] * 100
+        assert len(set(draw((np.zeros(100, dtype=np.int64), np.full(100, 50))))) > 20
+
+
+def test_denominators_that_differ_are_no_neighbours_for_it():
+    mechanism = PublishedRatios(Fraction(1, 2), 3)
+    one = np.array([1, 2]), np.array([5, 5])
+    assert mechanism.distance(one, (np.array([2, 0]), np.array([5, 5]))) == 3
+    assert mechanism.distance(one, (np.array([1, 2]), np.array([5, 6]))) == inf
+    assert (mechanism.sensitivity, mechanism.scale, mechanism.delta) == (3, 6.0, 0)
+    assert "as published" in str(mechanism)
+    assert "Its lemma" in PublishedRatios.__doc__
+    assert "Section 3.5" in PublishedRatios.__doc__
