@@ -13,6 +13,7 @@ from hedgerow.learn import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
+from hedgerow.marginals import ExprilClassifier, MarginalLogisticClassifier, Oracle
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree, load_model
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard
@@ -24,13 +25,16 @@ __all__ = [
     "Budget",
     "Categorical",
     "Charge",
+    "ExprilClassifier",
     "GreedyRuleListClassifier",
     "Integer",
     "Label",
     "Leaf",
     "Literal",
+    "MarginalLogisticClassifier",
     "OptimalRuleListClassifier",
     "OptimalTreeClassifier",
+    "Oracle",
     "PrivacyCard",
     "PrivateRuleListClassifier",
     "PrivateTreeClassifier",

@@ -260,6 +260,10 @@ class Table:
     def __len__(self) -> int:
         return int(self.data.shape[0])
 
+    def take(self, rows: NDArray[np.integer]) -> Any:
+        """Return these rows, as the kind of frame or array that the table is."""
+        return self.data[rows] if self.names is None else self.data[rows].to_native()
+
     def column(self, name: str, position: int) -> Column:
         """Return a frame's column of this name, or an array's at this position.
 

@@ -76,6 +76,27 @@ class BudgetExceededError(ValueError):
         )
 
 
+class OracleExhaustedError(ValueError):
+    """An oracle has answered as many questions as it was set up for; nothing was charged.
+
+    Attributes
+    ----------
+    max_queries : int
+        How many that were.
+    """
+
+    def __init__(self, max_queries: int) -> None:
+        self.max_queries = max_queries
+        super().__init__(
+            f"the oracle has answered all {max_queries} questions it was set up for. Nothing was charged. "
+            "Ask its curator for a new one."
+        )
+
+
+class HypothesisError(ValueError):
+    """A hypothesis that an oracle was asked about does not predict one class for each row by itself."""
+
+
 class SearchTooLargeError(ValueError):
     """An exact search would take too long or too much memory; told from public numbers, before any row is read.
 
@@ -110,3 +131,7 @@ class DatasetUnavailableError(ValueError):
 
 class NotPicklableError(TypeError):
     """An object that holds private rows or an identity must not be copied to disk or to another process."""
+
+
+class OverlapWarning(UserWarning):
+    """Source and target have little in common: what is learned on the one may not hold for the other."""

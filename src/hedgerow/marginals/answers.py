@@ -1,0 +1,177 @@
+"""What an oracle answers: noisy numbers by bin, public once released, and what can be read off them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.schema.schema import Schema
+
+Vector = NDArray[np.float64]
+
+
+class BinMasses(Protocol):
+    """The share of the target's rows in each bin."""
+
+    @property
+    def bins(self) -> Schema:
+        """The bins."""
+        ...
+
+    @property
+    def masses(self) -> Vector:
+        """The share of the rows in each bin, shape ``(n_bins,)``; not below 0."""
+        ...
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise on a share."""
+        ...
+
+
+class ErrorMasses(Protocol):
+    """The share of the target's rows that are in a bin and that a hypothesis gets wrong."""
+
+    @property
+    def bins(self) -> Schema:
+        """The bins."""
+        ...
+
+    def errors(self, source: Vector) -> tuple[Vector, float]:
+        """Return the shares, and the variance of their noise.
+
+        Parameters
+        ----------
+        source : ndarray of shape (n_bins,)
+            The share of the weighted source in each bin, which estimates that of the target.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RowCounts:
+    """Noisy numbers of rows in each bin.
+
+    Attributes
+    ----------
+    bins : Schema
+        The bins.
+    rows : ndarray of shape (n_bins,)
+        The numbers; they may be negative.
+    noise : float
+        The variance of the noise on a number.
+    """
+
+    bins: Schema
+    rows: NDArray[np.int64]
+    noise: float
+
+    @property
+    def n_rows(self) -> float:
+        """How many rows the target is estimated to have, at least 1: every row is in one bin of each attribute."""
+        return _row_estimate(self.rows, self.bins)
+
+    @property
+    def masses(self) -> Vector:
+        """The share of the rows in each bin; not below 0."""
+        return np.maximum(self.rows / self.n_rows, 0.0)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise on a share."""
+        return self.noise / self.n_rows**2
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorCounts:
+    """Noisy numbers of rows in each bin that a hypothesis gets wrong, and that it gets right.
+
+    Attributes
+    ----------
+    bins : Schema
+        The bins.
+    wrong, right : ndarray of shape (n_bins,)
+        The numbers; they may be negative.
+    noise : float
+        The variance of the noise on a number.
+    """
+
+    bins: Schema
+    wrong: NDArray[np.int64]
+    right: NDArray[np.int64]
+    noise: float
+
+    @property
+    def n_rows(self) -> float:
+        """How many rows the target is estimated to have, at least 1."""
+        return _row_estimate(self.wrong + self.right, self.bins)
+
+    @property
+    def masses(self) -> Vector:
+        """The share of the rows in each bin; not below 0."""
+        return np.maximum((self.wrong + self.right) / self.n_rows, 0.0)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise on a share, the sum of two numbers' each."""
+        return 2 * self.noise / self.n_rows**2
+
+    @property
+    def error_rate(self) -> float:
+        """The share of rows that the hypothesis is estimated to get wrong, from 0 to 1."""
+        return float(np.clip(self.wrong.sum() / len(self.bins) / self.n_rows, 0.0, 1.0))
+
+    def errors(self, source: Vector) -> tuple[Vector, float]:
+        """Return the mean of the two estimates of each error mass, half of whose noise cancels.
+
+        They are the rows got wrong, and what the weighted source has in the bin less the rows got right.
+        """
+        found = (self.wrong / self.n_rows + source - self.right / self.n_rows) / 2
+        return found, self.noise / 2 / self.n_rows**2
+
+
+@dataclass(frozen=True, eq=False)
+class RowShares:
+    """The share of rows in each bin, in EXPRIL's published form: noise on the number, divided by the exact total.
+
+    Attributes
+    ----------
+    bins : Schema
+        The bins.
+    masses : ndarray of shape (n_bins,)
+        The shares, from 0 to 1.
+    """
+
+    bins: Schema
+    masses: Vector
+    variance: float = 0.0  # unknown to the reader of this form
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorRatios:
+    """The share of errors in each bin, in EXPRIL's published form: noise on the number, divided by the exact rows.
+
+    Attributes
+    ----------
+    bins : Schema
+        The bins.
+    ratios : ndarray of shape (n_bins,)
+        The shares, from 0 to 1; 0 where a bin has no rows.
+    """
+
+    bins: Schema
+    ratios: Vector
+
+    def errors(self, source: Vector) -> tuple[Vector, float]:
+        """Return ``(R1)∘q`` of EXPRIL's eq. 5; the noise is unknown, since it depends on the private rows in a bin."""
+        return source * self.ratios, 0.0
+
+
+def _row_estimate(rows: NDArray[np.int64], bins: Schema) -> float:
+    """Return the number of rows: the sum over an attribute's bins, averaged by the inverse variance of its noise."""
+    sizes = np.array([len(attribute.cells) for _, attribute in bins.attributes])
+    sums = np.add.reduceat(rows, np.concatenate([[0], np.cumsum(sizes)[:-1]]))
+    return max(float(np.average(sums, weights=1 / sizes)), 1.0)

@@ -1,0 +1,183 @@
+"""Bins: a public schema cut out of the source, and which bin each row of the source is in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isinf, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Column, Table, plain_word
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.numbers import Real
+from hedgerow.schema.schema import Schema
+
+ROWS_PER_NOISE = 4
+"""Rows in a bin, in standard deviations of the noise on it, that bins are chosen for (EXPRIL §4.2)."""
+MOST_BINS = 12
+_RARE = 1 / 4  # of an equal share: rarer categories are one bin together
+
+
+def n_bins(n_rows: float, scale: float) -> int:
+    """Return the number q of bins an attribute for which ``n/(q·√2·λ)`` is about 4, from 2 to 12 (EXPRIL §4.2).
+
+    Parameters
+    ----------
+    n_rows : float
+        Rows of the target, or what is known of them: never the private number itself.
+    scale : float
+        λ, the scale of the Laplace noise on a count; ``√2·λ`` is its standard deviation. 0 without noise.
+
+    Examples
+    --------
+    >>> n_bins(5000, 75), n_bins(700, 44), n_bins(700, 0)
+    (12, 3, 12)
+    """
+    best = n_rows / (ROWS_PER_NOISE * sqrt(2) * scale) if scale else float("inf")
+    return MOST_BINS if isinf(best) else int(np.clip(round(best), 2, MOST_BINS))
+
+
+def choose_bins(source: Any, most: int, weights: NDArray[np.float64] | None = None) -> Schema:
+    """Cut a *public* source into bins of about equal mass, of the rows as they are weighted.
+
+    Every value has a bin, so that no private row can be refused: numbers beyond those of the source are clipped, and
+    missing values, and categories that are rare or absent in the source, have bins of their own.
+
+    Parameters
+    ----------
+    source : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
+        Public rows.
+    most : int
+        The most bins an attribute, at least 2; those for missing and rare values come on top.
+    weights : ndarray of shape (n_rows,), optional
+        The rows' weights. Default: all alike.
+
+    Returns
+    -------
+    Schema
+        The bins: one attribute a column, without a label.
+
+    Raises
+    ------
+    DomainError
+        If a column is constant, or holds infinite numbers or no value.
+    """
+    table = Table.of(source)
+    mass = np.ones(len(table)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if len(mass) != len(table) or not np.isfinite(mass).all() or (mass < 0).any() or not mass.any():
+        raise ValueError("expected one finite weight >= 0 for each row of the source, not all 0.")
+    columns = [table.column(name, place) for place, name in enumerate(table.column_names)]
+    return Schema(tuple((column.name, _attribute(column, most, mass)) for column in columns))
+
+
+def _attribute(column: Column, most: int, mass: NDArray[np.float64]) -> Attribute:
+    here = np.ones(len(column), dtype=bool) if column.missing is None else ~column.missing
+    values, weights = column.present(), mass[here]
+    if len(np.unique(values.astype(str) if column.is_text else values)) < 2:
+        raise DomainError(
+            "has one value or none in the source: it tells nothing and costs privacy; leave it out.", column=column.name
+        )
+    if column.is_text:
+        return Categorical(_frequent(values, weights, most), missing="cell", outside="cell")
+    if values.dtype.kind == "b":
+        return Boolean(missing="cell")
+    if not np.isfinite(values).all():
+        raise DomainError("expected finite numbers, found infinity.", column=column.name)
+    numbers = values.astype(np.float64)
+    cuts = _cuts(numbers, weights, most) or _cuts(numbers, np.ones(len(numbers)), most)
+    return Real(float(numbers.min()), float(numbers.max()), cuts, missing="cell", outside="clip")
+
+
+def _cuts(numbers: NDArray[np.float64], weights: NDArray[np.float64], most: int) -> tuple[float, ...]:
+    """Return the cut points: weighted quantiles, or between two values, however rare the upper one is."""
+    order = np.argsort(numbers, kind="stable")
+    below = np.cumsum(weights[order])
+    if not below[-1] > 0:
+        return ()
+    wanted = np.searchsorted(below, below[-1] * np.arange(1, most) / most * (1 - 1e-12))
+    cuts = np.unique(numbers[order][wanted])
+    cuts = cuts[cuts < numbers.max()]
+    return tuple(map(float, cuts if len(cuts) else np.unique(numbers)[-2:-1]))
+
+
+def _frequent(values: NDArray[Any], weights: NDArray[np.float64], most: int) -> tuple[str, ...]:
+    words, codes = np.unique([plain_word(str(value)) for value in values], return_inverse=True)
+    shares = np.bincount(codes, weights=weights) / max(weights.sum(), np.finfo(float).tiny)
+    kept = [str(word) for word, share in zip(words, shares, strict=True) if share >= _RARE / most]
+    return tuple(kept or [str(words[int(np.argmax(shares))])])
+
+
+def check_total(bins: Schema) -> None:
+    """Check that every value of a column has a bin, so that whether a question is answered depends on no private row.
+
+    Raises
+    ------
+    SchemaError
+        Naming the attribute for which some value would be an error.
+    """
+    for name, attribute in bins.attributes:
+        if attribute.missing != "cell":
+            raise SchemaError("bins need `missing: cell`, so that no private row can be refused.", attribute=name)
+        if attribute.outside == "error" and not isinstance(attribute, Boolean):
+            wanted = "cell" if isinstance(attribute, Categorical) else "clip` or `outside: cell"
+            raise SchemaError(f"bins need `outside: {wanted}`, so that no private row can be refused.", attribute=name)
+
+
+def bin_matrix(bins: Schema, data: Any) -> NDArray[np.float64]:
+    """Return which rows are in which bin, R of EXPRIL: shape ``(n_bins, n_rows)``, attribute by attribute.
+
+    Raises
+    ------
+    DomainError
+        If a column is absent or of another type than its bins.
+    """
+    table = Table.of(data)
+    blocks = [
+        (cells[None, :] == np.arange(len(bins[name].cells))[:, None]).astype(np.float64)
+        for name, cells in bins.encode(table).items()
+    ]
+    return np.vstack(blocks)
+
+
+def bin_names(bins: Schema) -> Sequence[tuple[str, str]]:
+    """Return the attribute and the cell of each bin, in the order of `bin_matrix`."""
+    return [(name, cell) for name, attribute in bins.attributes for cell in attribute.cells]
+
+
+def bins_or_chosen(
+    bins: Any, source: Any, n_rows: float, scale: float, weights: NDArray[np.float64] | None = None
+) -> Schema:
+    """Return the bins to ask about: those given, or some chosen on the source as it is weighted.
+
+    Parameters
+    ----------
+    bins : "auto", int or Schema
+        What the user asks for.
+    source : frame or array
+        Public rows.
+    n_rows, scale : float
+        What is known of the target's size and of the noise, for `n_bins`.
+    weights : ndarray of shape (n_rows,), optional
+        The rows' weights.
+
+    Raises
+    ------
+    DomainError
+        If a given bin has no row of the source, or a column is constant.
+    ValueError
+        If `bins` is none of these.
+    """
+    if isinstance(bins, Schema):
+        rows = bin_matrix(bins, source).sum(axis=1).tolist()
+        for (name, cell), count in zip(bin_names(bins), rows, strict=True):
+            if not count and cell not in ("missing", "outside"):
+                raise DomainError(f"bin {cell} has no row of the source; choose others.", column=name)
+        return bins
+    if bins == "auto":
+        return choose_bins(source, n_bins(n_rows, scale), weights)
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 2:
+        raise ValueError(f"bins must be 'auto', a whole number >= 2 or a Schema, got {bins!r}.")
+    return choose_bins(source, bins, weights)

@@ -1,0 +1,89 @@
+"""Pb. 2 of EXPRIL: labels of the source's rows, under which hypotheses err as they do on the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.marginals.least_squares import bounded_least_squares
+
+Vector = NDArray[np.float64]
+_NEAREST = 1e-3  # of the mean square of an equation: small enough that of all solutions the nearest to ½ is left
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """What one answer says of the labels: ``R diag(sign(h − ½)) y ≈ R h − e`` (EXPRIL eq. 5), R weighted.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_bins, n_rows)
+        The left-hand side.
+    target : ndarray of shape (n_bins,)
+        The right-hand side.
+    variance : float
+        The variance of its noise.
+    """
+
+    matrix: NDArray[np.float64]
+    target: Vector
+    variance: float
+
+    @classmethod
+    def of(
+        cls, bins: NDArray[np.float64], weights: Vector, hypothesis: Vector, errors: Vector, variance: float
+    ) -> Equations:
+        """Write down what the error masses of a hypothesis say.
+
+        Parameters
+        ----------
+        bins : ndarray of shape (n_bins, n_rows)
+            R, not weighted.
+        weights : ndarray of shape (n_rows,)
+            The rows' weights.
+        hypothesis : ndarray of shape (n_rows,)
+            What it predicts for the source: 0 or 1.
+        errors : ndarray of shape (n_bins,)
+            The share of the target that is in a bin and that it gets wrong.
+        variance : float
+            The variance of their noise.
+        """
+        weighted = bins * weights
+        return cls(weighted * np.sign(hypothesis - 0.5), weighted @ hypothesis - errors, variance)
+
+
+def estimate_labels(equations: Sequence[Equations]) -> Vector:
+    """Return the labels in [0, 1] that fit best: one answer's (instantaneous) or all stacked (cumulative, eq. 6).
+
+    Equations are weighted by the inverse of their noise's variance. There are fewer of them than labels, so that many
+    labels fit alike: of these, those nearest to ½ are taken, and the nearer the more noise there is.
+
+    Parameters
+    ----------
+    equations : sequence of Equations
+        At least one.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The labels.
+
+    Examples
+    --------
+    Two bins of two rows each; all of the first bin is 1, half of the second:
+
+    >>> bins = np.array([[1.0, 1, 0, 0], [0, 0, 1, 1]])
+    >>> told = Equations.of(bins, np.full(4, 0.25), np.ones(4), np.array([0, 0.25]), 0.0)
+    >>> estimate_labels([told]).round(2)
+    array([1. , 1. , 0.5, 0.5])
+    """
+    n = equations[0].matrix.shape[1]
+    least = min((told.variance for told in equations if told.variance > 0), default=0.0)
+    scales = [np.sqrt(least / told.variance) if told.variance > 0 else 1.0 for told in equations]
+    matrix = np.vstack([scale * told.matrix for scale, told in zip(scales, equations, strict=True)])
+    target = np.concatenate([scale * told.target for scale, told in zip(scales, equations, strict=True)])
+    ridge = _NEAREST * max(float(np.mean(np.sum(matrix**2, axis=1))), np.finfo(float).tiny) + 4 * least / n
+    return bounded_least_squares(matrix, target, np.full(n, 0.5), ridge, 0.0, 1.0)

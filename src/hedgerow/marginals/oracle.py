@@ -1,0 +1,325 @@
+"""The oracle: it holds the private rows, and answers two kinds of question with noise, until its budget is used up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._version import __version__
+from hedgerow.columns import column_of, label_name
+from hedgerow.errors import NotPicklableError, OracleExhaustedError
+from hedgerow.marginals.answers import BinMasses, ErrorCounts, ErrorMasses, ErrorRatios, RowCounts, RowShares
+from hedgerow.marginals.binning import bin_matrix
+from hedgerow.marginals.hypothesis import own_copy, try_out, wrong_rows
+from hedgerow.marginals.target import Target
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.counts import GaussianCounts, PublishedRatios
+from hedgerow.privacy.noise import DiscreteLaplace, Mechanism, NoiseSource, SecureNoise, SeededNoise
+from hedgerow.privacy.release import Gate
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+
+RELEASES = ("counts", "ratio", "gaussian")
+_UNPROVEN = (
+    "published as epsilon-differential privacy; its proof is incomplete: the loss of a bin of m rows is up to "
+    "1/lambda + ln((m + 1)/m), and exact denominators are released"
+)
+_NOTES = (
+    "the names, types and order of the columns, the classes, and the number of questions count as public",
+    "a hypothesis must predict each row by itself: what it says of one must not depend on the others",
+    "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
+)
+
+
+class Hypothesis(Protocol):
+    """What can be asked about: anything that predicts a class for each row by itself."""
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of each row, shape ``(n_rows,)``."""
+        ...
+
+
+class Oracle:
+    """Holds a private target and answers, per bin, how many rows there are and how many a hypothesis gets wrong.
+
+    Every answer is charged before a row is touched; when the budget or the number of questions is used up, the oracle
+    refuses and changes nothing. A failure after the charge is not refunded. Neighbouring tables differ by one row. A
+    row is in one bin of each of d attributes, and there it is wrong or right: it changes d of the counts by one, which
+    is the ℓ1 sensitivity of an answer (√d in ℓ2).
+
+    The number of rows is never told; it can be estimated from any answer.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
+        The private rows.
+    labels : series or array of shape (n_rows,)
+        Their labels.
+    budget : Budget or None
+        What is charged: the same share of what it has left for each question. None: exact answers, **not private**.
+    max_queries : int, default=3
+        How many questions are answered.
+    classes : pair, optional
+        The two classes. Default: those of booleans, or 0 and 1.
+    release : {"counts", "ratio", "gaussian"}, default="counts"
+        ``counts``: numbers of rows with discrete Laplace noise of scale d·(questions)/ε, ε-differential privacy.
+        ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
+        EXPRIL's eq. 7, for comparison: its proof is incomplete, and the card has no guarantee.
+    random_state : int, Generator or None
+        None: randomness of the operating system. Anything else: a seeded generator, **not private**.
+
+    Attributes
+    ----------
+    queries_left : int
+        Questions that will still be answered.
+    privacy : PrivacyCard
+        What was charged so far.
+
+    Raises
+    ------
+    DomainError
+        If labels are missing or none of the classes, there are not as many as rows, or a number is infinite.
+    ValueError
+        If an argument is out of range.
+
+    References
+    ----------
+    Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Sections 3.2 to 3.5.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.marginals import choose_bins
+    >>> data = hr.datasets.load("breast_cancer")
+    >>> source, target = data.frame[:300], data.frame[300:]
+    >>> oracle = Oracle(target, data.labels[300:], hr.Budget(1), classes=data.schema.classes)
+    >>> answer = oracle.marginals(choose_bins(source, 4))
+    >>> oracle.queries_left
+    2
+    """
+
+    def __init__(
+        self,
+        frame: Any,
+        labels: Any,
+        budget: Budget | None,
+        max_queries: int = 3,
+        *,
+        classes: Sequence[Any] | None = None,
+        release: str = "counts",
+        random_state: Any = None,
+    ) -> None:
+        if not (budget is None or isinstance(budget, Budget)):
+            raise TypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
+        if isinstance(max_queries, bool) or not isinstance(max_queries, int) or max_queries < 1:
+            raise ValueError(f"max_queries must be a whole number >= 1, got {max_queries!r}.")
+        if release not in RELEASES:
+            raise ValueError(f"release must be one of {', '.join(RELEASES)}, got {release!r}.")
+        if release == "gaussian" and budget is not None and not budget.remaining_delta:
+            raise ValueError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
+        if budget is not None and not budget.remaining:
+            raise ValueError("expected a budget with something left, got one that is spent.")
+        self._target = Target.of(frame, labels, _label(labels, classes))
+        self._budget, self._release = budget, release
+        self._noise: NoiseSource = (
+            SecureNoise() if random_state is None else SeededNoise(np.random.default_rng(random_state))
+        )
+        self._share = None if budget is None else (budget.remaining, budget.remaining_delta)
+        self._max_queries, self._asked = max_queries, 0
+        self._charges: list[Charge] = []
+        self._lock = threading.Lock()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the target's columns."""
+        return self._target.table.column_names
+
+    @property
+    def classes(self) -> tuple[Any, Any]:
+        """The two classes; the second is the positive one."""
+        return self._target.label.classes[0], self._target.label.classes[1]
+
+    @property
+    def max_queries(self) -> int:
+        """How many questions are answered in all."""
+        return self._max_queries
+
+    @property
+    def queries_left(self) -> int:
+        """How many questions will still be answered."""
+        return self._max_queries - self._asked
+
+    @property
+    def release(self) -> str:
+        """In which form answers are released."""
+        return self._release
+
+    @property
+    def privacy(self) -> PrivacyCard:
+        """What was charged so far, on what, and what is guaranteed."""
+        software = f"hedgerow {__version__}"
+        if not self._charges:
+            return PrivacyCard.none(
+                "not private: exact answers" if self._budget is None else "nothing was answered", software=software
+            )
+        void = [_UNPROVEN if self._release == "ratio" else None, self._noise.void]
+        return PrivacyCard(
+            tuple(self._charges),
+            noise=self._noise.description,
+            software=software,
+            void="; ".join(filter(None, void)) or None,
+            notes=_NOTES,
+        )
+
+    def noise_scale(self, n_attributes: int) -> float:
+        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count. Public; 0 if answers are exact."""
+        if self._share is None:
+            return 0.0
+        mechanism = self._mechanism(n_attributes)
+        return (
+            mechanism.scale / np.sqrt(2) if isinstance(mechanism, GaussianCounts) else float(n_attributes / self._each)
+        )
+
+    def marginals(self, bins: Schema) -> BinMasses:
+        """Answer how many rows are in each bin.
+
+        Parameters
+        ----------
+        bins : Schema
+            Public bins on some of the columns, in which every value has a place: see `choose_bins`.
+
+        Raises
+        ------
+        SchemaError
+            If a value could have no bin, or a bin does not fit the type of its column. Nothing is charged.
+        DomainError
+            If there is no such column. Nothing is charged.
+        OracleExhaustedError
+            If all questions were asked. Nothing is charged.
+        BudgetExceededError
+            If the budget has too little left. Nothing is charged.
+        """
+        self._target.check(bins)
+
+        def rows() -> NDArray[np.int64]:
+            return bin_matrix(bins, self._target.data).sum(axis=1).astype(np.int64)
+
+        if self._release == "ratio":
+            shares = self._answer(bins, lambda: _over(rows(), len(self._target)), "marginals")
+            return RowShares(bins, np.array(shares))
+        found = self._answer(bins, rows, "marginals")
+        return RowCounts(bins, np.array(found, dtype=np.int64), self._variance(bins))
+
+    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorMasses:
+        """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right.
+
+        The hypothesis is tried on made-up rows first. On the private ones, whatever it predicts that is not the row's
+        class is wrong, and so is a row on which it fails: an error would tell of the row without noise.
+
+        Parameters
+        ----------
+        bins : Schema
+            As for `marginals`.
+        hypothesis : object with ``predict(X)``
+            A released model, or a classifier fitted on a table with the same columns. It must predict every row by
+            itself: the sensitivity rests on it.
+
+        Raises
+        ------
+        HypothesisError
+            If on made-up rows it fails, or predicts anything but one class a row, whatever the other rows are. Nothing
+            is charged.
+        SchemaError, DomainError, OracleExhaustedError, BudgetExceededError
+            As `marginals` does.
+        """
+        self._target.check(bins)
+        asked = own_copy(hypothesis)
+        try_out(asked, self._target.made_up(bins), self.classes)
+
+        def counts() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            wrong = wrong_rows(asked, self._target)
+            inside = bin_matrix(bins, self._target.data)
+            return (inside @ wrong).astype(np.int64), (inside @ ~wrong).astype(np.int64)
+
+        if self._release == "ratio":
+
+            def ratio() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+                wrong, right = counts()
+                return wrong, wrong + right
+
+            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors")))
+        found = np.array(self._answer(bins, lambda: np.concatenate(counts()), "errors"), dtype=np.int64)
+        half = len(found) // 2
+        return ErrorCounts(bins, found[:half], found[half:], self._variance(bins))
+
+    @property
+    def _each(self) -> Fraction:
+        """ε of one question."""
+        assert self._share is not None
+        return self._share[0] / self._max_queries
+
+    def _variance(self, bins: Schema) -> float:
+        return 2 * self.noise_scale(len(bins)) ** 2
+
+    def _mechanism(self, cells: int) -> Any:
+        assert self._share is not None
+        if self._release == "ratio":
+            return PublishedRatios(self._each, cells)
+        if self._release == "gaussian":
+            return GaussianCounts(*self._share, self._max_queries, min(self._asked, self._max_queries - 1) + 1, cells)
+        return DiscreteLaplace(self._each, cells)
+
+    def _answer(self, bins: Schema, query: Any, what: str) -> Any:
+        with self._lock:
+            if not self.queries_left:
+                raise OracleExhaustedError(self._max_queries)
+            if self._budget is None:
+                self._asked += 1
+                return _exact(query())
+            mechanism: Mechanism = self._mechanism(len(bins))
+            purpose = f"{what} by bin of {len(bins)} attributes, question {self._asked + 1} of {self._max_queries}"
+
+            def charged() -> Any:
+                self._asked += 1
+                self._charges.append(Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism)))
+                return query()
+
+            return Gate(self._budget, self._noise).release(mechanism, charged, purpose=purpose)
+
+    def __repr__(self) -> str:
+        return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
+
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklableError("An Oracle cannot be pickled: it holds private rows, and a copy would answer again.")
+
+    def __copy__(self) -> Oracle:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Oracle:
+        return self
+
+
+def _label(labels: Any, classes: Sequence[Any] | None) -> Label:
+    name = label_name(labels)
+    if classes is not None:
+        found = tuple(classes)
+        if len(found) != 2:
+            raise ValueError(f"expected two classes, got {len(found)}.")
+        return Label(name, found)
+    column = column_of(labels, name)
+    return Label(name, (False, True) if not column.is_text and column.values.dtype.kind == "b" else (0, 1))
+
+
+def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return numerators, np.full_like(numerators, denominator)
+
+
+def _exact(answer: Any) -> Any:
+    """Return a true answer in the form of a released one."""
+    return answer if isinstance(answer, np.ndarray) else answer[0] / np.maximum(answer[1], 1)

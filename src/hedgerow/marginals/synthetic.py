@@ -1,0 +1,52 @@
+"""A private synthetic version of the target: the source's rows, weighted and labelled as the oracle's answers tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Table
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Synthetic:
+    """The source with weights and labels. Public where the source is: nothing else of the target is in it.
+
+    Attributes
+    ----------
+    frame : frame or array
+        The source's rows.
+    labels : ndarray of shape (n_rows,)
+        The estimated labels.
+    weights : ndarray of shape (n_rows,)
+        The weights; they sum to 1.
+    soft : ndarray of shape (n_rows,)
+        The labels before they were rounded: the share of the positive class, in [0, 1].
+    """
+
+    frame: Any
+    labels: NDArray[Any]
+    weights: NDArray[np.float64]
+    soft: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def sample(self, n: int, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
+        """Draw n rows by their weights, with replacement, and return them with their labels.
+
+        Raises
+        ------
+        ValueError
+            If n is not a whole number from 1 on.
+        """
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+            raise ValueError(f"n must be a whole number >= 1, got {n!r}.")
+        rows = np.random.default_rng(random_state).choice(len(self), size=int(n), p=self.weights)
+        return Table.of(self.frame).take(rows), self.labels[rows]
+
+    def __repr__(self) -> str:
+        return f"<Synthetic of {len(self)} weighted rows>"

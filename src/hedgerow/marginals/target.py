@@ -1,0 +1,158 @@
+"""The private rows behind an oracle, and what of them is public: columns, their types, and the classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Column, Table, column_of
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.marginals.binning import check_total
+from hedgerow.schema.attributes import Boolean, Categorical
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+
+_MADE_UP = 8  # rows to try a hypothesis on
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Target:
+    """Private rows with their labels.
+
+    Attributes
+    ----------
+    table : Table
+        The rows.
+    data : frame or array
+        The same as they were given.
+    label : Label
+        The two classes.
+    codes : ndarray of shape (n_rows,)
+        The number of each row's class.
+    kinds : dict of str to str
+        For each column: ``boolean``, ``numbers`` or ``text``. Public, as the columns' types are.
+    """
+
+    table: Table
+    data: Any
+    label: Label
+    codes: NDArray[np.int64]
+    kinds: dict[str, str]
+
+    @classmethod
+    def of(cls, frame: Any, labels: Any, label: Label) -> Self:
+        """Check a table with its labels, for the eyes of the curator, who sets up the oracle.
+
+        Raises
+        ------
+        DomainError
+            If a label is missing or none of the classes, there are not as many as rows, a number is infinite, or a
+            column without a type has no value to take one from.
+        """
+        table = Table.of(frame)
+        codes = label.encode(column_of(labels, label.name)).astype(np.int64)
+        if len(codes) != len(table):
+            raise DomainError("expected as many labels as rows.")
+        kinds: dict[str, str] = {}
+        for place, name in enumerate(table.column_names):
+            column = table.column(name, place)
+            kinds[name] = _kind(column)
+            if kinds[name] == "numbers" and not np.isfinite(column.present()).all():
+                raise DomainError("expected finite numbers, found infinity.", column=name)
+            if kinds[name] == "boolean" and not _is_boolean(table, name):
+                raise DomainError("expected values or a type, found a column with neither; cast it.", column=name)
+        return cls(table, frame, label, codes, kinds)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def check(self, bins: Schema) -> None:
+        """Check that bins have a place for every value that a column of its type can hold, without touching a row.
+
+        Raises
+        ------
+        SchemaError
+            If they have not.
+        DomainError
+            If a column is absent.
+        TypeError
+            If they are no schema.
+        """
+        if not isinstance(bins, Schema):
+            raise TypeError(f"bins must be a Schema, got {type(bins).__name__}.")
+        check_total(bins)
+        bins.check_columns(self.table)
+        for name, attribute in bins.attributes:
+            kind = self._kind(name, bins)
+            fits = kind == "boolean" if isinstance(attribute, Boolean) else kind != "boolean"
+            if not fits or (kind == "text" and not isinstance(attribute, Categorical)):
+                raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)
+            if kind == "numbers" and isinstance(attribute, Categorical) and not all(map(_spells, attribute.values)):
+                raise SchemaError("bins of words do not fit a column of numbers.", attribute=name)
+
+    def made_up(self, bins: Schema) -> Table:
+        """Return rows that anyone could write: values of the bins, in columns of the target's names and types."""
+        if self.table.names is None:
+            made = np.empty((_MADE_UP, self.table.width), dtype=self.table.data.dtype)
+            for place, name in enumerate(bins.names):
+                made[:, place] = _fitting(_values(bins, name, self._kind(name, bins)), str(made.dtype))
+            return Table.of(made)
+        columns: dict[str, list[Any]] = {}
+        for name, kind in self.table.data.schema.items():
+            values = _fitting(_values(bins, name, self._kind(name, bins)), str(kind).lower())
+            allowed = kind.categories if isinstance(kind, nw.Enum) else values
+            columns[name] = [value if value in allowed else None for value in values]
+        frame = nw.from_dict(columns, backend=self.table.data.implementation)
+        return Table.of(frame.select(nw.col(name).cast(kind) for name, kind in self.table.data.schema.items()))
+
+    def _kind(self, name: str, bins: Schema) -> str:
+        """Return the kind of the column that an attribute is in: by name, or in an array by position."""
+        columns = self.table.column_names
+        return self.kinds[name if self.table.names is not None else columns[bins.names.index(name)]]
+
+
+def _kind(column: Column) -> str:
+    if column.is_text:
+        return "text"
+    return "boolean" if column.values.dtype.kind == "b" else "numbers"
+
+
+def _values(bins: Schema, name: str, kind: str) -> list[Any]:
+    attribute = dict(bins.attributes).get(name)
+    if kind == "boolean":
+        found: list[Any] = [False, True]
+    elif isinstance(attribute, Categorical):
+        found = [str(value) if kind == "text" else float(value) for value in attribute.values]
+    elif attribute is not None:
+        found = [attribute.low, *attribute.cuts, attribute.high]  # type: ignore[attr-defined]
+    else:
+        found = [""] if kind == "text" else [0]
+    return [found[i % len(found)] for i in range(_MADE_UP)]
+
+
+def _fitting(values: list[Any], kind: str) -> list[Any]:
+    """Return the values as a type of whole numbers can hold them, in the same bins; others hold them as they are."""
+    if not kind.startswith(("int", "uint")):
+        return values
+    limits = np.iinfo(kind)
+    return [min(max(floor(value), limits.min), limits.max) for value in values]
+
+
+def _spells(value: str | int) -> bool:
+    """Return whether a category is a number."""
+    try:
+        return bool(np.isfinite(float(value)))
+    except ValueError:
+        return False
+
+
+def _is_boolean(table: Table, name: str) -> bool:
+    """Return whether a column is boolean by its type, or by its values where it has some."""
+    column = table.column(name, table.column_names.index(name))
+    declared = table.data.dtype.kind == "b" if table.names is None else table.data.schema[name] == nw.Boolean
+    return declared or len(column.present()) > 0

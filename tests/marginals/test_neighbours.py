@@ -1,0 +1,96 @@
+"""One row added or removed moves the true answers no further than is declared: recorded where noise is added."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.marginals import oracle as module
+from hedgerow.marginals.hypothesis import Always
+from hedgerow.privacy.noise import SecureNoise, SeededNoise
+from tests.learn.replay import Recorder
+from tests.marginals.tables import ALL, BINS, FRAMES, ONE, ROW, SOME, Judge, slow_counts, split
+
+ROWS = st.lists(ROW, max_size=9)
+JUDGES = st.builds(
+    Judge,
+    st.sampled_from([-5.0, 2.5, 9.0]),
+    st.sampled_from([None, "unseen", "?"]),
+    st.sampled_from([None, "unseen", "?"]),
+)
+RELEASES = ["counts", "gaussian"]
+
+
+def recorded(rows, kind, release, *questions, noise=None, budget=None):
+    """Return an oracle, and what its noise source was given: (mechanism, true answer, noisy answer) a question."""
+    recorder = Recorder(noise or SeededNoise(np.random.default_rng(0)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SecureNoise", lambda: recorder)
+        oracle = hr.Oracle(*split(FRAMES[kind](rows)), budget or hr.Budget(1, 1e-6), len(questions), release=release)
+        for bins, hypothesis in questions:
+            oracle.marginals(bins) if hypothesis is None else oracle.error_marginals(bins, hypothesis)
+    return oracle, recorder.trace
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("kind", FRAMES)
+@settings(max_examples=40)
+@given(rows=ROWS, row=ROW, place=st.integers(0, 9), bins=st.sampled_from(BINS), judge=JUDGES)
+def test_true_answers_are_counts_and_neighbours_are_as_far_as_declared(kind, release, rows, row, place, bins, judge):
+    questions = (bins, None), (bins, judge), (bins, Always(True))
+    _, one = recorded(rows, kind, release, *questions)
+    _, other = recorded([*rows[:place], row, *rows[place:]], kind, release, *questions)
+    assert one[0][1].tolist() == slow_counts(bins, rows)
+    for (_, true, _), predict in zip(one[1:], (judge.one, lambda _: True), strict=True):
+        wrong = slow_counts(bins, rows, lambda row, predict=predict: predict(row) is not row["label"])
+        right = slow_counts(bins, rows, lambda row, predict=predict: predict(row) is row["label"])
+        assert true.tolist() == wrong + right
+    for (mechanism, before, _), (same, after, _) in zip(one, other, strict=True):
+        assert mechanism == same
+        change = np.abs(after - before)
+        assert change.sum() == len(bins)  # a row is in one bin of each attribute: exactly d in ℓ1
+        assert change.max() == 1
+        assert mechanism.distance(before, after) <= mechanism.sensitivity
+        declared = len(bins) if release == "counts" else np.sqrt(len(bins))
+        assert mechanism.sensitivity == declared
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_is_declared_is_what_the_noise_is_scaled_to(release):
+    """λ = d·(questions)/ε in counts (EXPRIL eq. 14); σ grows as √d with Gaussian noise."""
+    oracle, trace = recorded([], "polars", release, (ONE, None), (ALL, None), (SOME, None), budget=hr.Budget(2, 1e-6))
+    scales = [oracle.noise_scale(d) for d in (1, 4, 2)]
+    if release == "counts":
+        assert scales == pytest.approx([1 * 3 / 2, 4 * 3 / 2, 2 * 3 / 2])
+        assert [float(mechanism.sensitivity / mechanism.epsilon) for mechanism, _, _ in trace] == scales
+    else:
+        assert scales == pytest.approx([scales[0], 2 * scales[0], np.sqrt(2) * scales[0]])
+        assert [mechanism.scale / np.sqrt(2) for mechanism, _, _ in trace] == pytest.approx(scales)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("budget", [(1, 1e-6), (0.1, 1e-9), (7, 1e-3), (0.1, 0.1)])
+@pytest.mark.parametrize("questions", [1, 2, 3, 7])
+def test_all_questions_together_cost_the_budget_exactly_whatever_they_are_about(release, budget, questions):
+    asked = [(BINS[i % 3], None if i % 2 else Always(True)) for i in range(questions)]
+    budget = hr.Budget(*budget)
+    oracle, trace = recorded([], "polars", release, *asked, budget=budget)
+    assert budget.spent == budget.epsilon == sum(charge.epsilon for charge in budget.charges)
+    assert all(charge.epsilon > 0 for charge in budget.charges)
+    assert [charge.epsilon for charge in budget.charges] == [mechanism.epsilon for mechanism, _, _ in trace]
+    assert oracle.privacy.charges == budget.charges
+    assert oracle.privacy.epsilon == budget.epsilon
+    assert oracle.privacy.delta == (budget.delta if release == "gaussian" else 0)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_secure_noise_is_what_an_oracle_uses(release):
+    rows = [{"flag": True, "word": "r", "size": 1.0, "age": 20, "label": True}] * 4000
+    budget = hr.Budget(1, 1e-6)
+    oracle, trace = recorded(rows, "polars", release, (ALL, None), noise=SecureNoise(), budget=budget)
+    (_, true, noisy), scale = trace[0], oracle.noise_scale(4)
+    assert list(noisy) != true.tolist()
+    assert np.abs(np.array(noisy) - true).max() < 60 * scale  # e⁻⁶⁰ by chance
+    untouched = hr.Oracle(*split(FRAMES["polars"](rows)), hr.Budget(1, 1e-6), release=release)
+    assert untouched._noise == SecureNoise()

@@ -1,0 +1,83 @@
+"""Pb. 1 of EXPRIL: weights, and whether they can stand for the target."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from hedgerow.errors import OverlapWarning
+from hedgerow.marginals.reweight import equal_weights, reweight
+
+TWO = np.array([[1.0, 0, 0, 0], [0, 1, 1, 1]])
+
+
+def test_equation_2_by_hand():
+    """A bin each: ½(w − p)² + α(w − ½)² is least at w = (p + α)/(1 + 2α); α = ½, p = (¾, ¼): (⅝, ⅜)."""
+    found = reweight(np.eye(2), np.array([0.75, 0.25]), 1, alpha=0.5)
+    assert found.values == pytest.approx([0.625, 0.375])
+    assert found.effective_sample_size == pytest.approx(1 / (0.625**2 + 0.375**2))
+    assert found.misfit == pytest.approx(0.125)
+    assert found.uncovered == 0
+
+
+def test_noise_raises_alpha_by_half_its_variance_a_row():
+    masses, variance = np.array([0.75, 0.25]), 0.3
+    noisy = reweight(np.eye(2), masses, 1, alpha=0.5, variance=variance)
+    plain = reweight(np.eye(2), masses, 1, alpha=0.5 + 2 * variance / 2)
+    assert noisy.values == pytest.approx(plain.values)
+    assert noisy.values[0] < 0.625
+
+
+def test_the_rows_of_a_bin_share_its_mass():
+    found = reweight(TWO, np.array([0.7, 0.3]), 1, alpha=1e-9)
+    assert found.values == pytest.approx([0.7, 0.1, 0.1, 0.1], abs=1e-6)
+    assert found.effective_sample_size == pytest.approx(1 / (0.49 + 0.03))
+    assert found.misfit == pytest.approx(0, abs=1e-6)
+
+
+def test_equation_2_against_nonnegative_least_squares():
+    rng = np.random.default_rng(0)
+    matrix = np.vstack([cells == k for cells in rng.integers(0, 4, (3, 40)) for k in range(4)]).astype(float)
+    masses = np.concatenate([rng.dirichlet(np.full(4, 0.3)) for _ in range(3)])
+    stacked = np.vstack([matrix, np.sqrt(2e-3) * np.eye(40)])
+    slow, _ = nnls(stacked, np.concatenate([masses, np.full(40, np.sqrt(2e-3) / 40)]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OverlapWarning)
+        found = reweight(matrix, masses, 3)
+    assert (slow == 0).any()
+    assert found.values == pytest.approx(slow / slow.sum(), abs=1e-7)
+    assert found.values.sum() == pytest.approx(1)
+    moved = np.abs(matrix @ found.values - masses).reshape(3, 4).sum(axis=1) / 2
+    assert found.misfit == pytest.approx(moved.mean())
+
+
+def test_mass_where_the_source_has_no_row_is_uncovered_and_warned_about():
+    matrix = np.array([[1.0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    with pytest.warns(OverlapWarning, match="source and target hardly overlap: 40 % of the target is where the source"):
+        found = reweight(matrix, np.array([0.3, 0.3, 0.4]), 1)
+    assert found.uncovered == pytest.approx(0.4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reweight(matrix, np.array([0.48, 0.48, 0.04]), 1).uncovered == pytest.approx(0.04)
+        reweight(matrix, np.array([0.3, 0.3, 0.4]), 1, variance=0.2)  # as much could be noise
+
+
+def test_weights_of_few_rows_are_warned_about():
+    matrix = np.zeros((2, 100))
+    matrix[0, 0], matrix[1, 1:] = 1, 1
+    with pytest.warns(OverlapWarning, match="the weights are those of 1 of 100 source rows") as told:
+        found = reweight(matrix, np.array([1.0, 0.0]), 1, alpha=1e-6)
+    assert found.effective_sample_size == pytest.approx(1, abs=0.01)
+    assert len(told) == 1
+
+
+def test_targets_without_any_mass_in_common_are_refused():
+    with pytest.raises(ValueError, match="the two do not overlap"):
+        reweight(np.ones((1, 2)), np.array([-1e3]), 1)
+
+
+def test_equal_weights_are_those_of_all_rows():
+    found = equal_weights(4)
+    assert found.values.tolist() == [0.25] * 4
+    assert (found.effective_sample_size, found.uncovered, found.misfit) == (4.0, 0.0, 0.0)
