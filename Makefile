@@ -28,11 +28,12 @@ format: $(VENV)/.check  ## format the code
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.test  ## repeat the benchmarks (two hours; see benchmarks/README.md)
-	cd benchmarks && for b in accuracy exact_accuracy prior published speed exact optimal counting worlds growth; do $(abspath $(BIN))/python $$b.py || exit 1; done
+	cd benchmarks && for b in accuracy exact_accuracy prior published speed exact optimal counting worlds marginals growth; do $(abspath $(BIN))/python $$b.py || exit 1; done
 
-study: $(VENV)/.installed  ## make the figures and tables of SSRL and PDR again (an hour; docs/reproduce.md); stop and go on at will
+study: $(VENV)/.installed  ## make the figures and tables of SSRL, PDR and EXPRIL again (two hours; docs/reproduce.md); stop and go on at will
 	$(BIN)/hedgerow study smooth-sensitivity --runs 100 --resume -o build/smooth-sensitivity
 	$(BIN)/hedgerow study reconstruction --resume -o build/reconstruction
+	$(BIN)/hedgerow study expril --runs 100 --resume -o build/expril
 
 clean:  ## remove the environment
 	rm -rf $(VENV)

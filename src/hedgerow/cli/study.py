@@ -91,3 +91,39 @@ def reconstruction(
         verbose=True,
     )
     typer.echo(f"{text}\nwritten to {output}")
+
+
+@app.command()
+def expril(
+    figure: Annotated[int | None, typer.Option(help="1. Default: figure and table.")] = None,
+    table: Annotated[int | None, typer.Option(help="2.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="A, B, C, D, E, CTG-A or CTG-B. Default: all.")] = None,
+    runs: Annotated[int, typer.Option(help="Runs, each with a problem drawn anew.")] = 100,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for runs, pictures and tables.")] = Path(
+        "expril"
+    ),
+    resume: Annotated[bool, typer.Option("--resume", help="Continue what is in the folder; add runs to it.")] = False,
+    jobs: Annotated[int, typer.Option(help="Processes at a time; -1: one a processor.")] = -1,
+) -> None:
+    """Lacombe et al., EXtremely PRIvate supervised Learning.
+
+    Every run is written when it is done: stop at any time, and go on with --resume. The tables are printed, with the
+    paper's numbers beside ours. docs/reproduce.md says what to expect.
+
+    [bold]Example[/bold]: hedgerow study expril --table 2 --dataset CTG-A --runs 10
+    """
+    from hedgerow.studies import expril as study
+
+    if jobs == 0:
+        raise ValueError("--jobs must be a number of processes, or -1 for one a processor; got 0.")
+    text = study(
+        figure=figure,
+        table=table,
+        dataset=dataset,
+        runs=runs,
+        folder=output,
+        resume=resume,
+        n_jobs=jobs,
+        verbose=True,
+    )
+    typer.echo(f"{text}\nwritten to {output}".lstrip())

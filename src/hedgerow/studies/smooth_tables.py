@@ -40,8 +40,8 @@ PAPER: Mapping[tuple[str, str], Printed] = {
 
 
 def summary(runs: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a cell for each method and ε (and point of a curve): mean, standard deviation and standard error."""
-    keys = [key for key in ("dataset", "method", "epsilon", "fpr") if key in runs]
+    """Return a cell for each method, ε and point of a curve: mean, standard deviation and standard error."""
+    keys = [key for key in ("dataset", "method", "epsilon", "fpr", "iteration") if key in runs]
     cells: list[dict[str, Any]] = []
     for names, part in runs.groupby(keys, sort=False):
         cell: dict[str, Any] = {**dict(zip(keys, cast(tuple[Any, ...], names), strict=True)), "runs": len(part)}
