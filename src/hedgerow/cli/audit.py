@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.audit import Reconstruction, reconstruction
-from hedgerow.cli.output import check_output, check_picture, draw, stage, write_whole
+from hedgerow.cli.output import check_output, check_picture, draw, print_or_write, stage
 from hedgerow.csv_files import read_csv
 from hedgerow.models import load_model
 from hedgerow.schema import Schema
@@ -70,11 +70,7 @@ def audit(
         )
         groups = {name: found.by_group(name) for name in by or []}
     text = _json(found, groups) if as_json else "\n\n".join([str(found), *(_lines(*group) for group in groups.items())])
-    if output is None:
-        typer.echo(text)
-    else:
-        write_whole(output, text + "\n")
-        typer.echo(f"written to {output}", err=True)
+    print_or_write(text, output)
     if plot is not None:
         draw(found.plot, plot)
 

@@ -45,6 +45,15 @@ def write_whole(path: Path, text: str) -> None:
         fresh.unlink(missing_ok=True)
 
 
+def print_or_write(text: str, path: Path | None) -> None:
+    """Print text, or write it to a file and say so."""
+    if path is None:
+        typer.echo(text)
+    else:
+        write_whole(path, text + "\n")
+        typer.echo(f"written to {path}", err=True)
+
+
 def check_picture(path: Path) -> None:
     """Check that a picture's name has an ending that can be drawn.
 

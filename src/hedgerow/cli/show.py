@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.output import check_output, check_picture, draw, write_whole
+from hedgerow.cli.output import check_output, check_picture, draw, print_or_write
 from hedgerow.models import RuleList, Tree, load_model
 
 
@@ -41,11 +41,7 @@ def show(
         check_picture(plot)
     released = load_model(model)
     text = _render(released, Form.json if as_json else form)
-    if output is None:
-        typer.echo(text)
-    else:
-        write_whole(output, text + "\n")
-        typer.echo(f"written to {output}", err=True)
+    print_or_write(text, output)
     if plot is not None:
         draw(released.plot, plot)
 
