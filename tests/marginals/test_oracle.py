@@ -491,3 +491,16 @@ def test_integer_bins_have_a_place_for_fractions():
     assert asked.marginals(Schema({"a": whole})).rows.tolist() == [1, 2, 0]
     celled = Integer(0, 10, (2,), missing="cell", outside="cell")
     assert asked.marginals(Schema({"a": celled})).rows.tolist() == [0, 2, 0, 1]
+
+
+def test_what_bins_cost_is_on_the_card_once_and_so_is_what_voids_them():
+    paid = hr.Charge("cut points of a schema", Fraction(1, 4))
+    asked = oracle(hr.Budget(1), 2)
+    for _ in range(2):
+        asked.marginals(Schema(BINS.attributes, charges=(paid,)))
+    assert asked.privacy.charges[0] == paid
+    assert asked.privacy.epsilon == Fraction(5, 4)
+    assert asked.privacy.is_private
+    guessed = oracle(hr.Budget(1), 2)
+    guessed.marginals(Schema(BINS.attributes, void="domain taken from the data"))
+    assert guessed.privacy.guarantee == "none (domain taken from the data)"

@@ -133,6 +133,8 @@ class Oracle:
         self._share = None if budget is None else (budget.remaining, budget.remaining_delta)
         self._max_queries, self._asked = max_queries, 0
         self._charges: list[Charge] = []
+        self._of_bins: dict[Charge, None] = {}  # what bins cost that were learned from private rows
+        self._void_bins: dict[str, None] = {}
         self._lock = threading.Lock()
 
     @property
@@ -168,9 +170,9 @@ class Oracle:
             return PrivacyCard.none(
                 "not private: exact answers" if self._budget is None else "nothing was answered", software=software
             )
-        void = [_UNPROVEN if self._release == "ratio" else None, self._noise.void]
+        void = [_UNPROVEN if self._release == "ratio" else None, *self._void_bins, self._noise.void]
         return PrivacyCard(
-            tuple(self._charges),
+            (*self._of_bins, *self._charges),
             noise=self._noise.description,
             software=software,
             void="; ".join(filter(None, void)) or None,
@@ -288,6 +290,8 @@ class Oracle:
             def charged() -> Any:
                 self._asked += 1
                 self._charges.append(Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism)))
+                self._of_bins |= dict.fromkeys(bins.charges)
+                self._void_bins |= {bins.void: None} if bins.void else {}
                 return query()
 
             return Gate(self._budget, self._noise).release(mechanism, charged, purpose=purpose)
