@@ -14,7 +14,7 @@ from measure import report
 from hedgerow.audit.adapters import paths_of
 from hedgerow.audit.counting import BoxCounter
 from hedgerow.audit.domain import Domain
-from hedgerow.audit.weights import cell_weights, domain_worlds
+from hedgerow.audit.weights import cell_weights
 from hedgerow.audit.worlds import worlds_of
 from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.card import PrivacyCard
@@ -94,7 +94,7 @@ def main():
                 regions = Domain.of(model.schema).regions(paths_of(model)[0])
                 weights = cell_weights(model.schema)
                 expected = worlds_of(regions, weights)
-                assert sum(expected) == domain_worlds(model.schema)
+                assert sum(expected) == Domain.of(model.schema).worlds
                 for way, longest in ways.items():
                     if n_rules <= longest:
                         found, taken = seconds(way, regions, weights)

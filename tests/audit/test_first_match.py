@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from hedgerow.audit import states
 from hedgerow.audit.counting import BoxCounter
+from hedgerow.audit.domain import Domain
 from hedgerow.audit.first_match import first_matches
-from hedgerow.audit.weights import cell_weights, domain_worlds
+from hedgerow.audit.weights import cell_weights
 from hedgerow.audit.worlds import Region, worlds_of
 from tests.audit.test_worlds import bit_list, enumerated, regions, regions_of
 
@@ -74,7 +75,7 @@ def test_200_rules_over_40_bits(seed, expected):
     model = bit_list(40, 200, seed)
     counts = worlds_of(regions_of(model), cell_weights(model.schema))
     assert {index: counts[index] for index in expected} == expected
-    assert sum(counts) == 2**40 == domain_worlds(model.schema)
+    assert sum(counts) == 2**40 == Domain.of(model.schema).worlds
     assert counts[0] == 2**37
     assert all(type(count) is int for count in counts)
 

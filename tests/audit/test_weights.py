@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.weights import cell_weights, domain_worlds
+from hedgerow.audit.domain import Domain
+from hedgerow.audit.weights import cell_weights
 from hedgerow.columns import Table
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
@@ -47,8 +48,8 @@ def test_what_means_missing_is_no_value():
 def test_domain_of_all_kinds():
     kinds = {"a": Boolean(missing="cell"), "b": Categorical(("u", "v"), outside="cell"), "c": Real(0, 1, cuts=(0.5,))}
     schema = Schema({**kinds, "d": Integer(0, 9, outside="clip")})
-    assert domain_worlds(schema) == 3 * 3 * 2 * 10
-    assert domain_worlds(schema, resolution={"c": 0.01}) == 3 * 3 * 101 * 10
+    assert Domain.of(schema).worlds == 3 * 3 * 2 * 10
+    assert Domain.of(schema, resolution={"c": 0.01}).worlds == 3 * 3 * 101 * 10
 
 
 def test_steps_of_numpy_are_numbers_too():

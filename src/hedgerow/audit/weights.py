@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import floor, isfinite, prod
+from math import floor, isfinite
 
 from hedgerow.audit.counting import Weights
 from hedgerow.columns import plain_word
@@ -16,18 +16,6 @@ from hedgerow.values import Value
 
 Resolution = Mapping[str, float]
 """For real attributes, the step in which they are recorded."""
-
-
-def domain_worlds(schema: Schema, *, resolution: Resolution | None = None) -> int:
-    """Return how many different rows a schema allows: the product of the attributes' numbers of values.
-
-    Examples
-    --------
-    >>> from hedgerow.schema import Boolean
-    >>> domain_worlds(Schema({"age": Integer(17, 90, cuts=(30, 45)), "smoker": Boolean()}))
-    148
-    """
-    return prod(map(sum, cell_weights(schema, resolution=resolution)))
 
 
 def cell_weights(schema: Schema, *, resolution: Resolution | None = None) -> Weights:
