@@ -62,11 +62,41 @@ def bounded_least_squares(
         value = pull / 2 * np.sum((x - centre) ** 2) + u @ (image - goal) - u @ u / 2
         return -float(value), goal + u - image
 
+    gram = _Gram(rows)
+
     def curvature(u: Vector) -> NDArray[np.float64]:
         x = unknowns(u)
-        free = rows[:, (x > low) & (x < high)]
-        return np.eye(len(goal)) + free @ free.T / pull
+        return np.eye(len(goal)) + gram.of((x > low) & (x < high)) / pull
 
     start, precise = np.zeros(len(goal)), {"xtol": 1e-12, "maxiter": 10_000}
     solved = minimize(dual, start, jac=True, hess=curvature, method="Newton-CG", options=precise)
     return unknowns(solved.x)
+
+
+class _Gram:
+    """``B Bᵀ`` of the columns B that are free: few change from one Newton step to the next, only they are multiplied.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_equations, n)
+        All columns.
+    """
+
+    def __init__(self, rows: NDArray[np.float64]) -> None:
+        self._columns = np.ascontiguousarray(rows.T)
+        self._free = np.zeros(len(self._columns), dtype=bool)
+        self._gram = np.zeros((len(rows), len(rows)))
+
+    def of(self, free: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the matrix, shape ``(n_equations, n_equations)``."""
+        more, fewer = free & ~self._free, self._free & ~free
+        if np.count_nonzero(more | fewer) < np.count_nonzero(free):
+            self._gram = self._gram + self._product(more) - self._product(fewer)
+        else:
+            self._gram = self._product(free)
+        self._free = free
+        return self._gram
+
+    def _product(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        part = self._columns[chosen]
+        return part.T @ part
