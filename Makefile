@@ -4,6 +4,9 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { command -v $$p; break; }; done)
 
+# Without Java the tests of Spark are skipped, so PySpark is not fetched.
+TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
+
 .PHONY: help demo test test-slow check format bench study clean
 
 help:  ## show what can be made
@@ -12,11 +15,11 @@ help:  ## show what can be made
 demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data and print it with its card
 	$(BIN)/python examples/quickstart.py
 
-test: $(VENV)/.test  ## run the tests (real data from $HEDGEROW_DATA where it is set)
-	$(BIN)/python -m pytest -n auto
+test: $(TESTED)  ## run the tests (real data from $HEDGEROW_DATA where it is set)
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-test-slow: $(VENV)/.test  ## run the statistical checks at full size
-	$(BIN)/python -m pytest -n auto -m slow
+test-slow: $(TESTED)  ## run the statistical checks at full size
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
 
 check: $(VENV)/.check  ## lint, format and types
 	$(BIN)/ruff check .
@@ -27,7 +30,7 @@ format: $(VENV)/.check  ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test  ## repeat the benchmarks (two hours; see benchmarks/README.md)
+bench: $(TESTED)  ## repeat the benchmarks (two hours; see benchmarks/README.md)
 	cd benchmarks && for b in accuracy exact_accuracy prior published speed exact optimal counting worlds marginals growth; do $(abspath $(BIN))/python $$b.py || exit 1; done
 
 study: $(VENV)/.installed  ## make the figures and tables of SSRL, PDR and EXPRIL again (two hours; docs/reproduce.md); stop and go on at will
@@ -49,10 +52,10 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+$(TESTED): $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[test,postgres$(patsubst $(VENV)/.test%,%,$@)]'
 	@touch $@
 
-$(VENV)/.check: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --editable '.[test,check]'
+$(VENV)/.check: $(TESTED)
+	$(BIN)/python -m pip install --quiet --editable '.[check]'
 	@touch $@

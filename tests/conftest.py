@@ -1,6 +1,27 @@
-"""Settings of all tests: generated cases are not timed, since machines that run them are shared and slow at times."""
+"""Settings of all tests, and the engines that some of them need.
 
+Generated cases are not timed, since machines that run them are shared and slow at times.
+"""
+
+import gc
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.engines.servers import group_by_engine, postgres_url, spark, spark_master, uses_spark  # noqa: F401 -- fixtures
 
 settings.register_profile("hedgerow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("hedgerow")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    group_by_engine(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item):
+    result = yield
+    if uses_spark(item):
+        gc.collect()  # while its warnings of sockets are ignored
+    return result
