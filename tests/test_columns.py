@@ -179,9 +179,9 @@ def test_what_is_not_one_type_is_an_error_that_names_the_column_and_quotes_no_ce
         pl.Series([1, SECRET], dtype=pl.Object),
         pl.Series([2**100], dtype=pl.Int128),
         pl.Series([{SECRET: 1}]),
-        pl.Series(["2020-01-01"]).str.to_date(),
+        pl.Series(["2020-01-01"]).str.to_datetime("%Y-%m-%d"),
     ],
-    ids=["objects", "128 bits", "structs", "dates"],
+    ids=["objects", "128 bits", "structs", "times"],
 )
 def test_polars_types_that_are_neither_numbers_nor_text_are_errors_too(series):
     with pytest.raises(DomainError, match="column 'c': expected") as error:
@@ -209,7 +209,8 @@ def test_text_that_spells_numbers_reads_as_numbers_and_0_where_missing(text, num
         (objects([f"1{SECRET}", "1.5"]), "text that is not a number"),
         (np.array([1.0, np.inf]), "infinity"),
         (np.array([1.0, -np.inf]), "infinity"),
-        (objects(["1", "inf"]), "infinity"),
+        (objects(["1", "inf"]), "text that is not a number"),
+        (objects(["1", "1e999"]), "infinity"),
     ],
 )
 def test_what_is_no_finite_number_is_an_error_that_quotes_no_cell(values, message):

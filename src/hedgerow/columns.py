@@ -1,6 +1,8 @@
 """Columns of whatever table the user holds, as arrays: the only code that meets frames.
 
 pandas, polars, pyarrow and any other frame narwhals knows come in by name; arrays by position. No error quotes a cell.
+What is read as what is the same for tables in databases (`hedgerow.engines`): white space around text is trimmed (that
+of ASCII), a decimal is the float64 nearest to it, a date the number of days since 1970-01-01.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ from hedgerow.errors import DomainError
 from hedgerow.values import Value, value_text
 
 Mask = NDArray[np.bool_]
-_WHOLE = re.compile(r"^(-?[0-9]+)\.0+$")
+_WHOLE = re.compile(r"^(-?[0-9]+)[.]0+$")
+NUMBER = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,3})?$"
+"""Text that spells a number, in at most `LONGEST_NUMBER` characters."""
+LONGEST_NUMBER = 200
 pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
 
 
@@ -57,7 +62,7 @@ class Column:
         """
         if self.is_text:
             return self.index_in([value_text(value)]) == 0
-        number = _spelled_number(value)
+        number = spelled_number(value)
         equal = np.zeros(len(self), dtype=bool) if number is None else np.asarray(self.values == number)
         return equal if self.missing is None else equal & ~self.missing
 
@@ -84,10 +89,7 @@ class Column:
     def refuse_booleans(self) -> None:
         """Raise DomainError for a boolean column: as text or as numbers its values would be others."""
         if not self.is_text and self.values.dtype.kind == "b" and len(self.present()):
-            raise DomainError(
-                "expected text or numbers, found booleans; declare the attribute boolean, or read the column as text.",
-                column=self.name,
-            )
+            raise found_booleans(self.name)
 
     def numbers(self) -> NDArray[np.float64]:
         """Return the values as numbers (0 where missing); text that spells numbers is read as such.
@@ -104,19 +106,17 @@ class Column:
         values = self.values
         if self.is_text:
             filled = values if self.missing is None else pc.if_else(pa.array(self.missing), "0", values)
-            values = _cast(filled, pa.float64())
-            values = None if values is None else values.to_numpy(zero_copy_only=False)
-            if values is None or np.isnan(values).any():
-                raise DomainError(
-                    "expected numbers, found text that is not a number; correct it, or, if it stands for a missing "
-                    "value, name it under `missing_values` in the schema.",
-                    column=self.name,
-                )
+            spelled = pc.and_(
+                pc.match_substring_regex(filled, NUMBER), pc.less_equal(pc.utf8_length(filled), LONGEST_NUMBER)
+            )
+            if not pc.all(spelled, min_count=0).as_py():
+                raise found_no_number(self.name)
+            values = filled.cast(pa.float64()).to_numpy(zero_copy_only=False)
         elif self.missing is not None:
             values = np.where(self.missing, values.dtype.type(0), values)
         values = values.astype(np.float64, copy=False)
         if not np.isfinite(values).all():
-            raise DomainError("expected finite numbers, found infinity.", column=self.name)
+            raise found_infinity(self.name)
         return values
 
     @classmethod
@@ -147,11 +147,13 @@ class Column:
         if pa.types.is_null(kind):
             return cls(name, np.zeros(len(array), dtype=bool), np.ones(len(array), dtype=bool) if len(array) else None)
         if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            text = pc.utf8_trim_whitespace(array.cast(pa.large_string()))
+            text = pc.ascii_trim_whitespace(array.cast(pa.large_string()))
             blank = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
             return cls(name, text, blank if blank.any() else None)
-        if pa.types.is_decimal(kind):
-            array, kind = array.cast(pa.float64()), pa.float64()
+        if pa.types.is_decimal(kind):  # by way of text: the cast of one to the other is not to the nearest
+            array, kind = array.cast(pa.string()).cast(pa.float64()), pa.float64()
+        if pa.types.is_date(kind):
+            array, kind = array.cast(pa.date32()).cast(pa.int32()), pa.int32()
         if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             found = re.split(r"[<\[]", str(kind))[0]  # its parameters can hold cells, such as the keys of a dict
             raise DomainError(f"expected booleans, numbers or text, found the type {found}.", column=name)
@@ -168,7 +170,7 @@ def plain_word(value: Value) -> str:
     return _WHOLE.sub(r"\1", value_text(value))
 
 
-def _spelled_number(value: Value) -> float | None:
+def spelled_number(value: Value) -> float | None:
     """Return the number a value is or spells just as numbers are written ("1", not "01"), or None."""
     if not isinstance(value, str):
         return value
@@ -190,12 +192,26 @@ def _arrow(make: Callable[[], Any], name: str) -> Any:
     )
 
 
-def _cast(array: Any, kind: Any) -> Any:
-    """Cast text to numbers, or return None where that fails (Arrow's own error would quote the cell)."""
-    try:
-        return array.cast(kind)
-    except pa.ArrowInvalid:
-        return None
+def found_booleans(name: str) -> DomainError:
+    """Return the error of booleans in a column declared to be of text or numbers."""
+    return DomainError(
+        "expected text or numbers, found booleans; declare the attribute boolean, or read the column as text.",
+        column=name,
+    )
+
+
+def found_no_number(name: str) -> DomainError:
+    """Return the error of text in a column of numbers."""
+    return DomainError(
+        "expected numbers, found text that is not a number; correct it, or, if it stands for a missing value, name it "
+        "under `missing_values` in the schema.",
+        column=name,
+    )
+
+
+def found_infinity(name: str) -> DomainError:
+    """Return the error of an infinite number."""
+    return DomainError("expected finite numbers, found infinity.", column=name)
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,8 +22,8 @@ from hedgerow.values import Value, quoted_text, value_text
 
 Cells = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
-OUTSIDE = -1
-"""The code of a value outside the domain, before the attribute's policy has been applied."""
+OUTSIDE, MISSING = -1, -2
+"""The codes of values outside the domain and of missing ones, before the attribute's policies have been applied."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,24 +126,32 @@ class Attribute(ABC):
             If a value is missing or outside and the policy is "error". Names the column, never the value.
         """
         column = column.without(self.missing_values)
-        codes, missing = self._code(column), column.missing
-        if missing is not None and missing.any():
-            if self.missing == "error":
-                raise DomainError(
-                    "some values are missing; fill them in, or declare `missing: cell` in the schema.",
-                    column=column.name,
-                )
-            codes = np.where(missing, len(self.known_cells), codes)
-        out = codes == OUTSIDE
-        if out.any():
-            if self.outside != "cell":
-                raise DomainError(
-                    f"some values are outside the declared domain ({self.domain}); correct them, or declare a wider "
-                    f"domain{self._outside_advice} in the schema.",
-                    column=column.name,
-                )
-            codes = np.where(out, len(self.cells) - 1, codes)
-        return codes.astype(np.uint8 if len(self.cells) <= 256 else np.uint16)
+        codes = self._code(column)
+        if column.missing is not None:
+            codes = np.where(column.missing, MISSING, codes)
+        return self.settle(codes, column.name)
+
+    def settle(self, codes: NDArray[np.integer[Any]], name: str) -> Cells:
+        """Return the cells of values known, `OUTSIDE` or `MISSING`, as the policies have it.
+
+        Raises
+        ------
+        DomainError
+            If a value is missing or outside and the policy is "error". Names the column, never the value.
+        """
+        missing, out = codes == MISSING, codes == OUTSIDE
+        if missing.any() and self.missing == "error":
+            raise DomainError(
+                "some values are missing; fill them in, or declare `missing: cell` in the schema.", column=name
+            )
+        if out.any() and self.outside != "cell":
+            raise DomainError(
+                f"some values are outside the declared domain ({self.domain}); correct them, or declare a wider "
+                f"domain{self._outside_advice} in the schema.",
+                column=name,
+            )
+        cells = np.where(missing, len(self.known_cells), np.where(out, len(self.cells) - 1, codes))
+        return cells.astype(np.uint8 if len(self.cells) <= 256 else np.uint16)
 
     @property
     @abstractmethod

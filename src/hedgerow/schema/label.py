@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.columns import Column
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.schema.attributes import Cells
+from hedgerow.schema.attributes import MISSING, OUTSIDE, Cells
 from hedgerow.values import quoted_text
 
 
@@ -55,19 +56,38 @@ class Label:
         DomainError
             If a label is missing or not one of the classes. Names the classes allowed, never the label found.
         """
-        allowed = ", ".join(map(quoted_text, self.classes))
-        if column.missing is not None and column.missing.any():
-            raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=self.name)
-        codes = np.full(len(column), -1)
         if column.is_text:
-            binary = set(self.classes) == {0, 1}  # the two spellings of a boolean, as for attributes
-            words = ["0", "1", "false", "true"] if binary else [str(value) for value in self.classes]
-            codes = column.index_in(words, ignore_case=binary)
-            codes = np.where(codes > 1, codes - 2, codes) if binary else codes
+            words = self.words
+            codes = column.index_in(words, ignore_case=self.is_binary)
+            codes = np.where(codes > 1, codes - 2, codes) if self.is_binary else codes
         else:
+            codes = np.full(len(column), OUTSIDE)
             for code, value in enumerate(self.classes):
                 codes[column.equals(value)] = code
-        if (codes < 0).any():
+        return self.settle(codes if column.missing is None else np.where(column.missing, MISSING, codes))
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the classes are the two of a boolean, by either spelling, as for attributes."""
+        return set(self.classes) == {0, 1}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The classes as text has them; if binary 0, 1, false and true, in any case."""
+        return ("0", "1", "false", "true") if self.is_binary else tuple(str(value) for value in self.classes)
+
+    def settle(self, codes: NDArray[np.integer[Any]]) -> Cells:
+        """Return class numbers, once it is checked that no label is `MISSING` or `OUTSIDE`.
+
+        Raises
+        ------
+        DomainError
+            If one is. Names the classes allowed, never the label found.
+        """
+        allowed = ", ".join(map(quoted_text, self.classes))
+        if (codes == MISSING).any():
+            raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=self.name)
+        if (codes == OUTSIDE).any():
             hint = ""
             if isinstance(self.classes[0], bool):
                 hint = " In YAML, classes that are the words yes, no, on, off, true, false need quotes."
