@@ -115,6 +115,27 @@ class ModelFormatError(ValueError):
     """A model file is truncated, edited, or of an unknown format or version."""
 
 
+class EngineError(RuntimeError):
+    """A database or file with the rows did not answer. The engine's own message, which can quote cells, is gone."""
+
+
+class TooManyPatternsError(ValueError):
+    """A table has more distinct patterns than are fetched from an engine. That it has is a fact about private rows.
+
+    Attributes
+    ----------
+    limit : int
+        How many are fetched. How many there are is not told.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(
+            f"the table has more than {limit:,} distinct patterns of cells, which is more than a model can be learned "
+            "from; none was fetched. Declare fewer attributes, or coarser ones: fewer cut points, categories grouped."
+        )
+
+
 class DatasetUnavailableError(ValueError):
     """A named dataset is neither in $HEDGEROW_DATA, nor in the cache, nor downloadable.
 

@@ -97,12 +97,65 @@ class Tally:
         raise problem
 
     @classmethod
-    def _group(cls, schema: Schema, cells: Mapping[str, Cells], labels: Cells) -> Self:
-        """Group encoded rows by pattern; this is the GROUP BY."""
+    def from_table(cls, table: Any, schema: Schema | None = None, *, label: str | None = None) -> Self:
+        """Count a table where it is: in DuckDB, PostgreSQL, Spark, or any other engine that Ibis knows.
+
+        One query with one scan is sent, which groups the rows by pattern and class; the groups are all that leaves
+        the engine. Nothing is written there: the right to SELECT is enough. What a value is, a missing one, one
+        outside the domain, is decided as for a frame, and the tally is the same.
+
+        Parameters
+        ----------
+        table : Ibis table
+            The rows; `hedgerow.engines.open_table` opens files and databases. Columns are found by name, others
+            ignored.
+        schema : Schema, optional
+            The public schema. None: every column and the label are booleans or 0/1, whose domain is public.
+        label : str, optional
+            The column with the labels. Default: the schema's.
+
+        Raises
+        ------
+        DomainError
+            If a column is absent or of another type, or a value does not fit the schema; names the column, never the
+            value.
+        TooManyPatternsError
+            If there are more patterns than are worth fetching (5 million). Whether there are is a fact about the rows.
+        EngineError
+            If the engine fails.
+        TypeError
+            If `table` is not an Ibis table.
+        ValueError
+            If no column with labels is named.
+
+        Examples
+        --------
+        >>> import ibis
+        >>> table = ibis.duckdb.connect().sql("SELECT i % 2 AS smoker, i % 3 = 0 AS ill FROM range(100) AS t(i)")
+        >>> Tally.from_table(table, label="ill")
+        <Tally of 1 attributes and 2 classes; its counts are private>
+        """
+        from hedgerow.engines.count import count_rows, declared_or_boolean  # Ibis takes long to import
+
+        declared, name = declared_or_boolean(table, schema, label)
+        problem: DomainError | None = None
+        try:
+            cells, labels, rows = count_rows(table, declared, name)
+            return cls._group(declared, cells, labels, rows)
+        except DomainError as error:
+            problem = error if schema is not None or error.column is None else advise(error)
+        raise problem
+
+    @classmethod
+    def _group(
+        cls, schema: Schema, cells: Mapping[str, Cells], labels: Cells, rows: NDArray[np.int64] | None = None
+    ) -> Self:
+        """Group encoded rows, or groups of so many rows, by pattern; in memory this is the GROUP BY."""
         keys = [f"a{i}" for i in range(len(cells))]
         classes = [f"c{k}" for k in range(len(schema.classes))]
-        columns = dict(zip(keys, cells.values(), strict=True))
-        columns |= {name: (labels == k).astype(np.uint8) for k, name in enumerate(classes)}
+        columns: dict[str, Any] = dict(zip(keys, cells.values(), strict=True))
+        for k, name in enumerate(classes):
+            columns[name] = (labels == k).astype(np.uint8) if rows is None else np.where(labels == k, rows, 0)
         grouped = pa.table(columns).group_by(keys, use_threads=False).aggregate([(name, "sum") for name in classes])
 
         def matrix(names: Sequence[str]) -> NDArray[Any]:

@@ -1,0 +1,113 @@
+"""The cell of every row as an expression that an engine evaluates: the schema, compiled."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import ibis
+
+from hedgerow.columns import plain_word
+from hedgerow.engines.columns import EngineColumn, Expression, constant_for, double
+from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
+from hedgerow.schema.label import Label
+from hedgerow.schema.numbers import Integer, Real
+
+NO_NUMBER, INFINITE, BOOLEAN = -3, -4, -5
+"""Codes of values that are errors whatever the policies: text that is no number, infinity, booleans undeclared."""
+
+_LARGEST = 1.7976931348623157e308
+Branches = list[tuple[Expression, Any]]
+
+
+@singledispatch
+def cell_code(attribute: Attribute, column: EngineColumn) -> Expression:  # noqa: ARG001 -- each kind has its own
+    """Return the cell of each value of a column, or the code of what it is in place of one.
+
+    The codes are those that `Attribute.settle` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. The tests that most values
+    pass come first: an engine evaluates the others for the values that are left.
+    """
+    raise TypeError(f"expected a kind of attribute, got {type(attribute).__name__}.")
+
+
+@cell_code.register
+def _(attribute: Boolean, column: EngineColumn) -> Expression:
+    branches: Branches = []
+    if column.kind == "boolean":
+        branches += [(column.values, 1), (~column.values, 0)]
+    elif column.kind == "text":
+        for code, words in enumerate((["false", "0"], ["true", "1"])):
+            branches.append((column.is_word(words, ignore_case=True), code))
+    else:
+        branches += [(column.values == 0, 0), (column.values == 1, 1)]
+    return _coded([*branches, *_missing(attribute, column)], OUTSIDE)
+
+
+@cell_code.register
+def _(attribute: Categorical, column: EngineColumn) -> Expression:
+    if column.kind == "boolean":
+        return _coded(_missing(attribute, column), BOOLEAN)
+    values: tuple[Any, ...] = attribute.values
+    if column.kind == "text":
+        values = attribute.known_cells
+    branches: Branches = []
+    if column.kind == "text":  # as it is written in most rows, before it is trimmed
+        branches += [(column.values == word, code) for code, word in enumerate(values)]
+    told = [(column.equals([value]), code) for code, value in enumerate(values)]
+    branches += [(condition, code) for condition, code in told if condition is not None]
+    return _coded([*branches, *_missing(attribute, column)], OUTSIDE)
+
+
+@cell_code.register(Integer)
+@cell_code.register(Real)
+def _(attribute: Integer | Real, column: EngineColumn) -> Expression:
+    missing = _missing(attribute, column)
+    if column.kind == "boolean":
+        return _coded(missing, BOOLEAN)
+    clipped, whole = attribute.outside == "clip", isinstance(attribute, Integer)
+    x = EngineColumn(column.name, column.numbers, "float" if column.kind == "text" else column.kind)
+    others = _coded([*_missing(attribute, x), *_infinite(x)], OUTSIDE)
+    if column.kind == "text":
+        others = _coded([*missing, (x.values.isnull(), NO_NUMBER), *_infinite(x)], OUTSIDE)
+    low, high = (-_LARGEST, _LARGEST) if clipped else (attribute.low, attribute.high)
+    branches = missing[:-1]  # values that mean "missing" may lie among the others; NULL and NaN do not
+    if not (clipped and column.kind == "integer"):
+        branches.append((x.values < constant_for(x, low), others))
+    if whole and not clipped and x.kind == "float":
+        branches.append((x.values > double(high), others))  # beyond it, the floor may be too large for the engine
+        branches.append((x.values != x.values.floor(), OUTSIDE))
+    branches += [(x.values <= constant_for(x, cut), code) for code, cut in enumerate(attribute.cuts)]
+    last = ~x.is_missing if clipped and column.kind == "integer" else x.values <= constant_for(x, high)
+    return _coded([*branches, (last, len(attribute.cuts))], others)
+
+
+def class_code(label: Label, column: EngineColumn) -> Expression:
+    """Return the class number of each label of a column, or `MISSING` or `OUTSIDE`: what `Label.settle` takes."""
+    branches: Branches = []
+    if column.kind == "text":
+        if not label.is_binary:
+            branches += [(column.values == word, code) for code, word in enumerate(label.words)]
+        for code in range(len(label.classes)):
+            words = [plain_word(word) for word in label.words[code :: len(label.classes)]]
+            branches.append((column.is_word(words, ignore_case=label.is_binary), code))
+    else:
+        told = [(column.equals([value]), code) for code, value in enumerate(label.classes)]
+        branches += [(condition, code) for condition, code in told if condition is not None]
+    return _coded([*branches, (column.is_missing, MISSING)], OUTSIDE)
+
+
+def _missing(attribute: Attribute, column: EngineColumn) -> Branches:
+    """Return the tests for what is missing: the values declared to mean it, if any, then NULL, NaN and blank text."""
+    declared = column.equals(attribute.missing_values) if attribute.missing_values else None
+    return [(condition, MISSING) for condition in (declared, column.is_missing) if condition is not None]
+
+
+def _infinite(column: EngineColumn) -> Branches:
+    """Return the test for infinity, for what is not missing: NaN is larger than any number in SQL."""
+    beyond = (column.values > double(_LARGEST)) | (column.values < double(-_LARGEST))
+    return [(beyond, INFINITE)] if column.kind == "float" else []
+
+
+def _coded(branches: Branches, otherwise: Any) -> Expression:
+    """Return ``CASE WHEN … THEN … ELSE … END``."""
+    return ibis.cases(*branches, else_=otherwise)

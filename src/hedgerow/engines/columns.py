@@ -1,0 +1,123 @@
+"""Columns of tables in databases, as Ibis expressions: read as `hedgerow.columns.Column` reads those in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import ibis
+
+from hedgerow.columns import LONGEST_NUMBER, NUMBER, plain_word, spelled_number
+from hedgerow.errors import DomainError
+from hedgerow.values import Value
+
+Expression = Any  # Ibis's value expressions, whose methods its types do not tell
+_WHOLE_EXACTLY = 2**53  # below it in size, whole numbers and float64 compare alike
+
+
+@dataclass(frozen=True, repr=False)
+class EngineColumn:
+    """One column of a table in a database.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    values : Ibis value expression
+        Booleans, numbers (decimals and single precision as float64, dates as days since 1970-01-01) or text, not
+        trimmed.
+    kind : {"boolean", "integer", "float", "text"}
+        Which of them.
+    """
+
+    name: str
+    values: Expression
+    kind: str
+
+    @classmethod
+    def of(cls, table: Expression, name: str) -> Self:
+        """Return a column of an Ibis table.
+
+        Raises
+        ------
+        DomainError
+            If the table has no such column, or its type is not boolean, number, date or text.
+        """
+        if name not in table.columns:
+            raise DomainError(f"expected this column, found: {', '.join(sorted(table.columns))}.", column=name)
+        values = table[name]
+        kind = values.type()
+        if kind.is_boolean():
+            return cls(name, values, "boolean")
+        if kind.is_integer():
+            return cls(name, values, "integer")
+        if kind.is_floating() or kind.is_decimal():
+            return cls(name, values if kind.is_float64() else values.cast("float64"), "float")
+        if kind.is_date():
+            return cls(name, values.epoch_days(), "integer")
+        if kind.is_string():
+            return cls(name, values, "text")
+        raise DomainError(f"expected booleans, numbers, dates or text, found the type {kind.name}.", column=name)
+
+    @cached_property
+    def text(self) -> Expression:
+        """Text without the white space around it."""
+        return self.values.strip()
+
+    @property
+    def is_missing(self) -> Expression:
+        """Whether a value is NULL, NaN or blank."""
+        if self.kind == "text":
+            return self.values.isnull() | (self.text == "")
+        return self.values.isnull() | self.values.isnan() if self.kind == "float" else self.values.isnull()
+
+    @cached_property
+    def numbers(self) -> Expression:
+        """The values as numbers; NULL where text does not spell one, without an error of the engine."""
+        if self.kind != "text":
+            return self.values
+        spelled = _all_of(self.text, NUMBER, "-+.0-9eE") & (self.text.length() <= LONGEST_NUMBER)
+        return ibis.cases((spelled, self.text), else_=ibis.null("string")).cast("float64")
+
+    def equals(self, values: Sequence[Value]) -> Expression | None:
+        """Return whether a value is one of these, as `Column.equals` has it; None if none can be. NULL for NULL."""
+        if self.kind == "text":
+            return self.is_word([plain_word(value) for value in values])
+        numbers = [number for value in values if (number := spelled_number(value)) is not None]
+        if self.kind == "boolean":
+            truths = [bool(number) for number in numbers if number in (0, 1)]
+            return self.values.isin(truths) if truths else None
+        if self.kind == "integer":
+            numbers = [int(number) for number in numbers if float(number).is_integer()]
+        if not numbers:
+            return None
+        return self.values.isin([number if self.kind == "integer" else double(number) for number in numbers])
+
+    def is_word(self, words: Sequence[str], *, ignore_case: bool = False) -> Expression | None:
+        """Return whether text is one of these words; a whole number may be written with zeros after its point."""
+        if not words:
+            return None
+        text = self.text.lower() if ignore_case else self.text
+        found = text.isin(list(words))
+        for word in words:
+            if word.removeprefix("-").isdecimal() and word.isascii():
+                found |= _all_of(text, f"^{word}[.]0+$", "-.0-9")
+        return found
+
+
+def _all_of(text: Expression, pattern: str, alphabet: str) -> Expression:
+    """Return whether a pattern is all of a text; in some engines ``$`` is before a line break at the end, too."""
+    return text.re_search(pattern) & ~text.re_search(f"[^{alphabet.replace('-', '', 1)}-]")
+
+
+def double(number: float) -> Expression:
+    """Return a float64 with every digit that it has: by way of text, since numbers in SQL may be decimals."""
+    return ibis.literal(repr(float(number))).cast("float64")
+
+
+def constant_for(column: EngineColumn, number: float) -> Expression:
+    """Return a number to compare a column with: whole numbers as such, where both are and no digit is at stake."""
+    whole = column.kind == "integer" and float(number).is_integer() and abs(number) < _WHOLE_EXACTLY
+    return ibis.literal(int(number)) if whole else double(number)

@@ -1,0 +1,123 @@
+"""The one aggregate: patterns of cells with their class and number of rows leave the engine, and nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import ibis
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import found_booleans, found_infinity, found_no_number
+from hedgerow.engines.cells import BOOLEAN, INFINITE, NO_NUMBER, cell_code, class_code
+from hedgerow.engines.columns import EngineColumn, Expression
+from hedgerow.engines.faults import answered
+from hedgerow.errors import DomainError, TooManyPatternsError
+from hedgerow.schema.attributes import Boolean, Cells
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+
+MOST_PATTERNS = 5_000_000
+"""How many groups (a pattern with a class) are fetched at most."""
+
+_CLASS, _ROWS = "class", "rows"
+_ERRORS: Mapping[int, Callable[[str], DomainError]] = {
+    BOOLEAN: found_booleans,
+    NO_NUMBER: found_no_number,
+    INFINITE: found_infinity,
+}
+
+
+def count_rows(table: Expression, schema: Schema, label: str) -> tuple[dict[str, Cells], Cells, NDArray[np.int64]]:
+    """Count the rows of each pattern and class where they are: one scan, one query, grouped rows as the answer.
+
+    Parameters
+    ----------
+    table : Ibis table
+        The private rows.
+    schema : Schema
+        The public schema, with a label.
+    label : str
+        The column with the labels.
+
+    Returns
+    -------
+    cells : dict of str to ndarray of shape (n_groups,)
+        For each attribute, the cell that each group of rows has.
+    classes : ndarray of shape (n_groups,)
+        The class of each group.
+    rows : ndarray of shape (n_groups,)
+        How many rows it has. Exact, **private**, as all of it.
+
+    Raises
+    ------
+    DomainError
+        If a column is absent or of another type, or a value does not fit the schema; names the column, never the
+        value.
+    TooManyPatternsError
+        If there are more than `MOST_PATTERNS` groups; they are not fetched.
+    EngineError
+        If the engine fails.
+    """
+    assert schema.label is not None
+    query = grouped(table, schema, label)
+    few = query.filter(query.count() <= MOST_PATTERNS)
+    name = table.get_backend().name
+    found = answered(name, lambda: few.to_pyarrow())
+    if not len(found) and answered(name, lambda: len(table.limit(1).select(one=1).to_pyarrow())):
+        raise TooManyPatternsError(MOST_PATTERNS)
+    classes = schema.label.settle(found[_CLASS].to_numpy())
+    cells = {name: _settled(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
+    return cells, classes, found[_ROWS].to_numpy()
+
+
+def grouped(table: Expression, schema: Schema, label: str) -> Expression:
+    """Return the aggregate as an Ibis table: a column of codes for each attribute, the class, and how many rows."""
+    assert schema.label is not None
+    codes: dict[str, Expression] = {
+        _key(i): cell_code(attribute, EngineColumn.of(table, name)).cast(_smallest(len(attribute.cells)))
+        for i, (name, attribute) in enumerate(schema.attributes)
+    }
+    codes[_CLASS] = class_code(schema.label, EngineColumn.of(table, label)).cast(_smallest(len(schema.classes)))
+    return table.select(**codes).group_by(list(codes)).agg(**{_ROWS: ibis._.count()})
+
+
+def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) -> tuple[Schema, str]:
+    """Return the schema, or that of booleans only, and the column with the labels; no row is touched.
+
+    Raises
+    ------
+    TypeError
+        If `table` is not an Ibis table.
+    ValueError
+        If no column with labels is named, or, as `DomainError`, it is not there.
+    """
+    if not isinstance(table, ibis.Table):
+        raise TypeError(f"expected an Ibis table (hedgerow.engines.open_table opens one), got {type(table).__name__}.")
+    in_schema = None if schema is None or schema.label is None else schema.label.name
+    name = label or in_schema
+    if name is None:
+        raise ValueError("the column with the labels must be named: label=..., or a label in the schema.")
+    column = EngineColumn.of(table, name)
+    if schema is None:
+        classes = (False, True) if column.kind == "boolean" else (0, 1)
+        booleans = tuple((other, Boolean()) for other in table.columns if other != name)
+        return Schema(booleans, Label(name, classes)), name
+    schema.classes  # noqa: B018 -- raises where the schema has no label
+    return schema, name
+
+
+def _key(position: int) -> str:
+    return f"a{position}"
+
+
+def _smallest(cells: int) -> str:
+    return "int8" if cells <= np.iinfo(np.int8).max else "int32"
+
+
+def _settled(schema: Schema, name: str, codes: NDArray[Any]) -> Cells:
+    for code, error in _ERRORS.items():
+        if (codes == code).any():
+            raise error(name)
+    return schema[name].settle(codes, name)

@@ -1,0 +1,46 @@
+"""What goes wrong in an engine, in one clear error: its own message can quote cells, and is not shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from hedgerow.errors import EngineError
+
+T = TypeVar("T")
+
+_ADVICE = (
+    (("OutOfMemory",), "it ran out of memory; allow more, or declare coarser cut points"),
+    (("DiskFull",), "its disk is full"),
+    (("AdminShutdown", "OperationalError", "ConnectionException", "ConnectionFailure"), "the connection was lost"),
+    (("QueryCanceled", "InterruptException"), "the query was cancelled, or took longer than the server allows"),
+    (("InsufficientPrivilege", "PermissionException"), "the right to SELECT from the table or view is needed"),
+    (
+        ("BinderException", "CatalogException", "UndefinedColumn", "UndefinedTable", "AnalysisException"),
+        "the table is not there, or its columns changed since it was opened",
+    ),
+    (("IOException", "InvalidInputException", "FileNotFound"), "a file is not there, not whole, or cannot be read"),
+    (
+        ("ConversionException", "ArithmeticException", "NumericValueOutOfRange"),
+        "a value does not have its column's type",
+    ),
+)
+
+
+def answered(engine: str, ask: Callable[[], T]) -> T:
+    """Return what an engine answers.
+
+    Raises
+    ------
+    EngineError
+        If it fails. Neither the message nor the traceback of the engine is kept: they can hold cells.
+    """
+    try:
+        return ask()
+    except Exception as error:
+        kind = [base.__name__ for base in type(error).__mro__]
+    advice = next(
+        (told for names, told in _ADVICE if any(name in base for name in names for base in kind)),
+        "see its own log for the reason",
+    )
+    raise EngineError(f"{engine} did not answer: {advice} ({kind[0]}).")

@@ -1,0 +1,86 @@
+"""The same table in every engine: an Arrow table in, an Ibis table out."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+
+import duckdb
+import ibis
+import pyarrow as pa
+
+_number = count()
+POSTGRES = {
+    "bool": "boolean",
+    "int8": "smallint",
+    "int64": "bigint",
+    "float": "real",
+    "double": "double precision",
+    "date32[day]": "date",
+    "string": "text",
+    "large_string": "text",
+    "decimal128(12, 3)": "numeric(12, 3)",
+    "timestamp[us]": "timestamp",
+}
+Load = Callable[[pa.Table], ibis.Table]
+
+
+def fresh() -> str:
+    return f"t{next(_number)}"
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def into_duckdb(table: pa.Table) -> ibis.Table:
+    connection, name = duckdb.connect(), fresh()
+    connection.register("arrow", table)
+    connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow")
+    return ibis.duckdb.from_connection(connection).table(name)
+
+
+@contextmanager
+def into_postgres(url: str) -> Iterator[Load]:
+    import psycopg
+
+    connection = ibis.connect(url)
+
+    def load(table: pa.Table) -> ibis.Table:
+        name = fresh()
+        columns = ", ".join(f"{quoted(field.name)} {POSTGRES[str(field.type)]}" for field in table.schema)
+        with psycopg.connect(url, autocommit=True) as setup:
+            setup.execute(f"CREATE TABLE {name} ({columns})")
+            with setup.cursor() as cursor, cursor.copy(f"COPY {name} FROM STDIN") as copy:
+                for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                    copy.write_row(row)
+        return connection.table(name)
+
+    yield load
+    connection.disconnect()
+
+
+def into_spark(session) -> Load:
+    from pyspark.sql import types as T
+
+    kinds = {
+        "bool": T.BooleanType(),
+        "int8": T.ByteType(),
+        "int64": T.LongType(),
+        "float": T.FloatType(),
+        "double": T.DoubleType(),
+        "date32[day]": T.DateType(),
+        "string": T.StringType(),
+        "large_string": T.StringType(),
+        "decimal128(12, 3)": T.DecimalType(12, 3),
+        "timestamp[us]": T.TimestampNTZType(),
+    }
+    connection = ibis.pyspark.connect(session)
+
+    def load(table: pa.Table) -> ibis.Table:
+        name = fresh()
+        schema = T.StructType([T.StructField(field.name, kinds[str(field.type)]) for field in table.schema])
+        rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        session.createDataFrame(rows, schema).createOrReplaceTempView(name)
+        return connection.table(name)
+
+    return load

@@ -1,0 +1,155 @@
+"""Every engine finds for every value the cell, or the error, that it has in memory."""
+
+import datetime
+from decimal import Decimal
+
+import ibis
+import pyarrow as pa
+import pytest
+
+from hedgerow.columns import Column, found_booleans, found_infinity, found_no_number
+from hedgerow.engines.cells import BOOLEAN, INFINITE, NO_NUMBER, cell_code, class_code
+from hedgerow.engines.columns import EngineColumn
+from hedgerow.errors import DomainError
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Real
+
+NAN, INF = float("nan"), float("inf")
+NUMBERS_IN_WORDS = (
+    "0 1 1.0 1.00 01 +1 -1 1. 1.5 .5 -.5 . - + 1e2 1E+2 1e-2 1e e1 1e1000 -9 -9.0 -9.5 9 9.0 30 30.0 30.5 60 99 2 02 "
+    "nan NaN inf -inf Infinity 0x10 1_000 1,5 1d 1f 1L １ ٣ 0.3 0.30000000000000004 1e-300 1e15 9007199254740993"
+).split()
+WORDS = [
+    *(
+        "red",
+        " red ",
+        "RED",
+        "red\t",
+        "\r\nred",
+        "\fred\v",
+        "\u00a0red",
+        "red\u2028",
+        "red x",
+        "O'Brien",
+        'a"b',
+        "a\\b",
+    ),
+    *(
+        "a\\\\b",
+        "a%b",
+        "a_b",
+        "é",
+        "É",
+        "e\u0301",
+        "true",
+        "TRUE",
+        " False",
+        "fAlse",
+        "truth",
+        "yes",
+        "no",
+        "?",
+        "x; --",
+    ),
+    *("1\n", " 1.0 ", "1.0\u2028", "1\u2028", "1\n0", "9" * 200, "9" * 201, "", " ", "\t\n\r\v\f "),
+]
+COLUMNS = {
+    "boolean": pa.array([True, False, None]),
+    "tiny": pa.array([0, 1, 2, -9, 9, 30, 31, 90, 91, -1, None], pa.int8()),
+    "whole": pa.array([0, 1, 2, -9, 9, 30, 31, 90, 91, 2**40, 2**53 + 1, -(2**62), 2**62, None], pa.int64()),
+    "double": pa.array(
+        [*(0.0, -0.0, 1.0, 0.3, 0.1 + 0.2, 0.5, 30.0, 30.5, 90.0, 91.0, 1e300, -1e300, -9.0, 9.0, 2.0, 5e-324)]
+        + [NAN, -NAN, INF, -INF, None],
+        pa.float64(),
+    ),
+    "single": pa.array([0.0, 0.1, 0.3, 0.5, 1.0, 30.0, 30.5, 91.0, -9.0, 3e38, NAN, INF, -INF, None], pa.float32()),
+    "decimal": pa.array(
+        [*map(Decimal, ("0", "1", "1.000", "0.3", "0.301", "30", "30.5", "-9", "9", "2", "91", "12345678.901")), None],
+        pa.decimal128(12, 3),
+    ),
+    "date": pa.array(
+        [datetime.date(*day) for day in ((1970, 1, 1), (1970, 1, 31), (1970, 2, 1), (1969, 12, 23), (2262, 4, 12))]
+        + [datetime.date(1, 1, 1), None],
+        pa.date32(),
+    ),
+    "text": pa.array([*NUMBERS_IN_WORDS, *WORDS, None], pa.string()),
+}
+CELL = {"missing": "cell", "outside": "cell"}
+ATTRIBUTES = {
+    "boolean": Boolean(),
+    "boolean, missing": Boolean(missing="cell", missing_values=(9, "?")),
+    "words": Categorical(("red", "O'Brien", 'a"b', "a\\b", "é", "a%b")),
+    "words, cells": Categorical(("red", "true", "1", "no"), missing_values=("?", "-9", 9), **CELL),
+    "codes": Categorical((0, 1, 2)),
+    "codes, cells": Categorical((0, 1, 2, 30), missing_values=(-9, "9"), **CELL),
+    "codes in words": Categorical(("02", "2", "3", "1.5", "-1"), missing="cell", missing_values=("9",)),
+    "integer": Integer(0, 90, cuts=(30, 60)),
+    "integer, cells": Integer(0, 90, cuts=(1, 30), missing_values=("?", -9, 99), **CELL),
+    "integer, missing inside": Integer(
+        -20, 90, cuts=(0,), missing="cell", missing_values=(-9, 30.5, "1"), outside="cell"
+    ),
+    "integer, clipped": Integer(0, 90, cuts=(1, 30), missing="cell", outside="clip"),
+    "integer, one cell": Integer(0, 90, **CELL),
+    "real": Real(0, 1, cuts=(0.3, 0.5)),
+    "real, cells": Real(0, 30.25, cuts=(0.1, 0.3, 0.30000000000000004), missing_values=(-9, "?"), **CELL),
+    "real, clipped": Real(-1.5, 1e15, cuts=(0.3,), missing="cell", missing_values=(0.5,), outside="clip"),
+    "real, wide": Real(-1e307, 1e307, cuts=(-1e300, 5e-324, 2.0**53), **CELL),
+    "real, narrow": Real(1e-9, 1 + 1e-9, cuts=(1.0,), **CELL),
+}
+LABELS = {
+    "0/1": Label("y", (0, 1)),
+    "booleans": Label("y", (False, True)),
+    "words": Label("y", ("yes", "no", "red", "a\\b")),
+    "numbers": Label("y", (1, 2, -9)),
+    "numbers in words": Label("y", ("1", "2", "30")),
+}
+ERRORS = {BOOLEAN: found_booleans, NO_NUMBER: found_no_number, INFINITE: found_infinity}
+
+
+def in_memory(kind, values):
+    """What is said of each value alone: its cell, or the error's text."""
+    found = []
+    for i in range(len(values)):
+        try:
+            found.append(int(kind.encode(Column.from_arrow(values.slice(i, 1), "x"))[0]))
+        except DomainError as error:
+            found.append(str(error))
+    return found
+
+
+def said_of(kind, codes):
+    """The same for codes that an engine found."""
+    import numpy as np
+
+    found = []
+    for code in codes:
+        try:
+            if code in ERRORS:
+                raise ERRORS[code]("x")
+            one = np.array([code])
+            found.append(int((kind.settle(one) if isinstance(kind, Label) else kind.settle(one, "x"))[0]))
+        except DomainError as error:
+            found.append(str(error).replace("column 'y'", "column 'x'"))
+    return found
+
+
+@pytest.mark.parametrize("storage", COLUMNS)
+def test_an_engine_finds_what_memory_finds(load, storage):
+    values = COLUMNS[storage]
+    table = load(pa.table({"i": pa.array(range(len(values)), pa.int64()), "x": values}))
+    column = EngineColumn.of(table, "x")
+    kinds = {**ATTRIBUTES, **{f"label of {name}": label for name, label in LABELS.items()}}
+    codes = {
+        f"k{place}": class_code(kind, column) if isinstance(kind, Label) else cell_code(kind, column)
+        for place, kind in enumerate(kinds.values())
+    }
+    found = table.select(i=ibis._.i, **codes).to_pyarrow().sort_by("i")
+    for place, (name, kind) in enumerate(kinds.items()):
+        expected = [str(cell).replace("column 'y'", "column 'x'") for cell in in_memory(kind, values)]
+        told = [str(cell) for cell in said_of(kind, found[f"k{place}"].to_pylist())]
+        different = [
+            (value, *both)
+            for value, *both in zip(values.to_pylist(), expected, told, strict=True)
+            if both[0] != both[1]
+        ]
+        assert not different, f"{name}: value, in memory, in the engine: {different}"
+        assert len(set(expected)) > 1, f"{name}: nothing is told apart"
