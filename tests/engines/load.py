@@ -60,25 +60,25 @@ def into_postgres(url: str) -> Iterator[Load]:
 
 
 def into_spark(session) -> Load:
-    from pyspark.sql import types as T
+    from pyspark.sql import types
 
     kinds = {
-        "bool": T.BooleanType(),
-        "int8": T.ByteType(),
-        "int64": T.LongType(),
-        "float": T.FloatType(),
-        "double": T.DoubleType(),
-        "date32[day]": T.DateType(),
-        "string": T.StringType(),
-        "large_string": T.StringType(),
-        "decimal128(12, 3)": T.DecimalType(12, 3),
-        "timestamp[us]": T.TimestampNTZType(),
+        "bool": types.BooleanType(),
+        "int8": types.ByteType(),
+        "int64": types.LongType(),
+        "float": types.FloatType(),
+        "double": types.DoubleType(),
+        "date32[day]": types.DateType(),
+        "string": types.StringType(),
+        "large_string": types.StringType(),
+        "decimal128(12, 3)": types.DecimalType(12, 3),
+        "timestamp[us]": types.TimestampNTZType(),
     }
     connection = ibis.pyspark.connect(session)
 
     def load(table: pa.Table) -> ibis.Table:
         name = fresh()
-        schema = T.StructType([T.StructField(field.name, kinds[str(field.type)]) for field in table.schema])
+        schema = types.StructType([types.StructField(field.name, kinds[str(field.type)]) for field in table.schema])
         rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
         session.createDataFrame(rows, schema).createOrReplaceTempView(name)
         return connection.table(name)

@@ -59,7 +59,8 @@ class EngineColumn:
             return cls(name, values.epoch_days(), "integer")
         if kind.is_string():
             return cls(name, values, "text")
-        raise DomainError(f"expected booleans, numbers, dates or text, found the type {kind.name}.", column=name)
+        word = str(kind).partition("(")[0].partition("<")[0]
+        raise DomainError(f"expected booleans, numbers, dates or text, found the type {word}.", column=name)
 
     @cached_property
     def text(self) -> Expression:

@@ -1,0 +1,139 @@
+"""A table in an engine has the tally that it has in memory, or the same error."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hedgerow import Boolean, Categorical, Integer, Label, Real, Schema, Tally
+from hedgerow.engines import count
+from hedgerow.errors import DomainError, SchemaError, TooManyPatternsError
+
+HOSTILE = 'a"; drop table patients; --'
+SECRET = "secret_f00d"
+SCHEMA = Schema(
+    {
+        "age": Integer(0, 120, cuts=(30, 60), missing="cell", outside="clip"),
+        HOSTILE: Categorical(("x'); drop table t; --", "b"), missing="cell", outside="cell"),
+        "select": Boolean(missing="cell"),
+        "dose": Real(0, 1, cuts=(0.1, 0.5), missing="cell", missing_values=(-9,), outside="cell"),
+    },
+    Label("class label", ("no", "yes", "who knows")),
+)
+
+
+def generated(rows, seed=0):
+    rng = np.random.default_rng(seed)
+
+    def some(values, kind):
+        return pa.array([values[i] for i in rng.integers(len(values), size=rows)], kind)
+
+    return pa.table(
+        {
+            "age": some([5, 30, 31, 61, 200, None], pa.int64()),
+            "not asked for": some([SECRET], pa.string()),
+            HOSTILE: some(["x'); drop table t; --", " b", "c", "", None], pa.string()),
+            "select": some([True, False, None], pa.bool_()),
+            "dose": some([0.1, 0.2, -9.0, float("nan"), 7.0, None], pa.float64()),
+            "class label": some(["no", "yes ", "who knows"], pa.string()),
+        }
+    )
+
+
+def as_rows(tally):
+    """The patterns with their counts, sorted."""
+    return sorted(np.column_stack([tally._cells, tally._counts]).tolist())
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2000])
+def test_the_tally_is_that_of_memory(load, rows):
+    table = generated(rows)
+    found = Tally.from_table(load(table), SCHEMA)
+    expected = Tally.count(table, "class label", SCHEMA)
+    assert as_rows(found) == as_rows(expected)
+    assert found.total().sum() == rows
+    assert found.schema == SCHEMA
+
+
+def test_without_a_schema_every_column_is_boolean(load):
+    table = pa.table({"a": [True, False, True], "b": [0, 1, 1], "y": [True, True, False]})
+    found = Tally.from_table(load(table), label="y")
+    expected = Tally.count(table.drop_columns("y"), table["y"])
+    assert as_rows(found) == as_rows(expected)
+    assert found.schema.classes == (False, True)
+    with pytest.raises(DomainError, match="column 'b': not boolean; without a schema"):
+        Tally.from_table(load(pa.table({"b": [0, 2], "y": [0, 1]})), label="y")
+
+
+def test_labels_may_be_in_a_column_of_another_name(load):
+    schema = Schema({"a": Boolean()}, Label("y", (0, 1)))
+    table = pa.table({"a": [True, False], "other": [1.0, 0.0]})
+    assert as_rows(Tally.from_table(load(table), schema, label="other")) == [[0, 1, 0], [1, 0, 1]]
+
+
+def without(schema, **policies):
+    """The schema with these policies for age only, and none of the others."""
+    return Schema({"age": Integer(0, 120, cuts=(30,), **policies)}, schema.label)
+
+
+BAD = {
+    "missing": (pa.array([5, None]), ["no", "no"]),
+    "outside": (pa.array([5, 121]), ["no", "no"]),
+    "text": (pa.array(["5", SECRET]), ["no", "no"]),
+    "infinity": (pa.array([5.0, float("inf")]), ["no", "no"]),
+    "booleans": (pa.array([True, False]), ["no", "no"]),
+    "label unknown": (pa.array([5, 6]), ["no", SECRET]),
+    "label missing": (pa.array([5, 6]), ["no", None]),
+    "label before attribute": (pa.array([5, 121]), ["no", SECRET]),
+    "text before missing": (pa.array([SECRET, None]), ["no", "no"]),
+    "missing before outside": (pa.array([121, None]), ["no", "no"]),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_the_error_is_that_of_memory(load, bad):
+    ages, labels = BAD[bad]
+    table = pa.table({"age": ages, "class label": labels})
+    with pytest.raises(DomainError) as expected:
+        Tally.count(table, "class label", without(SCHEMA))
+    with pytest.raises(DomainError) as found:
+        Tally.from_table(load(table), without(SCHEMA))
+    assert str(found.value) == str(expected.value)
+    assert found.value.column == expected.value.column
+    assert SECRET not in str(found.value)
+    assert found.value.__context__ is None
+
+
+def test_what_can_be_told_without_a_row_is_told_before_one_is_read(load):
+    table = load(generated(3))
+    with pytest.raises(DomainError, match="column 'height': expected this column, found: "):
+        Tally.from_table(table, Schema({"height": Boolean()}, SCHEMA.label))
+    with pytest.raises(DomainError, match="column 'nothing': expected this column"):
+        Tally.from_table(table, SCHEMA, label="nothing")
+    with pytest.raises(SchemaError, match="no class labels"):
+        Tally.from_table(table, Schema({"select": Boolean()}), label="class label")
+    with pytest.raises(ValueError, match="must be named"):
+        Tally.from_table(table)
+    with pytest.raises(TypeError, match="expected an Ibis table"):
+        Tally.from_table(generated(3), SCHEMA)  # type: ignore[arg-type]
+
+
+def test_other_types_are_refused_by_name(load):
+    stamps = pa.table({"age": pa.array([0], pa.timestamp("us")), "class label": ["no"]})
+    with pytest.raises(DomainError, match="column 'age': expected booleans, numbers, dates or text"):
+        Tally.from_table(load(stamps), without(SCHEMA))
+
+
+def test_too_many_patterns_are_not_fetched_and_not_told(load, monkeypatch):
+    table = load(generated(500))
+    n = len(as_rows(Tally.from_table(table, SCHEMA)))
+    monkeypatch.setattr(count, "MOST_PATTERNS", 40)
+    with pytest.raises(TooManyPatternsError, match="more than 40 distinct patterns .* fewer cut points") as error:
+        Tally.from_table(table, SCHEMA)
+    assert str(n) not in str(error.value)
+    assert error.value.limit == 40
+
+
+def test_the_answer_holds_codes_and_numbers_of_rows_only(load):
+    answer = count.grouped(load(generated(500)), SCHEMA, "class label").to_pyarrow()
+    assert all(pa.types.is_integer(kind) for kind in answer.schema.types)
+    assert len(answer.column_names) == len(SCHEMA) + 2
