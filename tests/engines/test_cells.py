@@ -14,10 +14,12 @@ from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real
 
 NAN, INF = float("nan"), float("inf")
-NUMBERS_IN_WORDS = """
-    0 1 1.0 1.00 01 +1 -1 1. 1.5 .5 -.5 . - + 1e2 1E+2 1e-2 1e e1 1e1000 -9 -9.0 -9.5 9 9.0 30 30.0 30.5 60 99 2 02
-    nan NaN inf -inf Infinity 0x10 1_000 1,5 1d 1f 1L １ ٣ 0.3 0.30000000000000004 1e-300 1e15 9007199254740993
-""".split()
+NUMBERS_IN_WORDS = [
+    *("0", "1", "1.0", "1.00", "01", "+1", "-1", "1.", "1.5", ".5", "-.5", ".", "-", "+", "1e2", "1E+2", "1e-2"),
+    *("1e", "e1", "1e1000", "-9", "-9.0", "-9.5", "9", "9.0", "30", "30.0", "30.5", "60", "99", "2", "02", "nan"),
+    *("NaN", "inf", "-inf", "Infinity", "0x10", "1_000", "1,5", "1d", "1f", "1L", "１", "٣", "0.3"),
+    *("0.30000000000000004", "1e-300", "1e15", "9007199254740993"),
+]
 WORDS = [
     *(
         "red",

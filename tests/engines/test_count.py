@@ -127,7 +127,7 @@ def test_too_many_patterns_are_not_fetched_and_not_told(load, monkeypatch):
     table = load(generated(500))
     n = len(as_rows(Tally.from_table(table, SCHEMA)))
     monkeypatch.setattr(count, "MOST_PATTERNS", 40)
-    with pytest.raises(TooManyPatternsError, match="more than 40 distinct patterns .* fewer cut points") as error:
+    with pytest.raises(TooManyPatternsError, match=r"more than 40 distinct patterns .* fewer cut points") as error:
         Tally.from_table(table, SCHEMA)
     assert str(n) not in str(error.value)
     assert error.value.limit == 40
