@@ -65,7 +65,7 @@ def read_csv(path: str | PathLike[str]) -> pa.Table:
             path,
             read_options=pacsv.ReadOptions(column_names=names, skip_rows=1, use_threads=False, block_size=_BLOCK),
             parse_options=pacsv.ParseOptions(
-                delimiter=_delimiter(_first_line(Path(path))), newlines_in_values=True, invalid_row_handler=note
+                delimiter=delimiter_of(path), newlines_in_values=True, invalid_row_handler=note
             ),
             convert_options=pacsv.ConvertOptions(column_types=dict.fromkeys(names, pa.large_string())),
         )
@@ -80,6 +80,11 @@ def read_csv(path: str | PathLike[str]) -> pa.Table:
             f"{path}: expected {len(names)} fields on every line, found more or fewer on line {uneven[0]}."
         )
     return table
+
+
+def delimiter_of(path: str | PathLike[str]) -> str:
+    """Return what separates the cells of a CSV file: comma, semicolon or tab, whichever its header has most of."""
+    return _delimiter(_first_line(Path(path)))
 
 
 def _first_line(path: Path) -> str:

@@ -163,6 +163,14 @@ class Tally:
 
         return cls(schema, matrix(keys), matrix([f"{name}_sum" for name in classes]))
 
+    def cells(self, names: Sequence[str]) -> dict[str, NDArray[np.integer[Any]]]:
+        """Return the cell of these attributes in each pattern, arrays of shape ``(n_patterns,)``. Exact, private."""
+        return {name: self._cells[:, self.schema.names.index(name)] for name in names}
+
+    def rows(self) -> NDArray[np.int64]:
+        """Return the rows of each pattern, whatever their class, shape ``(n_patterns,)``. Exact, private."""
+        return self._counts.sum(axis=1)
+
     def total(self) -> Counts:
         """Return the rows of each class, shape ``(n_classes,)``. Exact, private."""
         return self._counts.sum(axis=0)

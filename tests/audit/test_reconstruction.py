@@ -15,6 +15,7 @@ from hedgerow.errors import DomainError, SchemaError
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.tally import Tally
 from tests.audit.test_worlds import contains
 from tests.learn.files import needs
 from tests.models.strategies import cases, literals_of, rule_lists, trees
@@ -323,3 +324,24 @@ def test_the_picture_and_the_words_say_the_same():
         "45.0 % of the uncertainty (Dist_G = 0.450). The most exposed 5 % of rows lose 67 %"
     )
     assert repr(found) == "<Reconstruction: Dist_G = 0.450 of 5 rows>"
+
+
+def test_a_tally_tells_what_its_rows_tell():
+    data = hr.datasets.load("breast_cancer")
+    tree = hr.OptimalTreeClassifier(schema=data.schema, max_depth=2).fit(data.frame, data.labels).tree_
+    rows = reconstruction(tree, data=data.frame)
+    tally = reconstruction(tree, data=Tally.count(data.frame, data.labels, data.schema))
+    assert tally.to_dict() == rows.to_dict()
+    assert tally.view == "data"
+    assert sorted(tally.row_ratios) == sorted(rows.row_ratios)
+    for name in data.schema.names[:3]:
+        for found, expected in zip(tally.by_group(name), rows.by_group(name), strict=True):
+            assert found == pytest.approx(expected)
+    with pytest.raises(DomainError, match="column 'town': expected an attribute"):
+        tally.by_group("town")
+
+
+def test_a_tally_of_another_schema_is_refused():
+    tally = Tally.count(np.array([[0, 1]]), np.array([0]))
+    with pytest.raises(ValueError, match="another schema than the model's"):
+        reconstruction(FIGURE_1, data=tally)

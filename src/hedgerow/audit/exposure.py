@@ -20,6 +20,7 @@ from hedgerow.audit.worlds import Region, cell_worlds
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError
 from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,6 +78,7 @@ class Reconstruction:
     prior_bits: float | None = None
     _places: NDArray[np.intp] | None = None
     _data: Any = None
+    _rows: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.domain.worlds < 2:
@@ -108,7 +110,7 @@ class Reconstruction:
 
     @property
     def row_ratios(self) -> NDArray[np.float64]:
-        """For each row of the data, the share of its entropy that is left, shape ``(n_rows,)``: **private**.
+        """For each row of the data (of a tally: pattern by pattern), the share of its entropy left: **private**.
 
         Raises
         ------
@@ -117,7 +119,8 @@ class Reconstruction:
         """
         if self._places is None:
             raise ValueError("which row is where is known with data only: reconstruction(model, schema, data=...).")
-        return np.array(self.ratios)[self._places]
+        ratios = np.array(self.ratios)[self._places]
+        return ratios if self._rows is None else np.repeat(ratios, self._rows)
 
     def dist(self) -> float:
         """Return Dist (Definition 2): the share of entropy left, averaged over attributes, each counted alike.
@@ -176,7 +179,7 @@ class Reconstruction:
         Parameters
         ----------
         column : str, or sequence of shape (n_rows,)
-            An attribute, whose cells are the groups; another column of the data; or the group of each row.
+            An attribute, whose cells are the groups; of a frame, another column, or the group of each row.
 
         Returns
         -------
@@ -191,15 +194,18 @@ class Reconstruction:
         ValueError
             If the reconstruction was measured without data.
         """
-        ratios = self.row_ratios
+        if self._places is None:
+            raise ValueError("which row is where is known with data only: reconstruction(model, schema, data=...).")
+        ratios = np.array(self.ratios)[self._places]
+        rows = np.ones(len(ratios), dtype=np.int64) if self._rows is None else self._rows
         names, codes = self._groups(column)
         if len(codes) != len(ratios):
             raise DomainError(f"expected one group for each of {len(ratios)} rows, got {len(codes)}.")
         found = [
             {
                 "group": name,
-                "rows": int((codes == code).sum()),
-                "uncertainty": float(ratios[codes == code].mean()),
+                "rows": int(rows[codes == code].sum()),
+                "uncertainty": float(np.average(ratios[codes == code], weights=rows[codes == code])),
                 "lowest": float(ratios[codes == code].min()),
             }
             for code, name in enumerate(names)
@@ -208,6 +214,10 @@ class Reconstruction:
         return sorted(found, key=lambda record: record["uncertainty"])
 
     def _groups(self, column: Any) -> tuple[Sequence[Any], NDArray[np.intp]]:
+        if isinstance(self._data, Tally):
+            if column not in self.schema:
+                raise DomainError(f"expected an attribute: {', '.join(self.schema.names)}.", column=str(column))
+            return self.schema[column].cells, self._data.cells([column])[column].astype(np.intp)
         if not isinstance(column, str):
             return distinct(label_values(column))
         table = Table.of(self._data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,6 +13,7 @@ from hedgerow.columns import Table
 from hedgerow.models.conditions import in_words
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
 
 Path = tuple[tuple[Literal, bool], ...]
 """The literals on the way to a leaf, each with whether it holds there."""
@@ -96,7 +97,7 @@ class Paths:
         )
 
     def sort(self, data: Any, schema: Schema) -> NDArray[np.intp]:
-        """Return which leaf each row of a table comes to, shape ``(n_rows,)``, counted from 0.
+        """Return which leaf each row of a table, or pattern of a tally, comes to, shape ``(n_rows,)``, counted from 0.
 
         Raises
         ------
@@ -105,12 +106,19 @@ class Paths:
         ValueError
             If some row comes to no leaf.
         """
-        table = Table.of(data)
-        used = {literal.attribute for literal in self.literals}
-        cells = schema.encode(table, [name for name in schema.names if name in used])
-        found = np.full(len(table), -1, dtype=np.intp)
+        wanted = {literal.attribute for literal in self.literals}
+        used = [name for name in schema.names if name in wanted]
+        cells: Mapping[str, NDArray[np.integer[Any]]]
+        if isinstance(data, Tally):
+            if data.schema.attributes != schema.attributes:
+                raise ValueError("the tally was counted on another schema than the model's: count it on the model's.")
+            cells, size = data.cells(used), len(data.rows())
+        else:
+            table = Table.of(data)
+            cells, size = schema.encode(table, used), len(table)
+        found = np.full(size, -1, dtype=np.intp)
         for index in reversed(range(len(self))):
-            here = np.ones(len(table), dtype=bool)
+            here = np.ones(size, dtype=bool)
             for literal, holds in self.paths[index]:
                 here &= schema[literal.attribute].truth(literal)[cells[literal.attribute]] == holds
             found[here] = index

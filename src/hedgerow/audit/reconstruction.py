@@ -19,6 +19,7 @@ from hedgerow.audit.prior import Marginals, Prior
 from hedgerow.audit.weights import Resolution
 from hedgerow.audit.worlds import Region, worlds_of
 from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
 
 _Index = NDArray[np.intp]
 
@@ -53,9 +54,9 @@ def reconstruction(
     supports : sequence of int, optional
         Rows in each region, in the model's order. Default: those that the model tells, released ones as they are, but
         not below 0, nor where no row can be: the view of whoever reads the model.
-    data : frame or array, optional
+    data : frame, array or Tally, optional
         The rows of the table, with the schema's columns: supports are counted from them (the curator's view), and
-        each row's exposure can be asked for.
+        each row's exposure can be asked for. A tally of them, counted on the schema wherever they are, will do.
     independent_bits : bool, default=False
         Take each category and each cut point for a column of 0 and 1 of its own, all combinations possible, as PDR
         does. A category of 7 values is then ``2**7`` worlds and not 7.
@@ -107,10 +108,11 @@ def reconstruction(
         advice = "count attributes, not independent bits" if independent_bits else "its last one must hold all others"
         raise ValueError(f"the model's regions do not share out the rows of the domain; {advice}.")
     places = None if data is None else paths.sort(data, domain.schema)
-    counted, view = _supports(paths, supports, places, weighed[1])
+    counts = data.rows() if isinstance(data, Tally) else None
+    counted, view = _supports(paths, supports, places, counts, weighed[1])
     conditions = paths.conditions(domain.schema)
     return Reconstruction(
-        schema, domain, conditions, regions, weighed[0], weighed[1], counted, view, weighed[2], places, data
+        schema, domain, conditions, regions, weighed[0], weighed[1], counted, view, weighed[2], places, data, counts
     )
 
 
@@ -197,10 +199,14 @@ def _weighed(
 
 
 def _supports(
-    paths: Paths, given: Sequence[int] | None, places: _Index | None, bits: Sequence[float]
+    paths: Paths,
+    given: Sequence[int] | None,
+    places: _Index | None,
+    counts: NDArray[np.int64] | None,
+    bits: Sequence[float],
 ) -> tuple[tuple[int, ...], str]:
     """Return the rows of each region, and where they are from."""
-    counted = None if places is None else tuple(map(int, np.bincount(places, minlength=len(paths))))
+    counted = None if places is None else tuple(map(int, np.bincount(places, counts, minlength=len(paths))))
     if given is not None:
         checked = _whole(given, len(paths))
         known = sum(counted) if counted is not None else sum(paths.supports) if paths.supports and paths.exact else None

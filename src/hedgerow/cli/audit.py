@@ -10,7 +10,8 @@ import typer
 
 from hedgerow.audit import Reconstruction, reconstruction
 from hedgerow.cli.output import check_output, check_picture, draw, print_or_write, stage
-from hedgerow.csv_files import read_csv
+from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
+from hedgerow.engines.addresses import MEMORY
 from hedgerow.models import load_model
 from hedgerow.schema import Schema
 
@@ -18,7 +19,7 @@ from hedgerow.schema import Schema
 def audit(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
     data: Annotated[
-        Path | None, typer.Option(help="CSV file with the training rows: the curator's view, not for release.")
+        str | None, typer.Option(help=f"The training rows, for the curator's view, not for release: {DATA}.")
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -27,6 +28,9 @@ def audit(
     schema: Annotated[
         Path | None, typer.Option(help="Schema of the whole table, if the model's own lacks columns of it.")
     ] = None,
+    engine: Engine = None,
+    master: Master = None,
+    memory: Memory = MEMORY,
     resolution: Annotated[
         list[str] | None,
         typer.Option(help="COLUMN=STEP: the step in which a real number is recorded, such as bmi=0.1. Repeatable."),
@@ -60,11 +64,15 @@ def audit(
     if data is None and not released.has_counts:
         raise ValueError(f"{model}: no counts were released with this model; give its rows, with --data FILE.")
     whole = None if schema is None else Schema.load(schema)
+    rows = None
+    if data is not None:
+        with open_rows(data, engine, master, memory) as opened:
+            rows = opened.counted(released.schema if whole is None else whole)
     with stage("counting worlds"):
         found = reconstruction(
             released,
             whole,
-            data=None if data is None else read_csv(data),
+            data=rows,
             independent_bits=independent_bits,
             resolution=steps,
         )

@@ -1,19 +1,19 @@
-"""`hedgerow fit`: learn a private rule list or tree from a CSV file."""
+"""`hedgerow fit`: learn a private rule list or tree from a table."""
 
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import narwhals as nw
 import typer
 
-from hedgerow.cli.output import check_output, stage, write_whole
+from hedgerow.cli.output import check_output, write_whole
+from hedgerow.cli.rows import DATA, Engine, Master, Memory, Rows, open_rows, target_name
 from hedgerow.cli.schema import load_schema
-from hedgerow.csv_files import read_csv, read_header
+from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import DomainError
 from hedgerow.learn import PrivateRuleListClassifier, PrivateTreeClassifier
 from hedgerow.learn.published import PUBLISHED
@@ -37,7 +37,7 @@ class SearchKind(StrEnum):
 
 
 def fit(
-    data: Annotated[Path, typer.Argument(help="CSV file with a header: the sensitive table.")],
+    data: Annotated[str, typer.Argument(help=f"The sensitive table: {DATA}.")],
     target: Annotated[str | None, typer.Option(help="Column to predict. Default: the schema's label.")] = None,
     schema: Annotated[
         Path | None, typer.Option(help="Schema file (YAML or JSON). Not needed where every column is boolean or 0/1.")
@@ -79,6 +79,9 @@ def fit(
     budget: Annotated[
         Path | None, typer.Option(help="Budget file to charge (`hedgerow budget`); a spent one refuses.")
     ] = None,
+    engine: Engine = None,
+    master: Master = None,
+    memory: Memory = MEMORY,
     seed: Annotated[int | None, typer.Option(help="Seeded noise: repeatable, NOT private. Needs --research.")] = None,
     research: Annotated[bool, typer.Option("--research", help="Allow writing a model without guarantee.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
@@ -87,14 +90,17 @@ def fit(
     """Learn a rule list or a tree from a sensitive table under differential privacy and write it to a file.
 
     Everything public, the cost of an exact search included, and the form of the file, is checked first; then the
-    privacy loss is charged; only then are cells looked at. The model file holds released values only and may be
-    published with its privacy card.
+    privacy loss is charged; only then are cells looked at. Parquet files and databases are counted where they are,
+    by one query, and charged when it is answered. The model file holds released values only and may be published with
+    its privacy card.
 
     [bold]Examples[/bold]:
 
     hedgerow fit patients.csv --schema patients.yaml --epsilon 1 -o model.json
 
     hedgerow fit patients.csv --schema patients.yaml --epsilon 0.1 --model tree --max-depth 4 -o tree.json
+
+    hedgerow fit postgresql://reader@host/clinic::patients --schema patients.yaml --epsilon 1 -o model.json
     """
     if seed is not None and not research:
         raise ValueError("--seed replaces secure noise and voids the guarantee; add --research if that is meant.")
@@ -114,7 +120,6 @@ def fit(
     for_trees = {"max_depth": max_depth}
     check_output(output, force=force)
     declared = None if schema is None else load_schema(schema)
-    label = target_name(data, target, declared)
     make, parameters = _choose(model, for_lists, for_trees)
     if search is not None:
         parameters["search"] = search.value
@@ -127,7 +132,8 @@ def fit(
         random_state=seed,
         verbose=True,
     )
-    released = _learn(classifier, data, label)
+    with open_rows(data, engine, master, memory) as rows:
+        released = _learn(classifier, rows, target_name(rows.columns, target, declared))
     write_whole(output, released.to_json())
     if as_json:
         typer.echo(json.dumps(released.to_dict(), ensure_ascii=False))
@@ -155,19 +161,16 @@ def _choose(model: Kind, for_lists: dict[str, Any], for_trees: dict[str, Any]) -
     return make, {name: value for name, value in mine.items() if value is not None}
 
 
-def _learn(classifier: PrivateRuleListClassifier | PrivateTreeClassifier, data: Path, label: str) -> RuleList | Tree:
-    """Read the table and fit; the error of a row that does not fit says what stays charged."""
+def _learn(classifier: PrivateRuleListClassifier | PrivateTreeClassifier, rows: Rows, label: str) -> RuleList | Tree:
+    """Fit; the error of a row that does not fit says what stays charged."""
     exact = classifier.search == "exact"
     if exact:
         declared = classifier.schema
-        classifier.search_cost(declared if isinstance(declared, Schema) else _all_boolean(data, label))
-    with stage(f"reading {data}"):
-        table = nw.from_native(read_csv(data), eager_only=True)
+        classifier.search_cost(declared if isinstance(declared, Schema) else _all_boolean(rows.columns, label))
     budget, problem = classifier.budget, ""
     before = budget.spent if budget else None
     try:
-        with nullcontext() if exact else stage("learning"):
-            classifier.fit(table.drop(label).to_native(), table.get_column(label))
+        rows.learn(classifier, label, quietly=exact)
     except DomainError as error:
         problem = str(error)
         if budget and budget.spent != before:
@@ -180,21 +183,6 @@ def _learn(classifier: PrivateRuleListClassifier | PrivateTreeClassifier, data: 
     return classifier.tree_ if isinstance(classifier, PrivateTreeClassifier) else classifier.rule_list_
 
 
-def _all_boolean(data: Path, label: str) -> Schema:
-    """Return the schema of a table whose columns are all booleans, from its header."""
-    names = [name for name in read_header(data) if name != label]
-    return Schema(tuple((name, Boolean()) for name in names), Label(label, (0, 1)))
-
-
-def target_name(data: Path, target: str | None, schema: Schema | None) -> str:
-    """Return the label's column, checked against the header and the schema before a row is read."""
-    declared = None if schema is None or schema.label is None else schema.label.name
-    if target is None and declared is None:
-        raise ValueError("the column to predict must be named: --target COLUMN, or a label in the schema.")
-    if target is not None and declared is not None and target != declared:
-        raise ValueError(f"--target is {target!r} but the schema's label is {declared!r}; they must be the same.")
-    name = target or declared or ""
-    names = read_header(data)
-    if name not in names:
-        raise DomainError(f"expected this column to predict, found: {', '.join(sorted(names))}.", column=name)
-    return name
+def _all_boolean(columns: Sequence[str], label: str) -> Schema:
+    """Return the schema of a table whose columns are all booleans."""
+    return Schema(tuple((name, Boolean()) for name in columns if name != label), Label(label, (0, 1)))

@@ -16,7 +16,14 @@ _ADVICE = (
     (("QueryCanceled", "InterruptException"), "the query was cancelled, or took longer than the server allows"),
     (("InsufficientPrivilege", "PermissionException"), "the right to SELECT from the table or view is needed"),
     (
-        ("BinderException", "CatalogException", "UndefinedColumn", "UndefinedTable", "AnalysisException"),
+        (
+            "BinderException",
+            "CatalogException",
+            "UndefinedColumn",
+            "UndefinedTable",
+            "TableNotFound",
+            "AnalysisException",
+        ),
         "the table is not there, or its columns changed since it was opened",
     ),
     (("IOException", "InvalidInputException", "FileNotFound"), "a file is not there, not whole, or cannot be read"),
