@@ -1,0 +1,258 @@
+"""Tables by their address: files, DuckDB, PostgreSQL with SELECT rights only, Spark; and what goes wrong there."""
+
+import datetime
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import duckdb
+import ibis
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from hedgerow import Boolean, Integer, Label, Schema, Tally
+from hedgerow.engines.addresses import is_address, shown
+from hedgerow.engines.sources import open_table
+from hedgerow.errors import DomainError, EngineError
+from tests.engines.test_count import as_rows
+
+SCHEMA = Schema({"age": Integer(0, 120, cuts=(30, 60), missing="cell"), "b": Boolean()}, Label("y", ("no", "yes")))
+SECRET = "secret_f00d"
+
+
+@pytest.fixture
+def table():
+    return pa.table(
+        {
+            "age": pa.array([20, 40, None, 70, 20, 61], pa.int64()),
+            "b": [True, False, True, True, True, False],
+            "y": ["no", "yes", "no", "yes", "no", "no"],
+        }
+    )
+
+
+@pytest.fixture
+def expected(table):
+    return as_rows(Tally.count(table, "y", SCHEMA))
+
+
+def tallied(address, **options):
+    with open_table(str(address), **options) as found:
+        return as_rows(Tally.from_table(found, SCHEMA))
+
+
+def test_files_of_parquet_and_csv(tmp_path, table, expected):
+    pq.write_table(table.slice(0, 3), tmp_path / "1.parquet")
+    pq.write_table(table.slice(3), tmp_path / "2.parquet")
+    pa.csv.write_csv(table, tmp_path / "all.csv")
+    pa.csv.write_csv(table.slice(0, 2), tmp_path / "part 1.csv")
+    pa.csv.write_csv(table.slice(2), tmp_path / "part 2.csv")
+    assert tallied(tmp_path) == expected
+    assert tallied(tmp_path / "*.parquet") == expected
+    assert tallied(tmp_path / "all.csv") == expected
+    assert tallied(tmp_path / "part *.csv") == expected
+    pq.write_table(table, tmp_path / "whole.parquet")
+    assert tallied(tmp_path / "whole.parquet") == expected
+
+
+def test_a_partitioned_folder_has_its_partitions_as_a_column(tmp_path, table, expected):
+    pq.write_to_dataset(table, tmp_path / "patients", partition_cols=["y"])
+    assert tallied(tmp_path / "patients") == expected
+
+
+def test_csv_is_read_as_text(tmp_path, expected):
+    text = 'age;b;y\n 20 ;TRUE;no\n"40";0;yes\n;1.0;no\n70;true;"yes"\n20;1;no\n61;false;no\n'
+    (tmp_path / "a.csv").write_text(text)
+    assert tallied(tmp_path / "a.csv") == expected
+
+
+def test_a_duckdb_file_is_opened_for_reading_only(tmp_path, table, expected):
+    path = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.register("arrow", table)
+        connection.execute('CREATE SCHEMA ward; CREATE TABLE ward."the patients" AS SELECT * FROM arrow')
+        connection.execute('CREATE VIEW seen AS SELECT * FROM ward."the patients"')
+    before = path.read_bytes()
+    path.chmod(0o444)
+    assert tallied(f"duckdb:///{path}::ward.the patients") == expected
+    assert tallied(f"duckdb:///{path}::seen") == expected
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["clinic.duckdb"]
+
+
+@pytest.fixture
+def reader_url(postgres_url, table):
+    """A user who may SELECT from one view, over a table whose rows hold more than the view shows."""
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as setup:
+        setup.execute("DROP SCHEMA IF EXISTS ward CASCADE; DROP ROLE IF EXISTS reader")
+        setup.execute("CREATE SCHEMA ward; CREATE TABLE ward.all_of_it (name text, age bigint, b boolean, y text)")
+        for row in table.to_pylist():
+            setup.execute("INSERT INTO ward.all_of_it VALUES (%s, %s, %s, %s)", (SECRET, *row.values()))
+        setup.execute('CREATE VIEW ward."for counting" AS SELECT age, b, y FROM ward.all_of_it')
+        setup.execute("CREATE ROLE reader LOGIN PASSWORD 'pw'; GRANT USAGE ON SCHEMA ward TO reader")
+        setup.execute('GRANT SELECT ON ward."for counting" TO reader')
+        setup.execute("REVOKE CREATE, TEMPORARY ON DATABASE postgres FROM PUBLIC")
+    return "postgresql://reader:pw@" + postgres_url.rpartition("@")[2]
+
+
+def test_postgres_needs_the_right_to_select_from_one_view(reader_url, expected):
+    assert tallied(f"{reader_url}::ward.for counting") == expected
+    with pytest.raises(EngineError, match="the right to SELECT from the table or view is needed") as error:
+        tallied(f"{reader_url}::ward.all_of_it")
+    assert "pw" not in str(error.value)
+    with open_table(f"{reader_url}::ward.for counting") as found:
+        (read_only,) = found.get_backend().raw_sql("SHOW transaction_read_only").fetchone()
+    assert read_only == "on"
+
+
+@pytest.mark.usefixtures("spark")  # or a reason to skip; its session is open, so another process has to be the driver
+def test_spark_counts_files_too(tmp_path, table, expected):
+    pq.write_table(table, tmp_path / "a.parquet")
+    pa.csv.write_csv(table, tmp_path / "a.csv")
+    source = f"""
+from hedgerow.engines.sources import open_table
+from tests.engines.test_sources import tallied
+for name in ("a.parquet", "a.csv"):
+    print(tallied({str(tmp_path)!r} + "/" + name, engine="spark", master="local[1]"))
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
+    found = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False, env=environment)
+    assert found.stdout.split("\n")[:2] == [str(expected)] * 2, found.stderr
+
+
+def test_addresses():
+    assert not is_address("data.csv")
+    assert not is_address("folder/Data.CSV")
+    for address in ("a.parquet", "*.csv", "folder", "duckdb:///a.duckdb::t", "postgresql://host/db::t"):
+        assert is_address(address)
+    assert shown("postgresql://ann:p@ss:w@host/db::t") == "postgresql://ann:***@host/db::t"
+    assert shown("postgresql://ann@host/db::t") == "postgresql://ann@host/db::t"
+
+
+WRONG = {
+    "mysql://host/db::t": ({}, "expected data.parquet"),
+    "data.xlsx": ({}, "expected data.parquet"),
+    "empty": ({}, "expected a folder with Parquet files"),
+    "duckdb:///clinic.duckdb": ({}, "expected the table after two colons"),
+    "postgresql://ann:pw@host/db": ({}, r"postgresql://ann:\*\*\*@host/db: expected the table after two colons"),
+    "postgresql://host/db::t": ({"engine": "spark"}, "is counted by postgres, not by spark"),
+    "a.parquet": ({"engine": "oracle"}, "engine must be one of duckdb, spark, postgres, got 'oracle'"),
+    "b.parquet": ({"engine": "duckdb", "master": "local"}, "a Spark master is for engine='spark'"),
+}
+
+
+@pytest.mark.parametrize("address", WRONG)
+def test_what_is_wrong_with_an_address_is_said(tmp_path, monkeypatch, address):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "data.xlsx").touch()
+    options, message = WRONG[address]
+    with pytest.raises(ValueError, match=message) as error, open_table(address, **options):
+        pass
+    assert "pw" not in str(error.value)
+
+
+@pytest.mark.parametrize("address", ["no.parquet", "duckdb:///no.duckdb::t", "no*.csv"])
+def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch, address):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no"), open_table(address):
+        pass
+
+
+def says_no_cell(error):
+    assert SECRET not in f"{error.value}{error.value!r}"
+    assert error.value.__cause__ is None
+    assert error.value.__context__ is None
+
+
+def test_a_truncated_file(tmp_path, table):
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(EngineError, match="duckdb did not answer: a file is not there, not whole") as error:
+        tallied(path)
+    says_no_cell(error)
+
+
+def test_a_file_truncated_after_it_was_opened(tmp_path, table):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.concat_tables([table] * 1000), path)
+    with open_table(str(path)) as found:
+        path.write_bytes(path.read_bytes()[:100])
+        with pytest.raises(EngineError, match="duckdb did not answer") as error:
+            Tally.from_table(found, SCHEMA)
+    says_no_cell(error)
+
+
+def test_a_ragged_csv_file_quotes_no_cell(tmp_path):
+    (tmp_path / "a.csv").write_text(f"age,b,y\n1,1,no\n{SECRET},1,no,4\n")
+    with pytest.raises(EngineError) as error:
+        tallied(tmp_path / "a.csv")
+    says_no_cell(error)
+
+
+def test_columns_that_changed_after_the_table_was_opened(tmp_path, table):
+    path = tmp_path / "clinic.duckdb"
+    connection = duckdb.connect(str(path))
+    connection.register("arrow", table)
+    connection.execute("CREATE TABLE t AS SELECT * FROM arrow")
+    found = ibis.duckdb.from_connection(connection).table("t")
+    connection.execute("ALTER TABLE t RENAME COLUMN age TO years")
+    with pytest.raises(EngineError, match="its columns changed since it was opened") as error:
+        Tally.from_table(found, SCHEMA)
+    says_no_cell(error)
+    connection.execute(f"ALTER TABLE t RENAME COLUMN years TO age; UPDATE t SET y = '{SECRET}'")
+    connection.execute("ALTER TABLE t ALTER age TYPE VARCHAR; UPDATE t SET age = y")
+    with pytest.raises((EngineError, DomainError)) as error:
+        Tally.from_table(found, SCHEMA)
+    says_no_cell(error)
+
+
+def test_a_connection_that_dies_in_mid_query(postgres_url):
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as setup:
+        setup.execute("DROP VIEW IF EXISTS slow")
+        setup.execute("CREATE VIEW slow AS SELECT 1::bigint AS age, true AS b, 'no' AS y FROM pg_sleep(60)")
+
+        def end():
+            until = time.monotonic() + 30
+            others = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            while time.monotonic() < until:
+                if setup.execute(f"SELECT pg_terminate_backend(pid) {others}").fetchall():
+                    return
+                time.sleep(0.05)
+
+        with open_table(f"{postgres_url}::slow") as found:
+            killer = threading.Thread(target=end)
+            killer.start()
+            with pytest.raises(EngineError, match="postgres did not answer: the connection was lost") as error:
+                Tally.from_table(found, SCHEMA)
+            killer.join()
+    says_no_cell(error)
+
+
+def test_memory_beyond_the_limit_is_an_error_and_nothing_goes_to_a_disk(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "wide.parquet"
+    digits = "i % 99 AS a, i // 99 % 99 AS b, i // 9801 AS c"
+    duckdb.sql(f"SELECT {digits}, 'no' AS y FROM range(900_000) t(i)").write_parquet(str(path))
+    every = Schema({name: Integer(0, 98, cuts=tuple(range(98))) for name in "abc"}, SCHEMA.label)
+    with open_table(str(path), memory="20MB") as found, pytest.raises(EngineError, match="allow more") as error:
+        Tally.from_table(found, every)
+    says_no_cell(error)
+    assert [file.name for file in tmp_path.iterdir()] == ["wide.parquet"]
+
+
+def test_dates_are_days_since_1970(load):
+    schema = Schema({"born": Integer(-40_000, 40_000, cuts=(0, 10_000))}, Label("y", (0, 1)))
+    days = pa.array([datetime.date(1969, 12, 31), datetime.date(1970, 1, 2), datetime.date(2000, 1, 1)], pa.date32())
+    table = pa.table({"born": days, "y": pa.array([0, 1, 1], pa.int64())})
+    assert as_rows(Tally.from_table(load(table), schema)) == [[0, 1, 0], [1, 0, 1], [2, 0, 1]]
+    assert as_rows(Tally.count(table, "y", schema)) == [[0, 1, 0], [1, 0, 1], [2, 0, 1]]
