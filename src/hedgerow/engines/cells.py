@@ -96,6 +96,19 @@ def class_code(label: Label, column: EngineColumn) -> Expression:
     return _coded([*branches, (column.is_missing, MISSING)], OUTSIDE)
 
 
+def settled_cell(attribute: Attribute, column: EngineColumn) -> Expression:
+    """Return the cell of each value of a column as the policies have it, a number below 0 where they allow none."""
+    code, known = cell_code(attribute, column), len(attribute.known_cells)
+    branches: Branches = [(code == MISSING, known)] if attribute.missing == "cell" else []
+    branches += [(code == OUTSIDE, len(attribute.cells) - 1)] if attribute.outside == "cell" else []
+    return ibis.cases(*branches, else_=code) if branches else code
+
+
+def is_infinite(column: EngineColumn) -> Expression:
+    """Return whether a number of a float column is infinite."""
+    return _beyond(column) & ~column.is_missing
+
+
 def _missing(attribute: Attribute, column: EngineColumn) -> Branches:
     """Return the tests for what is missing: the values declared to mean it, if any, then NULL, NaN and blank text."""
     declared = column.equals(attribute.missing_values) if attribute.missing_values else None
@@ -104,8 +117,11 @@ def _missing(attribute: Attribute, column: EngineColumn) -> Branches:
 
 def _infinite(column: EngineColumn) -> Branches:
     """Return the test for infinity, for what is not missing: NaN is larger than any number in SQL."""
-    beyond = (column.values > double(_LARGEST)) | (column.values < double(-_LARGEST))
-    return [(beyond, INFINITE)] if column.kind == "float" else []
+    return [(_beyond(column), INFINITE)] if column.kind == "float" else []
+
+
+def _beyond(column: EngineColumn) -> Expression:
+    return (column.values > double(_LARGEST)) | (column.values < double(-_LARGEST))
 
 
 def _coded(branches: Branches, otherwise: Any) -> Expression:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Table
 from hedgerow.errors import HypothesisError
-from hedgerow.marginals.target import Target
+from hedgerow.schema.label import Label
 from hedgerow.values import quoted_text
 
 
@@ -76,27 +76,27 @@ def try_out(hypothesis: Any, rows: Table, classes: Sequence[Any]) -> None:
         raise HypothesisError("expected predictions of each row by itself; they change with the rows beside it.")
 
 
-def wrong_rows(hypothesis: Any, target: Target) -> NDArray[np.bool_]:
-    """Return which private rows a hypothesis gets wrong. Exact, private.
+def wrong_rows(hypothesis: Any, rows: Table, codes: NDArray[np.int64], label: Label) -> NDArray[np.bool_]:
+    """Return which private rows, whose classes have these numbers, a hypothesis gets wrong. Exact, private.
 
     A row on which it fails is wrong, as one for which it predicts no class is: an error, or a warning, would tell of
     the row without noise.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _predicted(hypothesis, target, np.arange(len(target))) != target.codes
+        return _predicted(hypothesis, rows, label, np.arange(len(rows))) != codes
 
 
-def _predicted(hypothesis: Any, target: Target, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _predicted(hypothesis: Any, table: Table, label: Label, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the number of the class predicted for each row, -1 for none; by halves, down to the row that fails."""
     if not len(rows):
         return np.empty(0, dtype=np.int64)
     try:
-        return codes_of(hypothesis.predict(target.table.take(rows)), target.label.classes, len(rows))
+        return codes_of(hypothesis.predict(table.take(rows)), label.classes, len(rows))
     except Exception:
         if len(rows) == 1:
             return np.array([-1])
-    return np.concatenate([_predicted(hypothesis, target, half) for half in np.array_split(rows, 2)])
+    return np.concatenate([_predicted(hypothesis, table, label, half) for half in np.array_split(rows, 2)])
 
 
 def codes_of(predictions: Any, classes: Sequence[Any], expected: int) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,6 @@ from hedgerow._version import __version__
 from hedgerow.columns import column_of, label_name
 from hedgerow.errors import NotPicklableError, OracleExhaustedError
 from hedgerow.marginals.answers import BinMasses, ErrorCounts, ErrorMasses, ErrorRatios, RowCounts, RowShares
-from hedgerow.marginals.binning import bin_matrix
-from hedgerow.marginals.hypothesis import own_copy, try_out, wrong_rows
 from hedgerow.marginals.target import Target
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard
@@ -115,17 +113,64 @@ class Oracle:
         release: str = "counts",
         random_state: Any = None,
     ) -> None:
-        if not (budget is None or isinstance(budget, Budget)):
-            raise TypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
-        if isinstance(max_queries, bool) or not isinstance(max_queries, int) or max_queries < 1:
-            raise ValueError(f"max_queries must be a whole number >= 1, got {max_queries!r}.")
-        if release not in RELEASES:
-            raise ValueError(f"release must be one of {', '.join(RELEASES)}, got {release!r}.")
-        if release == "gaussian" and budget is not None and not budget.remaining_delta:
-            raise ValueError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
-        if budget is not None and not budget.remaining:
-            raise ValueError("expected a budget with something left, got one that is spent.")
-        self._target = Target.of(frame, labels, _label(labels, classes))
+        _check(budget, max_queries, release)
+        self._begin(Target.of(frame, labels, _label(labels, classes)), budget, max_queries, release, random_state)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        label: str,
+        budget: Budget | None,
+        max_queries: int = 3,
+        *,
+        classes: Sequence[Any] | None = None,
+        release: str = "counts",
+        random_state: Any = None,
+    ) -> Self:
+        """Return an oracle on a table in DuckDB, PostgreSQL, Spark or another engine that Ibis knows.
+
+        Each question is one aggregate there, with as many numbers as there are bins; nothing else leaves the engine.
+        It can be asked about models that become SQL: rule lists and trees of hedgerow, and constants. A question
+        whose query fails stays charged: that it failed may depend on the rows.
+
+        Parameters
+        ----------
+        table : Ibis table
+            The private rows; `hedgerow.engines.sources.open_table` opens files and databases.
+        label : str
+            The column with the labels.
+        budget, max_queries, classes, release, random_state
+            As for `Oracle`; the classes of a boolean column are False and True, of any other 0 and 1.
+
+        Raises
+        ------
+        DomainError
+            If there is no such column, labels are missing or none of the classes, or a number is infinite.
+        EngineError
+            If the engine fails.
+        ValueError
+            If an argument is out of range.
+
+        Examples
+        --------
+        >>> import hedgerow as hr, ibis
+        >>> from hedgerow.schema import Boolean, Schema
+        >>> table = ibis.duckdb.connect().sql("SELECT i % 2 = 0 AS smoker, i % 3 = 0 AS ill FROM range(99) AS t(i)")
+        >>> oracle = Oracle.from_table(table, "ill", hr.Budget(1))
+        >>> answer = oracle.marginals(Schema({"smoker": Boolean(missing="cell")}))
+        >>> oracle.queries_left
+        2
+        """
+        from hedgerow.marginals.table_target import TableTarget  # Ibis takes long to import
+
+        _check(budget, max_queries, release)
+        oracle = cls.__new__(cls)
+        oracle._begin(TableTarget.of(table, label, classes), budget, max_queries, release, random_state)
+        return oracle
+
+    def _begin(self, target: Any, budget: Budget | None, max_queries: int, release: str, random_state: Any) -> None:
+        self._target = target
         self._budget, self._release = budget, release
         self._noise: NoiseSource = (
             SecureNoise() if random_state is None else SeededNoise(np.random.default_rng(random_state))
@@ -140,7 +185,7 @@ class Oracle:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the target's columns."""
-        return self._target.table.column_names
+        return self._target.columns
 
     @property
     def classes(self) -> tuple[Any, Any]:
@@ -208,14 +253,10 @@ class Oracle:
             If the budget has too little left. Nothing is charged.
         """
         self._target.check(bins)
-
-        def rows() -> NDArray[np.int64]:
-            return bin_matrix(bins, self._target.data).sum(axis=1).astype(np.int64)
-
         if self._release == "ratio":
-            shares = self._answer(bins, lambda: _over(rows(), len(self._target)), "marginals")
-            return RowShares(bins, np.array(shares))
-        found = self._answer(bins, rows, "marginals")
+            of_all = self._answer(bins, lambda: _over(self._target.rows_by_bin(bins), self._target.size()), "marginals")
+            return RowShares(bins, np.array(of_all))
+        found = self._answer(bins, lambda: self._target.rows_by_bin(bins), "marginals")
         return RowCounts(bins, np.array(found, dtype=np.int64), self._variance(bins))
 
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorMasses:
@@ -241,22 +282,16 @@ class Oracle:
             As `marginals` does.
         """
         self._target.check(bins)
-        asked = own_copy(hypothesis)
-        try_out(asked, self._target.made_up(bins), self.classes)
-
-        def counts() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            wrong = wrong_rows(asked, self._target)
-            inside = bin_matrix(bins, self._target.data)
-            return (inside @ wrong).astype(np.int64), (inside @ ~wrong).astype(np.int64)
-
+        asked = self._target.ready(hypothesis, bins)
         if self._release == "ratio":
 
             def ratio() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-                wrong, right = counts()
+                wrong, right = self._target.errors_by_bin(bins, asked)
                 return wrong, wrong + right
 
             return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors")))
-        found = np.array(self._answer(bins, lambda: np.concatenate(counts()), "errors"), dtype=np.int64)
+        counts = self._answer(bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors")
+        found = np.array(counts, dtype=np.int64)
         half = len(found) // 2
         return ErrorCounts(bins, found[:half], found[half:], self._variance(bins))
 
@@ -307,6 +342,20 @@ class Oracle:
 
     def __deepcopy__(self, memo: Any) -> Oracle:
         return self
+
+
+def _check(budget: Any, max_queries: Any, release: str) -> None:
+    """Check what is public, before a row is touched."""
+    if not (budget is None or isinstance(budget, Budget)):
+        raise TypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
+    if isinstance(max_queries, bool) or not isinstance(max_queries, int) or max_queries < 1:
+        raise ValueError(f"max_queries must be a whole number >= 1, got {max_queries!r}.")
+    if release not in RELEASES:
+        raise ValueError(f"release must be one of {', '.join(RELEASES)}, got {release!r}.")
+    if release == "gaussian" and budget is not None and not budget.remaining_delta:
+        raise ValueError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
+    if budget is not None and not budget.remaining:
+        raise ValueError("expected a budget with something left, got one that is spent.")
 
 
 def _label(labels: Any, classes: Sequence[Any] | None) -> Label:

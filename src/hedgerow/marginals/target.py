@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import floor
 from typing import Any, Self
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Column, Table, column_of
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.marginals.binning import check_total
+from hedgerow.marginals.binning import bin_matrix, check_total
+from hedgerow.marginals.hypothesis import own_copy, try_out, wrong_rows
 from hedgerow.schema.attributes import Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
+Counts = NDArray[np.int64]
 _MADE_UP = 8  # rows to try a hypothesis on
 
 
@@ -83,17 +86,38 @@ class Target:
         TypeError
             If they are no schema.
         """
-        if not isinstance(bins, Schema):
-            raise TypeError(f"bins must be a Schema, got {type(bins).__name__}.")
-        check_total(bins)
-        bins.check_columns(self.table)
-        for name, attribute in bins.attributes:
-            kind = self._kind(name, bins)
-            fits = kind == "boolean" if isinstance(attribute, Boolean) else kind != "boolean"
-            if not fits or (kind == "text" and not isinstance(attribute, Categorical)):
-                raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)
-            if kind == "numbers" and isinstance(attribute, Categorical) and not all(map(_spells, attribute.values)):
-                raise SchemaError("bins of words do not fit a column of numbers.", attribute=name)
+        check_bins(bins, lambda name: self._kind(name, bins), lambda: bins.check_columns(self.table))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.table.column_names
+
+    def ready(self, hypothesis: Any, bins: Schema) -> Any:
+        """Return a copy of a hypothesis, tried on made-up rows: no private row is touched.
+
+        Raises
+        ------
+        HypothesisError
+            If it does not predict one class for each row by itself.
+        """
+        asked = own_copy(hypothesis)
+        try_out(asked, self.made_up(bins), self.label.classes)
+        return asked
+
+    def size(self) -> int:
+        """Return the number of rows. Exact, private."""
+        return len(self)
+
+    def rows_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows in each bin, shape ``(n_bins,)``. Exact, private."""
+        return bin_matrix(bins, self.data).sum(axis=1).astype(np.int64)
+
+    def errors_by_bin(self, bins: Schema, asked: Any) -> tuple[Counts, Counts]:
+        """Return the rows of each bin that a hypothesis, made ready, gets wrong and right. Exact, private."""
+        wrong = wrong_rows(asked, self.table, self.codes, self.label)
+        inside = bin_matrix(bins, self.data)
+        return (inside @ wrong).astype(np.int64), (inside @ ~wrong).astype(np.int64)
 
     def made_up(self, bins: Schema) -> Table:
         """Return rows that anyone could write: values of the bins, in columns of the target's names and types."""
@@ -114,6 +138,31 @@ class Target:
         """Return the kind of the column that an attribute is in: by name, or in an array by position."""
         columns = self.table.column_names
         return self.kinds[name if self.table.names is not None else columns[bins.names.index(name)]]
+
+
+def check_bins(bins: Schema, kind_of: Callable[[str], str], check_columns: Callable[[], None]) -> None:
+    """Check that bins have a place for every value that a column of its kind can hold.
+
+    Parameters
+    ----------
+    bins : Schema
+        The bins.
+    kind_of : callable
+        Returns the kind of the column that an attribute is in: ``boolean``, ``numbers`` or ``text``.
+    check_columns : callable
+        Raises DomainError if a column is absent.
+    """
+    if not isinstance(bins, Schema):
+        raise TypeError(f"bins must be a Schema, got {type(bins).__name__}.")
+    check_total(bins)
+    check_columns()
+    for name, attribute in bins.attributes:
+        kind = kind_of(name)
+        fits = kind == "boolean" if isinstance(attribute, Boolean) else kind != "boolean"
+        if not fits or (kind == "text" and not isinstance(attribute, Categorical)):
+            raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)
+        if kind == "numbers" and isinstance(attribute, Categorical) and not all(map(_spells, attribute.values)):
+            raise SchemaError("bins of words do not fit a column of numbers.", attribute=name)
 
 
 def _kind(column: Column) -> str:
