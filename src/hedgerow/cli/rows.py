@@ -11,6 +11,7 @@ import narwhals as nw
 import typer
 
 from hedgerow.cli.output import stage
+from hedgerow.columns import Table
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.engines.addresses import is_address, shown
 from hedgerow.errors import DomainError
@@ -45,6 +46,10 @@ class Rows(Protocol):
         """Return the rows, or their tally, as an audit takes them."""
         ...
 
+    def check(self, schema: Schema) -> None:
+        """Check that every row fits a schema; raises DomainError where one does not."""
+        ...
+
 
 class FileRows:
     """The rows of a CSV file, read into memory."""
@@ -63,6 +68,14 @@ class FileRows:
     def counted(self, schema: Schema) -> Any:  # noqa: ARG002 -- an audit reads what it needs
         """Read the file."""
         return read_csv(self.path)
+
+    def check(self, schema: Schema) -> None:
+        """Read the file and encode its rows."""
+        with stage(f"reading {self.path}"):
+            table = Table.of(read_csv(self.path))
+        schema.encode(table)
+        if schema.label is not None:
+            schema.label.encode(table.column(schema.label.name, 0))
 
 
 class TableRows:
@@ -84,6 +97,10 @@ class TableRows:
         """Count."""
         with stage(f"counting {shown(self.address)}"):
             return Tally.from_table(self.table, schema)
+
+    def check(self, schema: Schema) -> None:
+        """Count, which looks at every row."""
+        self.counted(schema)
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.output import check_output, stage, write_whole
-from hedgerow.columns import Table
+from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
 from hedgerow.csv_files import read_csv, read_header
+from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.schema import Schema, count_candidates
@@ -41,17 +42,18 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the output file if
 
 @app.command("new")
 def new(
-    data: Annotated[Path, typer.Argument(help="CSV file; only its header is read.")],
+    data: Annotated[str, typer.Argument(help=f"Only its column names are read: {DATA}.")],
     target: Annotated[str, typer.Option(help="Column to predict.")],
     output: Output = Path("schema.yaml"),
     force: Force = False,
 ) -> None:
-    """Write a schema to fill in, from the header of a CSV file. No row is read.
+    """Write a schema to fill in, from the names of a table's columns. No row is read.
 
     [bold]Example[/bold]: hedgerow schema new patients.csv --target ill -o patients.yaml
     """
     check_output(output, force=force)
-    names = read_header(data)
+    with open_rows(data, None, None, MEMORY) as rows:
+        names = list(rows.columns)
     _check_present([target], names)
     lines = [f"  {json.dumps(name, ensure_ascii=False)}: {{kind: FILL IN}}" for name in names if name != target]
     write_whole(output, _TEMPLATE.format(target=json.dumps(target, ensure_ascii=False), attributes="\n".join(lines)))
@@ -131,18 +133,18 @@ def show(
 @app.command("check")
 def check(
     schema: Annotated[Path, typer.Argument(help="Schema file.")],
-    data: Annotated[Path, typer.Argument(help="CSV file: the sensitive table.")],
+    data: Annotated[str, typer.Argument(help=f"The sensitive table: {DATA}.")],
+    engine: Engine = None,
+    master: Master = None,
+    memory: Memory = MEMORY,
 ) -> None:
     """Check that every row of a table fits a schema before anything is spent. The answer is for the curator only.
 
     [bold]Example[/bold]: hedgerow schema check patients.yaml patients.csv
     """
     loaded = load_schema(schema)
-    with stage(f"reading {data}"):
-        table = Table.of(read_csv(data))
-    loaded.encode(table)
-    if loaded.label is not None:
-        loaded.label.encode(table.column(loaded.label.name, 0))
+    with open_rows(data, engine, master, memory) as rows:
+        rows.check(loaded)
     typer.echo("every row fits the schema (for your eyes only: this says something about the rows)")
 
 
