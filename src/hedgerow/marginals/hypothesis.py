@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,14 @@ from hedgerow.columns import Table
 from hedgerow.errors import HypothesisError
 from hedgerow.schema.label import Label
 from hedgerow.values import quoted_text
+
+
+class Hypothesis(Protocol):
+    """What can be asked about: anything that predicts a class for each row by itself."""
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of each row, shape ``(n_rows,)``."""
+        ...
 
 
 class Always:

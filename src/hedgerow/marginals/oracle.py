@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +13,16 @@ from hedgerow._version import __version__
 from hedgerow.columns import column_of, label_name
 from hedgerow.errors import NotPicklableError, OracleExhaustedError
 from hedgerow.marginals.answers import BinMasses, ErrorCounts, ErrorMasses, ErrorRatios, RowCounts, RowShares
+from hedgerow.marginals.forms import Form, check_form
+from hedgerow.marginals.hypothesis import Hypothesis
 from hedgerow.marginals.target import Target
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard
-from hedgerow.privacy.counts import GaussianCounts, PublishedRatios
-from hedgerow.privacy.noise import DiscreteLaplace, Mechanism, NoiseSource, SecureNoise, SeededNoise
+from hedgerow.privacy.noise import Mechanism, NoiseSource, SecureNoise, SeededNoise
 from hedgerow.privacy.release import Gate
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
-RELEASES = ("counts", "ratio", "gaussian")
 _UNPROVEN = (
     "published as epsilon-differential privacy; its proof is incomplete: the loss of a bin of m rows is up to "
     "1/lambda + ln((m + 1)/m), and exact denominators are released"
@@ -33,14 +32,6 @@ _NOTES = (
     "a hypothesis must predict each row by itself: what it says of one must not depend on the others",
     "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
 )
-
-
-class Hypothesis(Protocol):
-    """What can be asked about: anything that predicts a class for each row by itself."""
-
-    def predict(self, X: Any) -> Any:
-        """Return the class of each row, shape ``(n_rows,)``."""
-        ...
 
 
 class Oracle:
@@ -113,7 +104,7 @@ class Oracle:
         release: str = "counts",
         random_state: Any = None,
     ) -> None:
-        _check(budget, max_queries, release)
+        check_form(budget, max_queries, release)
         self._begin(Target.of(frame, labels, _label(labels, classes)), budget, max_queries, release, random_state)
 
     @classmethod
@@ -164,7 +155,7 @@ class Oracle:
         """
         from hedgerow.marginals.table_target import TableTarget  # Ibis takes long to import
 
-        _check(budget, max_queries, release)
+        check_form(budget, max_queries, release)
         oracle = cls.__new__(cls)
         oracle._begin(TableTarget.of(table, label, classes), budget, max_queries, release, random_state)
         return oracle
@@ -175,7 +166,7 @@ class Oracle:
         self._noise: NoiseSource = (
             SecureNoise() if random_state is None else SeededNoise(np.random.default_rng(random_state))
         )
-        self._share = None if budget is None else (budget.remaining, budget.remaining_delta)
+        self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
         self._max_queries, self._asked = max_queries, 0
         self._charges: list[Charge] = []
         self._of_bins: dict[Charge, None] = {}  # what bins cost that were learned from private rows
@@ -226,12 +217,7 @@ class Oracle:
 
     def noise_scale(self, n_attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count. Public; 0 if answers are exact."""
-        if self._share is None:
-            return 0.0
-        mechanism = self._mechanism(n_attributes)
-        return (
-            mechanism.scale / np.sqrt(2) if isinstance(mechanism, GaussianCounts) else float(n_attributes / self._each)
-        )
+        return 0.0 if self._form is None else self._form.scale(self._next, n_attributes)
 
     def marginals(self, bins: Schema) -> BinMasses:
         """Answer how many rows are in each bin.
@@ -295,22 +281,17 @@ class Oracle:
         half = len(found) // 2
         return ErrorCounts(bins, found[:half], found[half:], self._variance(bins))
 
-    @property
-    def _each(self) -> Fraction:
-        """ε of one question."""
-        assert self._share is not None
-        return self._share[0] / self._max_queries
-
     def _variance(self, bins: Schema) -> float:
         return 2 * self.noise_scale(len(bins)) ** 2
 
     def _mechanism(self, cells: int) -> Any:
-        assert self._share is not None
-        if self._release == "ratio":
-            return PublishedRatios(self._each, cells)
-        if self._release == "gaussian":
-            return GaussianCounts(*self._share, self._max_queries, min(self._asked, self._max_queries - 1) + 1, cells)
-        return DiscreteLaplace(self._each, cells)
+        assert self._form is not None
+        return self._form.mechanism(self._next, cells)
+
+    @property
+    def _next(self) -> int:
+        """The number of the next question, counted from 1; of the last one, once all were asked."""
+        return min(self._asked + 1, self._max_queries)
 
     def _answer(self, bins: Schema, query: Any, what: str) -> Any:
         with self._lock:
@@ -342,20 +323,6 @@ class Oracle:
 
     def __deepcopy__(self, memo: Any) -> Oracle:
         return self
-
-
-def _check(budget: Any, max_queries: Any, release: str) -> None:
-    """Check what is public, before a row is touched."""
-    if not (budget is None or isinstance(budget, Budget)):
-        raise TypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
-    if isinstance(max_queries, bool) or not isinstance(max_queries, int) or max_queries < 1:
-        raise ValueError(f"max_queries must be a whole number >= 1, got {max_queries!r}.")
-    if release not in RELEASES:
-        raise ValueError(f"release must be one of {', '.join(RELEASES)}, got {release!r}.")
-    if release == "gaussian" and budget is not None and not budget.remaining_delta:
-        raise ValueError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
-    if budget is not None and not budget.remaining:
-        raise ValueError("expected a budget with something left, got one that is spent.")
 
 
 def _label(labels: Any, classes: Sequence[Any] | None) -> Label:

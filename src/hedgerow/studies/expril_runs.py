@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from threadpoolctl import threadpool_limits
 
 from hedgerow.errors import OverlapWarning
-from hedgerow.marginals.hypothesis import Always
+from hedgerow.marginals.hypothesis import Always, Hypothesis
 from hedgerow.marginals.learner import ExprilClassifier
 from hedgerow.marginals.logistic import MarginalLogisticClassifier
 from hedgerow.marginals.network import network
-from hedgerow.marginals.oracle import Hypothesis, Oracle
+from hedgerow.marginals.oracle import Oracle
 from hedgerow.privacy.budget import Budget
 from hedgerow.schema.schema import Schema
 from hedgerow.studies.expril_problems import PROBLEMS, Problem, problem

@@ -1,0 +1,71 @@
+"""The forms in which an oracle releases its answers, and what each costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.counts import GaussianCounts, PublishedRatios
+from hedgerow.privacy.noise import DiscreteLaplace
+
+RELEASES = ("counts", "ratio", "gaussian")
+
+
+@dataclass(frozen=True)
+class Form:
+    """How answers are released, and the budget that all questions share alike.
+
+    Attributes
+    ----------
+    release : {"counts", "ratio", "gaussian"}
+        The form.
+    epsilon, delta : Fraction
+        For all questions together.
+    questions : int
+        How many.
+    """
+
+    release: str
+    epsilon: Fraction
+    delta: Fraction
+    questions: int
+
+    def mechanism(self, question: int, attributes: int) -> Any:
+        """Return the mechanism for one of the questions, counted from 1, about bins of so many attributes."""
+        if self.release == "ratio":
+            return PublishedRatios(self.epsilon / self.questions, attributes)
+        if self.release == "gaussian":
+            return GaussianCounts(self.epsilon, self.delta, self.questions, question, attributes)
+        return DiscreteLaplace(self.epsilon / self.questions, attributes)
+
+    def scale(self, question: int, attributes: int) -> float:
+        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""
+        if self.release == "gaussian":
+            return float(self.mechanism(question, attributes).scale / np.sqrt(2))
+        return float(attributes * self.questions / self.epsilon)
+
+
+def check_form(budget: Any, max_queries: Any, release: str) -> None:
+    """Check what an oracle is asked to do, before a row is touched.
+
+    Raises
+    ------
+    TypeError
+        If `budget` is neither a Budget nor None.
+    ValueError
+        If something is out of range.
+    """
+    if not (budget is None or isinstance(budget, Budget)):
+        raise TypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
+    if isinstance(max_queries, bool) or not isinstance(max_queries, int) or max_queries < 1:
+        raise ValueError(f"max_queries must be a whole number >= 1, got {max_queries!r}.")
+    if release not in RELEASES:
+        raise ValueError(f"release must be one of {', '.join(RELEASES)}, got {release!r}.")
+    if release == "gaussian" and budget is not None and not budget.remaining_delta:
+        raise ValueError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
+    if budget is not None and not budget.remaining:
+        raise ValueError("expected a budget with something left, got one that is spent.")
