@@ -118,12 +118,15 @@ def test_spark_counts_files_too(tmp_path, table, expected):
     source = f"""
 from hedgerow.engines.sources import open_table
 from tests.engines.test_sources import tallied
-for name in ("a.parquet", "a.csv"):
+for name in ("a.parquet", "a.csv", "ragged.csv"):
     print(tallied({str(tmp_path)!r} + "/" + name, engine="spark", master="local[1]"))
 """
+    (tmp_path / "ragged.csv").write_text(f"age,b,y\n1,1,no\n{SECRET},1,no,4\n")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
     found = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False, env=environment)
-    assert found.stdout.split("\n")[:2] == [str(expected)] * 2, found.stderr
+    assert found.stdout.splitlines() == [str(expected)] * 2, found.stderr
+    assert "hedgerow.errors.EngineError: pyspark did not answer" in found.stderr
+    assert SECRET not in found.stderr
 
 
 def test_addresses():
@@ -235,6 +238,21 @@ def test_a_connection_that_dies_in_mid_query(postgres_url):
             with pytest.raises(EngineError, match="postgres did not answer: the connection was lost") as error:
                 Tally.from_table(found, SCHEMA)
             killer.join()
+    says_no_cell(error)
+
+
+def test_a_disk_that_is_full(postgres_url):
+    """As the server says it of its limit on temporary files."""
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as setup:
+        setup.execute("DROP TABLE IF EXISTS wide")
+        setup.execute(
+            "CREATE TABLE wide AS SELECT i % 121 AS age, i % 2 = 0 AS b, 'no' AS y FROM generate_series(1, 1e5) i"
+        )
+    options = "-c%20work_mem%3D64kB%20-c%20temp_file_limit%3D0%20-c%20enable_hashagg%3Doff"
+    with pytest.raises(EngineError, match="postgres did not answer: its disk is full") as error:
+        tallied(f"{postgres_url}?options={options}::wide")
     says_no_cell(error)
 
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 _ADVICE = (
     (("OutOfMemory",), "it ran out of memory; allow more, or declare coarser cut points"),
-    (("DiskFull",), "its disk is full"),
+    (("DiskFull", "ConfigurationLimitExceeded"), "its disk is full, or its limit on temporary files is reached"),
     (("AdminShutdown", "OperationalError", "ConnectionException", "ConnectionFailure"), "the connection was lost"),
     (("QueryCanceled", "InterruptException"), "the query was cancelled, or took longer than the server allows"),
     (("InsufficientPrivilege", "PermissionException"), "the right to SELECT from the table or view is needed"),

@@ -174,7 +174,7 @@ def _spark(address: str, master: str | None) -> Generator[Expression]:
     from pyspark.sql import SparkSession
 
     kind, pattern = _kind_of_files(address)
-    builder = SparkSession.builder.appName("hedgerow").config("spark.ui.showConsoleProgress", "true")
+    builder = SparkSession.builder.appName("hedgerow").config("spark.log.level", "OFF")  # its errors can quote cells
     session = answered("spark", lambda: (builder.master(master) if master else builder).getOrCreate())
     try:
         frame = answered("spark", lambda: _spark_frame(session, kind, pattern))
