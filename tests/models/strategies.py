@@ -110,6 +110,14 @@ class Case:
         return table
 
 
+def told_apart(attribute: Attribute, literal: Literal, cells: list[Cell], storage: str) -> Case:
+    """Return a case with a model that says "no" where one literal holds, and "yes" where it does not."""
+    schema = Schema({"x": attribute}, Label("y", ("no", "yes")))
+    rules = (Rule((literal,), (1, 0)), Rule((), (0, 1)))
+    model = RuleList(schema, rules, PrivacyCard.none("example", software="hedgerow"))
+    return Case(model, {"x": storage}, {"x": cells})
+
+
 def holds(literal: Literal, cell: Cell) -> bool:
     """Say whether a literal holds of a value, straight from the words of the documentation."""
     if cell.role == "missing":

@@ -1,40 +1,18 @@
-from collections.abc import Iterator
-
-import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
-from tests.models.strategies import Case, Cell, cases, trees
+from tests.models.sql_engines import SqlEngine, generated
+from tests.models.strategies import Case, Cell, cases, told_apart, trees
 
 NONE = PrivacyCard.none("example", software="hedgerow")
-HOSTILE = 'a"b; drop table t'
-HOSTILE_VALUE = "x'); drop table t; --"
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
-        yield connection
-
-
-def select(database: duckdb.DuckDBPyConnection, model: RuleList | Tree, table: pa.Table) -> list:
-    database.register("t", table)
-    try:
-        return [value for (value,) in database.execute(f"SELECT {model.to_sql()} FROM t").fetchall()]
-    finally:
-        database.unregister("t")
-
-
-def told_apart(attribute, literal: Literal, cells: list[Cell], storage: str) -> Case:
-    """Return a case with a model that says "no" where one literal holds, and "yes" where it does not."""
-    schema = Schema({"x": attribute}, Label("y", ("no", "yes")))
-    return Case(RuleList(schema, (Rule((literal,), (1, 0)), Rule((), (0, 1))), NONE), {"x": storage}, {"x": cells})
+HOSTILE = 'a"b`c\\; drop table t'
+HOSTILE_VALUE = "x\\'); drop table t; -- ${spark.app.name} %s {0} \n"
+WHITE = " \t\n\r\v\f"
 
 
 def known(value, raw=None) -> Cell:
@@ -51,126 +29,134 @@ DOSE = Real(0, 1, cuts=(0.5,), missing="cell", missing_values=(-9,))
 AGE = Integer(0, 90, cuts=(30, 60), missing="cell", missing_values=("?", -9, 99), outside="cell")
 
 
-@given(case=cases())
-@example(case=told_apart(FLAG, Literal("x", "true"), [known(True, 1.0), known(False, 0.0), NULL, NAN], "double"))
-@example(case=told_apart(FLAG, Literal("x", "false"), [known(True, " true "), known(False, "FALSE"), NULL], "text"))
-@example(case=told_apart(FLAG, Literal("x", "known"), [known(True, 1.0), NAN, Cell("missing", 9, 9.0)], "double"))
-@example(case=told_apart(FLAG, Literal("x", "missing"), [known(True, 1.0), NAN, NEGATIVE_NAN], "double"))
-@example(case=told_apart(GRADES, Literal("x", "!=", (1,)), [known(1, 1.0), known(2, 2.0), NAN, NEGATIVE_NAN], "double"))
-@example(case=told_apart(GRADES, Literal("x", "outside"), [known(1, 1.0), Cell("outside", 7, 7.0), NAN], "double"))
-@example(case=told_apart(COLOURS, Literal("x", "!=", ("O'Brien",)), [known("red"), known("O'Brien"), NULL], "text"))
-@example(case=told_apart(CODES, Literal("x", "=", ("3",)), [known("3", 3.0), NULL, NAN], "double"))
-@example(
-    case=told_apart(CODES, Literal("x", "=", ("02",)), [known("02"), known("2"), Cell("missing", "9", "9")], "text")
-)
-@example(case=told_apart(AGE, Literal("x", ">", (30,)), [known(31, 31.0), NAN, NEGATIVE_NAN, NULL], "double"))
-@example(case=told_apart(AGE, Literal("x", "<=", (30,)), [known(30, "30"), Cell("missing", "?", "?")], "text"))
-@example(case=told_apart(AGE, Literal("x", "outside"), [known(30, 30.0), Cell("outside", 30.5, 30.5), NAN], "double"))
-@example(case=told_apart(AGE, Literal("x", "<=", (60,)), [known(30, 30.0), Cell("outside", 30.5, 30.5)], "double"))
-@example(case=told_apart(DOSE, Literal("x", ">", (0.5,)), [known(0.75), known(0.5), NAN, NEGATIVE_NAN, NULL], "double"))
-@example(case=told_apart(DOSE, Literal("x", "<=", (0.5,)), [known(0.25), Cell("missing", -9, -9.0)], "double"))
-@settings(max_examples=150, deadline=None)
-def test_duckdb_predicts_exactly_what_predict_does(database: duckdb.DuckDBPyConnection, case: Case) -> None:
-    table = case.arrow()
-    assert select(database, case.model, table) == case.model.predict(table).tolist()
+EXAMPLES = [
+    told_apart(FLAG, Literal("x", "true"), [known(True, 1.0), known(False, 0.0), NULL, NAN], "double"),
+    told_apart(FLAG, Literal("x", "false"), [known(True, " true "), known(False, "FALSE"), NULL], "text"),
+    told_apart(FLAG, Literal("x", "known"), [known(True, 1.0), NAN, Cell("missing", 9, 9.0)], "double"),
+    told_apart(FLAG, Literal("x", "missing"), [known(True, 1.0), NAN, NEGATIVE_NAN], "double"),
+    told_apart(GRADES, Literal("x", "!=", (1,)), [known(1, 1.0), known(2, 2.0), NAN, NEGATIVE_NAN], "double"),
+    told_apart(GRADES, Literal("x", "outside"), [known(1, 1.0), Cell("outside", 7, 7.0), NAN], "double"),
+    told_apart(COLOURS, Literal("x", "!=", ("O'Brien",)), [known("red"), known("O'Brien"), NULL], "text"),
+    told_apart(CODES, Literal("x", "=", ("3",)), [known("3", 3.0), NULL, NAN], "double"),
+    told_apart(CODES, Literal("x", "=", ("02",)), [known("02"), known("2"), Cell("missing", "9", "9")], "text"),
+    told_apart(AGE, Literal("x", ">", (30,)), [known(31, 31.0), NAN, NEGATIVE_NAN, NULL], "double"),
+    told_apart(AGE, Literal("x", "<=", (30,)), [known(30, "30"), Cell("missing", "?", "?")], "text"),
+    told_apart(AGE, Literal("x", "outside"), [known(30, 30.0), Cell("outside", 30.5, 30.5), NAN], "double"),
+    told_apart(AGE, Literal("x", "<=", (60,)), [known(30, 30.0), Cell("outside", 30.5, 30.5)], "double"),
+    told_apart(DOSE, Literal("x", ">", (0.5,)), [known(0.75), known(0.5), NAN, NEGATIVE_NAN, NULL], "double"),
+    told_apart(DOSE, Literal("x", "<=", (0.5,)), [known(0.25), Cell("missing", -9, -9.0)], "double"),
+]
 
 
-@given(case=cases(trees()))
-@settings(max_examples=150, deadline=None)
-def test_duckdb_predicts_exactly_what_a_tree_does(database: duckdb.DuckDBPyConnection, case: Case) -> None:
-    table = case.arrow()
-    assert select(database, case.model, table) == case.model.predict(table).tolist()
+def test_an_engine_predicts_exactly_what_predict_does(engine: SqlEngine) -> None:
+    @generated(engine, {"case": cases()}, *[{"case": case} for case in EXAMPLES])
+    def check(case: Case) -> None:
+        table = case.arrow()
+        assert engine.select(case.model, table) == case.model.predict(table).tolist()
+
+
+def test_an_engine_predicts_exactly_what_a_tree_does(engine: SqlEngine) -> None:
+    @generated(engine, {"case": cases(trees())})
+    def check(case: Case) -> None:
+        table = case.arrow()
+        assert engine.select(case.model, table) == case.model.predict(table).tolist()
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), -9.0])
 @pytest.mark.parametrize("literal", [Literal("x", "<=", (0.5,)), Literal("x", ">", (0.5,)), Literal("x", "known")])
-def test_what_is_missing_goes_to_the_false_branch(
-    database: duckdb.DuckDBPyConnection, literal: Literal, value: float | None
-) -> None:
+def test_what_is_missing_goes_to_the_false_branch(engine: SqlEngine, literal: Literal, value: float | None) -> None:
     inner = Split(literal, Leaf(label=3), Leaf(label=4))
     schema = Schema({"x": DOSE, "b": Boolean()}, Label("y", (1, 2, 3, 4)))
     tree = Tree(schema, Split(literal, Leaf(label=1), Split(Literal("b", "true"), inner, Leaf(label=2))), NONE)
     table = pa.table({"x": pa.array([value, value], pa.float64()), "b": [True, False]})
-    assert select(database, tree, table) == tree.predict(table).tolist() == [4, 2]
+    assert engine.select(tree, table) == tree.predict(table).tolist() == [4, 2]
 
 
-def test_a_tree_of_the_greatest_depth_is_read(database: duckdb.DuckDBPyConnection) -> None:
+def test_a_tree_of_the_greatest_depth_is_read(engine: SqlEngine) -> None:
     root: Split | Leaf = Leaf(label=1)
     for _ in range(64):
         root = Split(Literal("x", "true"), root, Leaf(label=0))
     tree = Tree(Schema({"x": Boolean()}, Label("y", (0, 1))), root, NONE)
-    assert select(database, tree, pa.table({"x": [True, False]})) == [1, 0]
+    assert engine.select(tree, pa.table({"x": [True, False]})) == [1, 0]
 
 
-@given(
-    cut=st.floats(-1e9, 1e9, allow_subnormal=False),
-    values=st.lists(st.floats(-1e9, 1e9, allow_subnormal=False), max_size=4),
-)
-@example(cut=0.30000000000000004, values=[0.3])
-@settings(max_examples=40, deadline=None)
-def test_a_cut_point_keeps_every_digit(database: duckdb.DuckDBPyConnection, cut: float, values: list[float]) -> None:
-    schema = Schema({"x": Real(-1e9, 2e9, cuts=(cut,))}, Label("y", (0, 1)))
-    model = RuleList(schema, (Rule((Literal("x", "<=", (cut,)),), (1, 0)), Rule((), (0, 1))), NONE)
-    table = pa.table({"x": pa.array([cut, *values], pa.float64())})
-    assert select(database, model, table) == [int(not value <= cut) for value in [cut, *values]]
+def test_a_cut_point_keeps_every_digit(engine: SqlEngine) -> None:
+    numbers = st.floats(-1e9, 1e9)
+
+    @generated(
+        engine,
+        {"cut": numbers, "values": st.lists(numbers, max_size=4)},
+        {"cut": 0.30000000000000004, "values": [0.3]},
+        {"cut": 123456789.12345679, "values": [123456789.12345677, 123456789.12345681]},
+        {"cut": 5e-324, "values": [1e-323, 0.0, -5e-324, 2.2250738585072014e-308]},
+        {"cut": 1e-150, "values": [1.0000000000000002e-150, 9.999999999999999e-151]},
+        share=1 / 3,
+    )
+    def check(cut: float, values: list[float]) -> None:
+        schema = Schema({"x": Real(-1e9, 2e9, cuts=(cut,))}, Label("y", (0, 1)))
+        model = RuleList(schema, (Rule((Literal("x", "<=", (cut,)),), (1, 0)), Rule((), (0, 1))), NONE)
+        expected = [int(not value <= cut) for value in [cut, *values]]
+        table = pa.table({"x": pa.array([cut, *values], pa.float64())})
+        assert engine.select(model, table) == expected
+        assert engine.select(model, pa.table({"x": [repr(value) for value in [cut, *values]]})) == expected
 
 
-def test_single_precision_is_compared_as_predict_compares_it(database: duckdb.DuckDBPyConnection) -> None:
+def test_single_precision_is_compared_as_predict_compares_it(engine: SqlEngine) -> None:
     # the single nearest to 0.1 is 0.100000001..., which is above the cut point
     model = told_apart(Real(0, 1, cuts=(0.1,)), Literal("x", "<=", (0.1,)), [], "double").model
     table = pa.table({"x": pa.array([0.1, 0.05], pa.float32())})
-    assert select(database, model, table) == model.predict(table).tolist() == ["yes", "no"]
+    assert engine.select(model, table) == model.predict(table).tolist() == ["yes", "no"]
 
 
-def test_a_text_column_of_numbers_compares_as_numbers(database: duckdb.DuckDBPyConnection) -> None:
+def test_a_text_column_of_numbers_compares_as_numbers(engine: SqlEngine) -> None:
     model = told_apart(Real(0, 100, cuts=(30.4,)), Literal("x", ">", (30.4,)), [], "text").model
     table = pa.table({"x": ["9", "30.4", "30.5", "1e2"]})
-    assert select(database, model, table) == model.predict(table).tolist() == ["yes", "yes", "no", "no"]
+    assert engine.select(model, table) == model.predict(table).tolist() == ["yes", "yes", "no", "no"]
 
 
 @pytest.mark.parametrize(
     ("operator", "expected"), [("missing", ["yes", "yes", "no"]), ("outside", ["yes", "no", "yes"])]
 )
-def test_a_decimal_column_compares_as_numbers(
-    database: duckdb.DuckDBPyConnection, operator: str, expected: list[str]
-) -> None:
+def test_a_decimal_column_compares_as_numbers(engine: SqlEngine, operator: str, expected: list[str]) -> None:
     model = told_apart(GRADES, Literal("x", operator), [], "double").model
-    table = pa.table({"x": pa.array([1, 7, -9], pa.decimal128(5, 2))})  # in DuckDB's text 1.00, 7.00, -9.00
-    assert select(database, model, table) == model.predict(table).tolist() == expected
+    table = pa.table({"x": pa.array([1, 7, -9], pa.decimal128(12, 3))})  # as text 1.000, 7.000, -9.000
+    assert engine.select(model, table) == model.predict(table).tolist() == expected
 
 
-def test_hostile_names_and_values_are_quoted(database: duckdb.DuckDBPyConnection) -> None:
-    schema = Schema({HOSTILE: Categorical((HOSTILE_VALUE, "O'Brien")), "select": Boolean()}, Label("y", ("a'b", "c")))
+def hostile_model() -> RuleList:
+    schema = Schema(
+        {HOSTILE: Categorical((HOSTILE_VALUE.strip(), "O'Brien")), "select": Boolean()}, Label("y", ("a'b", "c"))
+    )
     rules = (
-        Rule((Literal(HOSTILE, "=", (HOSTILE_VALUE,)), Literal("select", "true")), (1, 0)),
+        Rule((Literal(HOSTILE, "=", (HOSTILE_VALUE.strip(),)), Literal("select", "true")), (1, 0)),
         Rule((Literal(HOSTILE, "!=", ("O'Brien",)),), (0, 1)),
         Rule((), (3, 1)),
     )
-    database.execute(f'CREATE OR REPLACE TABLE t ("{HOSTILE.replace(chr(34), chr(34) * 2)}" VARCHAR, "select" BOOLEAN)')
-    rows = [(HOSTILE_VALUE, True), (HOSTILE_VALUE, False), ("O'Brien", True)]
-    database.executemany("INSERT INTO t VALUES (?, ?)", rows)
-    model = RuleList(schema, rules, NONE)
-    assert database.execute(f"SELECT {model.to_sql()} FROM t").fetchall() == [("a'b",), ("c",), ("a'b",)]
-    assert database.execute("SELECT count(*) FROM t").fetchall() == [(3,)]
-    database.execute("DROP TABLE t")
+    return RuleList(schema, rules, NONE)
 
 
-@given(name=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=12))
-@settings(max_examples=40, deadline=None)
-def test_any_text_is_one_name_one_value_and_one_class(database: duckdb.DuckDBPyConnection, name: str) -> None:
-    value = f"'{name}'"  # no blanks around it, which are not part of a value
-    schema = Schema({name: Categorical((value, "other"))}, Label(f"{name}'s", (value, "no")))
-    rules = (Rule((Literal(name, "=", (value,)),), tuple(int(c == value) for c in schema.classes)),)
-    model = RuleList(schema, (*rules, Rule((), tuple(int(c == "no") for c in schema.classes))), NONE)
-    table = pl.DataFrame({name: [value, "other"]}).to_arrow()
-    assert select(database, model, table) == [value, "no"]
+def test_hostile_names_and_values_are_quoted(engine: SqlEngine) -> None:
+    table = pa.table({HOSTILE: [HOSTILE_VALUE, HOSTILE_VALUE, "O'Brien"], "select": [True, False, True]})
+    assert engine.select(hostile_model(), table) == ["a'b", "c", "a'b"]
+
+
+def test_any_text_is_one_name_one_value_and_one_class(engine: SqlEngine) -> None:
+    texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=12)
+
+    @generated(engine, {"name": texts}, {"name": "\\"}, {"name": "\\'\"`"}, share=1 / 3)
+    def check(name: str) -> None:
+        value = f"'{name}'"  # no blanks around it, which are not part of a value
+        schema = Schema({name: Categorical((value, "other"))}, Label(f"{name}'s", (value, "no")))
+        rules = (Rule((Literal(name, "=", (value,)),), tuple(int(c == value) for c in schema.classes)),)
+        model = RuleList(schema, (*rules, Rule((), tuple(int(c == "no") for c in schema.classes))), NONE)
+        assert engine.select(model, pl.DataFrame({name: [value, "other"]}).to_arrow()) == [value, "no"]
 
 
 @pytest.mark.parametrize("reason", ["*/ drop table t; /*", "/*", "*/", "/*/", "*/*", "/", "*"])
-def test_a_guarantee_stays_within_its_comment(database: duckdb.DuckDBPyConnection, reason: str) -> None:
+def test_a_guarantee_stays_within_its_comment(engine: SqlEngine, reason: str) -> None:
     schema, card = Schema({"x": Boolean()}, Label("y", (0, 1))), PrivacyCard.none(reason, software="hedgerow")
     for model in (RuleList(schema, (Rule((), (0, 1)),), card), Tree(schema, Leaf((0, 1)), card)):
-        assert select(database, model, pa.table({"x": [True]})) == [1]
+        assert engine.select(model, pa.table({"x": [True]})) == [1]
 
 
 @pytest.mark.parametrize(("classes", "text"), [(("no", "y'es"), "'y''es'"), ((False, True), "TRUE"), ((0, 1), "1")])
@@ -185,8 +171,8 @@ def test_the_expression_reads_like_the_rules() -> None:
     assert RuleList(schema, rules, NONE).to_sql() == (
         "/* DuckDB; guarantee: none (example) */ CASE\n"
         '  WHEN (TRY_CAST("age" AS DOUBLE) <= 30'
-        " AND NOT TRIM(CAST(\"age\" AS TEXT)) IN ('', 'nan', '-nan'))"
-        " AND TRIM(CAST(\"sex\" AS TEXT)) = 'F' THEN 0\n"
+        " AND NOT TRIM(CAST(\"age\" AS TEXT), E' \\t\\n\\r\\x0B\\f') IN ('', 'nan', '-nan'))"
+        " AND TRIM(CAST(\"sex\" AS TEXT), E' \\t\\n\\r\\x0B\\f') = 'F' THEN 0\n"
         "  ELSE 1\n"
         "END"
     )
@@ -196,9 +182,9 @@ def test_the_expression_reads_like_the_tree() -> None:
     schema = Schema({"age": Integer(0, 90, cuts=(30,)), "sex": Categorical(("F", "M"))}, Label("y", (0, 1)))
     inner = Split(Literal("sex", "=", ("F",)), Leaf(label=0), Leaf(label=1))
     assert Tree(schema, Split(Literal("age", "<=", (30,)), inner, Leaf((0, 5))), NONE).to_sql() == (
-        "/* DuckDB; guarantee: none (example) */ "
-        "CASE WHEN TRY_CAST(\"age\" AS DOUBLE) <= 30 AND NOT TRIM(CAST(\"age\" AS TEXT)) IN ('', 'nan', '-nan')\n"
-        "  THEN CASE WHEN TRIM(CAST(\"sex\" AS TEXT)) = 'F'\n"
+        '/* DuckDB; guarantee: none (example) */ CASE WHEN TRY_CAST("age" AS DOUBLE) <= 30'
+        " AND NOT TRIM(CAST(\"age\" AS TEXT), E' \\t\\n\\r\\x0B\\f') IN ('', 'nan', '-nan')\n"
+        "  THEN CASE WHEN TRIM(CAST(\"sex\" AS TEXT), E' \\t\\n\\r\\x0B\\f') = 'F'\n"
         "    THEN 0\n"
         "    ELSE 1\n"
         "  END\n"

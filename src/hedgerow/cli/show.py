@@ -22,9 +22,20 @@ class Form(StrEnum):
     html = "html"
 
 
+class Dialect(StrEnum):
+    """Whose SQL a model is exported in."""
+
+    duckdb = "duckdb"
+    postgres = "postgres"
+    spark = "spark"
+    bigquery = "bigquery"
+    snowflake = "snowflake"
+
+
 def show(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
-    form: Annotated[Form, typer.Option("--format", help="How to show it; SQL is DuckDB's.")] = Form.text,
+    form: Annotated[Form, typer.Option("--format", help="How to show it.")] = Form.text,
+    dialect: Annotated[Dialect | None, typer.Option(help="Whose SQL, with --format sql; else DuckDB's.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the model into this PNG, SVG or PDF file.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
@@ -34,26 +45,29 @@ def show(
 
     [bold]Example[/bold]: hedgerow show model.json --format sql
     """
+    form = Form.json if as_json else form
+    if dialect is not None and form is not Form.sql:
+        raise ValueError("--dialect says whose SQL; add --format sql.")
     for path in (plot, output):
         if path is not None:
             check_output(path, force=force)
     if plot is not None:
         check_picture(plot)
     released = load_model(model)
-    text = _render(released, Form.json if as_json else form)
+    text = _render(released, form, dialect or Dialect.duckdb)
     print_or_write(text, output)
     if plot is not None:
         draw(released.plot, plot)
 
 
-def _render(model: RuleList | Tree, form: Form) -> str:
+def _render(model: RuleList | Tree, form: Form, dialect: Dialect) -> str:
     match form:
         case Form.text:
             return f"{model}\n\n{model.privacy}"
         case Form.json:
             return model.to_json().rstrip("\n")
         case Form.sql:
-            return model.to_sql()
+            return model.to_sql(dialect)
         case Form.python:
             return model.to_python().rstrip("\n")
         case Form.html:

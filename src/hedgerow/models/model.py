@@ -56,8 +56,8 @@ class Model(ABC):
         """Return which leaf each row comes to, shape ``(n_rows,)``, counted from 0."""
 
     @abstractmethod
-    def to_sql(self) -> str:
-        """Return an expression in DuckDB's SQL that gives the predicted class from the raw columns."""
+    def to_sql(self, dialect: str = "duckdb") -> str:
+        """Return an expression in an engine's SQL that gives the predicted class from the raw columns."""
 
     @abstractmethod
     def to_python(self) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.columns import Table
 from hedgerow.models import plot, python_source, sql
 from hedgerow.models.conditions import check_literals
+from hedgerow.models.dialects import dialect_named
 from hedgerow.models.leaf import Leaf, commented
 from hedgerow.models.model import Model
 from hedgerow.privacy.card import PrivacyCard
@@ -166,14 +167,25 @@ class RuleList(Model):
             rules.append(Rule(antecedent, leaf.counts, leaf.label))
         return cls(schema, tuple(rules), privacy)
 
-    def to_sql(self) -> str:
-        """Return a CASE expression in DuckDB's SQL that gives the predicted class from the raw columns.
+    def to_sql(self, dialect: str = "duckdb") -> str:
+        """Return a CASE expression that gives the predicted class from the raw columns, in the SQL of an engine.
 
-        Columns may be BOOLEAN, of any number type, or VARCHAR, spaces around the text left out. A value outside a
-        domain whose policy is an error makes `predict` raise; in SQL it satisfies the literals that compare true with
-        it. DuckDB writes NaN as the word ``nan``, which is therefore missing unless it is a category.
+        Columns may be boolean, of any number type, or text, white space around it left out; of dates, pass the days
+        since 1970-01-01. A value outside a domain whose policy is an error makes `predict` raise; in SQL it satisfies
+        the literals that compare true with it, and text that is no number none.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
+            The engine. In DuckDB, PostgreSQL and Spark the expression is tested to predict what `predict` does; for
+            BigQuery and Snowflake it is generated, but has not been run.
+
+        Raises
+        ------
+        ValueError
+            If there is no such dialect.
         """
-        return sql.case_expression(self._cases(), self._guarantee)
+        return sql.case_expression(self._cases(), dialect_named(dialect), self._guarantee)
 
     def to_python(self) -> str:
         """Return the source of a Python function ``predict(row)`` that needs nothing installed.

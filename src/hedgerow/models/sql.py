@@ -3,43 +3,48 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from hedgerow.columns import plain_word
+from hedgerow.columns import plain_word, spelled_number
+from hedgerow.models.dialects import Dialect
 from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.values import Value, value_text
+from hedgerow.values import Value
 
-_DIALECT = "duckdb"
-_NAN = ("nan", "-nan")  # how DuckDB writes NaN
 Cases = Sequence[tuple[Sequence[tuple[Literal, Attribute]], Value]]
 """What a model says, first match first: literals with their attributes, and the class. The last has no literals."""
+_WHOLE = re.compile("-?[0-9]+")
+# As words, as numbers of any type (minus zero too), as booleans. What else it matches is outside the domain, an error.
+_BOOLEANS = {"true": ("true", "1([.]0+)?"), "false": ("false", "-?0([.]0+|E-[0-9]+)?")}
 
 
-def case_expression(cases: Cases, comment: str) -> str:
+def case_expression(cases: Cases, dialect: Dialect, comment: str) -> str:
     """Return ``CASE WHEN … THEN … ELSE … END`` after a comment; the last case, without conditions, is the ELSE."""
     *conditional, (_, default) = cases
     if not conditional:
-        return expression([constant(default)], comment)
+        return expression([constant(default, dialect)], dialect, comment)
     lines = ["CASE"]
     for literals, value in conditional:
-        holds = exp.and_(*(condition(literal, kind) for literal, kind in literals))
-        lines.append(f"  WHEN {holds.sql(_DIALECT)} THEN {constant(value)}")
-    return expression([*lines, f"  ELSE {constant(default)}", "END"], comment)
+        holds = exp.and_(*(condition(literal, kind, dialect) for literal, kind in literals))
+        lines.append(f"  WHEN {holds.sql(dialect.name)} THEN {constant(value, dialect)}")
+    return expression([*lines, f"  ELSE {constant(default, dialect)}", "END"], dialect, comment)
 
 
-def choice(literal: Literal, attribute: Attribute, true: Sequence[str], false: Sequence[str]) -> list[str]:
+def choice(
+    literal: Literal, attribute: Attribute, dialect: Dialect, true: Sequence[str], false: Sequence[str]
+) -> list[str]:
     """Return the lines of ``CASE WHEN … THEN … ELSE … END`` around those of two branches.
 
     Whatever is not true, NULL too, goes to the ELSE. Only what begins an element is indented: a line break within a
     quoted name or value is part of it.
     """
     return [
-        f"CASE WHEN {condition(literal, attribute).sql(_DIALECT)}",
+        f"CASE WHEN {condition(literal, attribute, dialect).sql(dialect.name)}",
         f"  THEN {true[0]}",
         *(f"  {line}" for line in true[1:]),
         f"  ELSE {false[0]}",
@@ -48,88 +53,98 @@ def choice(literal: Literal, attribute: Attribute, true: Sequence[str], false: S
     ]
 
 
-def constant(value: Value) -> str:
+def constant(value: Value, dialect: Dialect) -> str:
     """Return a class as SQL."""
-    return exp.convert(value).sql(_DIALECT)
+    return dialect.literal(value).sql(dialect.name)
 
 
-def expression(lines: Sequence[str], comment: str) -> str:
+def expression(lines: Sequence[str], dialect: Dialect, comment: str) -> str:
     """Return the lines of an expression after a comment."""
-    return f"/* DuckDB; {comment.replace('*/', '* /').replace('/*', '/ *')} */ " + "\n".join(lines)
+    return f"/* {dialect.title}; {comment.replace('*/', '* /').replace('/*', '/ *')} */ " + "\n".join(lines)
 
 
-def condition(literal: Literal, attribute: Attribute) -> exp.Condition:
+def condition(literal: Literal, attribute: Attribute, dialect: Dialect) -> exp.Condition:
     """Return the SQL condition of one literal on the raw column."""
-    column = exp.column(exp.to_identifier(literal.attribute, quoted=True))
-    declared = attribute.values if isinstance(attribute, Categorical) else ()
-    absent = ["", *(nan for nan in _NAN if nan not in declared), *attribute.missing_values]
-    known = exp.not_(_one_of(absent, attribute, column))
+    raw = _Raw(exp.column(exp.to_identifier(literal.attribute, quoted=True)), attribute, dialect)
     match literal.operator:
         case "missing":
-            return exp.or_(column.is_(exp.null()), _one_of(absent, attribute, column))
+            return exp.or_(raw.column.is_(exp.null()), raw.absent)
         case "known":
-            return known
+            return exp.not_(raw.absent)
         case "true" | "false":
-            number = int(literal.operator == "true")
-            return exp.Lower(this=_text(column)).isin(literal.operator, str(number), str(float(number)))
+            return dialect.matches(exp.Lower(this=raw.text), *_BOOLEANS[literal.operator])
         case "=":
-            return _one_of(literal.operands, attribute, column)
+            return raw.one_of(literal.operands)
         case "!=":
-            return exp.not_(_one_of([*absent, *literal.operands], attribute, column))
+            return exp.not_(exp.or_(raw.absent, raw.one_of(literal.operands)))
         case "outside":
-            return exp.and_(exp.not_(_inside(attribute, column)), known)
+            return exp.and_(exp.not_(raw.inside), exp.not_(raw.absent))
         case _:
-            inside = [_inside(attribute, column)] if attribute.outside == "cell" else []
-            return exp.and_(*_comparison(literal, _number(column)), known, *inside)
+            inside = [raw.inside] if attribute.outside == "cell" else []
+            return exp.and_(*_comparison(literal, raw), exp.not_(raw.absent), *inside)
 
 
-def _comparison(literal: Literal, number: exp.Condition) -> list[exp.Condition]:
-    operands = literal.operands
+def _comparison(literal: Literal, raw: _Raw) -> list[exp.Condition]:
+    operands = [raw.dialect.literal(value) for value in literal.operands]
     if literal.operator == "between":
-        return [number > operands[0], number <= operands[1]]
-    return [number <= operands[0] if literal.operator == "<=" else number > operands[0]]
+        return [raw.number > operands[0], raw.number <= operands[1]]
+    return [raw.number <= operands[0] if literal.operator == "<=" else raw.number > operands[0]]
 
 
-def _inside(attribute: Attribute, column: exp.Condition) -> exp.Condition:
-    if isinstance(attribute, Categorical):
-        return _one_of(attribute.values, attribute, column)
-    assert isinstance(attribute, (Integer, Real))
-    number = _number(column)
-    inside = number.between(attribute.low, attribute.high)
-    return exp.and_(inside, number.eq(exp.Floor(this=number))) if isinstance(attribute, Integer) else inside
+@dataclass(frozen=True)
+class _Raw:
+    """A column as the table has it, of whatever type, with what the schema says of it."""
 
+    column: exp.Column
+    attribute: Attribute
+    dialect: Dialect
 
-def _one_of(values: Sequence[Value], attribute: Attribute, column: exp.Condition) -> exp.Condition:
-    """Return whether the column holds one of these values: text as text, numbers as numbers. NULL only if it is."""
-    words = [spelling for value in values if isinstance(value, str) for spelling in _spellings(value, attribute)]
-    numbers = [value for value in values if not isinstance(value, str)]
-    found = [_among(_text(column), list(dict.fromkeys(words)))] if words else []
-    if numbers:
-        found.append(exp.func("COALESCE", _among(_number(column), numbers), exp.false()))
-    return exp.or_(*found)
+    @property
+    def text(self) -> exp.Condition:
+        return self.dialect.text(self.column)
 
+    @property
+    def number(self) -> exp.Condition:
+        return self.dialect.number_of(self.column)
 
-def _among(found: exp.Condition, values: Sequence[Value]) -> exp.Condition:
-    return found.eq(values[0]) if len(values) == 1 else found.isin(*values)
+    @property
+    def absent(self) -> exp.Condition:
+        """Whether a value that is not NULL is missing all the same. NULL only if the column is."""
+        if not isinstance(self.attribute, Categorical):  # a word for NaN in a column of text would be an error
+            return self.one_of([*self.attribute.missing_values], "", *self.dialect.nan)
+        nan = exp.and_(self.dialect.is_fractional(self.column), self._among(self.text, self.dialect.nan))
+        return exp.or_(self.one_of(self.attribute.missing_values, ""), nan)
 
+    @property
+    def inside(self) -> exp.Condition:
+        """Whether a value is in the domain."""
+        attribute = self.attribute
+        if isinstance(attribute, Categorical):
+            return self.one_of(attribute.values)
+        assert isinstance(attribute, (Integer, Real))
+        inside = self.number.between(self.dialect.literal(attribute.low), self.dialect.literal(attribute.high))
+        if isinstance(attribute, Real):
+            return inside
+        return exp.and_(inside, self.number.eq(exp.Floor(this=self.number)))
 
-def _text(column: exp.Condition) -> exp.Condition:
-    return exp.Trim(this=exp.cast(column, "text"))
+    def one_of(self, values: Sequence[Value], *words: str) -> exp.Condition:
+        """Whether the column holds one of these values or words. NULL only if it is.
 
+        As in `Column.equals`, text is compared as text, but for the zeros after the point of whole numbers; floating
+        point and decimals as numbers. Whole numbers and booleans have one text each.
+        """
+        texts = [plain_word(value) for value in values]
+        whole = [text for text in texts if _WHOLE.fullmatch(text)]
+        others = [*words, *(text for text in texts if not _WHOLE.fullmatch(text))]
+        numbers = [number for number in map(spelled_number, values) if number is not None and math.isfinite(number)]
+        found: list[exp.Condition] = [self._among(self.text, list(dict.fromkeys(others)))] if others else []
+        if whole:
+            found.append(self.dialect.matches(self.text, *(f"{text}([.]0+)?" for text in whole)))
+        if numbers:
+            equal = exp.func("COALESCE", self._among(self.number, numbers), exp.false())
+            found.append(exp.and_(self.dialect.is_fractional(self.column), equal))
+        return exp.or_(*found)
 
-def _number(column: exp.Condition) -> exp.Condition:
-    return exp.TryCast(this=column, to=exp.DataType.build("double"))
-
-
-def _spellings(value: str, attribute: Attribute) -> list[str]:
-    """Return how a word reads when a column of numbers is cast to text: "1" may be "1.0", if that is no other value."""
-    try:
-        number = float(value)
-    except ValueError:
-        return [value]
-    if plain_word(number) != plain_word(value):
-        return [value]
-    declared: tuple[Any, ...] = attribute.values if isinstance(attribute, Categorical) else ()
-    taken = {value_text(other) for other in (*declared, *attribute.missing_values)}
-    others = [value_text(number), str(number)] if math.isfinite(number) else []
-    return [value, *(other for other in others if other not in taken)]
+    def _among(self, found: exp.Condition, values: Sequence[Value]) -> exp.Condition:
+        literals = [self.dialect.literal(value) for value in values]
+        return found.eq(literals[0]) if len(literals) == 1 else found.isin(*literals)

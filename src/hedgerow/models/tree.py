@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hedgerow.columns import Table
 from hedgerow.models import python_source, sql, tree_plot
 from hedgerow.models.conditions import check_literals, in_words
+from hedgerow.models.dialects import dialect_named
 from hedgerow.models.leaf import Leaf, commented
 from hedgerow.models.model import Model
 from hedgerow.privacy.card import PrivacyCard
@@ -215,17 +216,18 @@ class Tree(Model):
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
         return cls(schema, _node(data["root"], 0), privacy)
 
-    def to_sql(self) -> str:
-        """Return nested CASE expressions in DuckDB's SQL that give the predicted class from the raw columns.
+    def to_sql(self, dialect: str = "duckdb") -> str:
+        """Return nested CASE expressions that give the predicted class from the raw columns, in the SQL of an engine.
 
-        What is NULL or otherwise missing goes to the false branch, as in `predict`. For types of columns and values
-        outside a domain see `RuleList.to_sql`.
+        What is NULL or otherwise missing goes to the false branch, as in `predict`. For dialects, types of columns and
+        values outside a domain see `RuleList.to_sql`.
         """
+        of = dialect_named(dialect)
         lines = self.fold(
-            lambda x, true, false: sql.choice(x, self.schema[x.attribute], true, false),
-            lambda i: [sql.constant(self.predictions[i])],
+            lambda x, true, false: sql.choice(x, self.schema[x.attribute], of, true, false),
+            lambda i: [sql.constant(self.predictions[i], of)],
         )
-        return sql.expression(lines, self._guarantee)
+        return sql.expression(lines, of, self._guarantee)
 
     def to_python(self) -> str:
         """Return the source of a Python function ``predict(row)`` that needs nothing installed.

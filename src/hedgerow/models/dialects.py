@@ -1,0 +1,154 @@
+"""What differs between the SQL of one engine and another, in one table; sqlglot knows the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp, parse_one
+
+from hedgerow.columns import LONGEST_NUMBER
+from hedgerow.values import Value
+
+_EXACT_DIGITS = 15  # a decimal of so many digits is the nearest double, however an engine divides it out
+_E_STRING = (
+    r"E' \t\n\r\x0B\f'"  # PostgreSQL and DuckDB know no escape for the vertical tab, in plain strings none at all
+)
+# PostgreSQL's cast fails if a number is too large or too small, so text must be of one that is neither. These are all
+# that programs write, to 1e308; of exponents of three digits, those after one digit.
+_PLAIN = "([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?"
+_LONG = "[1-9]([.][0-9]+)?[eE]([-+]?([12][0-9][0-9]|30[0-7])|-(30[89]|31[0-9]|32[0-3]))"
+_LEAST = "[3-9]([.][0-9]+)?[eE]-324"
+# Single precision has its value only by its own type.
+_POSTGRES_NUMBER = f"""
+CASE WHEN CAST(PG_TYPEOF(x) AS TEXT) = 'real' THEN CAST(CAST(t AS REAL) AS DOUBLE PRECISION)
+  WHEN LENGTH(t) <= {LONGEST_NUMBER} AND t ~ '^[-+]?({_PLAIN}|{_LONG}|{_LEAST})$' THEN CAST(t AS DOUBLE PRECISION) END
+"""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    r"""How one engine says what engines say differently.
+
+    Attributes
+    ----------
+    name : str
+        sqlglot's name for it.
+    title : str
+        The engine's name for people.
+    number : str
+        The number that a column ``x`` holds or its trimmed text ``t`` spells; NULL if none, never an error.
+    fractional : str
+        Whether ``x`` is of a type of numbers that can have a fraction.
+    nan : tuple of str
+        How NaN reads as text.
+    white : str
+        ASCII white space, as a literal; by default as sqlglot writes it.
+    flags : str
+        What regular expressions begin with, so that ``$`` is the end and nothing else.
+
+    Examples
+    --------
+    >>> spark = dialect_named("spark")
+    >>> spark.literal("it's").sql("spark")
+    "'it\\'s'"
+    """
+
+    name: str
+    title: str
+    number: str
+    fractional: str
+    nan: tuple[str, ...] = ("NaN",)
+    white: str = ""
+    flags: str = ""
+
+    def text(self, column: exp.Column) -> exp.Trim:
+        """Return the text of a column without white space around it."""
+        white = exp.var(self.white) if self.white else exp.Literal.string(" \t\n\r\v\f")
+        return exp.Trim(this=exp.cast(column.copy(), "text"), expression=white)
+
+    def number_of(self, column: exp.Column) -> exp.Condition:
+        """Return the number in a column of numbers or text, NULL where there is none."""
+        return self._filled(self.number, column)
+
+    def is_fractional(self, column: exp.Column) -> exp.Condition:
+        """Return whether a column is of floating-point numbers or decimals, whose text is not unique."""
+        return self._filled(self.fractional, column)
+
+    def matches(self, text: exp.Condition, *patterns: str) -> exp.Condition:
+        """Return whether a whole text matches one of some regular expressions, which must be free of backslashes."""
+        return exp.RegexpLike(this=text, expression=exp.Literal.string(f"{self.flags}^({'|'.join(patterns)})$"))
+
+    def literal(self, value: Value) -> Any:
+        """Return a value as SQL: every digit of a number, every character of a text."""
+        if isinstance(value, str):
+            quoted = exp.Literal.string(value).sql(self.name)
+            # Spark puts the values of settings and environment variables where a query says ${…}, in literals too.
+            return exp.var(quoted.replace("${", r"\u0024{") if self.name == "spark" else quoted)
+        digits = repr(value)
+        if isinstance(value, float) and ("e" in digits or sum(map(str.isdigit, digits)) > _EXACT_DIGITS):
+            return exp.cast(exp.Literal.string(digits), "double")
+        return exp.convert(value)
+
+    def _filled(self, template: str, column: exp.Column) -> exp.Condition:
+        parts = {"x": column, "t": self.text(column)}
+        found: Any = parse_one(template, read=self.name).transform(
+            lambda node: parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
+        )
+        return exp.paren(found) if isinstance(found, exp.Or) else found
+
+
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect(
+            name="duckdb",
+            title="DuckDB",
+            number="TRY_CAST(x AS DOUBLE)",
+            fractional="TYPEOF(x) IN ('FLOAT', 'DOUBLE') OR TYPEOF(x) LIKE 'DECIMAL%'",
+            nan=("nan", "-nan"),
+            white=_E_STRING,
+        ),
+        Dialect(
+            name="postgres",
+            title="PostgreSQL",
+            number=_POSTGRES_NUMBER,
+            fractional="CAST(PG_TYPEOF(x) AS TEXT) IN ('real', 'double precision', 'numeric')",
+            white=_E_STRING,
+        ),
+        Dialect(
+            name="spark",
+            title="Spark",
+            number="TRY_CAST(x AS DOUBLE)",
+            fractional="TYPEOF(x) IN ('float', 'double') OR TYPEOF(x) LIKE 'decimal%'",
+            flags="(?d)",
+        ),
+        Dialect(
+            name="bigquery",
+            title="BigQuery",
+            number="SAFE_CAST(t AS FLOAT64)",
+            fractional="JSON_TYPE(TO_JSON(x)) = 'number'",
+            nan=("NaN", "nan"),
+        ),
+        Dialect(
+            name="snowflake",
+            title="Snowflake",
+            number="COALESCE(AS_DOUBLE(TO_VARIANT(x)), TRY_CAST(t AS DOUBLE))",
+            fractional="TYPEOF(TO_VARIANT(x)) IN ('DECIMAL', 'DOUBLE', 'INTEGER')",
+        ),
+    )
+}
+"""The dialects by name. What is said in BigQuery's and Snowflake's has been read back, but never run."""
+
+
+def dialect_named(name: str) -> Dialect:
+    """Return a dialect by its name.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    if name not in DIALECTS:
+        raise ValueError(f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {name!r}.")
+    return DIALECTS[name]

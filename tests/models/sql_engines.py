@@ -1,0 +1,99 @@
+"""Engines that run a model's SQL on an Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from hypothesis import example, given, settings
+
+from hedgerow.models import RuleList, Tree
+from tests.engines.load import POSTGRES, quoted
+
+Run = Callable[[str, pa.Table], list[tuple]]
+
+
+@dataclass(frozen=True)
+class SqlEngine:
+    """A dialect, how many generated cases its tests can afford, and how to run ``SELECT … FROM t``."""
+
+    dialect: str
+    cases: int
+    run: Run
+
+    def select(self, model: RuleList | Tree, table: pa.Table) -> list:
+        return self.select_all([model], table)[0]
+
+    def select_all(self, models: Sequence[RuleList | Tree], table: pa.Table) -> list[list]:
+        """Predict with many models in one query."""
+        columns = ", ".join(f"{model.to_sql(self.dialect)} AS p{i}" for i, model in enumerate(models))
+        return [list(column) for column in zip(*self.run(f"SELECT {columns} FROM t", table), strict=True)]
+
+
+@contextmanager
+def in_duckdb() -> Iterator[SqlEngine]:
+    with duckdb.connect() as connection:
+
+        def run(query: str, table: pa.Table) -> list[tuple]:
+            connection.register("t", table)
+            try:
+                return connection.execute(query).fetchall()
+            finally:
+                connection.unregister("t")
+
+        yield SqlEngine("duckdb", 150, run)
+
+
+@contextmanager
+def in_postgres(url: str) -> Iterator[SqlEngine]:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+
+        def run(query: str, table: pa.Table) -> list[tuple]:
+            columns = ", ".join(f"{quoted(field.name)} {POSTGRES[str(field.type)]}" for field in table.schema)
+            connection.execute(f"CREATE TEMPORARY TABLE t ({columns})")
+            try:
+                with connection.cursor() as cursor, cursor.copy("COPY t FROM STDIN") as copy:
+                    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                        copy.write_row(row)
+                return connection.execute(query).fetchall()
+            finally:
+                connection.execute("DROP TABLE t")
+
+        yield SqlEngine("postgres", 75, run)
+
+
+def in_spark(session: Any) -> SqlEngine:
+    """Run every query twice, in ANSI mode and not, which must make no difference."""
+
+    def run(query: str, table: pa.Table) -> list[tuple]:
+        session.createDataFrame(table).createOrReplaceTempView("t")
+        found = []
+        try:
+            for ansi in ("true", "false"):
+                session.conf.set("spark.sql.ansi.enabled", ansi)
+                columns = session.sql(query).toArrow().columns
+                found.append(list(zip(*(column.to_pylist() for column in columns), strict=True)))
+        finally:
+            session.conf.unset("spark.sql.ansi.enabled")
+            session.catalog.dropTempView("t")
+        assert found[0] == found[1]
+        return found[0]
+
+    return SqlEngine("spark", 20, run)
+
+
+def generated(engine: SqlEngine, strategies: dict, *examples: dict, share: float = 1) -> Callable:
+    """Run a test on examples, and on as many generated cases as the engine can afford."""
+
+    def decorate(check: Callable[..., None]) -> None:
+        for found in examples:
+            check = example(**found)(check)
+        settings(max_examples=int(share * engine.cases), deadline=None)(given(**strategies)(check))()
+
+    return decorate
