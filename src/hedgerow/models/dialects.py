@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sqlglot import exp, parse_one
@@ -92,10 +93,15 @@ class Dialect:
 
     def _filled(self, template: str, column: exp.Column) -> exp.Condition:
         parts = {"x": column, "t": self.text(column)}
-        found: Any = parse_one(template, read=self.name).transform(
+        found: Any = _parsed(template, self.name).transform(
             lambda node: parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
         )
         return exp.paren(found) if isinstance(found, exp.Or) else found
+
+
+@cache
+def _parsed(template: str, dialect: str) -> exp.Expr:
+    return parse_one(template, read=dialect)
 
 
 DIALECTS = {
