@@ -146,6 +146,7 @@ WRONG = {
     "postgresql://ann:pw@host/db": ({}, r"postgresql://ann:\*\*\*@host/db: expected the table after two colons"),
     "postgresql://host/db::t": ({"engine": "spark"}, "is counted by postgres, not by spark"),
     "a.parquet": ({"engine": "oracle"}, "engine must be one of duckdb, spark, postgres, got 'oracle'"),
+    "c.parquet": ({"memory": "much"}, "memory must be a size such as 4GB or 500MB, got 'much'"),
     "b.parquet": ({"engine": "duckdb", "master": "local"}, "a Spark master is for engine='spark'"),
 }
 
@@ -159,6 +160,14 @@ def test_what_is_wrong_with_an_address_is_said(tmp_path, monkeypatch, address):
     with pytest.raises(ValueError, match=message) as error, open_table(address, **options):
         pass
     assert "pw" not in str(error.value)
+
+
+def test_a_server_that_is_not_there():
+    with (
+        pytest.raises(EngineError, match="postgres did not answer: no connection"),
+        open_table("postgresql://a:pw@127.0.0.1:1/db::t"),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("address", ["no.parquet", "duckdb:///no.duckdb::t", "no*.csv"])
@@ -235,7 +244,7 @@ def test_a_connection_that_dies_in_mid_query(postgres_url):
         with open_table(f"{postgres_url}::slow") as found:
             killer = threading.Thread(target=end)
             killer.start()
-            with pytest.raises(EngineError, match="postgres did not answer: the connection was lost") as error:
+            with pytest.raises(EngineError, match="postgres did not answer: no connection, or it was lost") as error:
                 Tally.from_table(found, SCHEMA)
             killer.join()
     says_no_cell(error)

@@ -12,7 +12,10 @@ T = TypeVar("T")
 _ADVICE = (
     (("OutOfMemory",), "it ran out of memory; allow more, or declare coarser cut points"),
     (("DiskFull", "ConfigurationLimitExceeded"), "its disk is full, or its limit on temporary files is reached"),
-    (("AdminShutdown", "OperationalError", "ConnectionException", "ConnectionFailure"), "the connection was lost"),
+    (
+        ("AdminShutdown", "OperationalError", "ConnectionException", "ConnectionFailure"),
+        "no connection, or it was lost",
+    ),
     (("QueryCanceled", "InterruptException"), "the query was cancelled, or took longer than the server allows"),
     (("InsufficientPrivilege", "PermissionException"), "the right to SELECT from the table or view is needed"),
     (

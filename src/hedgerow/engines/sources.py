@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -80,6 +81,8 @@ def open_table(
         raise ValueError(f"{shown(address)} is counted by {own}, not by {chosen}.")
     if master is not None and chosen != "spark":
         raise ValueError(f"a Spark master is for engine='spark', but {shown(address)} is counted by {chosen}.")
+    if not re.fullmatch(r"[0-9.]+ *[KMGT]i?B", memory, re.IGNORECASE):
+        raise ValueError(f"memory must be a size such as 4GB or 500MB, got {memory!r}.")
     if chosen == "postgres":
         opened = _postgres(address)
     elif chosen == "spark":
