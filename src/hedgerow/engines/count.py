@@ -61,8 +61,7 @@ def count_rows(table: Expression, schema: Schema, label: str) -> tuple[dict[str,
         If the engine fails.
     """
     assert schema.label is not None
-    query = grouped(table, schema, label)
-    few = query.filter(query.count() <= MOST_PATTERNS)
+    few = few_groups(table, schema, label)
     name = table.get_backend().name
     found = answered(name, lambda: few.to_pyarrow())
     if not len(found) and answered(name, lambda: len(table.limit(1).select(one=1).to_pyarrow())):
@@ -70,6 +69,15 @@ def count_rows(table: Expression, schema: Schema, label: str) -> tuple[dict[str,
     classes = schema.label.settle(found[_CLASS].to_numpy())
     cells = {name: _settled(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
     return cells, classes, found[_ROWS].to_numpy()
+
+
+def few_groups(table: Expression, schema: Schema, label: str) -> Expression:
+    """Return `grouped`, or nothing if there are too many groups: the engine counts them before it sends any.
+
+    Their number is a sum over their rows: to count them Spark would leave the rows out, and scan the table twice.
+    """
+    groups = grouped(table, schema, label)
+    return groups.filter((groups[_ROWS] > 0).sum() <= MOST_PATTERNS)
 
 
 def grouped(table: Expression, schema: Schema, label: str) -> Expression:
