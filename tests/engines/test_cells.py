@@ -37,6 +37,7 @@ WORDS = [
     ),
     *(
         "a\\\\b",
+        "${env:HOME}",
         "a%b",
         "a_b",
         "é",
@@ -100,7 +101,7 @@ CELL = {"missing": "cell", "outside": "cell"}
 ATTRIBUTES = {
     "boolean": Boolean(),
     "boolean, missing": Boolean(missing="cell", missing_values=(9, "?")),
-    "words": Categorical(("red", "O'Brien", 'a"b', "a\\b", "é", "a%b")),
+    "words": Categorical(("${env:HOME}", "red", "O'Brien", 'a"b', "a\\b", "é", "a%b")),
     "words, cells": Categorical(("red", "true", "1", "no"), missing_values=("?", "-9", 9), **CELL),
     "codes": Categorical((0, 1, 2)),
     "codes, cells": Categorical((0, 1, 2, 30), missing_values=(-9, "9"), **CELL),

@@ -8,7 +8,7 @@ from typing import Any
 import ibis
 
 from hedgerow.columns import plain_word
-from hedgerow.engines.columns import EngineColumn, Expression, constant_for, double
+from hedgerow.engines.columns import EngineColumn, Expression, constant_for, double, literal_text
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.numbers import Integer, Real
@@ -52,7 +52,7 @@ def _(attribute: Categorical, column: EngineColumn) -> Expression:
         values = attribute.known_cells
     branches: Branches = []
     if column.kind == "text":  # as it is written in most rows, before it is trimmed
-        branches += [(column.values == word, code) for code, word in enumerate(values)]
+        branches += [(column.values == literal_text(word), code) for code, word in enumerate(values)]
     told = [(column.equals([value]), code) for code, value in enumerate(values)]
     branches += [(condition, code) for condition, code in told if condition is not None]
     return _coded([*branches, *_missing(attribute, column)], OUTSIDE)
@@ -86,7 +86,7 @@ def class_code(label: Label, column: EngineColumn) -> Expression:
     branches: Branches = []
     if column.kind == "text":
         if not label.is_binary:
-            branches += [(column.values == word, code) for code, word in enumerate(label.words)]
+            branches += [(column.values == literal_text(word), code) for code, word in enumerate(label.words)]
         for code in range(len(label.classes)):
             words = [plain_word(word) for word in label.words[code :: len(label.classes)]]
             branches.append((column.is_word(words, ignore_case=label.is_binary), code))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, Self
 
 import ibis
@@ -101,7 +102,7 @@ class EngineColumn:
         if not words:
             return None
         text = self.text.lower() if ignore_case else self.text
-        found = text.isin(list(words))
+        found = text.isin([literal_text(word) for word in words])
         for word in words:
             if word.removeprefix("-").isdecimal() and word.isascii():
                 found |= _all_of(text, f"^{word}[.]0+$", "-.0-9")
@@ -111,6 +112,12 @@ class EngineColumn:
 def _all_of(text: Expression, pattern: str, alphabet: str) -> Expression:
     """Return whether a pattern is all of a text; in some engines ``$`` is before a line break at the end, too."""
     return text.re_search(pattern) & ~text.re_search(f"[^{alphabet.replace('-', '', 1)}-]")
+
+
+def literal_text(text: str) -> Expression:
+    """Return text as it is: in a ``${…}`` in one piece Spark would put the value of a setting or a variable."""
+    first, *others = re.split(r"(?<=\$)(?=\{)", text)
+    return reduce(lambda one, other: one + ibis.literal(other), others, ibis.literal(first))
 
 
 def double(number: float) -> Expression:
