@@ -215,7 +215,7 @@ class Reconstruction:
 
     def _groups(self, column: Any) -> tuple[Sequence[Any], NDArray[np.intp]]:
         if isinstance(self._data, Tally):
-            if column not in self.schema:
+            if not isinstance(column, str) or column not in self.schema:
                 raise DomainError(f"expected an attribute: {', '.join(self.schema.names)}.", column=str(column))
             return self.schema[column].cells, self._data.cells([column])[column].astype(np.intp)
         if not isinstance(column, str):

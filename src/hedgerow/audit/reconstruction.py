@@ -135,8 +135,8 @@ def joint_reconstruction(
     ----------
     models : sequence of models
         Two or more, each as for `reconstruction`.
-    data : frame or array
-        The rows, with the schema's columns.
+    data : frame, array or Tally
+        The rows, with the schema's columns, or a tally of them on the schema.
     schema, independent_bits, resolution, prior
         As for `reconstruction`. Models of hedgerow must have one schema, or `schema` must be given.
 
@@ -165,7 +165,9 @@ def joint_reconstruction(
     domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
     settled = [domain.settled(paths) for paths, _ in read]
     leaves = np.column_stack([paths.sort(data, domain.schema) for paths in settled])
-    met, places, counts = np.unique(leaves, axis=0, return_inverse=True, return_counts=True)
+    rows = data.rows() if isinstance(data, Tally) else None
+    met, places = np.unique(leaves, axis=0, return_inverse=True)
+    counts = np.bincount(places.reshape(-1), rows)
     own = [domain.regions(paths) for paths in settled]
     regions = tuple(_common([one[j] for one, j in zip(own, leaf, strict=True)]) for leaf in met.tolist())
     words = [paths.conditions(domain.schema) for paths in settled]
@@ -173,7 +175,7 @@ def joint_reconstruction(
     worlds, bits, prior_bits = _weighed(regions, schema, domain, prior)
     supports = tuple(map(int, counts))
     return Reconstruction(
-        schema, domain, conditions, regions, worlds, bits, supports, "data", prior_bits, places.reshape(-1), data
+        schema, domain, conditions, regions, worlds, bits, supports, "data", prior_bits, places.reshape(-1), data, rows
     )
 
 
