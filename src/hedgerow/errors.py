@@ -115,7 +115,7 @@ class ModelFormatError(ValueError):
     """A model file is truncated, edited, or of an unknown format or version."""
 
 
-class EngineError(RuntimeError):
+class EngineError(ValueError):
     """A database or file with the rows did not answer. The engine's own message, which can quote cells, is gone."""
 
 

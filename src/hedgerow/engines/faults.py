@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from hedgerow.errors import EngineError
@@ -14,7 +16,7 @@ _ADVICE = (
     (("DiskFull", "ConfigurationLimitExceeded"), "its disk is full, or its limit on temporary files is reached"),
     (
         ("AdminShutdown", "OperationalError", "ConnectionException", "ConnectionFailure"),
-        "no connection, or it was lost",
+        "no connection, or it was lost; check host, database, user and password",
     ),
     (("QueryCanceled", "InterruptException"), "the query was cancelled, or took longer than the server allows"),
     (("InsufficientPrivilege", "PermissionException"), "the right to SELECT from the table or view is needed"),
@@ -29,7 +31,10 @@ _ADVICE = (
         ),
         "the table is not there, or its columns changed since it was opened",
     ),
-    (("IOException", "InvalidInputException", "FileNotFound"), "a file is not there, not whole, or cannot be read"),
+    (
+        ("IOException", "InvalidInputException", "FileNotFound"),
+        "a file is not there, not whole, or in use, or a view fails on a row",
+    ),
     (
         ("ConversionException", "ArithmeticException", "NumericValueOutOfRange"),
         "a value does not have its column's type",
@@ -46,11 +51,23 @@ def answered(engine: str, ask: Callable[[], T]) -> T:
         If it fails. Neither the message nor the traceback of the engine is kept: they can hold cells.
     """
     try:
-        return ask()
+        with _unlogged():
+            return ask()
     except Exception as error:
         kind = [base.__name__ for base in type(error).__mro__]
     advice = next(
-        (told for names, told in _ADVICE if any(name in base for name in names for base in kind)),
+        (told for base in kind for names, told in _ADVICE if any(name in base for name in names)),
         "see its own log for the reason",
     )
     raise EngineError(f"{engine} did not answer: {advice} ({kind[0]}).")
+
+
+@contextmanager
+def _unlogged() -> Generator[None]:
+    """Let nothing be logged in this process meanwhile: PySpark logs the errors of its engine, cells and all."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
