@@ -32,4 +32,5 @@ def shown(address: str) -> str:
     >>> shown("postgresql://ann:secret@host/clinic::patients")
     'postgresql://ann:***@host/clinic::patients'
     """
-    return re.sub(r"(://[^:/@]*):[^/]*@", r"\1:***@", address)
+    address = re.sub(r"(://[^:/@]*):.*@", r"\1:***@", address)
+    return re.sub(r"([?&]password=)[^&:]*", r"\1***", address)

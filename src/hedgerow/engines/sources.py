@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+from uuid import uuid4
 
 import ibis
 
@@ -18,8 +19,11 @@ from hedgerow.csv_files import delimiter_of, read_header
 from hedgerow.engines.addresses import MEMORY, has_glob, shown
 from hedgerow.engines.columns import Expression
 from hedgerow.engines.faults import answered
+from hedgerow.errors import DomainError
 
 ENGINES = ("duckdb", "spark", "postgres")
+_AS_WRITTEN = {"union_by_name": True, "hive_types_autocast": False}
+"""Files of one table may differ in types, which become those that hold all values; partitions are text."""
 _EXPECTED = (
     "expected data.parquet, data.csv, folder/*.parquet, a folder of Parquet files, duckdb:///file.duckdb::table or "
     "postgresql://user@host/database::schema.table"
@@ -81,7 +85,7 @@ def open_table(
         raise ValueError(f"{shown(address)} is counted by {own}, not by {chosen}.")
     if master is not None and chosen != "spark":
         raise ValueError(f"a Spark master is for engine='spark', but {shown(address)} is counted by {chosen}.")
-    if not re.fullmatch(r"[0-9.]+ *[KMGT]i?B", memory, re.IGNORECASE):
+    if not re.fullmatch(r"[0-9]+([.][0-9]+)? ?[KMGT]i?B", memory, re.IGNORECASE):
         raise ValueError(f"memory must be a size such as 4GB or 500MB, got {memory!r}.")
     if chosen == "postgres":
         opened = _postgres(address)
@@ -102,7 +106,7 @@ def _files(address: str, memory: str) -> Generator[Expression]:
             options = _csv_options(pattern)
             yield answered("duckdb", lambda: connection.read_csv(pattern, **options))
         else:
-            yield answered("duckdb", lambda: connection.read_parquet(pattern, hive_partitioning=True))
+            yield answered("duckdb", lambda: connection.read_parquet(pattern, hive_partitioning=True, **_AS_WRITTEN))
     finally:
         connection.disconnect()
 
@@ -127,11 +131,14 @@ def _csv_options(pattern: str) -> Mapping[str, Any]:
     matching = sorted(Path().glob(pattern)) if not Path(pattern).is_absolute() else sorted(Path("/").glob(pattern[1:]))
     if not matching:
         raise _absent(pattern)
-    names = read_header(matching[0])
+    names, delimiter = read_header(matching[0]), delimiter_of(matching[0])
+    for other in matching[1:]:
+        if (read_header(other), delimiter_of(other)) != (names, delimiter):
+            raise DomainError(f"{other}: expected the header of {matching[0]}, in the same order; found another.")
     return {
         "columns": dict.fromkeys(names, "VARCHAR"),
         "header": True,
-        "delim": delimiter_of(matching[0]),
+        "delim": delimiter,
         "quote": '"',
         "escape": '"',
         "auto_detect": False,
@@ -178,13 +185,17 @@ def _spark(address: str, master: str | None) -> Generator[Expression]:
 
     kind, pattern = _kind_of_files(address)
     builder = SparkSession.builder.appName("hedgerow").config("spark.log.level", "OFF")  # its errors can quote cells
-    session = answered("spark", lambda: (builder.master(master) if master else builder).getOrCreate())
+    users = SparkSession.getActiveSession()  # theirs to configure and to stop
+    view = f"hedgerow_{uuid4().hex}"
+    start = (builder.master(master) if master else builder).getOrCreate
+    session: Any = users or answered("spark", start)
     try:
-        frame = answered("spark", lambda: _spark_frame(session, kind, pattern))
-        frame.createOrReplaceTempView("hedgerow_rows")
-        yield ibis.pyspark.connect(session).table("hedgerow_rows")
+        answered("spark", lambda: _spark_frame(session, kind, pattern).createOrReplaceTempView(view))
+        yield ibis.pyspark.connect(session).table(view)
+        session.catalog.dropTempView(view)
     finally:
-        session.stop()
+        if users is None:
+            session.stop()
 
 
 def _spark_frame(session: Any, kind: str, pattern: str) -> Any:
@@ -208,7 +219,8 @@ def _require(module: str, extra: str, what: str) -> None:
 def _split(address: str) -> tuple[str, str]:
     where, colons, name = address.rpartition("::")
     if not colons or not name:
-        raise ValueError(f"{shown(address)}: expected the table after two colons, as in {shown(address)}::patients.")
+        start = shown(address).rstrip(":")
+        raise ValueError(f"{start}: expected the table after two colons, as in {start}::patients.")
     return where, name
 
 
