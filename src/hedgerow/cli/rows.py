@@ -86,8 +86,10 @@ class TableRows:
         self.columns = table.columns
 
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:
-        """Count, and fit on the tally: an engine that fails costs nothing."""
+        """Count, if the budget has enough left, and fit on the tally: an engine that fails costs nothing."""
         schema = classifier.schema
+        if classifier.budget is not None:
+            classifier.budget.check(classifier.epsilon)
         with stage(f"counting {shown(self.address)}"):
             tally = Tally.from_table(self.table, schema, label=label)
         with nullcontext() if quietly else stage("learning"):

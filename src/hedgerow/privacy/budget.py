@@ -142,14 +142,25 @@ class Budget:
         if charge.epsilon == 0:
             raise ValueError("epsilon must be a number > 0, got 0.")
         with self._lock:
-            if charge.epsilon > self.remaining or charge.delta > self.remaining_delta:
-                raise BudgetExceededError(
-                    requested=charge.epsilon,
-                    remaining=self.remaining,
-                    requested_delta=charge.delta,
-                    remaining_delta=self.remaining_delta,
-                )
+            self.check(charge.epsilon, charge.delta)
             self._charges.append(charge)
+
+    def check(self, epsilon: float | Fraction, delta: float | Fraction = 0) -> None:
+        """Check that (ε, δ) could be charged now, and charge nothing.
+
+        Raises
+        ------
+        BudgetExceededError
+            If there is less left.
+        """
+        asked, asked_delta = exact(epsilon, "epsilon"), exact(delta, "delta")
+        if asked > self.remaining or asked_delta > self.remaining_delta:
+            raise BudgetExceededError(
+                requested=asked,
+                remaining=self.remaining,
+                requested_delta=asked_delta,
+                remaining_delta=self.remaining_delta,
+            )
 
     def allocate(self, epsilon: float | Fraction, delta: float | Fraction = 0, *, purpose: str) -> Budget:
         """Charge (ε, δ) at once and return a new budget of that size to spend in parts.
