@@ -189,7 +189,7 @@ BAD = {
     "empty file": ("", [], "found an empty file"),
     "header only": ("age,sex,dose,ill\n", [], "found no row under the header"),
     "header without line end": ("age,sex,dose,ill", [], "found no row under the header"),
-    "non-finite number": (GOOD + "41,F,1e999,no\n", [], "column 'dose': expected finite numbers"),
+    "non-finite number": (GOOD + "41,F,1e999,no\n", [], "column 'dose': expected numbers, found text"),
     "text for a number": (GOOD + "SECRET,F,0.5,no\n", [], "column 'age': expected numbers, found text"),
     "duplicate columns": ("age,age,sex,dose,ill\n1,2,F,0.1,no\n", [], "more than once: age"),
     "blank column name": ("age,,sex,dose,ill\n1,2,F,0.1,no\n", [], "a blank one in the header"),

@@ -23,9 +23,17 @@ from hedgerow.values import Value, value_text
 
 Mask = NDArray[np.bool_]
 _WHOLE = re.compile(r"^(-?[0-9]+)[.]0+$")
-NUMBER = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,3})?$"
-"""Text that spells a number, in at most `LONGEST_NUMBER` characters."""
+_PLAIN = "([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?"
+_LONG = "[1-9]([.][0-9]+)?[eE]([-+]?([12][0-9][0-9]|30[0-7])|-(30[89]|31[0-9]|32[0-3]))"
+_LEAST = "[3-9]([.][0-9]+)?[eE]-324"
+NUMBER = f"^[-+]?({_PLAIN}|{_LONG}|{_LEAST})$"
+"""Text that spells a number, in at most `LONGEST_NUMBER` characters.
+
+None is too large or too small for float64, on which some engines' casts would fail. These are all that programs write,
+to 1e308: of exponents of three digits, those after one digit.
+"""
 LONGEST_NUMBER = 200
+_NO_INTEGER = 2**63
 pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
 
 
@@ -63,6 +71,8 @@ class Column:
         if self.is_text:
             return self.index_in([value_text(value)]) == 0
         number = spelled_number(value)
+        if isinstance(number, int) and abs(number) >= _NO_INTEGER:
+            number = float(number)  # NumPy compares integers with those that fit their type only
         equal = np.zeros(len(self), dtype=bool) if number is None else np.asarray(self.values == number)
         return equal if self.missing is None else equal & ~self.missing
 

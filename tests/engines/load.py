@@ -19,6 +19,7 @@ POSTGRES = {
     "string": "text",
     "large_string": "text",
     "decimal128(12, 3)": "numeric(12, 3)",
+    "decimal128(38, 20)": "numeric(38, 20)",
     "timestamp[us]": "timestamp",
 }
 Load = Callable[[pa.Table], ibis.Table]
@@ -72,6 +73,7 @@ def into_spark(session) -> Load:
         "string": types.StringType(),
         "large_string": types.StringType(),
         "decimal128(12, 3)": types.DecimalType(12, 3),
+        "decimal128(38, 20)": types.DecimalType(38, 20),
         "timestamp[us]": types.TimestampNTZType(),
     }
     connection = ibis.pyspark.connect(session)

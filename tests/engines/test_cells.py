@@ -56,6 +56,10 @@ WORDS = [
     *("1\n", " 1.0 ", "1.0\u2028", "1\u2028", "1\n0", "9" * 200, "9" * 201, "", " ", "\t\n\r\v\f "),
 ]
 COLUMNS = {
+    "digits": pa.array(
+        [*map(Decimal, ("0.79999999999999990000", "0.3", "0.30000000000000004", "1", "0.5", "30.25")), None],
+        pa.decimal128(38, 20),
+    ),
     "boolean": pa.array([True, False, None]),
     "tiny": pa.array([0, 1, 2, -9, 9, 30, 31, 90, 91, -1, None], pa.int8()),
     "whole": pa.array([0, 1, 2, -9, 9, 30, 31, 90, 91, 2**40, 2**53 + 1, -(2**62), 2**62, None], pa.int64()),
@@ -105,6 +109,7 @@ ATTRIBUTES = {
     "words, cells": Categorical(("red", "true", "1", "no"), missing_values=("?", "-9", 9), **CELL),
     "codes": Categorical((0, 1, 2)),
     "codes, cells": Categorical((0, 1, 2, 30), missing_values=(-9, "9"), **CELL),
+    "codes, far": Categorical((0, 2**63, -5, 10**30), missing="cell", missing_values=(1e22, "nan")),
     "codes in words": Categorical(("02", "2", "3", "1.5", "-1"), missing="cell", missing_values=("9",)),
     "integer": Integer(0, 90, cuts=(30, 60)),
     "integer, cells": Integer(0, 90, cuts=(1, 30), missing_values=("?", -9, 99), **CELL),
@@ -114,7 +119,9 @@ ATTRIBUTES = {
     "integer, clipped": Integer(0, 90, cuts=(1, 30), missing="cell", outside="clip"),
     "integer, one cell": Integer(0, 90, **CELL),
     "real": Real(0, 1, cuts=(0.3, 0.5)),
-    "real, cells": Real(0, 30.25, cuts=(0.1, 0.3, 0.30000000000000004), missing_values=(-9, "?"), **CELL),
+    "real, cells": Real(
+        0, 30.25, cuts=(0.1, 0.3, 0.30000000000000004, 0.7999999999999999), missing_values=(-9, "?"), **CELL
+    ),
     "real, clipped": Real(-1.5, 1e15, cuts=(0.3,), missing="cell", missing_values=(0.5,), outside="clip"),
     "real, wide": Real(-1e307, 1e307, cuts=(-1e300, 5e-324, 2.0**53), **CELL),
     "real, narrow": Real(1e-9, 1 + 1e-9, cuts=(1.0,), **CELL),

@@ -126,6 +126,12 @@ def test_other_types_are_refused_by_name(load):
 def test_too_many_patterns_are_not_fetched_and_not_told(load, monkeypatch):
     table = load(generated(500))
     n = len(as_rows(Tally.from_table(table, SCHEMA)))
+    groups = len(count.grouped(table, SCHEMA, "class label").to_pyarrow())
+    monkeypatch.setattr(count, "MOST_PATTERNS", groups)  # groups, fewer than rows
+    assert len(as_rows(Tally.from_table(table, SCHEMA))) == n
+    monkeypatch.setattr(count, "MOST_PATTERNS", groups - 1)
+    with pytest.raises(TooManyPatternsError):
+        Tally.from_table(table, SCHEMA)
     monkeypatch.setattr(count, "MOST_PATTERNS", 40)
     with pytest.raises(TooManyPatternsError, match=r"more than 40 distinct patterns .* fewer cut points") as error:
         Tally.from_table(table, SCHEMA)
@@ -137,3 +143,9 @@ def test_the_answer_holds_codes_and_numbers_of_rows_only(load):
     answer = count.grouped(load(generated(500)), SCHEMA, "class label").to_pyarrow()
     assert all(pa.types.is_integer(kind) for kind in answer.schema.types)
     assert len(answer.column_names) == len(SCHEMA) + 2
+
+
+def test_more_cells_than_a_small_integer_numbers(load):
+    schema = Schema({"a": Integer(0, 400, cuts=tuple(range(300)))}, Label("y", (0, 1)))
+    table = pa.table({"a": pa.array([127, 128, 255, 299, 400], pa.int64()), "y": pa.array([0, 1, 0, 1, 0], pa.int64())})
+    assert as_rows(Tally.from_table(load(table), schema)) == as_rows(Tally.count(table, "y", schema))

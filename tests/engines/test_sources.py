@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow import Boolean, Integer, Label, Schema, Tally
+from hedgerow import Boolean, Categorical, Integer, Label, Real, Schema, Tally
 from hedgerow.engines.addresses import is_address, shown
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError, EngineError
@@ -59,6 +59,23 @@ def test_files_of_parquet_and_csv(tmp_path, table, expected):
     assert tallied(tmp_path / "whole.parquet") == expected
 
 
+def test_files_that_differ_in_types_are_read_as_what_holds_all_values(tmp_path):
+    pq.write_table(pa.table({"age": [30], "b": [1], "y": ["no"]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"age": [30.5], "b": [1], "y": ["no"]}), tmp_path / "2.parquet")
+    with open_table(str(tmp_path)) as found, pytest.raises(DomainError, match="column 'age': some values are outside"):
+        Tally.from_table(found, SCHEMA)
+
+
+def test_csv_files_with_other_headers_are_refused(tmp_path):
+    (tmp_path / "1.csv").write_text("age,b,y\n1,1,no\n")
+    (tmp_path / "2.csv").write_text("b,age,y\n1,1,no\n")
+    with (
+        pytest.raises(DomainError, match=r"2.csv: expected the header of .*1.csv"),
+        open_table(str(tmp_path / "*.csv")),
+    ):
+        pass
+
+
 def test_a_partitioned_folder_has_its_partitions_as_a_column(tmp_path, table, expected):
     pq.write_to_dataset(table, tmp_path / "patients", partition_cols=["y"])
     assert tallied(tmp_path / "patients") == expected
@@ -80,6 +97,8 @@ def test_a_duckdb_file_is_opened_for_reading_only(tmp_path, table, expected):
     path.chmod(0o444)
     assert tallied(f"duckdb:///{path}::ward.the patients") == expected
     assert tallied(f"duckdb:///{path}::seen") == expected
+    with open_table(f"duckdb:///{path}::seen") as found, pytest.raises(duckdb.InvalidInputException, match="read-only"):
+        found.get_backend().raw_sql("CREATE TABLE t (i INT)")
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["clinic.duckdb"]
 
@@ -135,6 +154,8 @@ def test_addresses():
     for address in ("a.parquet", "*.csv", "folder", "duckdb:///a.duckdb::t", "postgresql://host/db::t"):
         assert is_address(address)
     assert shown("postgresql://ann:p@ss:w@host/db::t") == "postgresql://ann:***@host/db::t"
+    assert shown("postgresql://ann:se/cr@host/db::t") == "postgresql://ann:***@host/db::t"
+    assert shown("postgresql://host/db?user=a&password=pw&x=1::t") == "postgresql://host/db?user=a&password=***&x=1::t"
     assert shown("postgresql://ann@host/db::t") == "postgresql://ann@host/db::t"
 
 
@@ -146,6 +167,8 @@ WRONG = {
     "postgresql://ann:pw@host/db": ({}, r"postgresql://ann:\*\*\*@host/db: expected the table after two colons"),
     "postgresql://host/db::t": ({"engine": "spark"}, "is counted by postgres, not by spark"),
     "a.parquet": ({"engine": "oracle"}, "engine must be one of duckdb, spark, postgres, got 'oracle'"),
+    "duckdb:///clinic.duckdb::": ({}, "as in duckdb:///clinic.duckdb::patients"),
+    "d.parquet": ({"memory": "1.2.3GB"}, "memory must be a size such as 4GB"),
     "c.parquet": ({"memory": "much"}, "memory must be a size such as 4GB or 500MB, got 'much'"),
     "b.parquet": ({"engine": "duckdb", "master": "local"}, "a Spark master is for engine='spark'"),
 }
@@ -271,10 +294,43 @@ def test_memory_beyond_the_limit_is_an_error_and_nothing_goes_to_a_disk(tmp_path
     digits = "i % 99 AS a, i // 99 % 99 AS b, i // 9801 AS c"
     duckdb.sql(f"SELECT {digits}, 'no' AS y FROM range(900_000) t(i)").write_parquet(str(path))
     every = Schema({name: Integer(0, 98, cuts=tuple(range(98))) for name in "abc"}, SCHEMA.label)
-    with open_table(str(path), memory="20MB") as found, pytest.raises(EngineError, match="allow more") as error:
-        Tally.from_table(found, every)
+    with open_table(str(path), memory="20MB") as found:
+        settings = ("temp_directory", "autoinstall_known_extensions")
+        asked = ", ".join(f"current_setting('{name}')" for name in settings)
+        assert found.get_backend().raw_sql(f"SELECT {asked}").fetchone() in (("", False), ("", "false"))
+        with pytest.raises(EngineError, match="allow more") as error:
+            Tally.from_table(found, every)
     says_no_cell(error)
     assert [file.name for file in tmp_path.iterdir()] == ["wide.parquet"]
+
+
+def test_a_view_that_fails_on_a_row_quotes_it_nowhere(load, caplog, capfd):
+    schema = Schema({"x": Integer(0, 9)}, Label("y", (0, 1)))
+    table = load(pa.table({"word": [SECRET], "y": pa.array([0], pa.int64())}))
+    failing = table.mutate(x=table.word.cast("int64"))
+    with pytest.raises(EngineError) as error:
+        Tally.from_table(failing, schema)
+    says_no_cell(error)
+    assert SECRET not in caplog.text + "".join(capfd.readouterr())
+
+
+def test_values_that_postgres_alone_has(postgres_url):
+    """Infinite dates and numbers, enumerations, padded text."""
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as setup:
+        setup.execute("DROP TABLE IF EXISTS own; DROP TYPE IF EXISTS mood; CREATE TYPE mood AS ENUM ('sad', 'ok')")
+        setup.execute("CREATE TABLE own (born date, n numeric, mood mood, code char(5), y int)")
+        setup.execute("INSERT INTO own VALUES ('infinity', 'NaN', 'ok', 'a', 1), ('-infinity', 0.5, 'sad', 'b', 0)")
+    attributes = {
+        "born": Integer(0, 9, outside="cell"),
+        "n": Real(0, 1, missing="cell"),
+        "mood": Categorical(("sad", "ok")),
+        "code": Categorical(("a", "b")),
+    }
+    with open_table(f"{postgres_url}::own") as found:
+        tally = Tally.from_table(found, Schema(attributes, Label("y", (0, 1))))
+    assert as_rows(tally) == [[1, 0, 0, 1, 1, 0], [1, 1, 1, 0, 0, 1]]
 
 
 def test_dates_are_days_since_1970(load):

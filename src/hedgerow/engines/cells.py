@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
 import ibis
+import ibis.expr.operations as ops
 
 from hedgerow.columns import plain_word
 from hedgerow.engines.columns import EngineColumn, Expression, constant_for, double, literal_text
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.numbers import Integer, Real
+from hedgerow.values import value_text
 
 NO_NUMBER, INFINITE, BOOLEAN = -3, -4, -5
 """Codes of values that are errors whatever the policies: text that is no number, infinity, booleans undeclared."""
@@ -47,12 +50,10 @@ def _(attribute: Boolean, column: EngineColumn) -> Expression:
 def _(attribute: Categorical, column: EngineColumn) -> Expression:
     if column.kind == "boolean":
         return _coded(_missing(attribute, column), BOOLEAN)
-    values: tuple[Any, ...] = attribute.values
-    if column.kind == "text":
-        values = attribute.known_cells
-    branches: Branches = []
-    if column.kind == "text":  # as it is written in most rows, before it is trimmed
-        branches += [(column.values == literal_text(word), code) for code, word in enumerate(values)]
+    text = column.kind == "text"
+    values: tuple[Any, ...] = attribute.known_cells if text else attribute.values
+    absent = [value_text(value) for value in attribute.missing_values]
+    branches = _as_written(column, values, absent) if text else []
     told = [(column.equals([value]), code) for code, value in enumerate(values)]
     branches += [(condition, code) for condition, code in told if condition is not None]
     return _coded([*branches, *_missing(attribute, column)], OUTSIDE)
@@ -86,7 +87,7 @@ def class_code(label: Label, column: EngineColumn) -> Expression:
     branches: Branches = []
     if column.kind == "text":
         if not label.is_binary:
-            branches += [(column.values == literal_text(word), code) for code, word in enumerate(label.words)]
+            branches = _as_written(column, label.words, [])
         for code in range(len(label.classes)):
             words = [plain_word(word) for word in label.words[code :: len(label.classes)]]
             branches.append((column.is_word(words, ignore_case=label.is_binary), code))
@@ -107,6 +108,21 @@ def settled_cell(attribute: Attribute, column: EngineColumn) -> Expression:
 def is_infinite(column: EngineColumn) -> Expression:
     """Return whether a number of a float column is infinite."""
     return _beyond(column) & ~column.is_missing
+
+
+def _as_written(column: EngineColumn, words: Sequence[str], absent: Sequence[str]) -> Branches:
+    """Return the tests for text as it is written in most rows, without white space around it: words, missing, NULL.
+
+    DuckDB looks up the place in a list once for each different text of a block, and compares for each row.
+    """
+    null: Branches = [(column.values.isnull(), MISSING)]
+    listed = [*map(literal_text, words), *map(literal_text, absent)]
+    if not column.values.get_backend().has_operation(ops.FindInSet):
+        codes = [*range(len(words)), *[MISSING] * len(absent)]
+        return [*((column.values == word, code) for word, code in zip(listed, codes, strict=True)), *null]
+    place = column.values.find_in_set(listed)
+    found: Branches = [(place.between(0, len(words) - 1), place)]
+    return [*found, (place >= len(words), MISSING), *null]
 
 
 def _missing(attribute: Attribute, column: EngineColumn) -> Branches:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import ibis
 
@@ -15,6 +15,9 @@ from hedgerow.errors import DomainError
 from hedgerow.values import Value
 
 Expression = Any  # Ibis's value expressions, whose methods its types do not tell
+_EXACT_DIGITS = 15  # of decimals that engines turn into the nearest float64
+_FAR = 10**9  # days
+_LARGEST_INTEGER = 2**63
 _WHOLE_EXACTLY = 2**53  # below it in size, whole numbers and float64 compare alike
 
 
@@ -52,16 +55,25 @@ class EngineColumn:
         kind = values.type()
         if kind.is_boolean():
             return cls(name, values, "boolean")
+        if kind.is_unsigned_integer():  # which Ibis does not compare with numbers below 0
+            return cls(
+                name, *((values.cast("float64"), "float") if kind.nbytes == 8 else (values.cast("int64"), "integer"))
+            )
         if kind.is_integer():
             return cls(name, values, "integer")
-        if kind.is_floating() or kind.is_decimal():
+        if kind.is_decimal():  # one of many digits by way of text: DuckDB's cast is not to the nearest
+            exact = kind.precision is not None and kind.precision <= _EXACT_DIGITS
+            return cls(name, (values if exact else values.cast("string")).cast("float64"), "float")
+        if kind.is_floating():
             return cls(name, values if kind.is_float64() else values.cast("float64"), "float")
         if kind.is_date():
-            return cls(name, values.epoch_days(), "integer")
-        if kind.is_string():
-            return cls(name, values, "text")
+            return cls(name, _days(values), "integer")
+        if kind.is_string():  # which an enumeration of PostgreSQL becomes by being joined with text
+            return cls(name, values + ibis.literal("") if values.get_backend().name == "postgres" else values, "text")
         word = str(kind).partition("(")[0].partition("<")[0]
-        raise DomainError(f"expected booleans, numbers, dates or text, found the type {word}.", column=name)
+        raise DomainError(
+            f"expected booleans, numbers, dates or text, found the type {word}; cast it in a view.", column=name
+        )
 
     @cached_property
     def text(self) -> Expression:
@@ -87,12 +99,14 @@ class EngineColumn:
         """Return whether a value is one of these, as `Column.equals` has it; None if none can be. NULL for NULL."""
         if self.kind == "text":
             return self.is_word([plain_word(value) for value in values])
-        numbers = [number for value in values if (number := spelled_number(value)) is not None]
+        numbers = [number for value in values if (number := spelled_number(value)) is not None and number == number]
         if self.kind == "boolean":
             truths = [bool(number) for number in numbers if number in (0, 1)]
             return self.values.isin(truths) if truths else None
         if self.kind == "integer":
-            numbers = [int(number) for number in numbers if float(number).is_integer()]
+            numbers = [
+                int(number) for number in numbers if float(number).is_integer() and abs(number) < _LARGEST_INTEGER
+            ]
         if not numbers:
             return None
         return self.values.isin([number if self.kind == "integer" else double(number) for number in numbers])
@@ -109,6 +123,12 @@ class EngineColumn:
         return found
 
 
+def _days(dates: Expression) -> Expression:
+    """Return days since 1970-01-01; of dates before year 1 or after 9999, and infinite ones, a number far from it."""
+    before, after = dates < ibis.date(1, 1, 1), dates > ibis.date(9999, 12, 31)
+    return ibis.cases((before, -_FAR), (after, _FAR), else_=dates.epoch_days())
+
+
 def _all_of(text: Expression, pattern: str, alphabet: str) -> Expression:
     """Return whether a pattern is all of a text; in some engines ``$`` is before a line break at the end, too."""
     return text.re_search(pattern) & ~text.re_search(f"[^{alphabet.replace('-', '', 1)}-]")
@@ -117,7 +137,7 @@ def _all_of(text: Expression, pattern: str, alphabet: str) -> Expression:
 def literal_text(text: str) -> Expression:
     """Return text as it is: in a ``${…}`` in one piece Spark would put the value of a setting or a variable."""
     first, *others = re.split(r"(?<=\$)(?=\{)", text)
-    return reduce(lambda one, other: one + ibis.literal(other), others, ibis.literal(first))
+    return reduce(lambda one, other: one + ibis.literal(other), others, cast(Expression, ibis.literal(first)))
 
 
 def double(number: float) -> Expression:

@@ -8,22 +8,17 @@ from typing import Any
 
 from sqlglot import exp, parse_one
 
-from hedgerow.columns import LONGEST_NUMBER
+from hedgerow.columns import LONGEST_NUMBER, NUMBER
 from hedgerow.values import Value
 
 _EXACT_DIGITS = 15  # a decimal of so many digits is the nearest double, however an engine divides it out
 _E_STRING = (
     r"E' \t\n\r\x0B\f'"  # PostgreSQL and DuckDB know no escape for the vertical tab, in plain strings none at all
 )
-# PostgreSQL's cast fails if a number is too large or too small, so text must be of one that is neither. These are all
-# that programs write, to 1e308; of exponents of three digits, those after one digit.
-_PLAIN = "([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?"
-_LONG = "[1-9]([.][0-9]+)?[eE]([-+]?([12][0-9][0-9]|30[0-7])|-(30[89]|31[0-9]|32[0-3]))"
-_LEAST = "[3-9]([.][0-9]+)?[eE]-324"
 # Single precision has its value only by its own type.
 _POSTGRES_NUMBER = f"""
 CASE WHEN CAST(PG_TYPEOF(x) AS TEXT) = 'real' THEN CAST(CAST(t AS REAL) AS DOUBLE PRECISION)
-  WHEN LENGTH(t) <= {LONGEST_NUMBER} AND t ~ '^[-+]?({_PLAIN}|{_LONG}|{_LEAST})$' THEN CAST(t AS DOUBLE PRECISION) END
+  WHEN LENGTH(t) <= {LONGEST_NUMBER} AND t ~ '{NUMBER}' THEN CAST(t AS DOUBLE PRECISION) END
 """
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.columns import Column, plain_word
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.literals import Literal
-from hedgerow.values import Value, quoted_text, value_text
+from hedgerow.values import Value, quoted_text
 
 Cells = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
@@ -179,7 +179,7 @@ class Boolean(Attribute):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if {value_text(value).lower() for value in self.missing_values} & {"0", "1", "false", "true"}:
+        if {plain_word(value).lower() for value in self.missing_values} & {"0", "1", "false", "true"}:
             raise SchemaError("a value cannot be both true or false and missing.", key="missing_values")
 
     @property
@@ -284,6 +284,8 @@ def _check_values(key: str, values: object) -> None:
             f"expected a list of text or numbers, got {values!r} (in YAML, quote words such as yes, no, on, off).",
             key=key,
         )
+    if any(isinstance(value, str) and "\0" in value for value in values):
+        raise SchemaError("expected text without NUL characters, which databases cannot hold.", key=key)
     if any(isinstance(value, str) and (value != value.strip() or not value) for value in values):
         raise SchemaError("expected no blank text and no spaces around it: they are trimmed off the data.", key=key)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column
+from hedgerow.columns import Column, plain_word
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Cells
 from hedgerow.values import quoted_text
@@ -40,8 +40,10 @@ class Label:
         problem = None
         if not one_type:
             problem = f"expected text, whole numbers or booleans, got {self.classes!r}."
-        elif len(set(classes)) < max(2, len(classes)):
+        elif len({plain_word(value) if isinstance(value, str) else value for value in classes}) < max(2, len(classes)):
             problem = f"expected two or more different classes, got {self.classes!r}."
+        elif any(isinstance(value, str) and "\0" in value for value in classes):
+            problem = "expected text without NUL characters, which databases cannot hold."
         elif any(isinstance(value, str) and (not value or value != value.strip()) for value in classes):
             problem = f"expected no blank class and no spaces around one: they are trimmed off, got {self.classes!r}."
         if problem:
