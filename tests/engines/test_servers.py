@@ -1,7 +1,8 @@
-import psycopg
 import pytest
 
 from tests.engines.servers import run_driver
+
+psycopg = pytest.importorskip("psycopg", exc_type=ImportError)
 
 
 def test_postgres_answers_and_compares_text_byte_by_byte(postgres_url: str) -> None:

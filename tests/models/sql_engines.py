@@ -55,7 +55,7 @@ def in_postgres(url: str) -> Iterator[SqlEngine]:
     with psycopg.connect(url, autocommit=True) as connection:
 
         def run(query: str, table: pa.Table) -> list[tuple]:
-            columns = ", ".join(f"{quoted(field.name)} {POSTGRES[str(field.type)]}" for field in table.schema)
+            columns = ", ".join(f"{quoted(field.name)} {_postgres_type(field.type)}" for field in table.schema)
             connection.execute(f"CREATE TEMPORARY TABLE t ({columns})")
             try:
                 with connection.cursor() as cursor, cursor.copy("COPY t FROM STDIN") as copy:
@@ -66,6 +66,10 @@ def in_postgres(url: str) -> Iterator[SqlEngine]:
                 connection.execute("DROP TABLE t")
 
         yield SqlEngine("postgres", 75, run)
+
+
+def _postgres_type(kind: pa.DataType) -> str:
+    return "numeric" if pa.types.is_decimal(kind) else POSTGRES[str(kind)]
 
 
 def in_spark(session: Any) -> SqlEngine:

@@ -70,6 +70,14 @@ def test_text_of_a_number_is_that_number_and_a_declared_word_is_a_word(engine: S
     agrees(engine, attribute, pa.array([*texts, "5e-324", "-2.2250738585072014e-308", "1.5e-150", "9" * 9, None]))
 
 
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.int64(), pa.decimal128(12, 8), pa.bool_()], ids=str)
+def test_zeros_and_ones_of_every_type_are_booleans(engine: SqlEngine, kind: pa.DataType) -> None:
+    values = [False, True, None] if pa.types.is_boolean(kind) else [0, 1, None]
+    agrees(engine, Boolean(missing="cell"), pa.array(values, kind))
+    if pa.types.is_floating(kind):
+        agrees(engine, Boolean(missing="cell"), pa.array([-0.0, 1.0, float("nan")], kind))
+
+
 def test_whole_numbers_that_no_double_tells_apart_are_told_apart(engine: SqlEngine) -> None:
     agrees(engine, Categorical((2**60, 2**60 + 1), outside="cell"), pa.array([2**60, 2**60 + 1, 2**60 + 2]))
 

@@ -170,9 +170,10 @@ class RuleList(Model):
     def to_sql(self, dialect: str = "duckdb") -> str:
         """Return a CASE expression that gives the predicted class from the raw columns, in the SQL of an engine.
 
-        Columns may be boolean, of any number type, or text, white space around it left out; of dates, pass the days
-        since 1970-01-01. A value outside a domain whose policy is an error makes `predict` raise; in SQL it satisfies
-        the literals that compare true with it, and text that is no number none.
+        Columns may be boolean, of any number type, or text, white space around it left out; dates must be given as the
+        days since 1970-01-01 that `predict` reads them as. A value outside a domain whose policy is an error makes
+        `predict` raise; in SQL it satisfies the literals that compare true with it, and text that is no number none.
+        In PostgreSQL, text counts as no number either where no program writes numbers so, such as ``10e-150``.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ Cases = Sequence[tuple[Sequence[tuple[Literal, Attribute]], Value]]
 """What a model says, first match first: literals with their attributes, and the class. The last has no literals."""
 _WHOLE = re.compile("-?[0-9]+")
 # As words, as numbers of any type (minus zero too), as booleans. What else it matches is outside the domain, an error.
-_BOOLEANS = {"true": ("true", "1([.]0+)?"), "false": ("false", "-?0([.]0+|E-[0-9]+)?")}
+_BOOLEANS = {"true": ("true", "1([.]0+)?"), "false": ("false", "-?0([.]0+|e-[0-9]+)?")}
 
 
 def case_expression(cases: Cases, dialect: Dialect, comment: str) -> str:
