@@ -1,5 +1,7 @@
 """Where engines differ: each reads a column of any type as `predict` reads it in memory."""
 
+import subprocess
+import sys
 from decimal import Decimal
 
 import pyarrow as pa
@@ -129,3 +131,21 @@ def test_every_model_is_one_expression_in_every_dialect(case: Case, dialect: str
 def test_an_unknown_dialect_is_refused_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="duckdb, postgres, snowflake, spark; got 'mysql'"):
         hostile_model().to_sql("mysql")
+
+
+def test_what_ibis_adds_to_sqlglot_after_a_model_was_written_is_not_lost() -> None:
+    source = """
+import sys
+from hedgerow.models import Leaf, Tree
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Label, Literal, Schema
+from hedgerow.models import Split
+schema = Schema({"x": Boolean()}, Label("y", (0, 1)))
+tree = Tree(schema, Split(Literal("x", "true"), Leaf((1, 0)), Leaf((0, 1))), PrivacyCard.none("r", software="hedgerow"))
+tree.to_sql("postgres")
+assert "ibis" not in sys.modules
+import ibis
+print(ibis.to_sql(ibis.date("1970-01-01"), dialect="postgres"))
+"""
+    ended = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert "make_date(1970, 1, 1)" in ended.stdout.lower()

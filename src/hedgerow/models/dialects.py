@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import sqlglot
 from sqlglot import exp, parse_one
+from sqlglot.generator import Generator
 
 from hedgerow.columns import LONGEST_NUMBER, NUMBER
 from hedgerow.values import Value
@@ -46,7 +48,7 @@ class Dialect:
     Examples
     --------
     >>> spark = dialect_named("spark")
-    >>> spark.literal("it's").sql("spark")
+    >>> spark.written(spark.literal("it's"))
     "'it\\'s'"
     """
 
@@ -78,7 +80,7 @@ class Dialect:
     def literal(self, value: Value) -> Any:
         """Return a value as SQL: every digit of a number, every character of a text."""
         if isinstance(value, str):
-            quoted = exp.Literal.string(value).sql(self.name)
+            quoted = self.written(exp.Literal.string(value))
             # Spark puts the values of settings and environment variables where a query says ${…}, in literals too.
             return exp.var(quoted.replace("${", r"\u0024{") if self.name == "spark" else quoted)
         digits = repr(value)
@@ -86,12 +88,26 @@ class Dialect:
             return exp.cast(exp.Literal.string(digits), "double")
         return exp.convert(value)
 
+    def written(self, tree: exp.Expr) -> str:
+        """Return an expression as text."""
+        return _generator(self.name)(dialect=self.name).generate(tree)
+
     def _filled(self, template: str, column: exp.Column) -> exp.Condition:
         parts = {"x": column, "t": self.text(column)}
         found: Any = _parsed(template, self.name).transform(
             lambda node: parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
         )
         return exp.paren(found) if isinstance(found, exp.Or) else found
+
+
+@cache
+def _generator(dialect: str) -> type[Generator]:
+    """Return a class of our own that writes a dialect.
+
+    sqlglot settles what a class can write when it first writes; Ibis adds to sqlglot's own classes when it is imported,
+    which may be later.
+    """
+    return type("Own", (sqlglot.Dialect.get_or_raise(dialect).generator_class,), {})
 
 
 @cache

@@ -31,7 +31,7 @@ def case_expression(cases: Cases, dialect: Dialect, comment: str) -> str:
     lines = ["CASE"]
     for literals, value in conditional:
         holds = exp.and_(*(condition(literal, kind, dialect) for literal, kind in literals))
-        lines.append(f"  WHEN {holds.sql(dialect.name)} THEN {constant(value, dialect)}")
+        lines.append(f"  WHEN {dialect.written(holds)} THEN {constant(value, dialect)}")
     return expression([*lines, f"  ELSE {constant(default, dialect)}", "END"], dialect, comment)
 
 
@@ -44,7 +44,7 @@ def choice(
     quoted name or value is part of it.
     """
     return [
-        f"CASE WHEN {condition(literal, attribute, dialect).sql(dialect.name)}",
+        f"CASE WHEN {dialect.written(condition(literal, attribute, dialect))}",
         f"  THEN {true[0]}",
         *(f"  {line}" for line in true[1:]),
         f"  ELSE {false[0]}",
@@ -55,7 +55,7 @@ def choice(
 
 def constant(value: Value, dialect: Dialect) -> str:
     """Return a class as SQL."""
-    return dialect.literal(value).sql(dialect.name)
+    return dialect.written(dialect.literal(value))
 
 
 def expression(lines: Sequence[str], dialect: Dialect, comment: str) -> str:
