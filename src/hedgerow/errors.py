@@ -131,7 +131,7 @@ class TooManyPatternsError(ValueError):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         super().__init__(
-            f"the table has more than {limit:,} distinct patterns of cells, which is more than a model can be learned "
+            f"the table has more than {limit:,} distinct patterns of cells with their classes, which is more than a model can be learned "
             "from; none was fetched. Declare fewer attributes, or coarser ones: fewer cut points, categories grouped."
         )
 

@@ -100,7 +100,7 @@ class Tally:
     def from_table(cls, table: Any, schema: Schema | None = None, *, label: str | None = None) -> Self:
         """Count a table where it is: in DuckDB, PostgreSQL, Spark, or any other engine that Ibis knows.
 
-        One query with one scan is sent, which groups the rows by pattern and class; the groups are all that leaves
+        A query with one scan is sent, which groups the rows by pattern and class; the groups are all that leaves
         the engine. Nothing is written there: the right to SELECT is enough. What a value is, a missing one, one
         outside the domain, is decided as for a frame, and the tally is the same.
 

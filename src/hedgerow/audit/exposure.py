@@ -112,6 +112,8 @@ class Reconstruction:
     def row_ratios(self) -> NDArray[np.float64]:
         """For each row of the data (of a tally: pattern by pattern), the share of its entropy left: **private**.
 
+        One number a row, however the rows were counted: of very many, ask `curve` or `by_group`.
+
         Raises
         ------
         ValueError
