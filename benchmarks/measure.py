@@ -15,6 +15,12 @@ if hasattr(os, "sched_setaffinity"):
 RESULTS = Path(__file__).parent / "results"
 
 
+def use_all_cores():
+    """Take back what was given up above, for engines, which use as many threads as there are cores."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+
+
 def median_seconds(call, repeats=7):
     """Return the median wall-clock seconds of `call`, after one run that does not count."""
     call()

@@ -1,0 +1,119 @@
+"""DuckDB on generated Parquet: a tally against the GROUP BY that one writes by hand; its growth and memory; fits after.
+
+    python engines.py [FOLDER [ROWS ...]]
+
+Default: build/census; 100,000, a million and ten million rows. 100,000,000 rows more take 1 GB of disk, five minutes to
+be made and ten to be counted.
+"""
+
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import census
+import duckdb
+import ibis
+from measure import median_seconds, report, use_all_cores
+
+import hedgerow as hr
+
+MEMORY = "4GB"
+ROWS = [10**5, 10**6, 10**7]
+
+
+def main(folder, sizes):
+    counts, fits = [], []
+    for rows in sizes:
+        files = census.make(folder, rows)
+        tally, row = count(files, rows)
+        row["GiB at most"] = peak(files)
+        row["CPU s per million more"] = slope(counts[-1], row) if counts else ""
+        counts.append(row)
+        fits.append(fit(tally, rows))
+        print(counts[-1], fits[-1], flush=True)
+    report("engines", counts)
+    report("engines_fits", fits)
+
+
+def count(files, rows):
+    """Time the tally and both queries by hand in turn, on all cores."""
+    use_all_cores()
+    table = ibis.duckdb.connect(memory_limit=MEMORY).read_parquet(files)
+    bare = duckdb.connect(config={"memory_limit": MEMORY})
+    calls = {
+        "tally": lambda: hr.Tally.from_table(table, census.schema()),
+        "by hand": lambda: bare.execute(by_hand(files)).to_arrow_table(),
+        "text as it is": lambda: bare.execute(by_hand(files, text_as_it_is=True)).to_arrow_table(),
+    }
+    seconds, found = {}, {}
+    warm = rows > 10**7  # by the smaller sizes
+    for turn in range(3 if warm else 6):
+        for name, call in calls.items():
+            start = time.perf_counter(), time.process_time()
+            found[name] = call()
+            if turn or warm:
+                took = time.perf_counter() - start[0], time.process_time() - start[1]
+                seconds.setdefault(name, []).append(took)
+    assert found["tally"]._counts[found["tally"]._counts > 0].size == found["by hand"].num_rows
+    wall, cpu = ({name: statistics.median(s[i] for s in times) for name, times in seconds.items()} for i in (0, 1))
+    row = {"rows": rows, "patterns": len(found["tally"]._cells), "groups": found["by hand"].num_rows}
+    for name in calls:
+        row |= {f"{name} s": round(wall[name], 2), f"{name} CPU s": round(cpu[name], 2)}
+    for name in ("by hand", "text as it is"):
+        row[f"tally / {name}"] = round(wall["tally"] / wall[name], 2)
+        row[f"tally / {name}, CPU"] = round(cpu["tally"] / cpu[name], 2)
+    return found["tally"], row
+
+
+def by_hand(files, *, text_as_it_is=False):
+    """Return the aggregate as one would write it for this table, where no value is outside its domain."""
+    cells = []
+    for name, (_, _, cuts) in {**census.INTEGERS, **census.REALS}.items():
+        branches = " ".join(f"WHEN {name} <= {cut} THEN {code}" for code, cut in enumerate(cuts))
+        null = f"WHEN {name} IS NULL THEN {len(cuts) + 1} " if name in census.ABSENT else ""
+        cells.append(f"CASE {branches} {null}ELSE {len(cuts)} END AS {name}")
+    for name, words in {**census.CODES, "income": census.LABEL.classes}.items():
+        branches = " ".join(f"WHEN '{word}' THEN {code}" for code, word in enumerate(words))
+        cells.append(name if text_as_it_is else f"CASE {name} {branches} ELSE {len(words)} END AS {name}")
+    for name in census.BOOLEANS:
+        cells.append(name if text_as_it_is else f"CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 ELSE 2 END AS {name}")
+    return f"SELECT {', '.join(cells)}, count(*) AS n FROM '{files}' GROUP BY ALL"
+
+
+def peak(files):
+    """Return the most memory, in GiB, that a process with nothing else to do has had when it has counted."""
+    told = subprocess.run([sys.executable, __file__, "--peak", files], capture_output=True, text=True, check=True)
+    return round(float(told.stdout), 2)
+
+
+def tell_peak(files):
+    use_all_cores()
+    hr.Tally.from_table(ibis.duckdb.connect(memory_limit=MEMORY).read_parquet(files), census.schema())
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+
+
+def slope(one, other):
+    return round((other["tally CPU s"] - one["tally CPU s"]) / (other["rows"] - one["rows"]) * 1e6, 2)
+
+
+def fit(tally, rows):
+    """Time private fits of the tally, which do not see how many rows there are."""
+    row = {"rows": rows, "patterns": len(tally._cells)}
+    fits = {
+        "rule list, 1 literal, s": hr.PrivateRuleListClassifier(1.0, max_literals=1),
+        "rule list, 2 literals, s": hr.PrivateRuleListClassifier(1.0),
+        "exact tree, depth 2, s": hr.PrivateTreeClassifier(1.0, max_depth=2),
+    }
+    return row | {name: round(median_seconds(partial(each.fit_tally, tally), 3), 3) for name, each in fits.items()}
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--peak"]:
+        tell_peak(sys.argv[2])
+    else:
+        folder, *sizes = sys.argv[1:] or [Path(__file__).parent.parent / "build" / "census"]
+        main(folder, [int(rows) for rows in sizes] or ROWS)
