@@ -4,10 +4,12 @@ Generated cases are not timed, since machines that run them are shared and slow 
 """
 
 import gc
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from hedgerow.cli import main
 from tests.engines.servers import group_by_engine, postgres_url, spark, spark_master, uses_spark  # noqa: F401 -- fixtures
 
 settings.register_profile("hedgerow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -25,3 +27,17 @@ def pytest_runtest_teardown(item: pytest.Item):
     if uses_spark(item):
         gc.collect()  # while its warnings of sockets are ignored
     return result
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command as if typed; return its exit code, and what it prints on stdout and stderr."""
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["hedgerow", *map(str, words)])
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        printed = capsys.readouterr()
+        return leaving.value.code or 0, printed.out, printed.err
+
+    return call

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from fractions import Fraction
 
 import duckdb
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli import main
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.models.dialects import DIALECTS
 from hedgerow.privacy.card import PrivacyCard
@@ -40,18 +38,6 @@ def folder(tmp_path, monkeypatch):
     ).to_csv("data.csv", index=False)
     (tmp_path / "schema.yaml").write_text(SCHEMA)
     return tmp_path
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["hedgerow", *map(str, words)])
-        with pytest.raises(SystemExit) as leaving:
-            main()
-        printed = capsys.readouterr()
-        return leaving.value.code or 0, printed.out, printed.err
-
-    return call
 
 
 FIT = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5", "--max-rules", "2")

@@ -1,14 +1,11 @@
 """`hedgerow fit` and `hedgerow audit` on tables that an engine counts."""
 
-import sys
-
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli import main
 from hedgerow.privacy.budget_file import FileBudget
 
 SCHEMA = """\
@@ -32,18 +29,6 @@ def folder(tmp_path, monkeypatch):
         connection.execute("CREATE TABLE patients AS SELECT * FROM 'data.parquet'")
     (tmp_path / "schema.yaml").write_text(SCHEMA)
     return tmp_path
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["hedgerow", *map(str, words)])
-        with pytest.raises(SystemExit) as leaving:
-            main()
-        printed = capsys.readouterr()
-        return leaving.value.code or 0, printed.out, printed.err
-
-    return call
 
 
 @pytest.mark.parametrize("data", ["data.csv", "data.parquet", "*.parquet", "duckdb:///clinic.duckdb::patients"])
