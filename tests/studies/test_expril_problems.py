@@ -133,6 +133,14 @@ def test_ctg_a_is_the_data_split_at_random():
 
 
 @ctg
+def test_a_column_with_one_value_in_the_source_is_left_out():
+    """Severe decelerations, five in all: in this run none of them is in the source."""
+    whole, made = problem("CTG-A", 0), problem("CTG-A", 48)
+    assert made.source.shape[1] == made.target.shape[1] == made.test.shape[1] == whole.source.shape[1] - 1
+    assert (np.ptp(made.source, axis=0) > 0).all()
+
+
+@ctg
 def test_ctg_b_sends_low_heart_rates_to_the_source():
     """The share of the target that is normal is .755 ± .014 in EXPRIL's Table 2."""
     every = [problem("CTG-B", seed) for seed in range(30)]

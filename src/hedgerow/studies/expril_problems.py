@@ -182,8 +182,12 @@ def _ctg() -> tuple[Points, Labels]:
 
 
 def _problem(source: Points, target: Points, labels: Labels, n: int) -> Problem:
-    """Split the target; single precision, in which networks learn as well and faster."""
-    source, target = source.astype(np.float32), target.astype(np.float32)  # type: ignore[assignment]
+    """Split the target, without columns that have one value in the source, which tell nothing of it.
+
+    In single precision, in which networks learn as well and faster.
+    """
+    told = np.ptp(source, axis=0) > 0
+    source, target = source[:, told].astype(np.float32), target[:, told].astype(np.float32)  # type: ignore[assignment]
     return Problem(source, target[:n], labels[:n], target[n:], labels[n:])  # type: ignore[arg-type]
 
 
