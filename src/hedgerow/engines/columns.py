@@ -55,10 +55,10 @@ class EngineColumn:
         kind = values.type()
         if kind.is_boolean():
             return cls(name, values, "boolean")
+        if kind.is_unsigned_integer() and kind.nbytes == 8:
+            return cls(name, values.cast("float64"), "float")
         if kind.is_unsigned_integer():  # which Ibis does not compare with numbers below 0
-            return cls(
-                name, *((values.cast("float64"), "float") if kind.nbytes == 8 else (values.cast("int64"), "integer"))
-            )
+            return cls(name, values.cast("int64"), "integer")
         if kind.is_integer():
             return cls(name, values, "integer")
         if kind.is_decimal():  # one of many digits by way of text: DuckDB's cast is not to the nearest
