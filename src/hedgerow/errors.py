@@ -131,8 +131,8 @@ class TooManyPatternsError(ValueError):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         super().__init__(
-            f"the table has more than {limit:,} distinct patterns of cells with their classes, more than is sensible to "
-            "learn from; none was fetched. Declare fewer attributes, or coarser ones: fewer cut points, categories grouped."
+            f"the table has more than {limit:,} distinct patterns of cells with their classes, more than is sensible; "
+            "none was fetched. Declare fewer attributes, or coarser ones: fewer cut points, categories grouped."
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from itertools import count
 
 import duckdb
@@ -12,6 +13,8 @@ _number = count()
 POSTGRES = {
     "bool": "boolean",
     "int8": "smallint",
+    "uint16": "integer",
+    "uint64": "numeric(20)",
     "int64": "bigint",
     "float": "real",
     "double": "double precision",
@@ -66,6 +69,8 @@ def into_spark(session) -> Load:
     kinds = {
         "bool": types.BooleanType(),
         "int8": types.ByteType(),
+        "uint16": types.IntegerType(),
+        "uint64": types.DecimalType(20, 0),
         "int64": types.LongType(),
         "float": types.FloatType(),
         "double": types.DoubleType(),
@@ -81,7 +86,13 @@ def into_spark(session) -> Load:
     def load(table: pa.Table) -> ibis.Table:
         name = fresh()
         schema = types.StructType([types.StructField(field.name, kinds[str(field.type)]) for field in table.schema])
-        rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        columns = [
+            [None if value is None else Decimal(value) for value in column.to_pylist()]
+            if pa.types.is_uint64(column.type)
+            else column.to_pylist()
+            for column in table.columns
+        ]
+        rows = list(zip(*columns, strict=True))
         session.createDataFrame(rows, schema).createOrReplaceTempView(name)
         return connection.table(name)
 

@@ -62,6 +62,8 @@ COLUMNS = {
     ),
     "boolean": pa.array([True, False, None]),
     "tiny": pa.array([0, 1, 2, -9, 9, 30, 31, 90, 91, -1, None], pa.int8()),
+    "unsigned": pa.array([0, 1, 2, 9, 30, 31, 90, 91, 65535, None], pa.uint16()),
+    "unsigned and long": pa.array([0, 1, 2, 9, 30, 31, 90, 91, 2**63, 2**64 - 2048, None], pa.uint64()),
     "whole": pa.array([0, 1, 2, -9, 9, 30, 31, 90, 91, 2**40, 2**53 + 1, -(2**62), 2**62, None], pa.int64()),
     "double": pa.array(
         [
@@ -116,6 +118,7 @@ ATTRIBUTES = {
     "integer, missing inside": Integer(
         -20, 90, cuts=(0,), missing="cell", missing_values=(-9, 30.5, "1"), outside="cell"
     ),
+    "integer, from below 0": Integer(-5, 90, cuts=(-1, 30), missing="cell", outside="cell"),
     "integer, clipped": Integer(0, 90, cuts=(1, 30), missing="cell", outside="clip"),
     "integer, one cell": Integer(0, 90, **CELL),
     "real": Real(0, 1, cuts=(0.3, 0.5)),
