@@ -107,7 +107,7 @@ class Tally:
         Parameters
         ----------
         table : Ibis table
-            The rows; `hedgerow.engines.open_table` opens files and databases. Columns are found by name, others
+            The rows; `hedgerow.engines.sources.open_table` opens files and databases. Columns are found by name, others
             ignored.
         schema : Schema, optional
             The public schema. None: every column and the label are booleans or 0/1, whose domain is public.

@@ -102,7 +102,9 @@ def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) ->
         If no column with labels is named, or, as `DomainError`, it is not there.
     """
     if not isinstance(table, ibis.Table):
-        raise TypeError(f"expected an Ibis table (hedgerow.engines.open_table opens one), got {type(table).__name__}.")
+        raise TypeError(
+            f"expected an Ibis table (hedgerow.engines.sources.open_table opens one), got {type(table).__name__}."
+        )
     in_schema = None if schema is None or schema.label is None else schema.label.name
     name = label or in_schema
     if name is None:
