@@ -115,6 +115,7 @@ def spark() -> Iterator[Any]:
 
     with tempfile.TemporaryDirectory(prefix="hedgerow-spark-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("PYSPARK_PYTHON", sys.executable)  # not the first of the PATH, which may be another
         builder = SparkSession.builder.master("local[2]").appName("hedgerow tests")
         for key, value in _settings(folder).items():
             builder = builder.config(key, value)
@@ -213,7 +214,7 @@ def run_driver(source: str, master: str) -> str:
         )
         path = Path(folder) / "driver.py"
         path.write_text(f"{begin}{source}\nspark.stop()\n", encoding="utf-8")
-        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
         ended = subprocess.run(
             [sys.executable, path], capture_output=True, text=True, timeout=2 * _PATIENCE, check=False, env=environment
         )
