@@ -339,6 +339,19 @@ def test_a_tally_tells_what_its_rows_tell():
             assert found == pytest.approx(expected)
     with pytest.raises(DomainError, match="column 'town': expected an attribute"):
         tally.by_group("town")
+    with pytest.raises(DomainError, match=r"^expected an attribute") as error:
+        tally.by_group(["secret"])
+    assert "secret" not in str(error.value)
+
+
+def test_a_tally_tells_what_its_rows_tell_of_several_models():
+    data = hr.datasets.load("breast_cancer")
+    fit = hr.OptimalTreeClassifier
+    models = [fit(schema=data.schema, max_depth=depth).fit(data.frame, data.labels) for depth in (1, 2)]
+    rows = joint_reconstruction(models, data.frame)
+    tally = joint_reconstruction(models, Tally.count(data.frame, data.labels, data.schema))
+    assert tally.to_dict() == rows.to_dict()
+    assert sorted(tally.row_ratios) == sorted(rows.row_ratios)
 
 
 def test_a_tally_of_another_schema_is_refused():

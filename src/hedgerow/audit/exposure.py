@@ -217,8 +217,9 @@ class Reconstruction:
 
     def _groups(self, column: Any) -> tuple[Sequence[Any], NDArray[np.intp]]:
         if isinstance(self._data, Tally):
-            if not isinstance(column, str) or column not in self.schema:
-                raise DomainError(f"expected an attribute: {', '.join(self.schema.names)}.", column=str(column))
+            name = column if isinstance(column, str) else None  # a sequence holds the rows' groups: not to be quoted
+            if name not in self.schema:
+                raise DomainError(f"expected an attribute: {', '.join(self.schema.names)}.", column=name)
             return self.schema[column].cells, self._data.cells([column])[column].astype(np.intp)
         if not isinstance(column, str):
             return distinct(label_values(column))
