@@ -92,6 +92,7 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
         (("fit", "no.parquet", *FIT), "error: no.parquet: No such file or directory"),
         (("fit", "data.parquet", *FIT, "--engine", "oracle"), "error: engine must be one of duckdb, spark, postgres"),
         (("fit", "mysql://host/db::t", *FIT), "error: mysql://host/db::t: expected data.parquet"),
+        (("fit", "data.parquet", *FIT, "--max-literals", "0"), "error: max_literals must be a whole number >= 1"),
         (("fit", "data.parquet", *FIT, "--target", "age"), "error: --target is 'age' but the schema's label is 'ill'"),
         (("fit", "data.parquet", "--epsilon", "1"), "error: the column to predict must be named"),
         (("fit", "data.parquet", "--epsilon", "1", "--target", "no"), "error: column 'no': expected this column"),
@@ -115,3 +116,11 @@ def test_a_spent_budget_refuses_before_the_table_is_counted(folder, run):
     assert code == 2
     assert "domain" not in err
     assert "10" in err
+
+
+def test_parameters_are_checked_before_the_table_is_counted(folder, run):
+    strict = SCHEMA.replace("high: 120, cuts: [30, 60], outside: clip", "high: 70, cuts: [30, 60]")
+    (folder / "schema.yaml").write_text(strict)
+    code, _, err = run("fit", "data.parquet", *FIT, "--max-literals", "0")
+    assert code == 2
+    assert err.startswith("error: max_literals must be a whole number >= 1")

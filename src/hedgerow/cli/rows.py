@@ -86,8 +86,12 @@ class TableRows:
         self.columns = table.columns
 
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:
-        """Count, if the budget has enough left, and fit on the tally: an engine that fails costs nothing."""
+        """Count, once what is public is checked and the budget has enough left, and fit on the tally.
+
+        An engine that fails costs nothing.
+        """
         schema = classifier.schema
+        classifier.check_public()
         if classifier.budget is not None:
             classifier.budget.check(classifier.epsilon)
         with stage(f"counting {shown(self.address)}"):

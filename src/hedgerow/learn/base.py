@@ -76,6 +76,18 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
                 schema, lambda: Tally.count(X, y, schema if isinstance(self.schema, (Schema, str)) else None)
             )
 
+    def check_public(self) -> None:
+        """Check the parameters, the schema among them, as fitting does first: before a table is counted elsewhere.
+
+        Raises
+        ------
+        ValueError
+            If one is out of range, or the schema cannot be learned with.
+        """
+        self._check_parameters()
+        if isinstance(self.schema, Schema):
+            _check_usable(self.schema)
+
     def fit_tally(self, tally: Tally) -> Self:
         """Learn a model from a tally counted elsewhere; its schema takes the place of the parameter `schema`.
 
