@@ -130,7 +130,7 @@ def test_too_many_patterns_are_not_fetched_and_not_told(load, monkeypatch):
     monkeypatch.setattr(count, "MOST_PATTERNS", groups)  # groups, fewer than rows
     assert len(as_rows(Tally.from_table(table, SCHEMA))) == n
     monkeypatch.setattr(count, "MOST_PATTERNS", groups - 1)
-    with pytest.raises(TooManyPatternsError):
+    with pytest.raises(TooManyPatternsError, match=f"more than {groups - 1} distinct patterns"):
         Tally.from_table(table, SCHEMA)
     monkeypatch.setattr(count, "MOST_PATTERNS", 40)
     with pytest.raises(TooManyPatternsError, match=r"more than 40 distinct patterns .* fewer cut points") as error:

@@ -112,7 +112,7 @@ def test_charges_and_refusals_are_those_of_memory(load, rows):
     oracle.error_marginals(BINS, MODELS["tree"])
     assert budget.spent == 1
     assert oracle.privacy.epsilon == 1
-    with pytest.raises(OracleExhaustedError):
+    with pytest.raises(OracleExhaustedError, match="2"):
         oracle.marginals(BINS)
 
 

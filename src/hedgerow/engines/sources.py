@@ -191,11 +191,12 @@ def _spark(address: str, master: str | None) -> Generator[Expression]:
     session: Any = users or answered("spark", start)
     try:
         answered("spark", lambda: _spark_frame(session, kind, pattern).createOrReplaceTempView(view))
-        yield ibis.pyspark.connect(session).table(view)
-        session.catalog.dropTempView(view)
+        yield answered("spark", lambda: ibis.pyspark.connect(session).table(view))
     finally:
         if users is None:
             session.stop()
+        else:
+            users.catalog.dropTempView(view)
 
 
 def _spark_frame(session: Any, kind: str, pattern: str) -> Any:

@@ -87,7 +87,7 @@ class TableTarget:
         if model is None and not isinstance(hypothesis, Always):
             raise HypothesisError(
                 "rows in a database can be asked about rule lists and trees of hedgerow and about constants, got "
-                f"{type(hypothesis).__name__}; with ExprilClassifier, ask one question or give such an estimator."
+                f"{type(hypothesis).__name__}; with ExprilClassifier, ask one question."
             )
         labels = (hypothesis.label,) if model is None else model.predictions
         if any(label not in self.label.classes for label in labels):
