@@ -148,6 +148,13 @@ for name in ("a.parquet", "a.csv", "ragged.csv"):
     assert SECRET not in found.stderr
 
 
+def test_a_session_of_spark_that_is_there_is_left_as_it_was(tmp_path, table, expected, spark):
+    pq.write_table(table, tmp_path / "a.parquet")
+    before = spark.catalog.listTables()
+    assert tallied(tmp_path / "a.parquet", engine="spark") == expected
+    assert spark.catalog.listTables() == before  # and it answers
+
+
 def test_addresses():
     assert not is_address("data.csv")
     assert not is_address("folder/Data.CSV")

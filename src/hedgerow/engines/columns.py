@@ -129,6 +129,20 @@ def _days(dates: Expression) -> Expression:
     return ibis.cases((before, -_FAR), (after, _FAR), else_=dates.epoch_days())
 
 
+def require_table(table: Any) -> None:
+    """Check that this is an Ibis table.
+
+    Raises
+    ------
+    TypeError
+        If it is not.
+    """
+    if not isinstance(table, ibis.Table):
+        raise TypeError(
+            f"expected an Ibis table (hedgerow.engines.sources.open_table opens one), got {type(table).__name__}."
+        )
+
+
 def _all_of(text: Expression, pattern: str, alphabet: str) -> Expression:
     """Return whether a pattern is all of a text; in some engines ``$`` is before a line break at the end, too."""
     return text.re_search(pattern) & ~text.re_search(f"[^{alphabet.replace('-', '', 1)}-]")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import found_booleans, found_infinity, found_no_number
 from hedgerow.engines.cells import BOOLEAN, INFINITE, NO_NUMBER, cell_code, class_code
-from hedgerow.engines.columns import EngineColumn, Expression
+from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.faults import answered
 from hedgerow.errors import DomainError, TooManyPatternsError
 from hedgerow.schema.attributes import Boolean, Cells
@@ -101,10 +101,7 @@ def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) ->
     ValueError
         If no column with labels is named, or, as `DomainError`, it is not there.
     """
-    if not isinstance(table, ibis.Table):
-        raise TypeError(
-            f"expected an Ibis table (hedgerow.engines.sources.open_table opens one), got {type(table).__name__}."
-        )
+    require_table(table)
     in_schema = None if schema is None or schema.label is None else schema.label.name
     name = label or in_schema
     if name is None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import found_infinity
 from hedgerow.engines.cells import class_code, is_infinite, settled_cell
-from hedgerow.engines.columns import EngineColumn, Expression
+from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.faults import answered
 from hedgerow.engines.predict import predicted_class, used_attributes
 from hedgerow.errors import DomainError
@@ -33,8 +33,7 @@ def columns_of(table: Any, label: str) -> tuple[EngineColumn, dict[str, EngineCo
     TypeError
         If this is not an Ibis table.
     """
-    if not isinstance(table, ibis.Table):
-        raise TypeError(f"expected an Ibis table (hedgerow.engines.sources opens one), got {type(table).__name__}.")
+    require_table(table)
     found: dict[str, EngineColumn] = {}
     for name in table.columns:
         if name != label:
