@@ -10,8 +10,6 @@ import ibis
 
 from hedgerow.engines.columns import Expression
 from hedgerow.models.model import Model
-from hedgerow.models.rule_list import RuleList
-from hedgerow.models.tree import Tree
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
@@ -23,7 +21,7 @@ Step = tuple[Literal, bool]
 
 def used_attributes(model: Model) -> tuple[str, ...]:
     """Return the attributes that a model looks at, in its schema's order."""
-    looked_at = {literal.attribute for path in _paths(model) for literal, _ in path}
+    looked_at = {literal.attribute for path in model.paths for literal, _ in path}
     return tuple(name for name in model.schema.names if name in looked_at)
 
 
@@ -40,19 +38,10 @@ def predicted_class(model: Model, cells: Mapping[str, Expression], classes: Sequ
         The classes to number; all that it predicts are among them.
     """
     numbers = [classes.index(label) for label in model.predictions]
-    *branches, (_, last) = zip(_paths(model), numbers, strict=True)
+    *branches, (_, last) = zip(model.paths, numbers, strict=True)
     cases = [(cells[name] < 0, FAILS) for name in used_attributes(model)]
     cases += [(_all_hold(path, model.schema, cells), number) for path, number in branches]
     return ibis.cases(*cases, else_=last) if cases else ibis.literal(last)
-
-
-def _paths(model: Model) -> Sequence[Sequence[Step]]:
-    """Return the way to each leaf; a row comes to the first whose every step is as it says."""
-    if isinstance(model, RuleList):
-        return [[(literal, True) for literal in rule.antecedent] for rule in model.rules]
-    if isinstance(model, Tree):
-        return model.paths
-    raise TypeError(f"expected a rule list or a tree, got {type(model).__name__}.")
 
 
 def _all_hold(path: Sequence[Step], schema: Schema, cells: Mapping[str, Expression]) -> Expression:

@@ -51,6 +51,11 @@ class Model(ABC):
     def conditions(self) -> tuple[str, ...]:
         """When a row comes to each leaf, in words."""
 
+    @property
+    @abstractmethod
+    def paths(self) -> tuple[tuple[tuple[Literal, bool], ...], ...]:
+        """The literals on the way to each leaf, each with whether it holds there; a row goes the first way it can."""
+
     @abstractmethod
     def apply(self, X: Any) -> NDArray[np.intp]:
         """Return which leaf each row comes to, shape ``(n_rows,)``, counted from 0."""

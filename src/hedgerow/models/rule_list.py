@@ -123,6 +123,11 @@ class RuleList(Model):
         return tuple(rule.leaf for rule in self.rules)
 
     @property
+    def paths(self) -> tuple[tuple[tuple[Literal, bool], ...], ...]:
+        """The literals of each rule, all of which hold where it is the first to catch a row."""
+        return tuple(tuple((literal, True) for literal in rule.antecedent) for rule in self.rules)
+
+    @property
     def conditions(self) -> tuple[str, ...]:
         """The antecedents in words; "otherwise" for the default rule."""
         return tuple(rule.condition or "otherwise" for rule in self.rules)

@@ -17,7 +17,6 @@ from hedgerow.audit.adapters.scikit_learn import tree_paths, trees_of
 from hedgerow.audit.leaves import released_model
 from hedgerow.audit.paths import HasRegions, Paths
 from hedgerow.models.model import Model
-from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
 from hedgerow.schema.schema import Schema
 
@@ -70,17 +69,11 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
 
 
 def _released_paths(model: Model) -> Paths:
-    if isinstance(model, RuleList):
-        ways = tuple(tuple((literal, True) for literal in rule.antecedent) for rule in model.rules)
-    elif isinstance(model, Tree):
-        ways = model.paths
-    else:
-        raise TypeError(_unsupported(model))
     counts = tuple(leaf.counts for leaf in model.leaves if leaf.counts is not None)
     supports = tuple(leaf.rows for leaf in model.leaves if leaf.rows is not None)
-    told = len(supports) == len(ways)
+    told = len(supports) == len(model)
     return Paths(
-        ways,
+        model.paths,
         supports if told else None,
         counts if told else None,
         model.schema.classes,
