@@ -1,0 +1,187 @@
+"""Bounded reading of what somebody else wrote: a file's text, JSON, exact amounts, and a value quoted in a message.
+
+Files of models, schemas and budgets come from parties that need not be trusted. Whatever they hold is read in time and
+memory in proportion to their size, which is limited, or refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+LARGEST_FILE = 2**24
+"""Bytes of a file of a model, a schema or a budget, at most."""
+MOST_NESTED = 100
+"""Lists and mappings inside one another, at most: a tree of 64 splits from root to leaf needs 70."""
+LONGEST_NUMBER = 400
+"""Digits of a whole number, at most: any float64 has fewer."""
+_AMOUNT = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
+_SCALARS = (str, int, float, bool, type(None))
+
+
+class UnreadableError(ValueError):
+    """A text is not what it should be, or too large to be read. Its message quotes nothing of the text."""
+
+
+def read_text(path: str | PathLike[str], largest: int = LARGEST_FILE) -> str:
+    """Return the text of a file of at most `largest` bytes.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is larger, or not UTF-8 text.
+    OSError
+        If it cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        raw = file.read(largest + 1)
+    if len(raw) > largest:
+        raise UnreadableError(f"expected a file of at most {largest:,} bytes, found a larger one")
+    text = None
+    with suppress(UnicodeDecodeError):  # it holds the whole text
+        text = raw.decode("utf-8-sig")
+    if text is None:
+        raise UnreadableError("expected text in UTF-8, found a file that is not text")
+    return text
+
+
+def parse_json(text: str) -> Any:
+    """Return the data of a JSON text; see `check_plain` for what is refused, keys given twice and NaN are, too.
+
+    Raises
+    ------
+    UnreadableError
+        Naming the line where it is not JSON.
+    """
+    found, problem = None, None
+    try:
+        found = json.loads(text, object_pairs_hook=_unique, parse_int=_whole, parse_constant=_constant)
+    except UnreadableError as error:
+        problem = str(error)
+    except json.JSONDecodeError as error:  # it holds the whole text
+        problem = f"expected JSON, found text that is truncated or no JSON (line {error.lineno}: {error.msg})"
+    except RecursionError:
+        problem = _TOO_DEEP
+    if problem:
+        raise UnreadableError(problem)
+    check_plain(found)
+    return found
+
+
+_TOO_DEEP = f"expected at most {MOST_NESTED} lists and mappings inside one another, found more"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise UnreadableError("expected every key of a mapping once, found one more than once")
+    return found
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise UnreadableError(f"expected whole numbers of at most {LONGEST_NUMBER} digits, found a longer one")
+    return int(digits)
+
+
+def _constant(name: str) -> Any:
+    raise UnreadableError(f"expected finite numbers, found {name}")
+
+
+def check_plain(data: Any) -> None:
+    """Check that data are lists and mappings of text, numbers, booleans and null, nested at most `MOST_NESTED` deep.
+
+    Raises
+    ------
+    UnreadableError
+        If they are nested deeper, hold something else, a number of too many digits, or text that is no Unicode (one
+        half of a surrogate pair).
+    """
+    level: list[Any] = [data]
+    for _ in range(MOST_NESTED + 1):
+        inside: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                _check_scalars(value)
+                inside += value.values()
+            elif isinstance(value, list):
+                inside += value
+            else:
+                _check_scalars((value,))
+        level = inside
+        if not level:
+            return
+    raise UnreadableError(_TOO_DEEP)
+
+
+def _check_scalars(values: Iterable[Any]) -> None:
+    for value in values:
+        if not isinstance(value, _SCALARS):
+            raise UnreadableError(
+                f"expected text, numbers, booleans, lists and mappings, found a {type(value).__name__}; quote it"
+            )
+        if isinstance(value, int) and value.bit_length() > 4 * LONGEST_NUMBER:
+            raise UnreadableError(f"expected whole numbers of at most {LONGEST_NUMBER} digits, found a longer one")
+        if isinstance(value, str) and not value.isascii() and re.search("[\ud800-\udfff]", value):
+            raise UnreadableError("expected Unicode text, found one half of a surrogate pair")
+
+
+def parse_amount(text: object) -> Fraction:
+    """Return the exact amount >= 0 that a file holds: a whole number or a fraction, as ``str(Fraction)`` writes it.
+
+    Raises
+    ------
+    UnreadableError
+        If it is written otherwise (decimals and exponents are not exact amounts), longer than 1,000 digits above or
+        below the line, or divided by 0.
+
+    Examples
+    --------
+    >>> parse_amount("3/10")
+    Fraction(3, 10)
+    """
+    if isinstance(text, str) and _AMOUNT.fullmatch(text):
+        above, _, below = text.partition("/")
+        if int(below or 1):
+            return Fraction(int(above), int(below or 1))
+    raise UnreadableError(f"expected an amount >= 0 such as 1 or 3/10, found {shown(text)}")
+
+
+def shown(value: object) -> str:
+    """Return a value as it stands in a message: its `repr` where that is short and public, else what it is.
+
+    Objects other than plain values are named by their type only: the `repr` of a frame shows rows.
+
+    Examples
+    --------
+    >>> print(shown("a"), shown(3), shown([1] * 50))
+    'a' 3 [1, 1, 1, 1, 1, 1, …]
+    """
+    return _shown(value, 0)
+
+
+_MOST_SHOWN, _LONGEST_SHOWN = 6, 60
+
+
+def _shown(value: object, depth: int) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
+        return f"a whole number of {value.bit_length()} bits"
+    if type(value) in (int, float, bool, type(None), Fraction):
+        return repr(value)
+    if type(value) is str:
+        return repr(value) if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]!r}…"
+    if type(value) not in (list, tuple, dict, set) or depth == 2:
+        return f"<{type(value).__name__}>"
+    items: Any = value
+    parts = [_shown(item, depth + 1) for _, item in zip(range(_MOST_SHOWN), items, strict=False)]
+    if isinstance(value, dict):
+        parts = [f"{part}: {_shown(value[key], depth + 1)}" for part, key in zip(parts, value, strict=False)]
+    more = ["…"] if len(items) > _MOST_SHOWN else []
+    first, last = {"list": "[]", "tuple": "()"}.get(type(value).__name__, "{}")
+    return first + ", ".join(parts + more) + last
