@@ -63,6 +63,10 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __getitem__(self, rows: slice) -> Self:
+        """Return some of the rows."""
+        return replace(self, values=self.values[rows], missing=None if self.missing is None else self.missing[rows])
+
     def equals(self, value: Value) -> Mask:
         """Return which rows hold `value`; a missing value equals nothing.
 

@@ -27,7 +27,9 @@ def recorded(rows, kind, release, *questions, noise=None, budget=None):
     recorder = Recorder(noise or SeededNoise(np.random.default_rng(0)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "SecureNoise", lambda: recorder)
-        oracle = hr.Oracle(*split(FRAMES[kind](rows)), budget or hr.Budget(1, 1e-6), len(questions), release=release)
+        oracle = hr.Oracle(
+            *split(FRAMES[kind](rows)), budget or hr.Budget(1, 1e-6), len(questions), release=release, run_code=True
+        )
         for bins, hypothesis in questions:
             oracle.marginals(bins) if hypothesis is None else oracle.error_marginals(bins, hypothesis)
     return oracle, recorder.trace

@@ -98,7 +98,7 @@ def test_the_card_says_what_was_asked_and_what_is_guaranteed():
     ]
     assert card.charges == budget.charges
     assert [charge.epsilon for charge in card.charges] == [Fraction(1, 3)] * 2
-    assert any("predict each row by itself" in note for note in card.notes)
+    assert any("hypotheses are data: each row is evaluated" in note for note in card.notes)
 
 
 @pytest.mark.parametrize(("release", "delta"), [("counts", 0), ("gaussian", 1e-6)])
@@ -168,7 +168,7 @@ BAD_HYPOTHESES = {
     "nothing": (object(), "expected a fitted model with predict\\(X\\), got object"),
     "a class": (Tokens, "expected a fitted model with predict\\(X\\), got type"),
     "a function": (big, "expected a fitted model with predict\\(X\\), got function"),
-    "unfitted": (DecisionTreeClassifier(), "fails on made-up rows: NotFittedError"),
+    "unfitted": (DecisionTreeClassifier(), "the DecisionTreeClassifier is not fitted"),
     "raises": (Predicting(failing), "fails on made-up rows: KeyError: '8 rows'"),
     "too long": (Predicting(lambda X: np.full(len(X) + 1, True)), r"expected predictions of shape \(8,\), got \(9,\)"),
     "one number": (Predicting(lambda X: True), r"expected predictions of shape \(8,\), got \(\)"),  # noqa: ARG005
@@ -189,7 +189,7 @@ BAD_HYPOTHESES = {
 def test_a_hypothesis_that_does_not_predict_each_row_is_refused_before_anything_is_charged(name):
     hypothesis, match = BAD_HYPOTHESES[name]
     budget = hr.Budget(1)
-    asked = oracle(budget)
+    asked = oracle(budget, run_code=True)
     before = state(asked, budget)
     with pytest.raises(HypothesisError, match=match) as caught:
         asked.error_marginals(BINS, hypothesis)
@@ -228,7 +228,7 @@ def test_a_row_on_which_a_hypothesis_fails_is_wrong_and_no_error_tells_of_it():
         moved = answer.wrong - reference.wrong
         assert moved[known].tolist() == [0, 0, int(LABELS.iloc[-1]), 0, 0, 0, 0]
         budget = hr.Budget(1)
-        asked = oracle(budget)
+        asked = oracle(budget, run_code=True)
         asked.error_marginals(BINS, Predicting(function))
         assert state(asked, budget)[0] == 2
         assert len(budget.charges) == len(asked.privacy.charges) == 1
@@ -379,7 +379,7 @@ def test_a_hypothesis_does_not_bring_rows_back_nor_change_them():
 
 def test_the_number_of_rows_and_their_values_are_nowhere_public():
     budget = hr.Budget(0.05)
-    asked = oracle(budget, random_state=11)
+    asked = oracle(budget, random_state=11, run_code=True)
     answers = [asked.marginals(BINS), asked.error_marginals(BINS, Predicting(big))]
     public = [repr(getattr(asked, name)) for name in dir(asked) if not name.startswith("_")]
     public += [repr(asked), str(asked), str(asked.privacy), json.dumps(asked.privacy.to_dict()), str(budget)]
@@ -420,6 +420,7 @@ def test_an_oracle_has_identity():
         ({"release": "median"}, ValueError, "release must be one of counts, ratio, gaussian, got 'median'"),
         ({"budget": hr.Budget(1), "release": "gaussian"}, ValueError, "needs a budget with delta > 0"),
         ({"classes": (0, 1, 2)}, ValueError, "expected two classes, got 3"),
+        ({"run_code": 1}, ValueError, "run_code must be True or False, got 1"),
     ],
 )
 def test_parameters_out_of_range_are_refused_in_words(parameters, error, match):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isinf, sqrt
 from typing import Any
 
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Column, Table, plain_word
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.privacy.card import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Real
 from hedgerow.schema.schema import Schema
@@ -124,6 +127,44 @@ def check_total(bins: Schema) -> None:
         if attribute.outside == "error" and not isinstance(attribute, Boolean):
             wanted = "cell" if isinstance(attribute, Categorical) else "clip` or `outside: cell"
             raise SchemaError(f"bins need `outside: {wanted}`, so that no private row can be refused.", attribute=name)
+
+
+def check_kind(name: str, attribute: Attribute, kind: str) -> None:
+    """Check that bins have a place for every value of a column of this kind: ``boolean``, ``numbers`` or ``text``.
+
+    Raises
+    ------
+    SchemaError
+        If they have not.
+    """
+    fits = kind == "boolean" if isinstance(attribute, Boolean) else kind != "boolean"
+    if not fits or (kind == "text" and not isinstance(attribute, Categorical)):
+        raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)
+    if kind == "numbers" and isinstance(attribute, Categorical) and not all(map(_spells, attribute.values)):
+        raise SchemaError("bins of words do not fit a column of numbers.", attribute=name)
+
+
+def _spells(value: str | int) -> bool:
+    """Return whether a category is a number."""
+    try:
+        return bool(np.isfinite(float(value)))
+    except (ValueError, OverflowError):
+        return False
+
+
+def plain_bins(bins: Any) -> Schema:
+    """Return bins made anew from what is in their file: what else hangs on the object, code among it, is left behind.
+
+    Raises
+    ------
+    TypeError
+        If they are no `Schema`.
+    """
+    if not isinstance(bins, Schema):
+        raise TypeError(f"bins must be a Schema, got {type(bins).__name__}.")
+    made = Schema.from_dict(json.loads(json.dumps(Schema.to_dict(bins))))
+    charges = tuple(charge for charge in bins.charges if type(charge) is Charge)
+    return replace(made, charges=charges)
 
 
 def bin_matrix(bins: Schema, data: Any) -> NDArray[np.float64]:

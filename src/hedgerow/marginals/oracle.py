@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._version import __version__
+from hedgerow.bounded import shown
 from hedgerow.columns import column_of, label_name
 from hedgerow.errors import NotPicklableError, OracleExhaustedError
 from hedgerow.marginals.answers import BinMasses, ErrorCounts, ErrorMasses, ErrorRatios, RowCounts, RowShares
+from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.forms import Form, check_form
 from hedgerow.marginals.hypothesis import Hypothesis
+from hedgerow.marginals.own_code import VOID as OWN_CODE
+from hedgerow.marginals.own_code import OwnCode
 from hedgerow.marginals.target import Target
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard
@@ -29,7 +33,7 @@ _UNPROVEN = (
 )
 _NOTES = (
     "the names, types and order of the columns, the classes, and the number of questions count as public",
-    "a hypothesis must predict each row by itself: what it says of one must not depend on the others",
+    "hypotheses are data: each row is evaluated in arithmetic that does not depend on the others",
     "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
 )
 
@@ -60,6 +64,10 @@ class Oracle:
         ``counts``: numbers of rows with discrete Laplace noise of scale d·(questions)/ε, ε-differential privacy.
         ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
         EXPRIL's eq. 7, for comparison: its proof is incomplete, and the card has no guarantee.
+    run_code : bool, default=False
+        Whether a hypothesis that cannot be read as data may be evaluated by its own ``predict``, on the private rows.
+        It could keep them, or let what it predicts for one row depend on the others: such answers have **no
+        guarantee**.
     random_state : int, Generator or None
         None: randomness of the operating system. Anything else: a seeded generator, **not private**.
 
@@ -102,10 +110,14 @@ class Oracle:
         *,
         classes: Sequence[Any] | None = None,
         release: str = "counts",
+        run_code: bool = False,
         random_state: Any = None,
     ) -> None:
         check_form(budget, max_queries, release)
+        if not isinstance(run_code, bool):
+            raise ValueError(f"run_code must be True or False, got {shown(run_code)}.")
         self._begin(Target.of(frame, labels, _label(labels, classes)), budget, max_queries, release, random_state)
+        self._run_code = run_code or budget is None
 
     @classmethod
     def from_table(
@@ -169,8 +181,9 @@ class Oracle:
         self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
         self._max_queries, self._asked = max_queries, 0
         self._charges: list[Charge] = []
-        self._of_bins: dict[Charge, None] = {}  # what bins cost that were learned from private rows
-        self._void_bins: dict[str, None] = {}
+        self._of_bins: dict[int, Charge] = {}  # what bins cost that were learned from private rows, by identity
+        self._void: dict[str, None] = {}
+        self._run_code = False
         self._lock = threading.Lock()
 
     @property
@@ -206,9 +219,9 @@ class Oracle:
             return PrivacyCard.none(
                 "not private: exact answers" if self._budget is None else "nothing was answered", software=software
             )
-        void = [_UNPROVEN if self._release == "ratio" else None, *self._void_bins, self._noise.void]
+        void = [_UNPROVEN if self._release == "ratio" else None, *self._void, self._noise.void]
         return PrivacyCard(
-            (*self._of_bins, *self._charges),
+            (*self._of_bins.values(), *self._charges),
             noise=self._noise.description,
             software=software,
             void="; ".join(filter(None, void)) or None,
@@ -238,6 +251,7 @@ class Oracle:
         BudgetExceededError
             If the budget has too little left. Nothing is charged.
         """
+        bins = plain_bins(bins)
         self._target.check(bins)
         if self._release == "ratio":
             of_all = self._answer(bins, lambda: _over(self._target.rows_by_bin(bins), self._target.size()), "marginals")
@@ -248,35 +262,40 @@ class Oracle:
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorMasses:
         """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right.
 
-        The hypothesis is tried on made-up rows first. On the private ones, whatever it predicts that is not the row's
-        class is wrong, and so is a row on which it fails: an error would tell of the row without noise.
+        The hypothesis is read as data: of a model of hedgerow's or scikit-learn's the numbers are taken, and every row
+        is evaluated by itself in arithmetic of hedgerow's own (`hedgerow.marginals.rowwise`), so that one row changes d
+        counts by one, whatever the numbers are. None of the hypothesis's code is run. A row for which it has no result
+        is wrong: an error would disclose the row without noise.
 
         Parameters
         ----------
         bins : Schema
             As for `marginals`.
-        hypothesis : object with ``predict(X)``
-            A released model, or a classifier fitted on a table with the same columns. It must predict every row by
-            itself: the sensitivity rests on it.
+        hypothesis : object
+            A constant (`Always`), a rule list or tree of hedgerow's, a fitted learner of hedgerow's, or a fitted
+            classifier of scikit-learn's: linear, network, tree or forest, alone or in a pipeline after scalers,
+            `SimpleImputer`, `OneHotEncoder` and `ColumnTransformer`. With ``run_code=True``, anything with
+            ``predict(X)``.
 
         Raises
         ------
         HypothesisError
-            If on made-up rows it fails, or predicts anything but one class a row, whatever the other rows are. Nothing
-            is charged.
+            If it cannot be read as data, or does not fit the columns and the classes. Nothing is charged.
         SchemaError, DomainError, OracleExhaustedError, BudgetExceededError
             As `marginals` does.
         """
+        bins = plain_bins(bins)
         self._target.check(bins)
-        asked = self._target.ready(hypothesis, bins)
+        asked = self._target.ready(hypothesis, bins, run_code=self._run_code)
+        void = OWN_CODE if isinstance(asked, OwnCode) else None
         if self._release == "ratio":
 
             def ratio() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
                 wrong, right = self._target.errors_by_bin(bins, asked)
                 return wrong, wrong + right
 
-            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors")))
-        counts = self._answer(bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors")
+            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", void)))
+        counts = self._answer(bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", void)
         found = np.array(counts, dtype=np.int64)
         half = len(found) // 2
         return ErrorCounts(bins, found[:half], found[half:], self._variance(bins))
@@ -293,7 +312,7 @@ class Oracle:
         """The number of the next question, counted from 1; of the last one, once all were asked."""
         return min(self._asked + 1, self._max_queries)
 
-    def _answer(self, bins: Schema, query: Any, what: str) -> Any:
+    def _answer(self, bins: Schema, query: Any, what: str, void: str | None = None) -> Any:
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
@@ -306,8 +325,8 @@ class Oracle:
             def charged() -> Any:
                 self._asked += 1
                 self._charges.append(Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism)))
-                self._of_bins |= dict.fromkeys(bins.charges)
-                self._void_bins |= {bins.void: None} if bins.void else {}
+                self._of_bins |= {id(charge): charge for charge in bins.charges}
+                self._void |= dict.fromkeys(filter(None, (void, bins.void)))
                 return query()
 
             return Gate(self._budget, self._noise).release(mechanism, charged, purpose=purpose)

@@ -11,6 +11,7 @@ from hedgerow.engines.predict import used_attributes
 from hedgerow.engines.questions import check_rows, columns_of, count_all, count_errors
 from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.marginals.hypothesis import Always
+from hedgerow.marginals.rowwise.read import model_of
 from hedgerow.marginals.target import Counts, check_bins
 from hedgerow.models.model import Model
 from hedgerow.schema.label import Label
@@ -74,7 +75,7 @@ class TableTarget:
 
         check_bins(bins, lambda name: _KINDS[self.inputs[name].kind], check_columns)
 
-    def ready(self, hypothesis: Any, bins: Schema) -> Model | int:  # noqa: ARG002 -- for rows made of bins, in memory
+    def ready(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Model | int:  # noqa: ARG002 -- no code of others
         """Return the model that a hypothesis is, or the number of the class that it always predicts; no row is touched.
 
         Raises
@@ -82,9 +83,8 @@ class TableTarget:
         HypothesisError
             If it is none that becomes SQL, predicts what is no class, or looks at a column that is not there.
         """
-        fitted = (getattr(hypothesis, name, None) for name in ("rule_list_", "tree_"))
-        model = next((found for found in (hypothesis, *fitted) if isinstance(found, Model)), None)
-        if model is None and not isinstance(hypothesis, Always):
+        model = model_of(hypothesis)
+        if model is None and type(hypothesis) is not Always:
             raise HypothesisError(
                 "rows in a database can be asked about rule lists and trees of hedgerow and about constants, got "
                 f"{type(hypothesis).__name__}; with ExprilClassifier, ask one question."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import floor
 from typing import Any, Self
 
@@ -12,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Column, Table, column_of
-from hedgerow.errors import DomainError, SchemaError
-from hedgerow.marginals.binning import bin_matrix, check_total
-from hedgerow.marginals.hypothesis import own_copy, try_out, wrong_rows
-from hedgerow.schema.attributes import Boolean, Categorical
+from hedgerow.errors import DomainError
+from hedgerow.marginals.binning import bin_matrix, check_kind, check_total
+from hedgerow.marginals.own_code import OwnCode, own_code
+from hedgerow.marginals.rowwise import RowClassifier, read_classifier
+from hedgerow.marginals.rowwise.read import Columns
+from hedgerow.schema.attributes import Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
@@ -37,15 +40,15 @@ class Target:
         The two classes.
     codes : ndarray of shape (n_rows,)
         The number of each row's class.
-    kinds : dict of str to str
-        For each column: ``boolean``, ``numbers`` or ``text``. Public, as the columns' types are.
+    inputs : tuple of Column
+        The columns, as they are read.
     """
 
     table: Table
     data: Any
     label: Label
     codes: NDArray[np.int64]
-    kinds: dict[str, str]
+    inputs: tuple[Column, ...]
 
     @classmethod
     def of(cls, frame: Any, labels: Any, label: Label) -> Self:
@@ -61,15 +64,15 @@ class Target:
         codes = label.encode(column_of(labels, label.name)).astype(np.int64)
         if len(codes) != len(table):
             raise DomainError("expected as many labels as rows.")
-        kinds: dict[str, str] = {}
-        for place, name in enumerate(table.column_names):
-            column = table.column(name, place)
-            kinds[name] = _kind(column)
-            if kinds[name] == "numbers" and not np.isfinite(column.present()).all():
-                raise DomainError("expected finite numbers, found infinity.", column=name)
-            if kinds[name] == "boolean" and not _is_boolean(table, name):
-                raise DomainError("expected values or a type, found a column with neither; cast it.", column=name)
-        return cls(table, frame, label, codes, kinds)
+        inputs = tuple(table.column(name, place) for place, name in enumerate(table.column_names))
+        for column in inputs:
+            if _kind(column) == "numbers" and not np.isfinite(column.present()).all():
+                raise DomainError("expected finite numbers, found infinity.", column=column.name)
+            if _kind(column) == "boolean" and not _is_boolean(table, column):
+                raise DomainError(
+                    "expected values or a type, found a column with neither; cast it.", column=column.name
+                )
+        return cls(table, frame, label, codes, inputs)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -93,17 +96,23 @@ class Target:
         """The names of the columns."""
         return self.table.column_names
 
-    def ready(self, hypothesis: Any, bins: Schema) -> Any:
-        """Return a copy of a hypothesis, tried on made-up rows: no private row is touched.
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """For each column ``boolean``, ``numbers`` or ``text``. Public, as the columns' types are."""
+        return {column.name: _kind(column) for column in self.inputs}
+
+    def ready(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OwnCode:
+        """Return a hypothesis as data, or, where its code may run, a copy tried on made-up rows: no row is touched.
 
         Raises
         ------
         HypothesisError
-            If it does not predict one class for each row by itself.
+            If it cannot be read as data and its code may not run, or it does not predict one class for each row.
         """
-        asked = own_copy(hypothesis)
-        try_out(asked, self.made_up(bins), self.label.classes)
-        return asked
+        public = Columns(self.columns, tuple(self.kinds.values()), self.table.names is not None)
+        return read_classifier(hypothesis, public, self.label.classes) or own_code(
+            hypothesis, self.made_up(bins), self.label, allowed=run_code
+        )
 
     def size(self) -> int:
         """Return the number of rows. Exact, private."""
@@ -113,9 +122,10 @@ class Target:
         """Return the rows in each bin, shape ``(n_bins,)``. Exact, private."""
         return bin_matrix(bins, self.data).sum(axis=1).astype(np.int64)
 
-    def errors_by_bin(self, bins: Schema, asked: Any) -> tuple[Counts, Counts]:
+    def errors_by_bin(self, bins: Schema, asked: RowClassifier | OwnCode) -> tuple[Counts, Counts]:
         """Return the rows of each bin that a hypothesis, made ready, gets wrong and right. Exact, private."""
-        wrong = wrong_rows(asked, self.table, self.codes, self.label)
+        found = asked.codes(self.table) if isinstance(asked, OwnCode) else asked(self.inputs, len(self))
+        wrong = found != self.codes
         inside = bin_matrix(bins, self.data)
         return (inside @ wrong).astype(np.int64), (inside @ ~wrong).astype(np.int64)
 
@@ -152,17 +162,10 @@ def check_bins(bins: Schema, kind_of: Callable[[str], str], check_columns: Calla
     check_columns : callable
         Raises DomainError if a column is absent.
     """
-    if not isinstance(bins, Schema):
-        raise TypeError(f"bins must be a Schema, got {type(bins).__name__}.")
     check_total(bins)
     check_columns()
     for name, attribute in bins.attributes:
-        kind = kind_of(name)
-        fits = kind == "boolean" if isinstance(attribute, Boolean) else kind != "boolean"
-        if not fits or (kind == "text" and not isinstance(attribute, Categorical)):
-            raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)
-        if kind == "numbers" and isinstance(attribute, Categorical) and not all(map(_spells, attribute.values)):
-            raise SchemaError("bins of words do not fit a column of numbers.", attribute=name)
+        check_kind(name, attribute, kind_of(name))
 
 
 def _kind(column: Column) -> str:
@@ -192,16 +195,7 @@ def _fitting(values: list[Any], kind: str) -> list[Any]:
     return [min(max(floor(value), limits.min), limits.max) for value in values]
 
 
-def _spells(value: str | int) -> bool:
-    """Return whether a category is a number."""
-    try:
-        return bool(np.isfinite(float(value)))
-    except ValueError:
-        return False
-
-
-def _is_boolean(table: Table, name: str) -> bool:
+def _is_boolean(table: Table, column: Column) -> bool:
     """Return whether a column is boolean by its type, or by its values where it has some."""
-    column = table.column(name, table.column_names.index(name))
-    declared = table.data.dtype.kind == "b" if table.names is None else table.data.schema[name] == nw.Boolean
+    declared = table.data.dtype.kind == "b" if table.names is None else table.data.schema[column.name] == nw.Boolean
     return declared or len(column.present()) > 0

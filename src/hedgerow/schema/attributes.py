@@ -131,6 +131,26 @@ class Attribute(ABC):
             codes = np.where(column.missing, MISSING, codes)
         return self.settle(codes, column.name)
 
+    def cells_or_refused(self, column: Column) -> NDArray[np.int64]:
+        """Return the cell of each row, `OUTSIDE` for a row that `encode` would refuse: each row for itself."""
+        column = column.without(self.missing_values)
+        codes = self._code_of_each(column)
+        if column.missing is not None:
+            codes = np.where(column.missing, MISSING, codes)
+        refused = ((codes == MISSING) & (self.missing == "error")) | ((codes == OUTSIDE) & (self.outside != "cell"))
+        cells = self.settle(np.where(refused, 0, codes), column.name)
+        return np.where(refused, OUTSIDE, cells.astype(np.int64))
+
+    def _code_of_each(self, column: Column) -> Codes:
+        """Return what `_code` does, `OUTSIDE` for a row on which it fails; by halves, down to that row."""
+        try:
+            return self._code(column)
+        except DomainError:
+            if len(column) == 1:
+                return np.array([OUTSIDE], dtype=np.int32)
+        half = len(column) // 2
+        return np.concatenate([self._code_of_each(part) for part in (column[:half], column[half:])])
+
     def settle(self, codes: NDArray[np.integer[Any]], name: str) -> Cells:
         """Return the cells of values known, `OUTSIDE` or `MISSING`, as the policies have it.
 

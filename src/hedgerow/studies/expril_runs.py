@@ -88,7 +88,7 @@ class WatchedOracle(Oracle):
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> Any:
         """Answer as any oracle does."""
         self.asked.append(hypothesis)
-        return super().error_marginals(bins, hypothesis)
+        return super().error_marginals(bins, hypothesis.model_ if isinstance(hypothesis, MemoNetwork) else hypothesis)
 
 
 class Fits(dict[bytes, Any]):

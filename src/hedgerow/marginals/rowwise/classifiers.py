@@ -1,0 +1,262 @@
+"""Classifiers as data: linear ones, networks, trees and forests, tables of points, and hedgerow's own models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Column
+from hedgerow.marginals.rowwise.arithmetic import LARGEST, Floats, affine, hyperbolic_tangent, logistic
+from hedgerow.marginals.rowwise.features import Chain, Rows
+from hedgerow.models.rule_list import RuleList
+from hedgerow.models.tree import Tree
+from hedgerow.schema.attributes import OUTSIDE
+from hedgerow.schema.schema import Schema
+
+Codes = NDArray[np.int64]
+_BLOCK = 2**14  # rows at a time, for memory; results do not depend on it
+NO_CLASS = -1
+"""What is predicted where a row has no result: none of the classes, hence wrong."""
+
+
+class RowClassifier(Protocol):
+    """A classifier as data. What it predicts for a row depends on the row and on its own public numbers alone."""
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        """Return the number of the class predicted for each row, shape ``(n_rows,)``, `NO_CLASS` where none is."""
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Predicts one class.
+
+    Attributes
+    ----------
+    code : int
+        Its number.
+    """
+
+    code: int
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:  # noqa: ARG002 -- of any columns
+        """Return it for every row."""
+        return np.full(n_rows, self.code)
+
+
+class Scored(Protocol):
+    """What gives each row a number a class from features that are numbers."""
+
+    @property
+    def missing(self) -> bool:
+        """Whether it takes rows with missing numbers."""
+        ...
+
+    def scores(self, matrix: Floats) -> Floats:
+        """Return the scores, shape ``(n_rows, n_classes)``: the first of the largest decides; NaN: no class."""
+        ...
+
+
+ACTIVATIONS: Mapping[str, Callable[[Floats], Floats]] = {
+    "identity": lambda x: x,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "logistic": logistic,
+    "tanh": hyperbolic_tangent,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A network with one output, positive for the second class; without hidden layers it is a linear classifier.
+
+    Attributes
+    ----------
+    weights : tuple of ndarray of shape (n_inputs, n_outputs)
+        Of each layer.
+    biases : tuple of ndarray of shape (n_outputs,)
+        Of each layer.
+    activation : str
+        Of the hidden layers: one of `ACTIVATIONS`.
+    """
+
+    weights: tuple[Floats, ...]
+    biases: tuple[Floats, ...]
+    activation: str = "identity"
+    missing: bool = False
+
+    def scores(self, matrix: Floats) -> Floats:
+        """Return 0 for the first class and the output for the second; NaN where numbers are too large."""
+        too_large = np.zeros((len(matrix), 1), dtype=bool)
+        for layer, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            too_large |= np.abs(matrix).max(axis=1, keepdims=True, initial=0.0) >= LARGEST
+            matrix = np.where(too_large, 0.0, matrix if not layer else ACTIVATIONS[self.activation](matrix))
+            matrix = affine(matrix, weights, bias)
+        return np.hstack([np.zeros((len(matrix), 1)), np.where(too_large, np.nan, matrix)])
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryTree:
+    """A tree on numbers as scikit-learn stores it: float32 values, ``<= threshold`` goes left.
+
+    Attributes
+    ----------
+    left, right : ndarray of int, shape (n_nodes,)
+        The nodes below; -1 in a leaf.
+    feature : ndarray of int, shape (n_nodes,)
+        What is compared.
+    threshold : ndarray of float, shape (n_nodes,)
+        With what.
+    missing_left : ndarray of bool, shape (n_nodes,)
+        Whether a missing value goes left.
+    shares : ndarray of float, shape (n_nodes, n_classes)
+        Of the classes.
+    depth : int
+        The most steps from the root to a leaf.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    threshold: Floats
+    missing_left: NDArray[np.bool_]
+    shares: Floats
+    depth: int
+
+    def leaves(self, values: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the leaf of each row: comparisons and look-ups only."""
+        node, rows = np.zeros(len(values), dtype=np.int64), np.arange(len(values))
+        for _ in range(self.depth):
+            inside = np.maximum(self.feature[node], 0)
+            value = values[rows, inside].astype(np.float64)
+            left = np.where(np.isnan(value), self.missing_left[node], value <= self.threshold[node])
+            below = np.where(left, self.left[node], self.right[node])
+            node = np.where(self.left[node] < 0, node, below)
+        return node
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees whose shares of the classes are added, one tree after the other.
+
+    Attributes
+    ----------
+    trees : tuple of BinaryTree
+        The trees; one is a tree.
+    """
+
+    trees: tuple[BinaryTree, ...]
+    missing: bool = True
+
+    def scores(self, matrix: Floats) -> Floats:
+        """Return the sums of the shares."""
+        values = matrix.astype(np.float32)
+        total = np.zeros((len(matrix), self.trees[0].shares.shape[1]))
+        for tree in self.trees:
+            total += tree.shares[tree.leaves(values)]
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A classifier on numbers, after the steps that make them.
+
+    Attributes
+    ----------
+    steps : Chain
+        What is made of the columns.
+    classifier : Scored
+        What scores the classes.
+    codes : tuple of int
+        The number of each of the classifier's classes.
+    """
+
+    steps: Chain
+    classifier: Scored
+    codes: tuple[int, ...]
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        """Return the class of each row; none where a step has no result, or a number is missing and must not be."""
+        parts = [slice(start, start + _BLOCK) for start in range(0, n_rows, _BLOCK)]
+        found = [self._block([column[part] for column in columns], len(range(n_rows)[part])) for part in parts]
+        return np.concatenate([np.empty(0, dtype=np.int64), *found])
+
+    def _block(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        with np.errstate(all="ignore"):  # a warning would disclose a row
+            rows = self.steps(Rows.of(columns, n_rows))
+            matrix = rows.matrix()
+            known = np.ones(matrix.shape, dtype=bool) if self.classifier.missing else np.isfinite(matrix)
+            scores = self.classifier.scores(np.where(known, matrix, 0.0))
+            refused = rows.refused | ~known.all(axis=1) | np.isnan(scores).any(axis=1)
+            return np.where(refused, NO_CLASS, np.array(self.codes)[scores.argmax(axis=1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """An additive model on bins: a row's points are added in the order of the attributes.
+
+    Attributes
+    ----------
+    bins : Schema
+        The bins.
+    places : tuple of int
+        The number of each attribute's column.
+    points : tuple of ndarray of shape (n_bins,)
+        Of each attribute's bins.
+    intercept : float
+        Of every row.
+    codes : (int, int)
+        The numbers of the classes; the second is predicted for sums above 0.
+    """
+
+    bins: Schema
+    places: tuple[int, ...]
+    points: tuple[Floats, ...]
+    intercept: float
+    codes: tuple[int, int]
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        """Return the class of each row."""
+        total = np.full(n_rows, self.intercept)
+        for (_, attribute), place, points in zip(self.bins.attributes, self.places, self.points, strict=True):
+            total += points[attribute.encode(columns[place])]
+        return np.where(total > 0, self.codes[1], self.codes[0])
+
+
+@dataclass(frozen=True, eq=False)
+class ByModel:
+    """A rule list or tree of hedgerow's. A row with a value that its schema refuses has no class.
+
+    Attributes
+    ----------
+    model : RuleList or Tree
+        The model.
+    places : dict of str to int
+        The number of the column of each attribute that it uses.
+    codes : tuple of int
+        The number of the class that each leaf predicts.
+    """
+
+    model: RuleList | Tree
+    places: Mapping[str, int]
+    codes: tuple[int, ...]
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        """Return the class of each row."""
+        schema, refused, cells = self.model.schema, np.zeros(n_rows, dtype=bool), dict[str, NDArray[np.integer]]()
+        for name, place in self.places.items():
+            found = schema[name].cells_or_refused(columns[place])
+            refused |= found == OUTSIDE
+            cells[name] = np.maximum(found, 0)
+        leaf = np.full(n_rows, len(self.codes) - 1)
+        undecided = np.ones(n_rows, dtype=bool)
+        for number, path in enumerate(self.model.paths):
+            here = undecided.copy()
+            for literal, holds in path:
+                here &= schema[literal.attribute].truth(literal)[cells[literal.attribute]] == holds
+            leaf[here] = number
+            undecided &= ~here
+        return np.where(refused, NO_CLASS, np.array(self.codes)[leaf])

@@ -1,0 +1,233 @@
+"""Claim: an oracle's answer moves by one row in d counts when a row is added, whatever the hypothesis.
+
+docs/privacy.md: "None of a hypothesis's code meets a row", "in arithmetic that does not depend on the others".
+"""
+
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import RidgeClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import hedgerow as hr
+from hedgerow.errors import HypothesisError
+from hedgerow.marginals import choose_bins
+from hedgerow.marginals import oracle as module
+from hedgerow.marginals.hypothesis import Always
+from hedgerow.schema import Real, Schema
+from hedgerow.schema.numbers import Real as RealKind
+
+RNG = np.random.default_rng(1)
+SIZES = [1, 2, 3, 7, 8, 31, 64, 103, 126, 127, 255, 1024, 2048, 4095]  # shapes at which BLAS changes its order
+
+
+class Recording:
+    """A noise source that keeps the true answers."""
+
+    void, description = None, "recording"
+
+    def __init__(self):
+        self.answers = []
+
+    def prepare(self, mechanism):  # noqa: ARG002
+        def run(values):
+            self.answers.append(np.array(values))
+            return np.array(values)
+
+        return run
+
+
+def true_answers(X, y, bins, hypothesis, monkeypatch, **options):
+    recording = Recording()
+    monkeypatch.setattr(module, "SecureNoise", lambda: recording)
+    hr.Oracle(X, y, hr.Budget(1), 1, **options).error_marginals(bins, hypothesis)
+    return recording.answers[0]
+
+
+def cancelling(width):
+    """Return weights whose sum of products is 0 in real numbers, and anything in floating point."""
+    weights = RNG.normal(size=width) * 10.0 ** RNG.integers(0, 9, width)
+    return np.concatenate([weights, -weights])
+
+
+def linear(width):
+    """Return a linear classifier that decides by rounding alone, on rows whose halves are alike."""
+    model = RidgeClassifier().fit(RNG.normal(size=(9, 2 * width)), [0, 1, 0] * 3)
+    model.coef_, model.intercept_ = cancelling(width), np.zeros(1)
+    return model
+
+
+def network(width):
+    """The audit's: one of 500 and 16 units, with edited weights, that decides by rounding alone."""
+    with pytest.warns(UserWarning, match="iterations"):
+        model = MLPClassifier((500, 16), max_iter=1).fit(RNG.normal(size=(9, 2 * width)), [0, 1, 0] * 3)
+    model.coefs_ = [RNG.normal(size=(2 * width, 500)), RNG.normal(size=(500, 16)), cancelling(8)[:, None]]
+    model.coefs_[1][:, 8:] = model.coefs_[1][:, :8]
+    model.intercepts_ = [np.zeros(500), np.zeros(16), np.zeros(1)]
+    return model
+
+
+def forest(width):
+    """Return a forest of trees that are tied: the order in which shares are added would decide."""
+    X = RNG.normal(size=(300, 2 * width))
+    return RandomForestClassifier(50, random_state=0, n_jobs=2).fit(X, (X[:, 0] > 0).astype(int))
+
+
+@pytest.mark.parametrize("make", [linear, network, forest])
+def test_one_row_more_changes_d_counts_by_one(make, monkeypatch):
+    half = RNG.normal(size=(4096, 15))
+    X, y = np.hstack([half, half]), (RNG.random(4096) < 0.5).astype(int)
+    bins = choose_bins(X[:50], 2)
+    model = make(15)
+    for size in SIZES:
+        before, after = (true_answers(X[:n], y[:n], bins, model, monkeypatch) for n in (size, size + 1))
+        change = np.abs(after - before)
+        assert change.sum() == len(bins) == 30
+        assert change.max() == 1
+
+
+@pytest.mark.parametrize("make", [linear, network])
+def test_by_the_librarys_own_code_one_row_more_changes_more(make, monkeypatch):
+    """Else the test above would not show anything. Their own code runs only where the curator allows it."""
+    half = RNG.normal(size=(4096, 15))
+    X, y = np.hstack([half, half]), (RNG.random(4096) < 0.5).astype(int)
+    bins = choose_bins(X[:50], 2)
+    foreign = types.SimpleNamespace(predict=make(15).predict)
+    monkeypatch.setattr("hedgerow.marginals.own_code._try_out", lambda *_: None)  # eight rows show it at times only
+    moved = []
+    for size in SIZES:
+        pair = [true_answers(X[:n], y[:n], bins, foreign, monkeypatch, run_code=True) for n in (size, size + 1)]
+        moved.append(np.abs(pair[1] - pair[0]).sum())
+    assert max(moved) > len(bins)
+
+
+@pytest.mark.parametrize("rows", SIZES)
+def test_the_answer_about_rows_is_the_sum_of_the_answers_about_each(rows, monkeypatch):
+    half = RNG.normal(size=(rows, 15))
+    X, y = np.hstack([half, half]), (RNG.random(rows) < 0.5).astype(int)
+    bins, model = choose_bins(np.random.default_rng(0).normal(size=(50, 30)), 2), linear(15)
+    together = true_answers(X, y, bins, model, monkeypatch)
+    some = range(rows) if rows < 40 else range(0)
+    alone = [true_answers(X[i : i + 1], y[i : i + 1], bins, model, monkeypatch) for i in some]
+    split = [
+        true_answers(X[part], y[part], bins, model, monkeypatch)
+        for part in (slice(0, rows // 2), slice(rows // 2, rows))
+    ]
+    assert together.tolist() == sum(split).tolist()
+    if rows < 40:
+        assert together.tolist() == sum(alone).tolist()
+
+
+FRAME = pd.DataFrame({"size": [1.0, 3.0, 7.0] * 20})
+LABELS = np.array([0, 1, 1] * 20)
+BINS = Schema({"size": Real(0.0, 10.0, (2.5, 5.0), missing="cell", outside="clip")})
+
+
+class Counting:
+    """Predicts by what it remembers of the rows before."""
+
+    def __init__(self):
+        self.seen = []
+
+    def predict(self, X):
+        self.seen += list(np.asarray(X).ravel())
+        return np.full(len(X), int(len(self.seen) > 50))
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class DerivedTree(DecisionTreeClassifier):
+    seen = 0
+
+    def predict(self, X):
+        type(self).seen += len(X)
+        return super().predict(X)
+
+
+@pytest.mark.parametrize("hypothesis", [Counting(), DerivedTree().fit(FRAME, LABELS)])
+def test_code_of_others_is_not_run_and_nothing_is_charged(hypothesis):
+    budget = hr.Budget(1)
+    oracle = hr.Oracle(FRAME, LABELS, budget)
+    with pytest.raises(
+        HypothesisError, match=r"cannot be read as data.*run_code=True; answers then carry no guarantee"
+    ):
+        oracle.error_marginals(BINS, hypothesis)
+    assert not hypothesis.seen
+    assert budget.spent == 0
+    assert oracle.queries_left == 3
+
+
+def test_a_known_object_with_other_code_attached_is_evaluated_without_it():
+    met = []
+
+    def predict(X):
+        met.append(X)
+        return np.ones(len(X), dtype=int)
+
+    tree = DecisionTreeClassifier(max_depth=1).fit(FRAME, LABELS)
+    expected = hr.Oracle(FRAME, LABELS, None).error_marginals(BINS, tree).wrong.tolist()
+    tree.predict = predict
+    released = hr.PrivateTreeClassifier(9.0, max_depth=1, schema=Schema(BINS.attributes, hr.schema.Label("y", (0, 1))))
+    released.fit(FRAME, LABELS)
+    known = hr.Oracle(FRAME, LABELS, None).error_marginals(BINS, released.tree_).wrong.tolist()
+    object.__setattr__(released.tree_, "predict", predict)
+    object.__setattr__(released.tree_, "apply", predict)
+    for hypothesis, right in ((tree, expected), (released.tree_, known), (released, known)):
+        assert hr.Oracle(FRAME, LABELS, hr.Budget(10**6)).error_marginals(BINS, hypothesis).wrong.tolist() == right
+    assert met == []
+
+
+def test_bins_with_other_code_attached_are_used_without_it():
+    met = []
+
+    class Peeking(RealKind):
+        def encode(self, column):
+            met.append(column)
+            return super().encode(column)
+
+    hostile = Schema({"size": Peeking(0.0, 10.0, (2.5, 5.0), missing="cell", outside="clip")})
+    object.__setattr__(hostile, "encode", lambda table: met.append(table))
+    answer = hr.Oracle(FRAME, LABELS, hr.Budget(10**6)).error_marginals(hostile, Always(1))
+    assert (answer.wrong + answer.right).tolist() == [20, 20, 20, 0]
+    assert met == []
+
+
+def test_a_curator_who_runs_code_of_others_gives_up_the_guarantee():
+    budget = hr.Budget(1)
+    oracle = hr.Oracle(FRAME, LABELS, budget, run_code=True)
+    oracle.error_marginals(BINS, DecisionTreeClassifier().fit(FRAME, LABELS))
+    assert oracle.privacy.is_private
+    oracle.error_marginals(BINS, types.SimpleNamespace(predict=lambda X: np.ones(len(X), dtype=int)))
+    assert not oracle.privacy.is_private
+    assert oracle.privacy.guarantee.startswith(
+        "none (a hypothesis was evaluated by its own code, which sees the private"
+    )
+
+
+def test_charges_of_two_learned_schemas_are_two_charges_though_their_texts_are_one():
+    """The audit's: spent 4, and the card said 3."""
+    budget = hr.Budget(4)
+    frame = pd.DataFrame({"size": list(range(100))})
+    declared = Schema({"size": hr.schema.Integer(0, 100, missing="cell", outside="clip")})
+    learned = [Schema.learn(frame, declared, epsilon=1.0, budget=budget, bins=2) for _ in range(2)]
+    assert learned[0].charges == learned[1].charges
+    oracle = hr.Oracle(frame, [0, 1] * 50, budget, 2)
+    for bins in learned:
+        oracle.marginals(bins)
+    assert budget.spent == oracle.privacy.epsilon == 4
+
+
+def test_the_charge_of_one_learned_schema_is_one_charge_however_often_it_is_asked_with():
+    budget = hr.Budget(4)
+    frame = pd.DataFrame({"size": list(range(100))})
+    declared = Schema({"size": hr.schema.Integer(0, 100, missing="cell", outside="clip")})
+    bins = Schema.learn(frame, declared, epsilon=1.0, budget=budget, bins=2)
+    oracle = hr.Oracle(frame, [0, 1] * 50, budget, 3)
+    for _ in range(3):
+        oracle.marginals(bins)
+    assert budget.spent == oracle.privacy.epsilon == 4
