@@ -231,3 +231,27 @@ def test_the_charge_of_one_learned_schema_is_one_charge_however_often_it_is_aske
     for _ in range(3):
         oracle.marginals(bins)
     assert budget.spent == oracle.privacy.epsilon == 4
+
+
+def test_the_classes_follow_from_the_type_of_the_labels_and_not_from_them():
+    """One more label 0 among True and False turned the oracle's classes from False, True to 0, 1."""
+    for labels in ([], [True], [True, False] * 10, [True, False] * 10 + [0]):
+        assert hr.Oracle(np.zeros((len(labels), 1)), labels, None).classes == (0, 1)
+        declared = pd.Series(labels, dtype=bool)
+        classes = hr.Oracle(np.zeros((len(labels), 1)), declared, None).classes
+        assert [type(value) for value in classes] == [bool, bool]
+
+
+def test_what_a_hypothesis_has_cost_is_on_the_card_once():
+    """A tree of ε = 5 on the same rows: the card of an answer about it said 1."""
+    schema = Schema(BINS.attributes, hr.schema.Label("y", (0, 1)))
+    tree = hr.PrivateTreeClassifier(5.0, max_depth=1, schema=schema).fit(FRAME, LABELS)
+    oracle = hr.Oracle(FRAME, LABELS, hr.Budget(1), 2)
+    for hypothesis in (tree, tree.tree_):
+        oracle.error_marginals(BINS, hypothesis)
+    assert oracle.privacy.epsilon == 6
+    own = hr.ExprilClassifier(DecisionTreeClassifier(), queries=1, reweight=False, bins=BINS)
+    oracle = hr.Oracle(FRAME, LABELS, hr.Budget(1), 2)
+    own.fit(FRAME, oracle)
+    oracle.error_marginals(BINS, own)
+    assert oracle.privacy.epsilon == 1

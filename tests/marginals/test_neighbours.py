@@ -80,7 +80,8 @@ def test_all_questions_together_cost_the_budget_exactly_whatever_they_are_about(
     oracle, trace = recorded([], "polars", release, *asked, budget=budget)
     assert budget.spent == budget.epsilon == sum(charge.epsilon for charge in budget.charges)
     assert all(charge.epsilon > 0 for charge in budget.charges)
-    assert [charge.epsilon for charge in budget.charges] == [mechanism.epsilon for mechanism, _, _ in trace]
+    costs = [mechanism.epsilon for mechanism, _, _ in trace]
+    assert [charge.epsilon for charge in budget.charges] == (costs if release == "counts" else costs[:1])
     assert oracle.privacy.charges == budget.charges
     assert oracle.privacy.epsilon == budget.epsilon
     assert oracle.privacy.delta == (budget.delta if release == "gaussian" else 0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow._version import __version__
 from hedgerow.bounded import shown
-from hedgerow.columns import column_of, label_name
+from hedgerow.columns import label_name
 from hedgerow.errors import NotPicklableError, OracleExhaustedError
 from hedgerow.marginals.answers import BinMasses, ErrorCounts, ErrorMasses, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.binning import plain_bins
@@ -19,11 +19,14 @@ from hedgerow.marginals.forms import Form, check_form
 from hedgerow.marginals.hypothesis import Hypothesis
 from hedgerow.marginals.own_code import VOID as OWN_CODE
 from hedgerow.marginals.own_code import OwnCode
+from hedgerow.marginals.rowwise.read import charges_of
 from hedgerow.marginals.target import Target
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.counts import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, SecureNoise, SeededNoise
 from hedgerow.privacy.release import Gate
+from hedgerow.schema.booleans import boolean_classes
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
@@ -34,16 +37,18 @@ _UNPROVEN = (
 _NOTES = (
     "the names, types and order of the columns, the classes, and the number of questions count as public",
     "hypotheses are data: each row is evaluated in arithmetic that does not depend on the others",
-    "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
+    "hypotheses count as public, or as paid for: where they were learned from these rows, what they cost comes on top",
 )
+_UNIT_DELTA = ", and a delta of k·exp((k - 1)·epsilon) times the delta, which is of use for few rows only"
+_UNIT = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
 
 
 class Oracle:
     """Holds a private target and answers, per bin, how many rows there are and how many a hypothesis gets wrong.
 
-    Every answer is charged before a row is touched; when the budget or the number of questions is used up, the oracle
-    refuses and changes nothing. A failure after the charge is not refunded. Neighbouring tables differ by one row. A
-    row is in one bin of each of d attributes, and there it is wrong or right: it changes d of the counts by one, which
+    Every answer is charged before a row is touched (with ``release="gaussian"`` all of them with the first); when the
+    budget or the number of questions is used up, the oracle refuses and changes nothing. A failure after the charge is
+    not refunded. Neighbouring tables differ by one row. A row is in one bin of each of d attributes, and there it is wrong or right: it changes d of the counts by one, which
     is the ℓ1 sensitivity of an answer (√d in ℓ2).
 
     The number of rows is never told; it can be estimated from any answer.
@@ -59,7 +64,7 @@ class Oracle:
     max_queries : int, default=3
         How many questions are answered.
     classes : pair, optional
-        The two classes. Default: those of booleans, or 0 and 1.
+        The two classes. Default: False and True where the labels' declared type is boolean, else 0 and 1.
     release : {"counts", "ratio", "gaussian"}, default="counts"
         ``counts``: numbers of rows with discrete Laplace noise of scale d·(questions)/ε, ε-differential privacy.
         ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
@@ -180,8 +185,7 @@ class Oracle:
         )
         self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
         self._max_queries, self._asked = max_queries, 0
-        self._charges: list[Charge] = []
-        self._of_bins: dict[int, Charge] = {}  # what bins cost that were learned from private rows, by identity
+        self._charges: dict[int, Charge] = {}  # by identity: two of the same text are two
         self._void: dict[str, None] = {}
         self._run_code = False
         self._lock = threading.Lock()
@@ -221,11 +225,11 @@ class Oracle:
             )
         void = [_UNPROVEN if self._release == "ratio" else None, *self._void, self._noise.void]
         return PrivacyCard(
-            (*self._of_bins.values(), *self._charges),
+            tuple(self._charges.values()),
             noise=self._noise.description,
             software=software,
             void="; ".join(filter(None, void)) or None,
-            notes=_NOTES,
+            notes=(*_NOTES, _UNIT + (_UNIT_DELTA if any(charge.delta for charge in self._charges.values()) else "")),
         )
 
     def noise_scale(self, n_attributes: int) -> float:
@@ -287,15 +291,17 @@ class Oracle:
         bins = plain_bins(bins)
         self._target.check(bins)
         asked = self._target.ready(hypothesis, bins, run_code=self._run_code)
-        void = OWN_CODE if isinstance(asked, OwnCode) else None
+        void, paid = (OWN_CODE if isinstance(asked, OwnCode) else None), charges_of(hypothesis)
         if self._release == "ratio":
 
             def ratio() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
                 wrong, right = self._target.errors_by_bin(bins, asked)
                 return wrong, wrong + right
 
-            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", void)))
-        counts = self._answer(bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", void)
+            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", void, paid)))
+        counts = self._answer(
+            bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", void, paid
+        )
         found = np.array(counts, dtype=np.int64)
         half = len(found) // 2
         return ErrorCounts(bins, found[:half], found[half:], self._variance(bins))
@@ -312,7 +318,12 @@ class Oracle:
         """The number of the next question, counted from 1; of the last one, once all were asked."""
         return min(self._asked + 1, self._max_queries)
 
-    def _answer(self, bins: Schema, query: Any, what: str, void: str | None = None) -> Any:
+    def _purpose(self, what: str, mechanism: Mechanism) -> str:
+        if isinstance(mechanism, GaussianCounts):
+            return f"up to {self._max_queries} answers, all charged with the first; the first: {what}"
+        return f"{what}, question {self._asked + 1} of {self._max_queries}"
+
+    def _answer(self, bins: Schema, query: Any, what: str, void: str | None = None, paid: Sequence[Charge] = ()) -> Any:
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
@@ -320,12 +331,13 @@ class Oracle:
                 self._asked += 1
                 return _exact(query())
             mechanism: Mechanism = self._mechanism(len(bins))
-            purpose = f"{what} by bin of {len(bins)} attributes, question {self._asked + 1} of {self._max_queries}"
+            purpose = self._purpose(f"{what} by bin of {len(bins)} attributes", mechanism)
 
             def charged() -> Any:
                 self._asked += 1
-                self._charges.append(Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism)))
-                self._of_bins |= {id(charge): charge for charge in bins.charges}
+                own = Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism))
+                costs = (*bins.charges, *paid, *([own] if own.epsilon or own.delta else []))
+                self._charges |= {id(charge): charge for charge in costs}
                 self._void |= dict.fromkeys(filter(None, (void, bins.void)))
                 return query()
 
@@ -351,8 +363,7 @@ def _label(labels: Any, classes: Sequence[Any] | None) -> Label:
         if len(found) != 2:
             raise ValueError(f"expected two classes, got {len(found)}.")
         return Label(name, found)
-    column = column_of(labels, name)
-    return Label(name, (False, True) if not column.is_text and column.values.dtype.kind == "b" else (0, 1))
+    return Label(name, boolean_classes(labels))
 
 
 def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

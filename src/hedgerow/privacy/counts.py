@@ -25,8 +25,12 @@ class GaussianCounts:
 
     Input: a vector of int64 counts of which one row changes at most `cells`, each by 1: the ℓ2 sensitivity is their
     square root. Each answer is ρ-zero-concentrated differentially private with ``ρ = cells / (2σ²)``, and all
-    `answers` together are (ε, δ)-differentially private for the total ε and δ. What this one costs is what the answers
-    so far, taken together, cost more than those before; δ is charged with the first.
+    `answers` together are (ε, δ)-differentially private for the total ε and δ, which is charged with the first of them.
+
+    It cannot be charged answer by answer. That the first k answers are (ε_k, δ)-differentially private does not let one
+    stop after any k, by what was answered, and spend ε − ε_k on something else: each way to stop would need a δ of its
+    own (a privacy odometer is not a filter). By dynamic programming over the loss, a hundred answers at (1, 10⁻⁶) so
+    charged had a δ of 1.95·10⁻⁶. Asked and interleaved with other questions, all together compose by addition.
 
     Attributes
     ----------
@@ -40,7 +44,8 @@ class GaussianCounts:
     References
     ----------
     Bun and Steinke, *Concentrated Differential Privacy*, 2016; Canonne, Kamath and Steinke, *The Discrete Gaussian for
-    Differential Privacy*, 2020, Theorem 4.
+    Differential Privacy*, 2020, Theorem 4; Rogers, Roth, Ullman and Vadhan, *Privacy Odometers and Filters*, 2016; Lyu,
+    *Composition Theorems for Interactive Differential Privacy*, 2022 (interleaved questions).
     """
 
     total: Fraction
@@ -55,6 +60,11 @@ class GaussianCounts:
         return sqrt(self.cells)
 
     @property
+    def epsilon(self) -> Fraction:
+        """All of ε with the first answer, nothing more with the others."""
+        return self.total if self.number == 1 else Fraction(0)
+
+    @property
     def delta(self) -> Fraction:
         """All of δ with the first answer, nothing more with the others."""
         return self.total_delta if self.number == 1 else Fraction(0)
@@ -67,17 +77,6 @@ class GaussianCounts:
         while _gaussian(scale).map(self.sensitivity) > rho:
             scale = nextafter(scale, inf)
         return scale
-
-    @property
-    def epsilon(self) -> Fraction:
-        """What this answer costs on top of those before; all together cost the total."""
-        return self._so_far(self.number) - self._so_far(self.number - 1)
-
-    def _so_far(self, number: int) -> Fraction:
-        """Return what so many answers are charged: their loss, and no less than their share, so that each costs."""
-        unit = _unit_scale(self.total, self.total_delta, self.answers)
-        share = self.total * number / self.answers
-        return share if number == self.answers else max(share, _loss(unit, number, self.total_delta))
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return the ℓ2 distance."""
@@ -120,8 +119,6 @@ def _unit_scale(total: Fraction, delta: Fraction, answers: int) -> float:
 @cache
 def _loss(scale: float, answers: int, delta: Fraction) -> Fraction:
     """Return OpenDP's ε at δ for so many answers: their ρ is that of one whose noise is smaller by √answers."""
-    if not answers:
-        return Fraction(0)
     one, at = scale / sqrt(answers) * (1 - 1e-15), float(delta)  # both rounded to the safe side
     at = at if Fraction(at) <= delta else nextafter(at, 0.0)
     return Fraction(min(dp.c.make_zCDP_to_approxDP(_gaussian(one)).map(1.0).epsilon(at), float_info.max))

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import Mechanism, NoiseSource
 
@@ -43,5 +45,7 @@ class Gate:
             If the mechanism cannot be built; nothing is charged and no row is touched.
         """
         run = self.noise.prepare(mechanism)
-        self.budget.charge(mechanism.epsilon, mechanism.delta, purpose=purpose, mechanism=str(mechanism))
-        return run(query())
+        if mechanism.epsilon or mechanism.delta:  # else it was charged with the first of its series (`GaussianCounts`)
+            self.budget.charge(mechanism.epsilon, mechanism.delta, purpose=purpose, mechanism=str(mechanism))
+        with np.errstate(all="ignore"):  # a warning, or an error made of one, would disclose a number
+            return run(query())

@@ -36,11 +36,15 @@ def boolean_schema(names: Sequence[str], labels: Any, label: str | None = None) 
         The label's name. Default: that of the series of labels, or ``label``.
     """
     label = label_name(labels) if label is None else label
+    attributes = tuple((name, Boolean()) for name in names if name != label)
+    return Schema(attributes, Label(label, boolean_classes(labels)))
+
+
+def boolean_classes(labels: Any) -> tuple[Any, Any]:
+    """Return ``False, True`` for labels of a declared boolean type, ``0, 1`` for others; no label is looked at."""
     series = nw.from_native(labels, series_only=True, pass_through=True)
     declared = series.dtype if isinstance(series, nw.Series) else getattr(labels, "dtype", None)
-    is_boolean = declared == nw.Boolean or declared == np.bool_
-    attributes = tuple((name, Boolean()) for name in names if name != label)
-    return Schema(attributes, Label(label, (False, True) if is_boolean else (0, 1)))
+    return (False, True) if declared == nw.Boolean or declared == np.bool_ else (0, 1)
 
 
 def advise(error: DomainError) -> DomainError:

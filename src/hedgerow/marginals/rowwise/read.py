@@ -19,10 +19,11 @@ from hedgerow.marginals.binning import check_kind, check_total, plain_bins
 from hedgerow.marginals.hypothesis import Always, class_codes
 from hedgerow.marginals.rowwise.classifiers import ByModel, Constant, Points, Prepared, RowClassifier
 from hedgerow.marginals.rowwise.features import Chain
-from hedgerow.marginals.rowwise.scikit_learn import CLASSIFIERS, plain_vector, read_step
+from hedgerow.marginals.rowwise.scikit_learn import CLASSIFIERS, plain_values, plain_vector, read_step
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
+from hedgerow.privacy.card import Charge, PrivacyCard
 
 READABLE = (
     "hedgerow's rule lists, trees and marginal learners; scikit-learn's linear classifiers, MLPClassifier, decision "
@@ -110,6 +111,16 @@ def model_of(hypothesis: Any) -> RuleList | Tree | None:
     return Tree.from_json(hypothesis.to_json()) if type(hypothesis) is Tree else None
 
 
+def charges_of(hypothesis: Any) -> tuple[Charge, ...]:
+    """Return what a hypothesis's own card says that it cost; empty where it has none.
+
+    Whether it was learned from the oracle's rows nobody can tell from it, so that it is taken to be.
+    """
+    cards = [getattr(hypothesis, name, None) for name in ("privacy", "privacy_")]
+    found = [card.charges for card in cards if type(card) is PrivacyCard]
+    return tuple(charge for charges in found for charge in charges if type(charge) is Charge)
+
+
 def _by_model(model: RuleList | Tree, columns: Columns, classes: Sequence[Any]) -> ByModel:
     used = {literal.attribute for path in model.paths for literal, _ in path}
     names = model.schema.names
@@ -130,7 +141,7 @@ def _points(fitted: Any, columns: Columns, classes: Sequence[Any]) -> Points:
         check_kind(name, bins[name], columns.kinds[place])
     sizes = [len(attribute.cells) for _, attribute in bins.attributes]
     points = np.split(plain_vector(fitted.coef_, sum(sizes)), np.cumsum(sizes)[:-1])
-    negative, positive = class_codes(fitted.classes_.tolist(), classes)
+    negative, positive = class_codes(plain_values(fitted.classes_), classes)
     return Points(bins, places, tuple(points), float(fitted.intercept_), (negative, positive))
 
 
@@ -157,7 +168,7 @@ def _prepared(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> Prep
         raise ValueError("it takes numbers, and some columns are of text")
     if getattr(classifier, "n_features_in_", None) != len(text):
         raise ValueError(f"it takes {getattr(classifier, 'n_features_in_', 0)} columns, and {len(text)} come")
-    of_classes = class_codes(classifier.classes_.tolist(), classes)
+    of_classes = class_codes(plain_values(classifier.classes_), classes)
     return Prepared(Chain(tuple(read)), CLASSIFIERS[type(classifier)](classifier), of_classes)
 
 

@@ -69,7 +69,7 @@ def _linear(fitted: Any) -> Network:
     flat = getattr(fitted.coef_, "ndim", 0) == 1  # as ridge regression has it
     coef = plain_vector(fitted.coef_) if flat else plain_array(fitted.coef_, (1, -1))[0]
     intercept = fitted.intercept_
-    bias = np.array([float(intercept)]) if isinstance(intercept, (int, float)) else plain_vector(intercept, 1)
+    bias = np.array([float(intercept)]) if type(intercept) in (int, float) else plain_vector(intercept, 1)
     return Network((coef[:, None],), (bias,))
 
 
@@ -90,8 +90,9 @@ def _network(fitted: Any) -> Network:
 
 
 def _check_binary(fitted: Any) -> None:
-    if len(fitted.classes_) != 2:
-        raise ValueError(f"expected a classifier of two classes, got one of {len(fitted.classes_)}")
+    found = len(plain_values(fitted.classes_))
+    if found != 2:
+        raise ValueError(f"expected a classifier of two classes, got one of {found}")
 
 
 def _tree(fitted: Any) -> Forest:
@@ -109,7 +110,7 @@ def _forest(fitted: Any) -> Forest:
 
 def _nodes(fitted: Any) -> BinaryTree:
     tree = fitted.tree_
-    size, classes, width = int(tree.node_count), len(fitted.classes_), int(fitted.n_features_in_)
+    size, classes, width = int(tree.node_count), len(plain_values(fitted.classes_)), int(fitted.n_features_in_)
     left, right, feature = (
         plain_vector(part, size).astype(np.int64) for part in (tree.children_left, tree.children_right, tree.feature)
     )
@@ -234,7 +235,7 @@ def _scale(
 def _imputer(step: Any, names: Names) -> Step:  # noqa: ARG001
     if step.add_indicator or not (isinstance(step.missing_values, float) and np.isnan(step.missing_values)):
         raise ValueError("expected a SimpleImputer of missing_values=nan without add_indicator")
-    values = _values(step.statistics_)
+    values = plain_values(step.statistics_)
     if any(value is None for value in values):
         raise ValueError("a column had no value to be filled with")
     return Fill(tuple(value for value in values if value is not None))
@@ -243,15 +244,21 @@ def _imputer(step: Any, names: Names) -> Step:  # noqa: ARG001
 def _one_hot(step: Any, names: Names) -> Step:  # noqa: ARG001
     if step.min_frequency is not None or step.max_categories is not None:
         raise ValueError("infrequent categories of a OneHotEncoder are not known")
-    categories = tuple(tuple(_values(values)) for values in step.categories_)
+    categories = tuple(tuple(plain_values(values)) for values in step.categories_)
     dropped = [None] * len(categories) if step.drop_idx_ is None else list(step.drop_idx_)
     return OneHot(
         categories, tuple(-1 if drop is None else int(drop) for drop in dropped), step.handle_unknown == "error"
     )
 
 
-def _values(values: Any) -> list[str | float | None]:
-    """Return what an array holds as text, numbers and None for what is missing."""
+def plain_values(values: Any) -> list[str | float | None]:
+    """Return what an array holds as text, numbers and None for what is missing.
+
+    Raises
+    ------
+    ValueError
+        If it is no NumPy array of one dimension, or holds anything else.
+    """
     if type(values) is not np.ndarray or values.ndim != 1:
         raise ValueError("its values are not in arrays of NumPy's")
     found: list[str | float | None] = []
