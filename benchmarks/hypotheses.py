@@ -1,4 +1,4 @@
-"""Seconds to evaluate a hypothesis on 5,000 rows: as data, in arithmetic that cannot depend on the batch, beside its own code.
+"""Seconds to evaluate a hypothesis on 5,000 rows: as data, in arithmetic of no batch, beside its own code.
 
 Its own code predicts all rows at once (fast, and of no fixed sensitivity) or each row alone (200 rows, scaled up).
 """

@@ -48,8 +48,8 @@ class Oracle:
 
     Every answer is charged before a row is touched (with ``release="gaussian"`` all of them with the first); when the
     budget or the number of questions is used up, the oracle refuses and changes nothing. A failure after the charge is
-    not refunded. Neighbouring tables differ by one row. A row is in one bin of each of d attributes, and there it is wrong or right: it changes d of the counts by one, which
-    is the ℓ1 sensitivity of an answer (√d in ℓ2).
+    not refunded. Neighbouring tables differ by one row. A row is in one bin of each of d attributes, and there it is
+    wrong or right: it changes d of the counts by one, which is the ℓ1 sensitivity of an answer (√d in ℓ2).
 
     The number of rows is never told; it can be estimated from any answer.
 
