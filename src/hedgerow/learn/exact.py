@@ -58,7 +58,8 @@ class ModelSampler:
     levels : list of EveryState
         The plan's states: the same for every table.
     progress : callable
-        Called with the number of states done since the call before.
+        Called a hundred times at most, with a hundredth of the states: how many are worked on together depends on the
+        number of patterns, which is private.
 
     Raises
     ------
@@ -69,7 +70,8 @@ class ModelSampler:
     def __init__(self, tally: Tally, plan: Plan, levels: list[EveryState], progress: Progress) -> None:
         if tally.total().sum() >= MOST_ROWS:
             raise OverflowError("an exact private search takes fewer than 2^32 rows.")
-        self._tally, self._plan, self._levels, self._progress = tally, plan, levels, progress
+        self._tally, self._plan, self._levels = tally, plan, levels
+        self._progress = _in_public_steps(sum(len(level.states) for level in levels), progress)
 
     def sample(self, weight: float, choose: Choose) -> Take | Stop:
         """Draw a model with probability proportional to ``prior·exp(−weight·errors)``: its rules and its labels.
@@ -87,6 +89,22 @@ class ModelSampler:
     def distance(self, other: ModelSampler) -> float:
         """Return by how many rows the tables differ; infinite if rows were both added and removed."""
         return self._tally.distance(other._tally)
+
+
+def _in_public_steps(total: int, progress: Progress) -> Progress:
+    """Return what tells of every hundredth of `total` that is done, one after the other, whatever steps it is told."""
+    done = shown = 0
+
+    def report(more: int) -> None:
+        nonlocal done, shown
+        done += more
+        while shown < 100 and done >= total * (shown + 1) // 100:
+            shown += 1
+            step = total * shown // 100 - total * (shown - 1) // 100
+            if step:
+                progress(step)
+
+    return report
 
 
 def draw_model(

@@ -1,0 +1,33 @@
+"""Claim: the number of distinct patterns is private; docs/privacy.md lists it so."""
+
+import numpy as np
+import pytest
+
+from hedgerow.learn import lattice
+from hedgerow.learn.every import every_level
+from hedgerow.learn.exact import ModelSampler, Plan
+from hedgerow.learn.space import Space
+from hedgerow.schema import Integer, Label, Schema
+from hedgerow.tally import Tally
+
+SCHEMA = Schema({f"x{i}": Integer(0, 9, cuts=(1, 2, 3, 4)) for i in range(5)}, Label("y", (0, 1)))
+
+
+def steps(patterns, block_bytes, monkeypatch):
+    """Return what the progress of a search over so many patterns is told."""
+    monkeypatch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
+    rows = np.unique(np.random.default_rng(0).integers(0, 6, (4000, 5)), axis=0)[:patterns]
+    tally = Tally.count(rows, np.arange(len(rows)) % 2, SCHEMA)
+    told = []
+    plan = Plan(Space.of_trees(SCHEMA), 3, 0.1)
+    ModelSampler(tally, plan, every_level(plan.space, 3), told.append).sample(1.0, lambda _: 0)
+    return told
+
+
+@pytest.mark.parametrize("block_bytes", [2**12, 2**16, 2**24])
+def test_the_progress_of_a_search_goes_in_public_steps(block_bytes, monkeypatch):
+    """It went in the steps in which states are worked on, whose size is by the number of patterns."""
+    one, other = (steps(patterns, block_bytes, monkeypatch) for patterns in (300, 900))
+    assert one == other
+    assert len(one) <= 100
+    assert sum(one) == sum(len(level.states) for level in every_level(Space.of_trees(SCHEMA), 3))
