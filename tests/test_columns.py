@@ -1,5 +1,6 @@
 from decimal import Decimal
 
+import duckdb
 import narwhals as nw
 import numpy as np
 import pandas as pd
@@ -133,11 +134,19 @@ def test_an_absent_column_is_an_error_that_lists_those_present():
     assert error.value.column == "c"
 
 
-@pytest.mark.parametrize("data", [[1, 2], "ab", pd.Series([1]), np.zeros((1, 1, 1)), pl.LazyFrame({"a": [1]}), None])
+@pytest.mark.parametrize("data", [[[1, 2]], [], "ab", pd.Series([1]), np.zeros((1, 1, 1)), {"a": [1]}, None])
 def test_only_frames_and_two_dimensional_arrays_are_tables(data):
     assert not is_frame(data)
     with pytest.raises(TypeError, match="Expected a frame or a two-dimensional array"):
         Table.of(data)
+
+
+@pytest.mark.parametrize("make", [lambda: pl.LazyFrame({"a": [1]}), lambda: duckdb.sql("SELECT 1 AS a")])
+def test_frames_whose_rows_are_elsewhere_are_refused_with_a_way_out(make):
+    with pytest.raises(
+        TypeError, match=r"^Expected rows in memory, got .*, whose are not: collect them, or .*Tally.from_table"
+    ):
+        Table.of(make())
 
 
 def test_labels_of_two_dimensions_are_an_error():

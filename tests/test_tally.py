@@ -103,7 +103,6 @@ BOOLEAN_TABLES = {
     "0 and 1": lambda rows: np.array(rows, dtype=np.int8),
     "0.0 and 1.0": lambda rows: np.array(rows, dtype=float),
     "objects": lambda rows: np.array(rows, dtype=object),
-    "lists": lambda rows: [list(row) for row in rows],
 }
 
 

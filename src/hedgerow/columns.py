@@ -1,6 +1,7 @@
 """Columns of whatever table the user holds, as arrays: the only code that meets frames.
 
-pandas, polars, pyarrow and any other frame narwhals knows come in by name; arrays by position. No error quotes a cell.
+pandas, polars, pyarrow and any other frame narwhals knows come in by name; arrays by position. No error quotes a cell:
+whatever foreign code does with rows, it does behind `hedgerow.guard.guarded`, and Arrow's arrays are validated once.
 What is read as what is the same for tables in databases (`hedgerow.engines`): white space around text is trimmed (that
 of ASCII), a decimal is the float64 nearest to it, a date the number of days since 1970-01-01.
 """
@@ -8,7 +9,7 @@ of ASCII), a decimal is the float64 nearest to it, a date the number of days sin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
@@ -19,6 +20,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from hedgerow.errors import DomainError
+from hedgerow.guard import guarded
 from hedgerow.values import Value, value_text
 
 Mask = NDArray[np.bool_]
@@ -82,10 +84,14 @@ class Column:
 
     def index_in(self, words: Sequence[str], *, ignore_case: bool = False) -> NDArray[np.int32]:
         """Return which of `words` each row of a text column is, -1 for none; "1.0" and "1" are one word."""
-        text = pc.utf8_lower(self.values) if ignore_case else self.values
-        text = pc.replace_substring_regex(text, _WHOLE.pattern, r"\1")
-        found = pc.index_in(text, pa.array(map(plain_word, words), pa.large_string()))
-        return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+
+        def find() -> NDArray[np.int32]:
+            text = pc.utf8_lower(self.values) if ignore_case else self.values
+            text = pc.replace_substring_regex(text, _WHOLE.pattern, r"\1")
+            found = pc.index_in(text, pa.array(map(plain_word, words), pa.large_string()))
+            return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+
+        return guarded(find, _unreadable(self.name))
 
     def without(self, values: Sequence[Value]) -> Self:
         """Return the column with these values counted as missing."""
@@ -120,12 +126,9 @@ class Column:
         values = self.values
         if self.is_text:
             filled = values if self.missing is None else pc.if_else(pa.array(self.missing), "0", values)
-            spelled = pc.and_(
-                pc.match_substring_regex(filled, NUMBER), pc.less_equal(pc.utf8_length(filled), LONGEST_NUMBER)
-            )
-            if not pc.all(spelled, min_count=0).as_py():
+            if not guarded(lambda: _all_spelled(filled), _unreadable(self.name)):
                 raise found_no_number(self.name)
-            values = filled.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            values = guarded(lambda: filled.cast(pa.float64()).to_numpy(zero_copy_only=False), _unreadable(self.name))
         elif self.missing is not None:
             values = np.where(self.missing, values.dtype.type(0), values)
         values = values.astype(np.float64, copy=False)
@@ -135,39 +138,36 @@ class Column:
 
     @classmethod
     def from_numpy(cls, values: NDArray[Any], name: str) -> Self:
-        """Make a column of a one-dimensional array."""
-        if values.dtype.kind == "f":
-            values = values.astype(np.float64, copy=False)  # a bound need not fit a narrower type
-            missing = np.isnan(values)
-            return cls(name, np.where(missing, 0.0, values), missing) if missing.any() else cls(name, values, None)
-        if values.dtype.kind in "biu":
-            return cls(name, values, None)
-        return cls.from_arrow(_arrow(lambda: pa.array(values, from_pandas=True), name), name)
-
-    @classmethod
-    def from_arrow(cls, array: pa.Array | pa.ChunkedArray, name: str) -> Self:
-        """Make a column of an Arrow array.
+        """Make a column of a one-dimensional array.
 
         Raises
         ------
         DomainError
-            If the type is not boolean, number or text.
+            If the type is not boolean, number or text, or the values are not of one type.
         """
-        if isinstance(array, pa.ChunkedArray):
-            array = array.combine_chunks()
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
+        if values.dtype.kind == "f":
+            wide = guarded(lambda: values.astype(np.float64, copy=False), _unreadable(name))  # as bounds and cuts are
+            missing = np.isnan(wide)
+            return cls(name, np.where(missing, 0.0, wide), missing) if missing.any() else cls(name, wide, None)
+        if values.dtype.kind in "biu":
+            return cls(name, values, None)
+        return cls.from_arrow(guarded(lambda: pa.array(values, from_pandas=True), _unreadable(name)), name)
+
+    @classmethod
+    def from_arrow(cls, array: pa.Array | pa.ChunkedArray, name: str) -> Self:
+        """Make a column of an Arrow array. One without a type, such as of nothing but NULL, is text.
+
+        Raises
+        ------
+        DomainError
+            If the type is not boolean, number or text, or a value is not what its type says.
+        """
+        array = guarded(lambda: _whole(array), _invalid(name))
         kind = array.type
-        if pa.types.is_null(kind):
-            return cls(name, np.zeros(len(array), dtype=bool), np.ones(len(array), dtype=bool) if len(array) else None)
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            text = pc.ascii_trim_whitespace(array.cast(pa.large_string()))
+        if pa.types.is_large_string(kind):
+            text = guarded(lambda: pc.ascii_trim_whitespace(array), _invalid(name))
             blank = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
             return cls(name, text, blank if blank.any() else None)
-        if pa.types.is_decimal(kind):  # by way of text: the cast of one to the other is not to the nearest
-            array, kind = array.cast(pa.string()).cast(pa.float64()), pa.float64()
-        if pa.types.is_date(kind):
-            array, kind = array.cast(pa.date32()).cast(pa.int32()), pa.int32()
         if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             found = re.split(r"[<\[]", str(kind))[0]  # its parameters can hold cells, such as the keys of a dict
             raise DomainError(f"expected booleans, numbers or text, found the type {found}.", column=name)
@@ -177,6 +177,33 @@ class Column:
         values = array.fill_null(False if pa.types.is_boolean(kind) else 0).to_numpy(zero_copy_only=False)
         filled = cls.from_numpy(values, name)
         return cls(name, filled.values, null if filled.missing is None else null | filled.missing)
+
+
+def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return an array in one piece, each value what its type says it is: text as large strings, dates as days."""
+    array.validate(full=True)
+    if _is_text(array.type):
+        array = array.cast(pa.large_string())  # first: one piece of other text holds 2 GB at most
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    kind = array.type
+    if pa.types.is_decimal(kind):  # by way of text: the cast of one to the other is not to the nearest
+        return array.cast(pa.string()).cast(pa.float64())
+    if pa.types.is_date(kind):
+        return array.cast(pa.date32()).cast(pa.int32())
+    return array.cast(pa.large_string()) if _is_text(kind) else array
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return any(is_a(kind) for is_a in (types.is_string, types.is_large_string, types.is_string_view, types.is_null))
+
+
+def _all_spelled(text: pa.Array) -> bool:
+    spelled = pc.and_(pc.match_substring_regex(text, NUMBER), pc.less_equal(pc.utf8_length(text), LONGEST_NUMBER))
+    return pc.all(spelled, min_count=0).as_py()
 
 
 def plain_word(value: Value) -> str:
@@ -195,14 +222,16 @@ def spelled_number(value: Value) -> float | None:
     return number if plain_word(number) == plain_word(value) else None
 
 
-def _arrow(make: Callable[[], Any], name: str) -> Any:
-    """Return the Arrow array that `make` makes; the error where it fails, which can quote a cell, is left behind."""
-    try:
-        return make()
-    except (ValueError, TypeError, OverflowError, NotImplementedError):
-        pass
-    raise DomainError(
+def _unreadable(name: str) -> DomainError:
+    return DomainError(
         "expected values of one type (64-bit numbers, booleans or text), found a mixture or others.", column=name
+    )
+
+
+def _invalid(name: str) -> DomainError:
+    return DomainError(
+        "expected values as their type has them (text in UTF-8, dates without a time of day), found others.",
+        column=name,
     )
 
 
@@ -245,25 +274,38 @@ class Table:
 
     @classmethod
     def of(cls, data: Any) -> Self:
-        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array.
+        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array. A table without rows is one, too.
 
         Raises
         ------
         DomainError
             If two columns have the same name.
         TypeError
-            If `data` is neither a frame nor a two-dimensional array.
+            If `data` is neither a frame nor a two-dimensional array. A list of rows is not: without rows it has no
+            columns, so that whether it is a table would tell if there are rows.
         """
+        problem = TypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
         if is_frame(data):
-            names = tuple(str(name) for name in getattr(data, "column_names", getattr(data, "columns", ())))
+            names = guarded(lambda: _names(data), problem)
             repeated = sorted({name for name in names if names.count(name) > 1})
             if repeated:
                 raise DomainError(f"expected each column once, found these more than once: {', '.join(repeated)}.")
-            return cls(names, nw.from_native(_with_text_names(data), eager_only=True))
-        array = _plain_array(data)
+            return cls(names, guarded(lambda: nw.from_native(_with_text_names(data), eager_only=True), problem))
+        if isinstance(data, (list, tuple)):
+            raise TypeError(
+                f"Expected {_TABLE}, got a {type(data).__name__}, which has no columns where it has no rows; make an "
+                "array of shape (n_rows, n_columns) of it."
+            )
+        if not hasattr(type(data), "__array__"):
+            raise problem
+        array = _plain_array(data, problem)
         if array.ndim != 2:
-            raise TypeError(f"Expected a frame or a two-dimensional array, got {type(data).__name__}.")
+            raise problem
         return cls(None, array)
+
+    def without_rows(self) -> Self:
+        """Return the table with its columns and their types, and no row."""
+        return replace(self, data=guarded(lambda: self.data[:0], TypeError(f"Expected {_TABLE}.")))
 
     @property
     def width(self) -> int:
@@ -292,7 +334,9 @@ class Table:
 
     def take(self, rows: NDArray[np.integer]) -> Any:
         """Return these rows, as the kind of frame or array that the table is."""
-        return self.data[rows] if self.names is None else self.data[rows].to_native()
+        if self.names is None:
+            return self.data[rows]
+        return guarded(lambda: self.data[rows].to_native(), TypeError(f"Expected {_TABLE}."))
 
     def column(self, name: str, position: int) -> Column:
         """Return a frame's column of this name, or an array's at this position.
@@ -305,22 +349,46 @@ class Table:
         if self.names is None:
             return Column.from_numpy(self.data[:, position], name)
         self.require([name])
-        return series_column(self.data.get_column(name), name)
+        return series_column(guarded(lambda: self.data.get_column(name), _unreadable(name)), name)
+
+
+_TABLE = "a frame or a two-dimensional array"
 
 
 def is_frame(data: Any) -> bool:
-    """Return whether narwhals takes `data` for an eager frame."""
+    """Return whether narwhals takes `data` for an eager frame.
+
+    Raises
+    ------
+    TypeError
+        If it is a frame whose rows are elsewhere.
+    """
+    found = guarded(lambda: _kind_of_frame(data), TypeError(f"Expected {_TABLE}, got {type(data).__name__}."))
+    if found == "lazy":
+        raise TypeError(
+            f"Expected rows in memory, got {type(data).__name__}, whose are not: collect them, or count the "
+            "table where it is (Tally.from_table, with an Ibis table)."
+        )
+    return found == "eager"
+
+
+def _kind_of_frame(data: Any) -> str:
     try:
-        return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+        frame = nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError:
-        return True  # `Table.of` says which columns are there twice
+        return "eager"  # `Table.of` says which columns are there twice
+    return "lazy" if isinstance(frame, nw.LazyFrame) else "eager" if isinstance(frame, nw.DataFrame) else "none"
 
 
 def series_column(series: Any, name: str) -> Column:
     """Return the column of a narwhals series."""
-    if series.implementation.is_pandas_like() and series.dtype == nw.Object:
-        return Column.from_numpy(series.to_numpy(), name)
-    return Column.from_arrow(_arrow(series.to_arrow, name), name)
+
+    def read() -> Any:
+        as_objects = series.implementation.is_pandas_like() and series.dtype == nw.Object
+        return series.to_numpy() if as_objects else series.to_arrow()
+
+    found = guarded(read, _unreadable(name))
+    return Column.from_numpy(found, name) if isinstance(found, np.ndarray) else Column.from_arrow(found, name)
 
 
 def column_of(labels: Any, name: str) -> Column:
@@ -333,32 +401,56 @@ def column_of(labels: Any, name: str) -> Column:
     TypeError
         If they are not one-dimensional.
     """
-    series = nw.from_native(labels, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
+    series = _series_of(labels)
+    if series is not None:
         return series_column(series, name)
-    array = _plain_array(labels)
+    array = _plain_array(labels, _no_labels(labels))
     if array.ndim != 1:
         raise TypeError(f"Expected one column of labels, got an array of {array.ndim} dimensions.")
     return Column.from_numpy(array, name)
 
 
-def _plain_array(data: Any) -> NDArray[Any]:
-    if isinstance(data, np.ma.MaskedArray):
-        raise TypeError("Expected an array without a mask, which would be lost; write missing values as NaN.")
-    try:
-        array = np.asarray(data)
-        if array.dtype.kind in "SU" and not isinstance(data, np.ndarray):
-            array = np.asarray(data, dtype=object)  # NumPy would turn numbers among text into text
-        return array
-    except ValueError:  # its text tells the number of rows
-        pass
-    raise TypeError("Expected rows of equal length, got a ragged sequence.")
+def is_boolean(labels: Any) -> bool:
+    """Return whether labels are boolean by the type of their series or array, whatever they are."""
+    series = _series_of(labels)
+    if series is not None:
+        return series.dtype == nw.Boolean
+    if not hasattr(type(labels), "__array__"):
+        return False  # the type of a list is that of the values in it
+    return _plain_array(labels, _no_labels(labels)).dtype.kind == "b"
 
 
 def label_name(labels: Any) -> str:
     """Return the name that a series of labels has, or ``label``."""
-    name = getattr(labels, "name", None)
-    return name if isinstance(name, str) and name else "label"
+    name = guarded(lambda: getattr(labels, "name", None), _no_labels(labels))
+    return str.__str__(name) if isinstance(name, str) and name else "label"
+
+
+def _series_of(labels: Any) -> Any:
+    """Return the narwhals series of a native one, None for anything else."""
+    series = guarded(lambda: nw.from_native(labels, series_only=True, pass_through=True), _no_labels(labels))
+    return series if isinstance(series, nw.Series) else None
+
+
+def _no_labels(data: object) -> TypeError:
+    return TypeError(f"Expected one column of labels in memory, one value a row, got {type(data).__name__}.")
+
+
+def _plain_array(data: Any, problem: TypeError) -> NDArray[Any]:
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError("Expected an array without a mask, which would be lost; write missing values as NaN.")
+
+    def read() -> NDArray[Any]:
+        array = np.asarray(data)
+        if array.dtype.kind in "SU" and not isinstance(data, np.ndarray):
+            array = np.asarray(data, dtype=object)  # NumPy would turn numbers among text into text
+        return array
+
+    return guarded(read, problem)
+
+
+def _names(frame: Any) -> tuple[str, ...]:
+    return tuple(str(name) for name in getattr(frame, "column_names", getattr(frame, "columns", ())))
 
 
 def _with_text_names(data: Any) -> Any:

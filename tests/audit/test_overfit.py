@@ -197,14 +197,17 @@ def test_what_is_printed_says_what_it_means_and_that_it_is_private(fitted):
     assert "at best" not in released
 
 
+TWO = np.array([[0], [1]])
+
+
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
-        ({"train": ([[0], [1]], [0, 1, 0])}, ValueError, "as many labels as X has rows"),
-        ({"train": ([[0], [1]], [1, 1]), "test": ([[0], [1]], [1, 1])}, ValueError, "one class only"),
-        ({"test": ([[0], [1]], [1, 1])}, ValueError, "every class in test, found none of 0"),
-        ({"test": ([[0], [1]], [0, None])}, DomainError, "some labels are missing"),
-        ({"train": [[0], [1], [1]]}, TypeError, r"train must be a pair \(X, y\)"),
+        ({"train": (TWO, [0, 1, 0])}, ValueError, "as many labels as X has rows"),
+        ({"train": (TWO, [1, 1]), "test": (TWO, [1, 1])}, ValueError, "one class only"),
+        ({"test": (TWO, [1, 1])}, ValueError, "every class in test, found none of 0"),
+        ({"test": (TWO, [0, None])}, DomainError, "some labels are missing"),
+        ({"train": [TWO, [0], [1]]}, TypeError, r"train must be a pair \(X, y\)"),
         ({"train": (pd.DataFrame({"a": [0, 1]}), "a")}, TypeError, "not the name of a column"),
         ({"model": object()}, TypeError, r"model must have apply\(X\)"),
         ({"model": hr.GreedyRuleListClassifier()}, TypeError, "is not fitted"),
@@ -213,7 +216,7 @@ def test_what_is_printed_says_what_it_means_and_that_it_is_private(fitted):
     ],
 )
 def test_bad_input_is_one_clear_error(change, error, match):
-    given_ = {"model": lambda X: np.asarray(X)[:, 0], "train": ([[0], [1]], [0, 1]), "test": ([[0], [1]], [0, 1])}
+    given_ = {"model": lambda X: np.asarray(X)[:, 0], "train": (TWO, [0, 1]), "test": (TWO, [0, 1])}
     with pytest.raises(error, match=match):
         overfit(*(given_ | change).values())
 

@@ -23,8 +23,8 @@ def test_parts_are_of_the_kind_that_was_given(make):
     assert rows.values.tolist() == [1, 2, 3]
 
 
-def test_lists_become_arrays():
-    rows = Rows.of([[1, 0], [0, 1], [1, 1]], ["no", "yes", "no"])
+def test_a_list_of_labels_becomes_an_array():
+    rows = Rows.of(np.array([[1, 0], [0, 1], [1, 1]]), ["no", "yes", "no"])
     assert rows.X(INDEX).tolist() == [[1, 1], [1, 1], [1, 0]]
     assert rows.y(INDEX).tolist() == ["no", "no", "no"]
 

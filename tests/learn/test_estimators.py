@@ -486,6 +486,6 @@ def test_what_the_cut_points_cost_is_on_the_card_of_every_model_with_them(privat
 
 def test_a_ragged_list_of_labels_is_refused_without_its_length(estimator):
     X, y = conjunction(1235)
-    with pytest.raises(TypeError, match="ragged") as error:
+    with pytest.raises(TypeError, match="one value a row") as error:
         estimator.set_params(schema=None).fit(X, [[True], *y[1:].tolist()])
     assert "1235" not in repr((error.value, error.value.__context__))

@@ -2,6 +2,7 @@ import json
 import multiprocessing
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from hedgerow import PrivateRuleListClassifier
@@ -32,7 +33,7 @@ def test_what_another_run_charged_counts(path):
 
 def test_estimators_charge_it_as_any_budget(path):
     budget = FileBudget(path)
-    PrivateRuleListClassifier(0.5, budget=budget).fit([[0, 1], [1, 0]] * 10, [0, 1] * 10)
+    PrivateRuleListClassifier(0.5, budget=budget).fit(np.array([[0, 1], [1, 0]] * 10), [0, 1] * 10)
     assert FileBudget(path).remaining == Fraction(1, 2)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Column, Table
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.guard import guarded
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
 
@@ -182,13 +183,15 @@ class Values:
 
     def raw(self, table: Table, position: int) -> list[Any]:
         """Return the values of a table's column of that name, or of an array's at this place, missing ones marked."""
-        if table.names is None:
-            values = table.data[:, position].tolist()
-        else:
-            table.require([self.name])
-            values = table.data.get_column(self.name).to_list()
+        table.require([self.name])
         missing = None if self.attribute is None else Mark.MISSING
-        return [missing if pd.isna(value) is True else value for value in values]
+
+        def read() -> list[Any]:
+            of_frame = table.names is not None
+            values = table.data.get_column(self.name).to_list() if of_frame else table.data[:, position].tolist()
+            return [missing if pd.isna(value) is True else value for value in values]
+
+        return guarded(read, DomainError("expected a column whose values can be listed.", column=self.name))
 
     def codes(self, table: Table, position: int) -> Index:
         """Return the cell of each row of a table that has the attribute by name or at this position.
@@ -199,9 +202,11 @@ class Values:
             If there is no such column, or some values are not possible.
         """
         if self.attribute is None:
-            found = np.array(list(map(self.cell_of, self.raw(table, position))), dtype=np.intp)
+            raw = self.raw(table, position)
+            problem = DomainError("some values are not among those declared to be possible.", column=self.name)
+            found = guarded(lambda: np.array(list(map(self.cell_of, raw)), dtype=np.intp), problem)
             if (found < 0).any():
-                raise DomainError("some values are not among those declared to be possible.", column=self.name)
+                raise problem
             return found
         column, marked = self._unmarked(table, position)
         found = np.empty(len(table), dtype=np.intp)

@@ -24,6 +24,7 @@ from hedgerow.audit.probabilistic import ProbabilisticDataset
 from hedgerow.audit.refit import Learner, Refit, refit_of, told_by
 from hedgerow.audit.row_knowledge import Row
 from hedgerow.audit.weights import Resolution
+from hedgerow.guard import generator
 from hedgerow.schema.schema import Schema
 
 _Rows = Sequence[tuple[Any, ...]]
@@ -203,7 +204,7 @@ def given_learner(
     if prod(comb(refit.atoms_in(row) + n - 1, n) for row, n in blocks) <= limit:
         consistent = _consistent(refit, blocks, told)
         return LearnerKnowledge(*bits, consistent, prod(row.worlds**n for row, n in blocks), exact=True)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     hits = sum(refit(refit.drawn(rng)) == told for _ in range(draws))
     return LearnerKnowledge(*bits, hits, draws, exact=False, confidence=confidence)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.rows import Index, distinct
+from hedgerow.guard import guarded
 from hedgerow.models.model import Model
 from hedgerow.values import value_text
 
@@ -38,7 +39,8 @@ def sorter(model: Any) -> Callable[[Any], NDArray[Any]]:
     TypeError
         If `model` neither is nor holds anything that sorts rows into leaves.
     """
-    sort = getattr(released_model(model) or model, "apply", model)
+    released = released_model(model)
+    sort = getattr(released or model, "apply", model)
     if isinstance(model, type) or not callable(sort):
         raise TypeError(
             "model must have apply(X), which gives the leaf of each row, be a fitted hedgerow estimator, or a function "
@@ -46,9 +48,10 @@ def sorter(model: Any) -> Callable[[Any], NDArray[Any]]:
         )
 
     def checked(X: Any) -> NDArray[Any]:
-        leaves = np.asarray(sort(X))
+        problem = ValueError("model must give one leaf for each row of X.")
+        leaves = guarded(lambda: np.asarray(sort(X)), problem) if released is None else released.apply(X)
         if leaves.shape != (len(X),):
-            raise ValueError("model must give one leaf for each row of X.")
+            raise problem
         return leaves
 
     return checked

@@ -16,6 +16,7 @@ from hedgerow.audit.attacks import ATTACKS, Attack, Attempt
 from hedgerow.audit.leaves import released_model
 from hedgerow.audit.roc import Array, Membership, curve
 from hedgerow.audit.rows import Index, Rows, label_values
+from hedgerow.guard import generator
 
 
 def membership(
@@ -111,7 +112,7 @@ def membership(
     shares = _share("train_share", train_share), _share("attack_share", attack_share)
     sizes = _sizes(len(rows), *shares)
     seeded = random_state is not None
-    trials = [Trial(make, rows, how, sizes, rng, seeded) for rng in np.random.default_rng(random_state).spawn(repeats)]
+    trials = [Trial(make, rows, how, sizes, rng, seeded) for rng in generator(random_state).spawn(repeats)]
     found = list(
         _progress(Parallel(n_jobs=n_jobs, return_as="generator")(map(delayed(_run), trials)), repeats, verbose)
     )

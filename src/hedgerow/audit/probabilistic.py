@@ -27,6 +27,7 @@ from hedgerow.audit.tables import dataset_html, dataset_text
 from hedgerow.audit.weights import Resolution
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError
+from hedgerow.guard import generator
 from hedgerow.schema.schema import Schema
 
 
@@ -278,7 +279,7 @@ class ProbabilisticDataset:
         pandas.DataFrame
             The attributes, and the labels where they are known.
         """
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         cells = self.sample_cells(rng)
         columns = {values.name: values.drawn(cells[:, k], rng) for k, values in enumerate(self.domains)}
         return pd.DataFrame(columns if self.labels is None else columns | {self.label: list(self.labels)})

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Table, column_of, label_name
 from hedgerow.errors import DomainError
+from hedgerow.guard import guarded
 from hedgerow.schema.schema import Schema
 
 Index = NDArray[np.intp]
@@ -79,7 +80,10 @@ class Rows:
                 column = schema.names.index(name)
                 changed[:, column] = data[source, column]
             return changed
-        return data[index].with_columns(*(data[name][source] for name, source in sources.items())).to_native()
+        return guarded(
+            lambda: data[index].with_columns(*(data[name][source] for name, source in sources.items())).to_native(),
+            TypeError("Expected a table that rows can be taken from."),
+        )
 
 
 def label_values(y: Any) -> NDArray[Any]:
@@ -100,14 +104,13 @@ def label_values(y: Any) -> NDArray[Any]:
 
 def distinct(values: NDArray[Any]) -> tuple[list[Any], Index]:
     """Return the different values in order, and the number of each."""
-    try:
-        found, numbers = np.unique(values, return_inverse=True)
-    except TypeError:  # its text may quote a value
-        raise TypeError("Expected values of one type, got a mixture that has no order.") from None
+    problem = TypeError("Expected values of one type, got a mixture that has no order.")
+    found, numbers = guarded(lambda: np.unique(values, return_inverse=True), problem)
     return found.tolist(), numbers
 
 
 def _take(data: Any, index: Index) -> Any:
-    if isinstance(data, (nw.DataFrame, nw.Series)):
-        return data[index].to_native()
-    return np.asarray(data)[index]
+    def taken() -> Any:
+        return data[index].to_native() if isinstance(data, (nw.DataFrame, nw.Series)) else np.asarray(data)[index]
+
+    return guarded(taken, TypeError("Expected a table and labels that rows can be taken from."))

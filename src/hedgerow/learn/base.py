@@ -9,13 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow.columns import Table, column_of, is_frame, label_name
+from hedgerow.bounded import shown
+from hedgerow.columns import Column, Table, column_of, is_frame, label_name
 from hedgerow.errors import SchemaError
+from hedgerow.guard import guarded
 from hedgerow.learn.lattice import Stop, Take
 from hedgerow.learn.space import Space
 from hedgerow.models.leaf import Leaf
@@ -157,23 +160,28 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
     def _model(self) -> Model:
         raise NotImplementedError
 
+    @property
+    def _is_from_data(self) -> bool:
+        return isinstance(self.schema, str) and self.schema == FROM_DATA
+
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        if self.schema == FROM_DATA and self._model.schema.void:
-            return validate_data(self, X, reset=False, **_array_checks(X))
+        if self._is_from_data and self._model.schema.void:
+            return validate_data(self, _two_dimensional(X), reset=False, **_array_checks(X))
         return X
 
     def _schema_from_data(self, X: Any, y: Any) -> tuple[Any, Any, Schema]:
         """Validate as scikit-learn does and cut the schema out of the rows themselves, which voids any guarantee."""
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None.")
         name = label_name(y)
         if is_frame(X):
             validate_data(self, X, skip_check_array=True)
         else:
-            X, y = validate_data(self, X, y, **_array_checks(X))
-        if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None.")
-        check_classification_targets(y)
-        table, labels = Table.of(X), column_of(y, name)
+            X, y = validate_data(self, _two_dimensional(X), _of_one_type(y, name), **_array_checks(X))
+        labels = column_of(y, name)
+        check_classification_targets(labels.present())
+        table = Table.of(X)
         classes = public_classes(labels)
         if len(classes) < 2:
             raise ValueError("y holds one class only; expected two or more.")
@@ -185,7 +193,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         return X, y, Schema(tuple(attributes.items()), Label(name, classes), void="domain taken from the data")
 
     def _check_parameters(self) -> None:
-        if not (self.schema is None or isinstance(self.schema, Schema) or self.schema == FROM_DATA):
+        if not (self.schema is None or isinstance(self.schema, Schema) or self._is_from_data):
             raise ValueError(
                 f"schema must be a Schema (Schema.load reads a file), None or {FROM_DATA!r}, got {self.schema!r}."
             )
@@ -195,7 +203,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
 
     def _publish(self, schema: Schema, card: PrivacyCard) -> None:
         """Set what all fitted estimators have in common."""
-        if self.schema != FROM_DATA or not schema.void or not hasattr(self, "n_features_in_"):
+        if not self._is_from_data or not schema.void or not hasattr(self, "n_features_in_"):
             # else scikit-learn has seen to them
             self.n_features_in_ = len(schema)
             self.feature_names_in_ = np.array(schema.names, dtype=object)
@@ -291,6 +299,12 @@ def check_whole(name: str, value: object, low: int) -> None:
         raise ValueError(f"{name} must be a whole number >= {low}, got {value!r}.")
 
 
+def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
+    """Check that a parameter is one of some words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {shown(value)}.")
+
+
 def check_share(name: str, value: object) -> None:
     """Check that a parameter is a number from 0 to less than 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
@@ -311,11 +325,43 @@ def _check_usable(schema: Schema) -> None:
 
 
 def _check_labels(table: Table, y: Any) -> None:
-    shape = getattr(y, "shape", (len(y),) if hasattr(y, "__len__") else ())
+    shape = guarded(lambda: _shape(y), TypeError(f"y must be one column of labels, got {type(y).__name__}."))
     if len(shape) != 1:
         raise ValueError(f"y must be one column of labels, got {len(shape)} dimensions.")
     if shape[0] != len(table):
         raise ValueError("y must have as many labels as X has rows.")
+
+
+def _shape(y: Any) -> tuple[int, ...]:
+    return tuple(getattr(y, "shape", (len(y),) if hasattr(y, "__len__") else ()))
+
+
+def _two_dimensional(X: Any) -> Any:
+    """Return a frame as it is, anything else as an array of numbers: scikit-learn's own errors quote rows."""
+    if is_frame(X):
+        return X
+    if issparse(X):
+        raise TypeError("Expected a frame or a dense array, got sparse data; X.toarray() is dense.")
+    array = guarded(lambda: np.asarray(X), TypeError(f"Expected a frame or a 2D array, got {type(X).__name__}."))
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported; give real and imaginary parts as two columns.")
+    if array.dtype.kind not in "biuf":
+        problem = TypeError(
+            "Expected an array of numbers: each argument must be a string that spells one, or a number."
+        )
+        array = guarded(lambda: array.astype(object).astype(np.float64), problem)
+    if array.ndim != 2:
+        raise ValueError(f"Expected a 2D array, got one of {array.ndim} dimensions. Reshape your data.")
+    return array
+
+
+def _of_one_type(y: Any, name: str) -> Any:
+    """Return labels as an array of numbers, booleans or text: scikit-learn's own errors quote other ones."""
+    array = guarded(lambda: np.asarray(y), TypeError(f"y must be one column of labels, got {type(y).__name__}."))
+    if array.dtype.kind in "biufU":
+        return array
+    Column.from_numpy(array.ravel(), name)
+    return array.astype(object)
 
 
 def _array_checks(X: Any) -> dict[str, Any]:

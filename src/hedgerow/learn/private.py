@@ -12,7 +12,9 @@ import numpy as np
 from sklearn.utils import Tags, check_random_state
 
 from hedgerow._version import __version__
-from hedgerow.learn.base import TallyEstimator
+from hedgerow.bounded import shown
+from hedgerow.guard import guarded
+from hedgerow.learn.base import TallyEstimator, check_choice
 from hedgerow.learn.cost import Cost
 from hedgerow.learn.exact import Progress
 from hedgerow.privacy.budget import Budget, exact
@@ -47,8 +49,7 @@ class PrivateEstimator(TallyEstimator):
             raise ValueError("epsilon must be chosen: the privacy loss to spend on this model, such as epsilon=1.0.")
         if exact(self.epsilon, "epsilon") == 0:
             raise ValueError("epsilon must be a number > 0, got 0.")
-        if self.search not in SEARCHES:
-            raise ValueError(f"search must be one of {', '.join(SEARCHES)}, got {self.search!r}.")
+        check_choice("search", self.search, SEARCHES)
         if not isinstance(self.release_counts, (bool, np.bool_)):
             raise ValueError(f"release_counts must be True or False, got {self.release_counts!r}.")
         stop = self.stop_probability
@@ -60,8 +61,10 @@ class PrivateEstimator(TallyEstimator):
     def _noise(self) -> NoiseSource:
         if self.random_state is None:
             return SecureNoise()
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        return SeededNoise(np.random.default_rng(seed))
+        expected = "random_state must be None, a whole number or a numpy.random.RandomState"
+        problem = ValueError(f"{expected}, got {shown(self.random_state)}.")
+        source = guarded(lambda: check_random_state(self.random_state), problem)
+        return SeededNoise(np.random.default_rng(source.randint(np.iinfo(np.int32).max)))
 
     def _open_budget(self, model: str, delta: Fraction = Fraction(0)) -> Budget:
         """Charge the shared budget, if there is one, with all of `epsilon`, and return what there is to spend."""

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from sklearn.utils import Tags
 
-from hedgerow.learn.base import RuleListEstimator, check_share, check_whole
+from hedgerow.learn.base import RuleListEstimator, check_choice, check_share, check_whole
 from hedgerow.learn.cost import Cost
 from hedgerow.learn.exact import ListPlan, draw_list, list_blocks, list_cost
 from hedgerow.learn.greedy import PrivateChoice, grow, release_leaf_counts
@@ -194,8 +194,7 @@ class PrivateRuleListClassifier(PrivateEstimator, RuleListEstimator):
         super()._check_parameters()
         if self.lookahead is not None:
             check_whole("lookahead", self.lookahead, 1)
-        if self.mechanism not in MECHANISMS:
-            raise ValueError(f"mechanism must be one of {', '.join(MECHANISMS)}, got {self.mechanism!r}.")
+        check_choice("mechanism", self.mechanism, MECHANISMS)
         if self.search == "exact" and self.mechanism in PUBLISHED:
             raise ValueError(f"mechanism is for search='greedy', got {self.mechanism!r} with search='exact'.")
         check_share("min_support", self.min_support)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Column, Table, plain_word
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.guard import guarded
 from hedgerow.privacy.card import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Real
@@ -69,9 +70,10 @@ def choose_bins(source: Any, most: int, weights: NDArray[np.float64] | None = No
         If a column is constant, or holds infinite numbers or no value.
     """
     table = Table.of(source)
-    mass = np.ones(len(table)) if weights is None else np.asarray(weights, dtype=np.float64)
-    if len(mass) != len(table) or not np.isfinite(mass).all() or (mass < 0).any() or not mass.any():
-        raise ValueError("expected one finite weight >= 0 for each row of the source, not all 0.")
+    problem = ValueError("expected one finite weight >= 0 for each row of the source, not all 0.")
+    mass = np.ones(len(table)) if weights is None else guarded(lambda: np.asarray(weights, dtype=np.float64), problem)
+    if mass.shape != (len(table),) or not np.isfinite(mass).all() or (mass < 0).any() or not mass.any():
+        raise problem
     columns = [table.column(name, place) for place, name in enumerate(table.column_names)]
     return Schema(tuple((column.name, _attribute(column, most, mass)) for column in columns))
 
@@ -217,7 +219,7 @@ def bins_or_chosen(
             if not count and cell not in ("missing", "outside"):
                 raise DomainError(f"bin {cell} has no row of the source; choose others.", column=name)
         return bins
-    if bins == "auto":
+    if isinstance(bins, str) and bins == "auto":
         return choose_bins(source, n_bins(n_rows, scale), weights)
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 2:
         raise ValueError(f"bins must be 'auto', a whole number >= 2 or a Schema, got {bins!r}.")

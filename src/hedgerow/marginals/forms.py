@@ -63,7 +63,7 @@ def check_form(budget: Any, max_queries: Any, release: str) -> None:
         raise TypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
     if isinstance(max_queries, bool) or not isinstance(max_queries, int) or max_queries < 1:
         raise ValueError(f"max_queries must be a whole number >= 1, got {max_queries!r}.")
-    if release not in RELEASES:
+    if not isinstance(release, str) or release not in RELEASES:
         raise ValueError(f"release must be one of {', '.join(RELEASES)}, got {release!r}.")
     if release == "gaussian" and budget is not None and not budget.remaining_delta:
         raise ValueError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")

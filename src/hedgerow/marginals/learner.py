@@ -169,7 +169,7 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
     def _check(self, X: Any, oracle: Any) -> None:
         if not isinstance(oracle, Oracle):
             raise TypeError(f"oracle must be an Oracle, got {type(oracle).__name__}; labels stay with their curator.")
-        if self.variant not in VARIANTS:
+        if not isinstance(self.variant, str) or self.variant not in VARIANTS:
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}.")
         if isinstance(self.queries, bool) or not isinstance(self.queries, int) or self.queries < 1:
             raise ValueError(f"queries must be a whole number >= 1, got {self.queries!r}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -114,8 +115,9 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
     def _check(self, X: Any, oracle: Any) -> None:
         if not isinstance(oracle, Oracle):
             raise TypeError(f"oracle must be an Oracle, got {type(oracle).__name__}; labels stay with their curator.")
-        automatic = isinstance(self.l2, str) and self.l2 == "auto"
-        if not automatic and (isinstance(self.l2, (bool, str)) or not 0 < float(self.l2) < np.inf):
+        l2: Any = self.l2
+        is_number = isinstance(l2, Real) and not isinstance(l2, bool)
+        if not (isinstance(l2, str) and l2 == "auto") and not (is_number and 0 < float(l2) < np.inf):
             raise ValueError(f"l2 must be 'auto' or a number > 0, got {self.l2!r}.")
         if oracle.release == "ratio":
             raise ValueError("expected an oracle that releases counts; ratios do not tell how many rows are positive.")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Table
+from hedgerow.guard import generator
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -45,7 +46,7 @@ class Synthetic:
         """
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
             raise ValueError(f"n must be a whole number >= 1, got {n!r}.")
-        rows = np.random.default_rng(random_state).choice(len(self), size=int(n), p=self.weights)
+        rows = generator(random_state).choice(len(self), size=int(n), p=self.weights)
         return Table.of(self.frame).take(rows), self.labels[rows]
 
     def __repr__(self) -> str:

@@ -1,0 +1,77 @@
+"""The guard around foreign code that sees private rows: where it fails, what is told are hedgerow's own words."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hedgerow.bounded import shown
+
+T = TypeVar("T")
+
+
+def guarded(call: Callable[[], T], problem: Exception) -> T:
+    """Return what `call` returns, or raise `problem` where it fails.
+
+    Whatever foreign code raises can quote a cell: its text, its arguments, its notes, the exceptions before it. So
+    nothing of it is kept; `problem` is raised once it is gone, and has no context. Warnings can quote a cell too, and
+    are not shown. `call` must not raise errors of hedgerow: they would be lost as well.
+
+    Parameters
+    ----------
+    call : callable
+        Hands rows to pandas, polars, Arrow, NumPy, scikit-learn, or to an object of the user's.
+    problem : Exception
+        What was expected, and what to do: nothing of the rows.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> guarded(lambda: pa.array(["41 years"]).cast(pa.int64()), ValueError("expected whole numbers, found text."))
+    Traceback (most recent call last):
+    ValueError: expected whole numbers, found text.
+    """
+    try:
+        with _without_warnings():
+            return call()
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # a panic of polars is no Exception
+        pass
+    raise problem
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return NumPy's generator of a seed, a fresh one for None; what is no seed is refused, not quoted."""
+    expected = "random_state must be None, a whole number or a numpy.random.Generator"
+    problem = ValueError(f"{expected}, got {shown(random_state)}.")
+    return guarded(lambda: np.random.default_rng(random_state), problem)
+
+
+_lock = threading.Lock()
+_inside = 0
+_filters = warnings.catch_warnings()
+
+
+@contextmanager
+def _without_warnings() -> Generator[None]:
+    """Show no warning meanwhile. Filters are those of the process: the first in changes, the last out restores them."""
+    global _inside, _filters
+    with _lock:
+        if not _inside:
+            _filters = warnings.catch_warnings()
+            _filters.__enter__()
+            warnings.simplefilter("ignore")
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if not _inside:
+                _filters.__exit__(None, None, None)
