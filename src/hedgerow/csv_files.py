@@ -13,9 +13,11 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from hedgerow.errors import DomainError
+from hedgerow.guard import guarded
 
 _DELIMITERS = (",", ";", "\t")
 _BLOCK = 2**26  # bytes read at a time; the longest line
+_LONGEST_HEADER = 2**20
 _NOT_TEXT = "a file that is not UTF-8 text; save it as CSV in UTF-8"
 _UNREADABLE = "a line that is too long, or a quote that is not closed"
 
@@ -26,16 +28,20 @@ def read_header(path: str | PathLike[str]) -> list[str]:
     Raises
     ------
     DomainError
-        If the file is empty, is not text, or names a column twice or not at all.
+        If the file is empty, is not text, or names a column twice or not at all, or a name holds a quote, as the first
+        line of a JSON file would.
     OSError
         If it cannot be read.
     """
-    line = _first_line(Path(path))
-    names = [name.strip() for name in next(csv.reader([line], delimiter=_delimiter(line)), [])]
+    line, _ = _first_line(Path(path))
+    problem = DomainError(f"{path}: expected a CSV file with a header, found a first line whose quotes do not match.")
+    names = [name.strip() for name in guarded(lambda: _fields(line), problem)]
     if not any(names):
         raise DomainError(f"{path}: expected a CSV file with a header, found an empty file or line.")
     if not all(names):
         raise DomainError(f"{path}: expected every column to have a name, found a blank one in the header.")
+    if any('"' in name for name in names):
+        raise problem
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise DomainError(f"{path}: expected each column once, found these more than once: {', '.join(repeated)}.")
@@ -45,36 +51,35 @@ def read_header(path: str | PathLike[str]) -> list[str]:
 def read_csv(path: str | PathLike[str]) -> pa.Table:
     """Return a CSV file as a table of text. Comma, semicolon or tab, whichever the header has most of.
 
+    A file with nothing below its header is a table without rows. Empty lines are no rows.
+
     Raises
     ------
     DomainError
-        If `read_header` does, there is no row under the header, or a line has too many or too few fields.
+        If `read_header` does, or a line has too many or too few fields.
     OSError
         If it cannot be read.
     """
     names = read_header(path)
-    _check_rows(Path(path))
+    line, more = _first_line(Path(path))
+    columns = pa.schema([(name, pa.large_string()) for name in names])
+    if not more:
+        return columns.empty_table()
     uneven: list[int] = []
 
     def note(row: pacsv.InvalidRow) -> str:
         uneven.append(row.number or 0)
         return "skip"
 
-    try:
-        table = pacsv.read_csv(
-            path,
-            read_options=pacsv.ReadOptions(column_names=names, skip_rows=1, use_threads=False, block_size=_BLOCK),
-            parse_options=pacsv.ParseOptions(
-                delimiter=delimiter_of(path), newlines_in_values=True, invalid_row_handler=note
-            ),
-            convert_options=pacsv.ConvertOptions(column_types=dict.fromkeys(names, pa.large_string())),
-        )
-    except pa.ArrowInvalid as error:  # its text may quote a row
-        table, found = None, _NOT_TEXT if "UTF8" in str(error) else _UNREADABLE
-    else:
-        found = ""
-    if table is None:
-        raise DomainError(f"{path}: expected a CSV file, found {found}.")
+    options = (
+        pacsv.ReadOptions(column_names=names, skip_rows=1, use_threads=False, block_size=_BLOCK),
+        pacsv.ParseOptions(delimiter=_delimiter(line), newlines_in_values=True, invalid_row_handler=note),
+        pacsv.ConvertOptions(column_types=columns, check_utf8=False),
+    )
+    with Path(path).open("rb") as file:  # by its name, Arrow would decompress some
+        problem = DomainError(f"{path}: expected a CSV file, found {_UNREADABLE}.")
+        table = guarded(lambda: pacsv.read_csv(file, *options), problem)
+    guarded(lambda: table.validate(full=True), DomainError(f"{path}: expected a CSV file, found {_NOT_TEXT}."))
     if uneven:
         raise DomainError(
             f"{path}: expected {len(names)} fields on every line, found more or fewer on line {uneven[0]}."
@@ -84,27 +89,30 @@ def read_csv(path: str | PathLike[str]) -> pa.Table:
 
 def delimiter_of(path: str | PathLike[str]) -> str:
     """Return what separates the cells of a CSV file: comma, semicolon or tab, whichever its header has most of."""
-    return _delimiter(_first_line(Path(path)))
+    return _delimiter(_first_line(Path(path))[0])
 
 
-def _first_line(path: Path) -> str:
+def _first_line(path: Path) -> tuple[str, bool]:
+    """Return the first line, and whether it ends: if it does not, there is nothing below it.
+
+    A line ends as Arrow has it, with a carriage return alone, too: else what is below it would count as public.
+    """
     with path.open("rb") as file:
-        raw = file.readline(_BLOCK)
+        raw = file.readline(_LONGEST_HEADER)
+    line = raw.splitlines()[0] if raw else b""
+    if len(raw) == _LONGEST_HEADER and len(line) == len(raw):
+        raise DomainError(f"{path}: expected a CSV file with a header, found a first line of more than 1 MB.")
     try:
-        line = raw.decode("utf-8-sig")
+        text = line.decode("utf-8-sig")
     except UnicodeDecodeError:
-        line = "\0"
-    if "\0" in line:
+        text = "\0"
+    if any(character < " " and character != "\t" for character in text):
         raise DomainError(f"{path}: expected a CSV file, found {_NOT_TEXT}.")
-    return line.rstrip("\r\n")
+    return text, len(line) < len(raw)
 
 
-def _check_rows(path: Path) -> None:
-    with path.open("rb") as file:
-        file.readline()
-        blank = all(not line.strip() for line in file)
-    if blank:
-        raise DomainError(f"{path}: expected a CSV file with rows, found no row under the header.")
+def _fields(line: str) -> list[str]:
+    return next(csv.reader([line], delimiter=_delimiter(line), strict=True), [])
 
 
 def _delimiter(header: str) -> str:

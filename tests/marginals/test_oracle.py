@@ -473,10 +473,10 @@ def test_labels_that_are_none_of_the_classes_stop_the_curator_and_are_not_quoted
         (pd.DataFrame({"a": pd.Series([1, 2, 10**400], dtype=object)}), "column 'a': expected"),
         (pd.DataFrame({"a": pd.Series([1, "zebra-fish", 3], dtype=object)}), "column 'a': expected values of one type"),
         (pd.DataFrame({"a": pd.date_range("2020-01-01", periods=3)}), "column 'a': .* found the type timestamp"),
-        (pd.DataFrame({"a": pd.Series([None] * 3, dtype=object)}), "column 'a': expected values or a type"),
-        (pl.DataFrame({"a": [None] * 3}), "column 'a': expected values or a type"),
+        (pd.DataFrame({"a": pd.Series([None, True, 1], dtype=object)}), "column 'a': expected values of one type"),
+        (pd.DataFrame({"a": pd.Series([None, 2, 1], dtype=object)}), "column 'a': expected text in a column of obj"),
         (pl.DataFrame({"a": [[1], [2], [3]]}), "column 'a': expected booleans, numbers or text"),
-        (np.array([[None], [None], [None]]), "column 'x0': expected values or a type"),
+        (np.array([[None], [True], [None]]), "column 'x0': expected text in a column of objects"),
         (np.array([[-np.inf], [1.0], [2.0]]), "column 'x0': expected finite numbers"),
     ],
 )

@@ -33,10 +33,9 @@ COLUMNS = {
     "pandas float": (pd.Series([1.5, None, 3]), NUMBER),
     "pandas float32": (pd.Series([1.5, None, 3], dtype="float32"), WHOLE),
     "pandas Float64": (pd.Series([1.5, None, 3], dtype="Float64"), NUMBER),
-    "pandas objects": (pd.Series([1, None, 3], dtype=object), NUMBER),
     "pandas digits": (pd.Series([1, 2, 3]), DIGIT),
     "pandas bool": (pd.Series([True, False, True]), FLAG),
-    "pandas bool objects": (TRUTH.astype(object), FLAG),
+    "pandas objects, none": (pd.Series([None] * 3, dtype=object), WORD),
     "pandas boolean": (TRUTH.astype("boolean"), FLAG),
     "pandas str": (pd.Series(LETTERS), WORD),
     "pandas words": (pd.Series(LETTERS, dtype=object), WORD),
@@ -120,19 +119,21 @@ def test_an_array_is_asked_about_by_position_whatever_its_bins_are_called():
         asked.marginals(Schema({"length": WHOLE}))
 
 
-def test_an_array_of_words_and_numbers_keeps_both():
-    X = np.array([[1.5, "r"], [None, "g"], [7, None], [2, "unseen"]], dtype=object)
+def test_an_array_of_objects_is_one_of_words():
+    X = np.array([["a", "r"], [None, "g"], ["b", None], ["b", "unseen"]], dtype=object)
     asked = hr.Oracle(X, [0, 1, 1, 0], None)
-    bins = Schema({"x0": NUMBER, "x1": WORD})
+    bins = Schema({"x0": WORD, "x1": WORD})
     made = asked._target.made_up(bins).data
-    assert {type(value) for value in made[:, 0]} == {float}
-    assert {type(value) for value in made[:, 1]} == {str}
+    assert {type(value) for value in made.ravel()} == {str}
     words = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), [1]), remainder="drop")
     model = make_pipeline(words, DecisionTreeClassifier()).fit(
-        np.array([[1, "r"], [2, "g"]], dtype=object), np.array([0, 1])
+        np.array([["b", "r"], ["b", "g"]], dtype=object), np.array([0, 1])
     )
     answer = asked.error_marginals(bins, model)
-    assert (answer.wrong + answer.right).tolist() == [2, 0, 1, 1, 1, 1, 1, 1]
+    assert (answer.wrong + answer.right).tolist() == [0, 0, 1, 3, 1, 1, 1, 1]
+    for holds_others in (np.array([[1.5, "r"]], dtype=object), pd.DataFrame({"x0": [True, None]}, dtype=object)):
+        with pytest.raises(hr.errors.DomainError, match=r"column 'x0': expected text in a column of objects"):
+            hr.Oracle(holds_others, [0] * len(holds_others), None)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int8", "uint8", "float32", "bool"])

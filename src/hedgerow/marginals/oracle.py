@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from hedgerow._version import __version__
 from hedgerow.bounded import shown
-from hedgerow.columns import label_name
+from hedgerow.columns import is_boolean, label_name
 from hedgerow.errors import NotPicklableError, OracleExhaustedError
+from hedgerow.guard import generator
 from hedgerow.marginals.answers import BinMasses, ErrorCounts, ErrorMasses, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.forms import Form, check_form
@@ -64,7 +65,7 @@ class Oracle:
     max_queries : int, default=3
         How many questions are answered.
     classes : pair, optional
-        The two classes. Default: False and True where the labels' declared type is boolean, else 0 and 1.
+        The two classes. Default: False and True if the labels' type is boolean, else 0 and 1.
     release : {"counts", "ratio", "gaussian"}, default="counts"
         ``counts``: numbers of rows with discrete Laplace noise of scale d·(questions)/ε, ε-differential privacy.
         ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
@@ -180,9 +181,7 @@ class Oracle:
     def _begin(self, target: Any, budget: Budget | None, max_queries: int, release: str, random_state: Any) -> None:
         self._target = target
         self._budget, self._release = budget, release
-        self._noise: NoiseSource = (
-            SecureNoise() if random_state is None else SeededNoise(np.random.default_rng(random_state))
-        )
+        self._noise: NoiseSource = SecureNoise() if random_state is None else SeededNoise(generator(random_state))
         self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
         self._max_queries, self._asked = max_queries, 0
         self._charges: dict[int, Charge] = {}  # by identity: two of the same text are two
@@ -363,7 +362,7 @@ def _label(labels: Any, classes: Sequence[Any] | None) -> Label:
         if len(found) != 2:
             raise ValueError(f"expected two classes, got {len(found)}.")
         return Label(name, found)
-    return Label(name, boolean_classes(labels))
+    return Label(name, (False, True) if is_boolean(labels) else (0, 1))
 
 
 def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

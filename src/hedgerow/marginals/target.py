@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from math import floor
 from typing import Any, Self
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Column, Table, column_of
 from hedgerow.errors import DomainError
+from hedgerow.guard import guarded
 from hedgerow.marginals.binning import bin_matrix, check_kind, check_total
 from hedgerow.marginals.own_code import OwnCode, own_code
 from hedgerow.marginals.rowwise import RowClassifier, read_classifier
@@ -42,6 +42,8 @@ class Target:
         The number of each row's class.
     inputs : tuple of Column
         The columns, as they are read.
+    kinds : dict of str to str
+        For each column: ``boolean``, ``numbers`` or ``text``. Public, as the columns' types are.
     """
 
     table: Table
@@ -49,6 +51,7 @@ class Target:
     label: Label
     codes: NDArray[np.int64]
     inputs: tuple[Column, ...]
+    kinds: dict[str, str]
 
     @classmethod
     def of(cls, frame: Any, labels: Any, label: Label) -> Self:
@@ -58,21 +61,23 @@ class Target:
         ------
         DomainError
             If a label is missing or none of the classes, there are not as many as rows, a number is infinite, or a
-            column without a type has no value to take one from.
+            column of objects, which counts as text whatever is in it, holds numbers or booleans.
         """
         table = Table.of(frame)
         codes = label.encode(column_of(labels, label.name)).astype(np.int64)
         if len(codes) != len(table):
             raise DomainError("expected as many labels as rows.")
         inputs = tuple(table.column(name, place) for place, name in enumerate(table.column_names))
+        types = table.without_rows()  # what bins a column can have is public, and so must not depend on its rows
+        kinds = {name: _kind(types.column(name, place)) for place, name in enumerate(table.column_names)}
         for column in inputs:
-            if _kind(column) == "numbers" and not np.isfinite(column.present()).all():
+            if kinds[column.name] == "numbers" and not np.isfinite(column.present()).all():
                 raise DomainError("expected finite numbers, found infinity.", column=column.name)
-            if _kind(column) == "boolean" and not _is_boolean(table, column):
+            if kinds[column.name] == "text" and not column.is_text:
                 raise DomainError(
-                    "expected values or a type, found a column with neither; cast it.", column=column.name
+                    "expected text in a column of objects, found others; give it a type.", column=column.name
                 )
-        return cls(table, frame, label, codes, inputs)
+        return cls(table, frame, label, codes, inputs, kinds)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -95,11 +100,6 @@ class Target:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
         return self.table.column_names
-
-    @cached_property
-    def kinds(self) -> dict[str, str]:
-        """For each column ``boolean``, ``numbers`` or ``text``. Public, as the columns' types are."""
-        return {column.name: _kind(column) for column in self.inputs}
 
     def ready(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OwnCode:
         """Return a hypothesis as data, or, where its code may run, a copy tried on made-up rows: no row is touched.
@@ -133,6 +133,8 @@ class Target:
         """Return rows that anyone could write: values of the bins, in columns of the target's names and types."""
         if self.table.names is None:
             made = np.empty((_MADE_UP, self.table.width), dtype=self.table.data.dtype)
+            if made.dtype.kind not in "biufOU":
+                raise TypeError("Expected an array of numbers, booleans or text to ask about models, got another.")
             for place, name in enumerate(bins.names):
                 made[:, place] = _fitting(_values(bins, name, self._kind(name, bins)), str(made.dtype))
             return Table.of(made)
@@ -142,7 +144,11 @@ class Target:
             allowed = kind.categories if isinstance(kind, nw.Enum) else values
             columns[name] = [value if value in allowed else None for value in values]
         frame = nw.from_dict(columns, backend=self.table.data.implementation)
-        return Table.of(frame.select(nw.col(name).cast(kind) for name, kind in self.table.data.schema.items()))
+        typed = [nw.col(name).cast(kind) for name, kind in self.table.data.schema.items() if kind != nw.Unknown]
+        problem = TypeError(
+            "Expected columns of text, numbers and booleans to ask about models, got others; cast them."
+        )
+        return Table.of(guarded(lambda: frame.with_columns(typed), problem))
 
     def _kind(self, name: str, bins: Schema) -> str:
         """Return the kind of the column that an attribute is in: by name, or in an array by position."""
@@ -193,9 +199,3 @@ def _fitting(values: list[Any], kind: str) -> list[Any]:
         return values
     limits = np.iinfo(kind)
     return [min(max(floor(value), limits.min), limits.max) for value in values]
-
-
-def _is_boolean(table: Table, column: Column) -> bool:
-    """Return whether a column is boolean by its type, or by its values where it has some."""
-    declared = table.data.dtype.kind == "b" if table.names is None else table.data.schema[column.name] == nw.Boolean
-    return declared or len(column.present()) > 0

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import narwhals as nw
-import numpy as np
-
-from hedgerow.columns import label_name
+from hedgerow.columns import is_boolean, label_name
 from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import Boolean
 from hedgerow.schema.label import Label
@@ -37,14 +34,7 @@ def boolean_schema(names: Sequence[str], labels: Any, label: str | None = None) 
     """
     label = label_name(labels) if label is None else label
     attributes = tuple((name, Boolean()) for name in names if name != label)
-    return Schema(attributes, Label(label, boolean_classes(labels)))
-
-
-def boolean_classes(labels: Any) -> tuple[Any, Any]:
-    """Return ``False, True`` for labels of a declared boolean type, ``0, 1`` for others; no label is looked at."""
-    series = nw.from_native(labels, series_only=True, pass_through=True)
-    declared = series.dtype if isinstance(series, nw.Series) else getattr(labels, "dtype", None)
-    return (False, True) if declared == nw.Boolean or declared == np.bool_ else (0, 1)
+    return Schema(attributes, Label(label, (False, True) if is_boolean(labels) else (0, 1)))
 
 
 def advise(error: DomainError) -> DomainError:

@@ -30,14 +30,12 @@ def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] 
     DomainError
         If the column is empty, has an infinite number, or has more than `MOST_CATEGORIES` categories.
     """
-    if bins < 2:
+    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
         raise ValueError(f"bins must be a whole number >= 2, got {bins!r}.")
     column = column.without(missing_values)
     missing = "error" if column.missing is None or not column.missing.any() else "cell"
     tokens = tuple(missing_values) if missing == "cell" else ()
-    values = column.present()
-    if len(values) == 0:
-        raise DomainError("expected public values to read the domain off, found none.", column=column.name)
+    values = _some(column)
     if column.is_text:
         found = tuple(sorted({plain_word(value) for value in np.unique(values.astype(str)).tolist()}))
         if len(found) > MOST_CATEGORIES:
@@ -55,6 +53,13 @@ def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] 
     return replace(_number(values, bins), missing=missing, missing_values=tokens)
 
 
+def _some(column: Column) -> Any:
+    values = column.present()
+    if len(values) == 0:
+        raise DomainError("expected public values to read the domain off, found none.", column=column.name)
+    return values
+
+
 def _number(values: Any, bins: int) -> Attribute:
     whole = bool((values == np.floor(values)).all()) and np.abs(values).max() < 2**53
     low, high = values.min(), values.max()
@@ -69,8 +74,14 @@ def _number(values: Any, bins: int) -> Attribute:
 
 
 def public_classes(column: Column) -> tuple[Any, ...]:
-    """Return the classes that a public label column shows."""
-    values = column.present()
+    """Return the classes that a public label column shows.
+
+    Raises
+    ------
+    DomainError
+        If it shows none.
+    """
+    values = _some(column)
     found = np.unique(values.astype(str) if column.is_text else values)
     if found.dtype.kind == "f" and bool((found == np.floor(found)).all()):
         found = found.astype(np.int64)
