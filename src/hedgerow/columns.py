@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import DomainError
 from hedgerow.guard import guarded
+from hedgerow.objects import arrow_of_objects
 from hedgerow.values import Value, value_text
 
 Mask = NDArray[np.bool_]
@@ -151,6 +152,8 @@ class Column:
             return cls(name, np.where(missing, 0.0, wide), missing) if missing.any() else cls(name, wide, None)
         if values.dtype.kind in "biu":
             return cls(name, values, None)
+        if values.dtype.kind == "O":
+            return cls.from_arrow(guarded(lambda: arrow_of_objects(values), _unreadable(name)), name)
         return cls.from_arrow(guarded(lambda: pa.array(values, from_pandas=True), _unreadable(name)), name)
 
     @classmethod
@@ -224,7 +227,9 @@ def spelled_number(value: Value) -> float | None:
 
 def _unreadable(name: str) -> DomainError:
     return DomainError(
-        "expected values of one type (64-bit numbers, booleans or text), found a mixture or others.", column=name
+        "expected values of one type (64-bit numbers, booleans or text), found a mixture or others; in a column of "
+        "objects whole numbers beyond 2^53, too: give it a type.",
+        column=name,
     )
 
 

@@ -27,7 +27,6 @@ from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.privacy.counts import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, SecureNoise, SeededNoise
 from hedgerow.privacy.release import Gate
-from hedgerow.schema.booleans import boolean_classes
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 

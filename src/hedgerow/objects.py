@@ -1,0 +1,75 @@
+"""Arrays of Python objects, which have no type: what each value becomes is decided by that value alone.
+
+Arrow infers one type from all values together, so that one row more can change what the others become: among the
+numbers 0.9 of 16 bits one whole number made them all 0. Here text, booleans, numbers and dates are told apart value by
+value; a column of several of these is refused.
+"""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+LARGEST_WHOLE = 2**53
+"""Whole numbers up to it in size are exact in float64, which numbers without a type become."""
+
+
+def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
+    """Return an array of objects as an Arrow array of text, booleans, float64 or dates.
+
+    Raises
+    ------
+    TypeError
+        If they are of several of these kinds, or of another.
+    OverflowError
+        If a whole number is beyond 2⁵³, where float64 does not tell neighbours apart, or a decimal is infinite.
+    """
+    items = values.tolist()
+    missing = [_is_missing(item) for item in items]
+    kinds = {_kind(type(item)) for item, gap in zip(items, missing, strict=True) if not gap}
+    if not kinds:
+        return pa.nulls(len(items))
+    if len(kinds) > 1:
+        raise TypeError("values of several kinds")
+    make, arrow = _KINDS[kinds.pop()]
+    return pa.array([None if gap else make(item) for item, gap in zip(items, missing, strict=True)], arrow)
+
+
+def _is_missing(item: Any) -> bool:
+    if item is None or item is pd.NA or item is pd.NaT:
+        return True
+    return isinstance(item, (float, np.floating, Decimal)) and bool(item != item)
+
+
+def _kind(kind: type) -> str:
+    if issubclass(kind, str):
+        return "text"
+    if issubclass(kind, (bool, np.bool_)):
+        return "boolean"
+    if issubclass(kind, (int, float, Decimal, np.integer, np.floating)):
+        return "number"
+    if kind is datetime.date:
+        return "date"
+    raise TypeError("values of another kind")
+
+
+def _number(item: Any) -> float:
+    if isinstance(item, (int, np.integer)) and abs(int(item)) > LARGEST_WHOLE:
+        raise OverflowError("a whole number beyond 2^53")
+    if isinstance(item, Decimal) and item.is_infinite():
+        raise OverflowError("an infinite decimal")
+    return float(item)
+
+
+_KINDS: dict[str, tuple[Any, pa.DataType]] = {
+    "text": (str, pa.large_string()),
+    "boolean": (bool, pa.bool_()),
+    "number": (_number, pa.float64()),
+    "date": (lambda item: item, pa.date32()),
+}
