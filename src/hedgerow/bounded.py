@@ -13,7 +13,7 @@ from contextlib import suppress
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 LARGEST_FILE = 2**24
 """Bytes of a file of a model, a schema or a budget, at most."""
@@ -21,7 +21,9 @@ MOST_NESTED = 100
 """Lists and mappings inside one another, at most: a tree of 64 splits from root to leaf needs 70."""
 LONGEST_NUMBER = 400
 """Digits of a whole number, at most: any float64 has fewer."""
-_AMOUNT = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
+LONGEST_AMOUNT = 1000
+"""Digits of an exact amount above the line, and below it, at most."""
+_AMOUNT = re.compile(f"[0-9]{{1,{LONGEST_AMOUNT}}}(/[0-9]{{1,{LONGEST_AMOUNT}}})?")
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -40,7 +42,12 @@ def read_text(path: str | PathLike[str], largest: int = LARGEST_FILE) -> str:
         If it cannot be read.
     """
     with Path(path).open("rb") as file:
-        raw = file.read(largest + 1)
+        return read_all(file, largest)
+
+
+def read_all(file: BinaryIO, largest: int = LARGEST_FILE) -> str:
+    """Return the text of an open file; see `read_text`."""
+    raw = file.read(largest + 1)
     if len(raw) > largest:
         raise UnreadableError(f"expected a file of at most {largest:,} bytes, found a larger one")
     text = None

@@ -282,10 +282,13 @@ def _stored(role: str, value: Any, storage: str) -> Cell:
 
 def cards() -> st.SearchStrategy[PrivacyCard]:
     epsilons = st.fractions(Fraction(1, 1000), 10, max_denominator=10**6)
+    deltas = st.fractions(0, 1, max_denominator=10**6).filter(lambda delta: delta < 1)
+    lines, text = st.text(min_size=1, max_size=12), st.text(max_size=9)
     charges = st.lists(
-        st.builds(Charge, st.text(max_size=9), epsilons, epsilons, st.text(max_size=9)), min_size=1, max_size=3
+        st.builds(Charge, text, epsilons, deltas, text, void=st.none() | lines, declared=st.booleans()),
+        min_size=1,
+        max_size=3,
     )
-    lines = st.text(min_size=1, max_size=12)
     return st.builds(
         PrivacyCard,
         charges.map(tuple),

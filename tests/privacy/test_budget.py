@@ -13,7 +13,8 @@ from sklearn.base import clone
 
 from hedgerow import PrivateRuleListClassifier
 from hedgerow.errors import BudgetExceededError, NotPicklableError
-from hedgerow.privacy.budget import Budget, exact
+from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.budget import Budget
 
 
 @given(st.lists(st.fractions(min_value=Fraction(1, 10**6), max_value=3), min_size=1, max_size=20))
@@ -108,6 +109,26 @@ def test_an_allocation_is_charged_at_once_and_spent_in_parts():
     assert budget.remaining == Fraction(1, 2)
     with pytest.raises(BudgetExceededError, match=r"0\.5 left"):
         budget.allocate(0.75, purpose="another")
+
+
+def test_a_reason_against_a_guarantee_is_on_the_record():
+    budget = Budget(3)
+    budget.charge(1, purpose="one")
+    assert budget.void is None
+    budget.charge(1, purpose="two", void="seeded")
+    share = budget.allocate(1, purpose="three", void="not proven")
+    assert (budget.void, share.void) == ("seeded; not proven", None)
+    with pytest.raises(ValueError, match="say in words why"):
+        budget.charge(1, purpose="four", void="")
+
+
+def test_a_fork_of_a_share_tells_nobody():
+    budget = Budget(1)
+    share = budget.allocate(1, purpose="a share")
+    share._process += 1
+    with pytest.raises(RuntimeError, match="made in another process"):
+        share.charge(1, purpose="in the copy", void="seeded")
+    assert budget.void is None
 
 
 def test_the_record_reads():

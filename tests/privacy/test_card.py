@@ -25,7 +25,7 @@ def test_json_brings_back_an_equal_card(card: PrivacyCard) -> None:
 
 @given(
     epsilon=st.fractions(0, 100),
-    delta=st.fractions(0, 1),
+    delta=st.fractions(0, 1).filter(lambda delta: delta < 1),
     purpose=st.text(max_size=9),
     mechanism=st.text(max_size=9),
 )

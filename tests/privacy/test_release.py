@@ -5,7 +5,7 @@ import pytest
 
 from hedgerow.errors import BudgetExceededError
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise
+from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise, SeededNoise
 from hedgerow.privacy.release import Gate
 
 
@@ -74,3 +74,19 @@ def test_the_record_names_purpose_and_mechanism():
     (charge,) = budget.charges
     assert (charge.purpose, charge.epsilon) == ("counts", Fraction(1, 2))
     assert charge.mechanism == "discrete Laplace, sensitivity 1, scale 2"
+
+
+def test_the_record_says_why_a_release_has_no_guarantee():
+    budget = Budget(4)
+    counts = DiscreteLaplace(Fraction(1))
+
+    def zeros():
+        return np.zeros(3, np.int64)
+
+    seeded = Gate(budget, SeededNoise(np.random.default_rng(0)))
+    Gate(budget, SecureNoise()).release(counts, zeros, purpose="proven")
+    Gate(budget, SecureNoise()).release(counts, zeros, purpose="unproven", void="not proven")
+    seeded.release(counts, zeros, purpose="seeded")
+    seeded.release(counts, zeros, purpose="both", void="not proven")
+    assert [charge.void for charge in budget.charges] == [None, "not proven", "seeded", "not proven; seeded"]
+    assert budget.void == "not proven; seeded"

@@ -17,8 +17,9 @@ from hedgerow.guard import guarded
 from hedgerow.learn.base import TallyEstimator, check_choice
 from hedgerow.learn.cost import Cost
 from hedgerow.learn.exact import Progress
-from hedgerow.privacy.budget import Budget, exact
-from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.amounts import exact, total
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.card import PrivacyCard, join_reasons
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, SecureNoise, SeededNoise
 from hedgerow.schema.schema import Schema
 
@@ -66,12 +67,20 @@ class PrivateEstimator(TallyEstimator):
         source = guarded(lambda: check_random_state(self.random_state), problem)
         return SeededNoise(np.random.default_rng(source.randint(np.iinfo(np.int32).max)))
 
-    def _open_budget(self, model: str, delta: Fraction = Fraction(0)) -> Budget:
-        """Charge the shared budget, if there is one, with all of `epsilon`, and return what there is to spend."""
+    def _open_budget(
+        self, model: str, schema: Schema, noise: NoiseSource, *, delta: Fraction = Fraction(0), void: str | None = None
+    ) -> Budget:
+        """Charge the shared budget, if there is one, with all of `epsilon`, and return what there is to spend.
+
+        `void` says why a model of this kind has no guarantee; the schema and the noise may have reasons of their own.
+        """
         share = Budget(self.epsilon or 0, delta)
+        total([*(charge.epsilon for charge in schema.charges), share.epsilon])  # raises now what the card would later
+        total([*(charge.delta for charge in schema.charges), share.delta])
         if self.budget is None:
             return share
-        return self.budget.allocate(share.epsilon, delta, purpose=f"{type(self).__name__}: one {model}")
+        purpose = f"{type(self).__name__}: one {model}"
+        return self.budget.allocate(share.epsilon, delta, purpose=purpose, void=_void(void, schema, noise))
 
     def _shares(self, noise: NoiseSource) -> tuple[Fraction, Fraction]:
         """Return what an exact draw spends of ε and what the counts do; too little for the counts raises here."""
@@ -94,7 +103,7 @@ class PrivateEstimator(TallyEstimator):
             schema.charges + share.charges,
             noise=noise.description,
             software=SOFTWARE,
-            void="; ".join(filter(None, [void, schema.void, noise.void])) or None,
+            void=_void(void, schema, noise),
             notes=_NOTES + notes,
         )
 
@@ -117,3 +126,8 @@ class PrivateEstimator(TallyEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _void(claim: str | None, schema: Schema, noise: NoiseSource) -> str | None:
+    """Return why a model has no guarantee, or None: the same on its card and on the budget's record."""
+    return join_reasons(claim, schema.void, *(charge.void for charge in schema.charges), noise.void)

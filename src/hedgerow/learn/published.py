@@ -79,7 +79,7 @@ class Published:
         """Return ε_node: ``ε/(3K − 1)`` with a support test, else ``ε/(2K − 1)`` (SSRL §4.2 and §5.2).
 
         K rules, the default one included, make K − 1 nodes and the default's counts. With a support test that is
-        3K − 2 releases, so that the published 3K − 1 leaves one share unspent.
+        3K − 2 releases, so that the published 3K − 1 leaves one share unused.
         """
         return epsilon / (self.releases * max_rules - 1)
 
@@ -88,7 +88,11 @@ class Published:
         if self.gap is None:
             return None
         shown = f"({float(epsilon):g}, {float(delta):.4g})" if self.spends_delta else f"{float(epsilon):g}"
-        return f"published as {shown}-differential privacy; not proven: {self.gap}"
+        return f"published as {shown}-differential privacy; {_not_proven(self.gap)}"
+
+
+def _not_proven(gap: str) -> str:
+    return f"not proven: {gap}"
 
 
 def least_support(share: float, n_rows: int) -> int:
@@ -119,11 +123,14 @@ class SmoothChoice:
         What a node costs, and when growth stops.
     mechanism : SmoothLaplace or SmoothCauchy
         What chooses.
+    gap : str
+        What is not proven of it.
     """
 
     gate: Gate
     terms: Terms
     mechanism: SmoothLaplace | SmoothCauchy
+    gap: str
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:
         """Return the open candidate chosen, or their number to stop."""
@@ -141,7 +148,9 @@ class SmoothChoice:
         (rows,) = self.gate.release(test, support, purpose=f"number of rows left for rule {position + 1}")
         if rows < self.terms.min_support + self.terms.threshold:
             return n_open
-        return self.gate.release(self.mechanism, scores, purpose=f"choice of rule {position + 1}")
+        return self.gate.release(
+            self.mechanism, scores, purpose=f"choice of rule {position + 1}", void=_not_proven(self.gap)
+        )
 
 
 @dataclass(frozen=True)
@@ -154,15 +163,20 @@ class GlobalChoice:
         What is charged.
     mechanism : GlobalLaplace, GlobalGaussian or Exponential
         What chooses.
+    gap : str or None
+        What is not proven of it.
     """
 
     gate: Gate
     mechanism: GlobalLaplace | GlobalGaussian | Exponential
+    gap: str | None = None
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
         """Return the open candidate chosen, or their number to stop."""
         purpose = f"choice of rule {position + 1}"
-        return self.gate.release(self.mechanism, lambda: gini_scores(*query()), purpose=purpose)
+        return self.gate.release(
+            self.mechanism, lambda: gini_scores(*query()), purpose=purpose, void=self.gap and _not_proven(self.gap)
+        )
 
 
 @dataclass(frozen=True)
@@ -229,23 +243,27 @@ _ROUNDING = (
     "others leave room for the rounding"
 )
 
+_CAUCHY_GAP = f"{_SMOOTH_GAP}; Cauchy noise is not hardened against attacks on floating-point numbers"
+
 PUBLISHED: dict[str, Published] = {
     "smooth-laplace": Published(
-        lambda gate, terms: SmoothChoice(gate, terms, SmoothLaplace(terms.epsilon, terms.delta)),
+        lambda gate, terms: SmoothChoice(gate, terms, SmoothLaplace(terms.epsilon, terms.delta), _SMOOTH_GAP),
         releases=3,
         spends_delta=True,
         gap=_SMOOTH_GAP,
     ),
     "smooth-cauchy": Published(
-        lambda gate, terms: SmoothChoice(gate, terms, SmoothCauchy(terms.epsilon)),
+        lambda gate, terms: SmoothChoice(gate, terms, SmoothCauchy(terms.epsilon), _CAUCHY_GAP),
         releases=3,
-        gap=f"{_SMOOTH_GAP}; Cauchy noise is not hardened against attacks on floating-point numbers",
+        gap=_CAUCHY_GAP,
     ),
     "global-laplace": Published(
-        lambda gate, terms: GlobalChoice(gate, GlobalLaplace(terms.epsilon)), releases=2, gap=_LAPLACE_GAP
+        lambda gate, terms: GlobalChoice(gate, GlobalLaplace(terms.epsilon), _LAPLACE_GAP),
+        releases=2,
+        gap=_LAPLACE_GAP,
     ),
     "global-gaussian": Published(
-        lambda gate, terms: GlobalChoice(gate, GlobalGaussian(terms.epsilon, terms.delta)),
+        lambda gate, terms: GlobalChoice(gate, GlobalGaussian(terms.epsilon, terms.delta), _GAUSSIAN_GAP),
         releases=2,
         spends_delta=True,
         gap=_GAUSSIAN_GAP,

@@ -15,7 +15,8 @@ from hedgerow.learn.exact import ListPlan, draw_list, list_blocks, list_cost
 from hedgerow.learn.greedy import PrivateChoice, grow, release_leaf_counts
 from hedgerow.learn.private import LEAF_SHARE, PrivateEstimator
 from hedgerow.learn.published import PUBLISHED, Terms, confidence_threshold, least_support, release_rule_counts
-from hedgerow.privacy.budget import Budget, exact
+from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip
 from hedgerow.privacy.release import Gate
 from hedgerow.privacy.selection import SENSITIVITY
@@ -234,7 +235,7 @@ class PrivateRuleListClassifier(PrivateEstimator, RuleListEstimator):
         each = epsilon * (1 - LEAF_SHARE) / max(most, 1)
         for mechanism in (PermuteAndFlip(each, SENSITIVITY), DiscreteLaplace(epsilon * LEAF_SHARE)):
             noise.prepare(mechanism)  # an epsilon too small to be of use is refused before it is charged
-        share = self._open_budget("rule list")
+        share = self._open_budget("rule list", candidates.schema, noise)
         gate, tally = Gate(share, noise), count()
         antecedents = grow(tally, candidates, most, PrivateChoice(gate, each))
         counts = release_leaf_counts(tally, antecedents, gate, share.remaining)
@@ -249,15 +250,18 @@ class PrivateRuleListClassifier(PrivateEstimator, RuleListEstimator):
                 f"Only binary classification is supported. mechanism={self.mechanism!r} is published for 2 classes, "
                 f"the label has {len(schema.classes)}; use mechanism='permute-and-flip'."
             )
-        each = published.node_epsilon(Budget(self.epsilon or 0).epsilon, most + 1)
+        epsilon, notes = Budget(self.epsilon or 0).epsilon, published.notes
+        each = published.node_epsilon(epsilon, most + 1)
         noise.prepare(DiscreteLaplace(each))  # an epsilon too small to be of use is refused before it is charged
-        notes = published.notes
-        if published.spends_delta and self.delta is None:
+        if published.spends_delta and self.delta is None and most:
             tally = count()
-            share = Budget(self.epsilon or 0, Fraction(1, max(int(tally.total().sum()), 2) ** 2))
+            delta = Fraction(1, max(int(tally.total().sum()), 2) ** 2)
+            share, claim = Budget(epsilon, delta), published.claim(epsilon, delta)
             notes += ("delta is 1/n² of the exact number n of rows, which SSRL takes as public",)
         else:
-            share = self._open_budget("rule list", exact(self.delta or 0, "delta"))
+            delta = exact(self.delta or 0, "delta")
+            claim = published.claim(epsilon, delta) if most else None
+            share = self._open_budget("rule list", schema, noise, delta=delta, void=claim)
             tally = count()
         terms = Terms(
             each,
@@ -268,7 +272,6 @@ class PrivateRuleListClassifier(PrivateEstimator, RuleListEstimator):
         gate = Gate(share, noise)
         antecedents = grow(tally, candidates, most, published.make(gate, terms))
         counts, labels = release_rule_counts(tally, antecedents, gate, each)
-        claim = published.claim(share.epsilon, share.delta) if most else None
         card = self._card(schema, share, noise, void=claim, notes=notes)
         return self._publish_list(schema, antecedents, card, counts=counts, labels=labels)
 
@@ -276,7 +279,7 @@ class PrivateRuleListClassifier(PrivateEstimator, RuleListEstimator):
         for_draw, for_counts = self._shares(noise)
         noise.prepare(plan.block(0).mechanism(for_draw / len(plan.blocks)))
         with self._searching(cost) as progress:
-            share = self._open_budget("rule list")
+            share = self._open_budget("rule list", plan.candidates.schema, noise)
             gate, tally = Gate(share, noise), count()
             antecedents, labels = draw_list(tally, plan, gate, for_draw, progress)
         counts = release_leaf_counts(tally, antecedents, gate, share.remaining) if for_counts else None

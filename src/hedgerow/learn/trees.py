@@ -140,7 +140,7 @@ class PrivateTreeClassifier(PrivateEstimator, TreeEstimator):
         each = epsilon * (1 - LEAF_SHARE) / max(most, 1)
         for mechanism in (Siblings(PermuteAndFlip(each, SENSITIVITY)), DiscreteLaplace(epsilon * LEAF_SHARE)):
             noise.prepare(mechanism)  # an epsilon too small to be of use is refused before it is charged
-        share = self._open_budget("tree")
+        share = self._open_budget("tree", space.candidates.schema, noise)
         gate, tally = Gate(share, noise), count()
         tree = grow_tree(tally, space, most, PrivateTests(gate, each))
         counts = release_tree_counts(tally, space, tree, gate, share.remaining)
@@ -150,7 +150,7 @@ class PrivateTreeClassifier(PrivateEstimator, TreeEstimator):
         space, (for_draw, for_counts) = plan.space, self._shares(noise)
         noise.prepare(plan.mechanism(for_draw))
         with self._searching(cost) as progress:
-            share = self._open_budget("tree")
+            share = self._open_budget("tree", space.candidates.schema, noise)
             gate, tally = Gate(share, noise), count()
             purpose = f"draw of a tree of depth up to {plan.depth} with its labels"
             tree = simplified(draw_model(tally, plan, gate, for_draw, purpose, progress))

@@ -23,7 +23,7 @@ from hedgerow.marginals.own_code import OwnCode
 from hedgerow.marginals.rowwise.read import charges_of
 from hedgerow.marginals.target import Target
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons
 from hedgerow.privacy.counts import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, SecureNoise, SeededNoise
 from hedgerow.privacy.release import Gate
@@ -339,7 +339,8 @@ class Oracle:
                 self._void |= dict.fromkeys(filter(None, (void, bins.void)))
                 return query()
 
-            return Gate(self._budget, self._noise).release(mechanism, charged, purpose=purpose)
+            why = join_reasons(_UNPROVEN if self._release == "ratio" else None, void, bins.void)
+            return Gate(self._budget, self._noise).release(mechanism, charged, purpose=purpose, void=why)
 
     def __repr__(self) -> str:
         return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"

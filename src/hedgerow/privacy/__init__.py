@@ -1,1 +1,1 @@
-"""Budget, mechanisms and selection: how private counts become releases. Imports no other part of the package."""
+"""Budget, mechanisms and selection: how private counts become releases. Imports errors and bounded reading only."""

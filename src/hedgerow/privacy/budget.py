@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import os
-import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from numbers import Rational, Real
 from typing import Any, NoReturn, Self
 
-from hedgerow.errors import BudgetExceededError, NotPicklableError
+from hedgerow.errors import NotPicklableError
+from hedgerow.privacy.account import Account
+from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.card import Charge
 
-_LARGEST = Fraction(sys.float_info.max)
-
-
-def exact(value: object, name: str) -> Fraction:
-    """Return `value` as the exact fraction it is; a float is converted by its exact binary value.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not a finite, non-negative number.
-    """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise ValueError(f"{name} must be a finite number >= 0, got {value!r} of type {type(value).__name__}.")
-    if not isinstance(value, Rational) and not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
-    if isinstance(value, Rational):
-        fraction = Fraction(int(value.numerator), int(value.denominator))
-    else:
-        fraction = Fraction(float(value))
-    if fraction < 0 or fraction > _LARGEST:
-        raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
-    return fraction
+_PARTS = 10**20
+"""A share of so few more digits is still an amount: its parts can be charged."""
 
 
 class Budget:
@@ -44,7 +23,8 @@ class Budget:
     Neighbouring tables differ by adding or removing one row. Charges compose by addition (basic composition
     of (ε, δ)-differential privacy, adaptively chosen). A budget has identity: copying it gives the same budget, so that
     scikit-learn's `clone` cannot multiply it; it cannot be pickled, nor charged in a forked copy of its process. It may
-    be charged from several threads.
+    be charged from several threads. What was released without a guarantee is charged as if it had one, and the charge
+    says so: the cap does not cover it.
 
     Parameters
     ----------
@@ -59,6 +39,8 @@ class Budget:
         ε charged so far, and ε left.
     charges : tuple of Charge
         Every charge, in order.
+    void : str or None
+        Why some of what was charged has no guarantee, so that the cap says nothing about it; None where all has one.
 
     Raises
     ------
@@ -79,50 +61,58 @@ class Budget:
     """
 
     def __init__(self, epsilon: float | Fraction, delta: float | Fraction = 0) -> None:
-        self._epsilon = exact(epsilon, "epsilon")
-        self._delta = exact(delta, "delta")
-        if self._epsilon == 0:
-            raise ValueError("epsilon must be a number > 0, got 0.")
-        if self._delta >= 1:
-            raise ValueError(f"delta must be in [0, 1), got {delta!r}.")
-        self._charges: list[Charge] = []
+        self._account = Account(exact(epsilon, "epsilon"), exact(delta, "delta"))
+        self._whole: tuple[Budget, int] | None = None  # the budget of which this is a share, and the charge it was
         self._process = os.getpid()
         self._lock = threading.Lock()
 
     @property
     def epsilon(self) -> Fraction:
         """The cap on ε."""
-        return self._epsilon
+        return self._read().epsilon
 
     @property
     def delta(self) -> Fraction:
         """The cap on δ."""
-        return self._delta
+        return self._read().delta
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         """Every charge so far, in order."""
-        return tuple(self._charges)
+        return self._read().charges
 
     @property
     def spent(self) -> Fraction:
         """ε charged so far."""
-        return sum((charge.epsilon for charge in self._charges), Fraction(0))
+        return self._read().spent
 
     @property
     def remaining(self) -> Fraction:
         """ε left."""
-        return self._epsilon - self.spent
+        return self._read().remaining
 
     @property
     def remaining_delta(self) -> Fraction:
         """δ left."""
-        return self._delta - sum((charge.delta for charge in self._charges), Fraction(0))
+        return self._read().remaining_delta
+
+    @property
+    def void(self) -> str | None:
+        """Why some of what was charged has no guarantee; None where all of it has."""
+        return self._read().void
 
     def charge(
-        self, epsilon: float | Fraction, delta: float | Fraction = 0, *, purpose: str, mechanism: str = ""
+        self,
+        epsilon: float | Fraction,
+        delta: float | Fraction = 0,
+        *,
+        purpose: str,
+        mechanism: str = "",
+        void: str | None = None,
     ) -> None:
         """Charge (ε, δ) for one release. Never refunded.
+
+        `void` says why the release has no guarantee, if it has none.
 
         Raises
         ------
@@ -133,17 +123,7 @@ class Budget:
         ValueError
             If ε is not > 0 or δ is not in [0, 1).
         """
-        if os.getpid() != self._process:
-            raise RuntimeError(
-                "This Budget was made in another process, of which this one is a copy: a charge here would not count "
-                "there. Keep fits that share a budget in one process, or use a budget file."
-            )
-        charge = Charge(purpose, exact(epsilon, "epsilon"), exact(delta, "delta"), mechanism)
-        if charge.epsilon == 0:
-            raise ValueError("epsilon must be a number > 0, got 0.")
-        with self._lock:
-            self.check(charge.epsilon, charge.delta)
-            self._charges.append(charge)
+        self._enter(Charge(purpose, exact(epsilon, "epsilon"), exact(delta, "delta"), mechanism, void))
 
     def check(self, epsilon: float | Fraction, delta: float | Fraction = 0) -> None:
         """Check that (ε, δ) could be charged now, and charge nothing.
@@ -153,17 +133,15 @@ class Budget:
         BudgetExceededError
             If there is less left.
         """
-        asked, asked_delta = exact(epsilon, "epsilon"), exact(delta, "delta")
-        if asked > self.remaining or asked_delta > self.remaining_delta:
-            raise BudgetExceededError(
-                requested=asked,
-                remaining=self.remaining,
-                requested_delta=asked_delta,
-                remaining_delta=self.remaining_delta,
-            )
+        self._read().check(exact(epsilon, "epsilon"), exact(delta, "delta"))
 
-    def allocate(self, epsilon: float | Fraction, delta: float | Fraction = 0, *, purpose: str) -> Budget:
+    def allocate(
+        self, epsilon: float | Fraction, delta: float | Fraction = 0, *, purpose: str, void: str | None = None
+    ) -> Budget:
         """Charge (ε, δ) at once and return a new budget of that size to spend in parts.
+
+        `void` says why what is released under it has no guarantee, if that is known; a charge to the share that says so
+        later is told to this budget too.
 
         Raises
         ------
@@ -171,18 +149,52 @@ class Budget:
             If this budget has less left; nothing is charged then.
         """
         share = Budget(epsilon, delta)
-        self.charge(share.epsilon, share.delta, purpose=purpose)
+        for amount in (share.epsilon, share.delta):
+            exact(amount / _PARTS, "a share that is spent in parts")
+        share._whole = self, self._enter(Charge(purpose, share.epsilon, share.delta, void=void))
         return share
 
+    def _enter(self, charge: Charge) -> int:
+        """Record a charge, if it fits, and return its place in the record."""
+        if charge.epsilon == 0:
+            raise ValueError("epsilon must be a number > 0, got 0.")
+
+        def change(account: Account) -> Account:
+            after = account.charged(charge)
+            if charge.void:
+                self._tell(charge.void)
+            return after
+
+        return len(self._update(change).charges) - 1
+
+    def _tell(self, void: str) -> None:
+        """Mark the charge that this share was, in the budget it is a share of, and so on upwards."""
+        if self._whole is not None:
+            whole, place = self._whole
+            whole._tell(void)
+            whole._update(lambda account: account.marked(place, void))
+
+    def _read(self) -> Account:
+        """Return what the budget holds now."""
+        return self._account
+
+    def _update(self, change: Callable[[Account], Account]) -> Account:
+        """Replace what the budget holds, unless `change` raises; one at a time."""
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "This Budget was made in another process, of which this one is a copy: a charge here would not count "
+                "there. Keep fits that share a budget in one process, or use a budget file."
+            )
+        with self._lock:
+            self._account = change(self._account)
+            return self._account
+
     def __str__(self) -> str:
-        lines = [
-            f"epsilon: {float(self.spent):.6g} of {float(self._epsilon):.6g} spent, {float(self.remaining):.6g} left"
-        ]
-        lines += [f"  {float(charge.epsilon):<10.4g}  {charge.purpose}" for charge in self._charges]
-        return "\n".join(lines)
+        return str(self._read())
 
     def __repr__(self) -> str:
-        return f"<Budget epsilon={float(self._epsilon):.6g} spent={float(self.spent):.6g}>"
+        account = self._read()
+        return f"<Budget epsilon={float(account.epsilon):.6g} spent={float(account.spent):.6g}>"
 
     def __copy__(self) -> Self:
         return self

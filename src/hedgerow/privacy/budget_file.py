@@ -5,14 +5,17 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+from hedgerow.bounded import parse_amount, parse_json, read_text
 from hedgerow.errors import ModelFormatError
+from hedgerow.privacy.account import Account
+from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge
 
@@ -42,42 +45,30 @@ class FileBudget(Budget):
         self._path = Path(path).resolve()  # one file has one lock, whatever links lead to it
         if self._path.stat().st_nlink > 1:
             raise ModelFormatError(f"{path}: expected a file with one name; hard links would make two budgets of it.")
-        epsilon, delta, charges = self._read()
-        super().__init__(epsilon, delta)
-        self._charges = charges
+        account = self._read()
+        super().__init__(account.epsilon, account.delta)
 
     @classmethod
     def create(cls, path: str | PathLike[str], epsilon: float | Fraction, delta: float | Fraction = 0) -> Self:
         """Write a new budget to a file that must not exist, and open it."""
-        budget = Budget(epsilon, delta)
+        account = Account(exact(epsilon, "epsilon"), exact(delta, "delta"))
         with Path(path).open("x", encoding="utf-8") as file:
-            json.dump(_to_dict(budget, ()), file, indent=2)
+            json.dump(_to_dict(account), file, indent=2)
         return cls(path)
 
-    def charge(
-        self, epsilon: float | Fraction, delta: float | Fraction = 0, *, purpose: str, mechanism: str = ""
-    ) -> None:
-        """Charge (ε, δ) for one release, durably; see `Budget.charge`."""
+    def _read(self) -> Account:
+        return _parse(self._path)
+
+    def _update(self, change: Callable[[Account], Account]) -> Account:
         with self._locked():
-            self._charges = self._read()[2]
-            self._process = os.getpid()  # the file, not the memory, is what counts
-            super().charge(epsilon, delta, purpose=purpose, mechanism=mechanism)
-            self._write()
+            after = change(self._read())
+            self._write(after)
+        return after
 
-    def _read(self) -> tuple[Fraction, Fraction, list[Charge]]:
-        try:
-            data = json.loads(self._path.read_text(encoding="utf-8"))
-            if (data["format"], data["version"]) == (FORMAT, 1):
-                charges = [Charge.from_dict(charge) for charge in data["charges"]]
-                return Fraction(data["epsilon"]), Fraction(data["delta"]), charges
-        except (ValueError, KeyError, TypeError, ZeroDivisionError):
-            pass
-        raise ModelFormatError(f"{self._path}: expected a budget file (`hedgerow budget new`), found something else.")
-
-    def _write(self) -> None:
+    def _write(self, account: Account) -> None:
         fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         with fresh.open("w", encoding="utf-8") as file:
-            json.dump(_to_dict(self, self._charges), file, indent=2)
+            json.dump(_to_dict(account), file, indent=2)
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(self._path)
@@ -94,11 +85,34 @@ class FileBudget(Budget):
             yield
 
 
-def _to_dict(budget: Budget, charges: Any) -> dict[str, Any]:
-    return {
+def _to_dict(account: Account) -> dict[str, Any]:
+    data: dict[str, Any] = {
         "format": FORMAT,
         "version": 1,
-        "epsilon": str(budget.epsilon),
-        "delta": str(budget.delta),
-        "charges": [charge.to_dict() for charge in charges],
+        "epsilon": str(account.epsilon),
+        "delta": str(account.delta),
     }
+    if account.warning:
+        data["warning"] = account.warning
+    return {**data, "charges": [charge.to_dict() for charge in account.charges]}
+
+
+def _parse(path: Path) -> Account:
+    try:
+        return _from_dict(parse_json(read_text(path)))
+    except ValueError as error:
+        problem = str(error)
+    except (KeyError, TypeError, AttributeError):
+        problem = "it does not hold what a budget holds"
+    raise ModelFormatError(
+        f"{path}: expected a budget file (`hedgerow budget new`), found another: {problem.rstrip('.')}."
+    )
+
+
+def _from_dict(data: Any) -> Account:
+    """Read back what `_to_dict` wrote; ValueError, KeyError, TypeError or AttributeError for anything else."""
+    charges = tuple(Charge.from_dict(charge) for charge in data["charges"])
+    account = Account(parse_amount(data["epsilon"]), parse_amount(data["delta"]), charges)
+    if _to_dict(account) != data:
+        raise ValueError("its parts contradict one another, or are more than they should be")
+    return account

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
+
+from hedgerow.bounded import parse_amount
+from hedgerow.privacy.amounts import exact, total
 
 NEIGHBOURS = "tables that differ by adding or removing one row that fits the schema"
 
@@ -20,19 +23,43 @@ class Charge:
     purpose : str
         What was released, in words.
     epsilon, delta : Fraction
-        The privacy loss charged.
+        The privacy loss charged: ε >= 0 and finite, δ in [0, 1). A float is taken by its exact binary value.
     mechanism : str
         The mechanism with its sensitivity and scale; empty for a share handed on to another budget.
+    void : str or None
+        Why what was released has no guarantee; None where it has one.
+    declared : bool
+        Whether a schema's file says so, and nothing but the file. Two charges that differ in it only are equal.
+
+    Raises
+    ------
+    ValueError
+        If an amount is out of range, or what should be text is not.
     """
 
     purpose: str
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     mechanism: str = ""
+    void: str | None = None
+    declared: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "delta"):
+            object.__setattr__(self, name, exact(getattr(self, name), name))
+        if self.delta >= 1:
+            raise ValueError(f"delta must be in [0, 1), got {float(self.delta):g}.")
+        for name in ("purpose", "mechanism"):
+            if not isinstance(getattr(self, name), str):
+                raise ValueError(f"{name} must be text, got a {type(getattr(self, name)).__name__}.")
+        if not (self.void is None or (isinstance(self.void, str) and self.void)):
+            raise ValueError("void must be None, or say in words why there is no guarantee.")
+        if not isinstance(self.declared, bool):
+            raise ValueError(f"declared must be True or False, got a {type(self.declared).__name__}.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the charge as JSON-ready data; ``*_exact`` are the fractions that add up."""
-        return {
+        data: dict[str, Any] = {
             "purpose": self.purpose,
             "mechanism": self.mechanism,
             "epsilon": float(self.epsilon),
@@ -40,16 +67,45 @@ class Charge:
             "delta": float(self.delta),
             "delta_exact": str(self.delta),
         }
+        if self.void is not None:
+            data["void"] = self.void
+        if self.declared:
+            data["declared"] = True
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote."""
-        return cls(
-            purpose=str(data["purpose"]),
-            epsilon=Fraction(data["epsilon_exact"]),
-            delta=Fraction(data["delta_exact"]),
-            mechanism=str(data["mechanism"]),
+        """Read back what `to_dict` wrote.
+
+        Raises
+        ------
+        ValueError
+            If an amount is out of range, or `to_dict` would have written something else.
+        """
+        charge = cls(
+            purpose=data["purpose"],
+            epsilon=parse_amount(data["epsilon_exact"]),
+            delta=parse_amount(data["delta_exact"]),
+            mechanism=data["mechanism"],
+            void=data.get("void"),
+            declared=data.get("declared", False),
         )
+        if charge.to_dict() != data:
+            raise ValueError("the parts of a charge contradict one another, or are more than they should be")
+        return charge
+
+    def line(self, *, mechanism: bool = True) -> str:
+        """Return the charge as one line of a record."""
+        how = f" ({self.mechanism})" if mechanism and self.mechanism else ""
+        more = ["declared by the schema's file"] if self.declared else []
+        more += [f"no guarantee: {self.void}"] if self.void else []
+        return one_line(f"  {float(self.epsilon):<10.4g}  {'; '.join([self.purpose + how, *more])}")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
+        return self
 
 
 @dataclass(frozen=True)
@@ -65,7 +121,7 @@ class PrivacyCard:
     software : str
         The version that made the model.
     void : str or None
-        Why there is no guarantee; None where there is one.
+        Why there is no guarantee; None where there is one. The reasons of the charges are added to it.
     notes : tuple of str
         What the guarantee does not cover.
     neighbours : str
@@ -74,7 +130,8 @@ class PrivacyCard:
     Raises
     ------
     ValueError
-        If there are no charges and yet no reason why the guarantee is void.
+        If there are no charges and yet no reason why the guarantee is void, or they have no sum that can be written
+        down (see `amounts.total`).
 
     Examples
     --------
@@ -97,6 +154,8 @@ class PrivacyCard:
     neighbours: str = NEIGHBOURS
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "void", join_reasons(self.void, *(charge.void for charge in self.charges)))
+        _ = self.epsilon, self.delta  # raise where there is no sum
         if not self.charges and not self.void:
             raise ValueError("a card without a charge has no guarantee; say why it is void.")
 
@@ -108,12 +167,12 @@ class PrivacyCard:
     @property
     def epsilon(self) -> Fraction | None:
         """The ε of all charges together; None for a model learned without privacy."""
-        return sum((charge.epsilon for charge in self.charges), Fraction(0)) if self.charges else None
+        return total(charge.epsilon for charge in self.charges) if self.charges else None
 
     @property
     def delta(self) -> Fraction | None:
         """The δ of all charges together; None for a model learned without privacy."""
-        return sum((charge.delta for charge in self.charges), Fraction(0)) if self.charges else None
+        return total(charge.delta for charge in self.charges) if self.charges else None
 
     @property
     def is_private(self) -> bool:
@@ -144,17 +203,13 @@ class PrivacyCard:
         lines = [f"guarantee   {self.guarantee}", f"neighbours  {self.neighbours}"]
         if self.epsilon is not None and self.delta is not None:
             lines.append(f"spent       epsilon = {_shown(self.epsilon)}, delta = {_shown(self.delta)}")
-            lines += [
-                f"  {float(charge.epsilon):<10.4g}  {charge.purpose}"
-                + (f" ({charge.mechanism})" if charge.mechanism else "")
-                for charge in self.charges
-            ]
+            lines += [charge.line() for charge in self.charges]
         lines += [f"noise       {self.noise}", f"software    {self.software}"]
         lines += [f"note        {note}" for note in self.notes]
-        return "\n".join(lines)
+        return "\n".join(map(one_line, lines))
 
     def __repr__(self) -> str:
-        return f"<PrivacyCard {self.headline}>"
+        return f"<PrivacyCard {one_line(self.headline)}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready data."""
@@ -196,9 +251,31 @@ class PrivacyCard:
         return card
 
 
+def join_reasons(*given: str | None) -> str | None:
+    """Return why there is no guarantee, or None. A reason may hold several, between semicolons; each is said once.
+
+    Examples
+    --------
+    >>> join_reasons("seeded", None, "domain taken from the data; seeded")
+    'seeded; domain taken from the data'
+    """
+    parts = dict.fromkeys(part for reason in given if reason for part in reason.split("; "))
+    return ("; ".join(parts) or "; ") if parts else None
+
+
+def one_line(text: str) -> str:
+    """Return text with line breaks, escape sequences and other marks that do not print written out.
+
+    Names of columns and purposes come from others' files: none may feign a line of a card, or command a terminal.
+    """
+    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
+
+
 def _shown(amount: Fraction) -> str:
     """Return an amount in digits, never less than it is."""
     short = f"{float(amount):.6g}"
+    if amount and not float(amount):
+        return repr(math.nextafter(0.0, 1.0))
     if Fraction(short) == amount or float(short) == float(amount):
         return short
     rounded = float(amount)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.card import join_reasons
 from hedgerow.privacy.noise import Mechanism, NoiseSource
 
 
@@ -30,12 +31,13 @@ class Gate:
     budget: Budget
     noise: NoiseSource
 
-    def release(self, mechanism: Mechanism, query: Callable[[], Any], *, purpose: str) -> Any:
+    def release(self, mechanism: Mechanism, query: Callable[[], Any], *, purpose: str, void: str | None = None) -> Any:
         """Charge what `mechanism` costs, evaluate `query` on the private counts, and return the noised answer.
 
         The loss is exactly what is charged or less: OpenDP's privacy map, which rounds up, is at most
         `mechanism.epsilon` at the declared sensitivity (for `ModelDraw` and those in `privacy.published`, see there).
-        A failure after the charge is not refunded.
+        A failure after the charge is not refunded. `void` says why the release has no guarantee, if it has none; the
+        charge carries it, and the reason of a noise source that voids every guarantee.
 
         Raises
         ------
@@ -46,6 +48,12 @@ class Gate:
         """
         run = self.noise.prepare(mechanism)
         if mechanism.epsilon or mechanism.delta:  # else it was charged with the first of its series (`GaussianCounts`)
-            self.budget.charge(mechanism.epsilon, mechanism.delta, purpose=purpose, mechanism=str(mechanism))
+            self.budget.charge(
+                mechanism.epsilon,
+                mechanism.delta,
+                purpose=purpose,
+                mechanism=str(mechanism),
+                void=join_reasons(void, self.noise.void),
+            )
         with np.errstate(all="ignore"):  # a warning, or an error made of one, would disclose a number
             return run(query())

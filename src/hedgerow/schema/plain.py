@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from hedgerow.errors import SchemaError
+from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.card import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
@@ -52,14 +53,29 @@ def label_from_dict(data: object) -> Label:
     return Label(str(body["name"]), tuple(body["classes"]))
 
 
+def charges_to_list(charges: Sequence[Charge]) -> list[dict[str, Any]]:
+    """Return charges as JSON-ready data; in a schema's file all are declared, and none says so."""
+    return [replace(charge, declared=False).to_dict() for charge in charges]
+
+
 def charges_from_list(data: object) -> tuple[Charge, ...]:
-    """Return the charges that plain data holds; SchemaError if they are not what `Charge.to_dict` writes."""
+    """Return the charges that a schema's file declares; SchemaError if they are not what `charges_to_list` writes."""
+    problem = "not a list of charges"
     try:
         if isinstance(data, list):
-            return tuple(Charge.from_dict(mapping(charge, "a charge")) for charge in data)
-    except (KeyError, ValueError, TypeError, ZeroDivisionError):
-        pass
-    raise SchemaError("expected the charges as `hedgerow schema learn` wrote them.", key="charges")
+            charges = [Charge.from_dict(mapping(charge, "a charge")) for charge in data]
+            for name in ("epsilon", "delta"):
+                exact(total(getattr(charge, name) for charge in charges), f"the sum of {name}")
+            if not any(charge.declared for charge in charges):
+                return tuple(replace(charge, declared=True) for charge in charges)
+            problem = "declared is for cards only"
+    except ValueError as error:
+        problem = str(error).rstrip(".")
+    except (KeyError, TypeError):
+        problem = "a charge lacks a part, or a part is no text"
+    raise SchemaError(
+        f"expected the charges as `hedgerow schema learn` wrote them, found others: {problem}.", key="charges"
+    )
 
 
 def mapping(data: object, what: str) -> Mapping[str, Any]:

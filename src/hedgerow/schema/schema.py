@@ -15,7 +15,7 @@ from typing import Any, Self
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import Charge
+from hedgerow.privacy.card import Charge, join_reasons
 from hedgerow.schema.attributes import Attribute, Cells
 from hedgerow.schema.cuts import learn_cuts, plan_cuts
 from hedgerow.schema.files import mapping_text, read_mapping
@@ -24,6 +24,7 @@ from hedgerow.schema.plain import (
     attribute_from_dict,
     attribute_to_dict,
     charges_from_list,
+    charges_to_list,
     check_keys,
     label_from_dict,
     mapping,
@@ -47,6 +48,7 @@ class Schema:
         The column to predict. None for a schema that only describes bins.
     charges : tuple of Charge
         What was spent on private rows to learn the cut points; goes onto the card of every model with this schema.
+        Where the schema was read from a file the card says that the file declares it.
     void : str or None
         Why a model with this schema has no guarantee: ``domain taken from the data``. None where nothing is known
         against it.
@@ -158,7 +160,7 @@ class Schema:
             data["label"] = {"name": self.label.name, "classes": list(self.label.classes)}
         data["attributes"] = {name: attribute_to_dict(attribute) for name, attribute in self.attributes}
         if self.charges:
-            data["charges"] = [charge.to_dict() for charge in self.charges]
+            data["charges"] = charges_to_list(self.charges)
         if self.void:
             data["void"] = self.void
         return data
@@ -300,7 +302,8 @@ class Schema:
         declared.check_columns(table)
         own = Budget(epsilon)
         planned = plan_cuts(dict(declared.attributes), own.epsilon, bins)
-        share = own if budget is None else budget.allocate(epsilon, purpose="cut points of a schema")
+        void = join_reasons(declared.void, *(charge.void for charge in declared.charges))
+        share = own if budget is None else budget.allocate(epsilon, purpose="cut points of a schema", void=void)
         cuts = learn_cuts(table, dict(declared.attributes), planned, share)
         attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
         return cls(tuple(attributes), declared.label, (*declared.charges, *share.charges), declared.void)

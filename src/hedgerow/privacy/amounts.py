@@ -1,0 +1,55 @@
+"""Exact amounts of ε and δ: from numbers, and added up, all within the range of floats and as short as files hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from numbers import Rational, Real
+
+from hedgerow.bounded import LONGEST_AMOUNT, shown
+
+LARGEST = Fraction(10**300)
+"""No amount is larger, so that any sum of them has a float."""
+_LONGEST = 10**LONGEST_AMOUNT
+_LONGEST_SUM = 10**2500  # digits are written down, and Python writes 4,300 at most
+
+
+def exact(value: object, name: str) -> Fraction:
+    """Return `value` as the exact fraction it is; a float is converted by its exact binary value.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not a finite, non-negative number, or a fraction of more digits than files may hold.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ValueError(f"{name} must be a finite number >= 0, got {shown(value)} of type {type(value).__name__}.")
+    if not isinstance(value, Rational) and not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number >= 0, got {shown(float(value))}.")
+    if isinstance(value, Rational):
+        fraction = Fraction(int(value.numerator), int(value.denominator))
+    else:
+        fraction = Fraction(float(value))
+    if fraction < 0 or fraction > LARGEST:
+        size = f"{float(fraction):g}" if abs(fraction) <= LARGEST else f"one beyond {float(LARGEST):g}"
+        raise ValueError(f"{name} must be a finite number >= 0, got {size}.")
+    if max(fraction.numerator, fraction.denominator) >= _LONGEST:
+        raise ValueError(f"{name} must have at most {LONGEST_AMOUNT:,} digits above and below the line, got more.")
+    return fraction
+
+
+def total(amounts: Iterable[Fraction]) -> Fraction:
+    """Return the exact sum.
+
+    Raises
+    ------
+    ValueError
+        If it has too many digits to be written down.
+    """
+    found = Fraction(0)
+    for amount in amounts:
+        found += amount
+        if max(found.numerator, found.denominator) >= _LONGEST_SUM:
+            raise ValueError("amounts must add up to a fraction that can be written down, got too many digits.")
+    return found

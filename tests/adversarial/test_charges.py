@@ -1,0 +1,410 @@
+"""A card's ε is what was spent, no more and no less, and a budget says which of its charges it does not cap.
+
+Claims of docs/privacy.md: "A charge takes nothing off";
+"A budget caps what has a guarantee"; "A card with such a charge never claims a guarantee".
+"""
+
+import copy
+import json
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import hedgerow as hr
+from hedgerow.errors import BudgetExceededError, ModelFormatError, SchemaError
+from hedgerow.learn.published import PUBLISHED
+from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.privacy.card import Charge, PrivacyCard
+from tests.models.strategies import cards
+
+SCHEMA = """\
+label: {name: y, classes: [0, 1]}
+attributes:
+  age: {kind: integer, low: 0, high: 99, cuts: [30, 60]}
+charges:
+- {purpose: cut points, mechanism: quantile, epsilon: EPSILON, epsilon_exact: EXACT, delta: 0.0, delta_exact: '0'}
+"""
+ABSURD = {
+    "negative": ("-0.9", "'-9/10'"),
+    "of a huge exponent": ("1.0", "'1e99999999'"),
+    "of a decimal": ("0.5", "'0.5'"),
+    "without end": (".inf", "'inf'"),
+    "no number": (".nan", "'nan'"),
+    "divided by zero": ("1.0", "'1/0'"),
+    "no text": ("1.0", "1"),
+    "beyond floats": ("1.0", f"'{10**310}'"),
+    "of many digits": ("0.0", f"'1/{10**1001}'"),
+    "of two minds": ("0.1", "'9'"),
+}
+
+
+def rows(n=200):
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 100, n)
+    return pd.DataFrame({"age": age, "smoker": rng.integers(0, 2, n) == 1, "y": (age > 60).astype(int)})
+
+
+def declaring(case):
+    epsilon, exact = ABSURD[case]
+    return SCHEMA.replace("EPSILON", epsilon).replace("EXACT", exact)
+
+
+# What a file may say was spent.
+
+
+@pytest.mark.parametrize("case", ABSURD)
+def test_a_schemas_file_cannot_take_anything_off_what_a_model_costs(case, tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "schema.yaml").write_text(declaring(case))
+    rows().to_csv("data.csv", index=False)
+    with pytest.raises(SchemaError, match="expected the charges as `hedgerow schema learn` wrote them, found others"):
+        hr.Schema.load("schema.yaml")
+    code, out, err = run("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "1")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("case", ABSURD)
+def test_neither_can_a_budgets(case, tmp_path):
+    path = tmp_path / "budget.json"
+    FileBudget.create(path, 9).charge(1, purpose="one")
+    data = json.loads(path.read_text())
+    epsilon, exact = ABSURD[case]
+    numbers = {".inf": float("inf"), ".nan": float("nan")}
+    data["charges"][0]["epsilon"] = numbers[epsilon] if epsilon in numbers else float(epsilon)
+    data["charges"][0]["epsilon_exact"] = exact.strip("'") if exact.startswith("'") else int(exact)
+    path.write_text(json.dumps(data))
+    with pytest.raises(ModelFormatError, match="expected a budget file") as caught:
+        FileBudget(path)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("case", ABSURD)
+def test_nor_a_models(case):
+    model = hr.PrivateRuleListClassifier(1.0, max_rules=1).fit(rows()[["smoker"]], rows()["y"]).rule_list_
+    data = model.privacy.to_dict()
+    _, exact = ABSURD[case]
+    data["charges"][0]["epsilon_exact"] = exact.strip("'") if exact.startswith("'") else int(exact)
+    with pytest.raises(ValueError, match=r"expected an amount|must be|contradict one another"):
+        PrivacyCard.from_dict(data)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": "-1"},
+        {"epsilon": "1e99999999"},
+        {"epsilon": "0"},
+        {"delta": "1"},
+        {"delta": "-1/2"},
+        {"epsilon": str(10**310)},
+        {"epsilon": f"1/{10**1001}"},
+        {"epsilon": 1},
+        {"charges": [[]]},
+        {"charges": None},
+        {"more": 1},
+        {"warning": "nothing to see"},
+        {"version": 2},
+    ],
+)
+def test_a_budget_whose_cap_is_absurd_is_refused_in_one_line(change, tmp_path):
+    path = tmp_path / "budget.json"
+    FileBudget.create(path, 9)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ModelFormatError, match="expected a budget file") as caught:
+        FileBudget(path)
+    assert str(caught.value).count("\n") == 0
+
+
+def test_amounts_that_have_no_common_denominator_worth_writing_are_refused_soon():
+    """Thousands of charges with coprime denominators: their sum would have millions of digits."""
+    odd = [3 * 10**900 + 7 + 2 * i for i in range(8_000)]
+    data = [Charge("x", Fraction(1, number)).to_dict() for number in odd]
+    with pytest.raises(SchemaError, match="too many digits"):
+        hr.Schema.from_dict({"attributes": {"a": {"kind": "boolean"}}, "charges": data})
+    with pytest.raises(ValueError, match="too many digits"):
+        PrivacyCard(tuple(Charge("x", Fraction(1, number)) for number in odd), noise="", software="")
+
+
+def test_a_schema_whose_charges_no_card_could_add_up_stops_the_fit_before_the_charge(monkeypatch):
+    odd = [Charge("x", Fraction(1, 10**900 + i)) for i in (7, 9, 13)]
+    schema = hr.Schema({"smoker": hr.Boolean()}, hr.Label("y", (0, 1)), charges=tuple(odd))
+    monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
+    budget = hr.Budget(3)
+    with pytest.raises(ValueError, match="too many digits"):
+        hr.PrivateRuleListClassifier(1.0, schema=schema, budget=budget).fit(rows(), rows()["y"])
+    assert budget.charges == ()
+
+
+def test_a_share_whose_parts_would_be_no_amounts_is_refused_before_it_is_charged(monkeypatch):
+    monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
+    budget, epsilon = hr.Budget(3), Fraction(10**998 + 1, 10**999)
+    for make in (hr.PrivateRuleListClassifier, hr.PrivateTreeClassifier):
+        with pytest.raises(ValueError, match="a share that is spent in parts must have at most 1,000 digits"):
+            make(epsilon, schema=FIXED, budget=budget).fit(rows(), rows()["y"])
+    with pytest.raises(ValueError, match="a share that is spent in parts"):
+        hr.Schema.learn(rows(), DECLARED, epsilon=epsilon, budget=budget)
+    assert budget.charges == ()
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("epsilon", -1, "epsilon must be a finite number >= 0, got -1"),
+        ("epsilon", float("nan"), "epsilon must be a finite number"),
+        ("epsilon", float("inf"), "epsilon must be a finite number"),
+        ("epsilon", "1", "epsilon must be a finite number"),
+        ("epsilon", True, "epsilon must be a finite number"),
+        ("epsilon", 10**310, "epsilon must be a finite number >= 0, got one beyond 1e"),
+        ("epsilon", Fraction(1, 10**1001), "epsilon must have at most 1,000 digits"),
+        ("delta", 1, r"delta must be in \[0, 1\), got 1"),
+        ("delta", -1e-9, "delta must be a finite number >= 0, got -1e-09"),
+        ("purpose", 3, "purpose must be text, got a int"),
+        ("purpose", None, "purpose must be text, got a NoneType"),
+        ("mechanism", b"x", "mechanism must be text, got a bytes"),
+        ("void", "", "void must be None, or say in words"),
+        ("void", True, "void must be None, or say in words"),
+        ("declared", 1, "declared must be True or False"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_a_charge_is_of_an_amount_that_can_be_charged(part, value, message):
+    with pytest.raises(ValueError, match=message):
+        Charge(**{"purpose": "x", "epsilon": Fraction(1), part: value})
+
+
+def test_the_largest_charges_add_up_to_what_can_be_shown():
+    card = PrivacyCard((Charge("x", 10**300),) * 1000, noise="", software="")
+    assert card.epsilon == 10**303
+    assert "1e+303" in card.guarantee
+
+
+def test_a_loss_too_small_for_a_float_is_not_shown_as_none():
+    card = PrivacyCard((Charge("x", Fraction(1, 10**999)),), noise="", software="")
+    assert card.headline == "epsilon-differential privacy with epsilon = 5e-324"
+
+
+# What a schema's file declares.
+
+
+def test_what_a_file_declares_is_shown_as_the_files_word(tmp_path):
+    declared = hr.Schema({"age": hr.Integer(0, 99)}, hr.Label("y", (0, 1)))
+    learned = hr.Schema.learn(rows(), declared, epsilon=Fraction(1, 2), bins=2)
+    for name in ("schema.yaml", "schema.json"):
+        learned.save(tmp_path / name)
+        assert "declared" not in (tmp_path / name).read_text()
+        loaded = hr.Schema.load(tmp_path / name)
+        assert (loaded, loaded.digest, hash(loaded)) == (learned, learned.digest, hash(learned))
+        loaded.save(tmp_path / f"again-{name}")
+        assert (tmp_path / f"again-{name}").read_bytes() == (tmp_path / name).read_bytes()
+        card = hr.PrivateRuleListClassifier(1.0, schema=loaded).fit(rows(), rows()["y"]).privacy_
+        assert [charge.declared for charge in card.charges[:2]] == [True, False]
+        first = str(card).split("\n")[3]
+        assert first.startswith("  0.5         a cut point of age (quantile")
+        assert first.endswith("; declared by the schema's file")
+        assert card.epsilon == Fraction(3, 2)
+    of_memory = hr.PrivateRuleListClassifier(1.0, schema=learned).fit(rows(), rows()["y"]).privacy_
+    assert "declared" not in str(of_memory)
+    assert "declared" not in json.dumps(of_memory.to_dict())
+
+
+@pytest.mark.parametrize("name", ["schema.yaml", "schema.json"])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 3), 0.1, 1e-9, 5e-324, 1e20, Fraction(1, 10**400), 0])
+def test_a_charge_comes_back_from_a_schemas_file_as_it_was(name, epsilon, tmp_path):
+    charges = Charge("a", epsilon, 1e-9, "b: c, 'd'"), Charge("e", epsilon, void="not proven: f; seeded")
+    schema = hr.Schema({"a": hr.Boolean()}, charges=charges)
+    schema.save(tmp_path / name)
+    again = hr.Schema.load(tmp_path / name)
+    assert (again, again.digest) == (schema, schema.digest)
+    assert [charge.void for charge in again.charges] == [None, "not proven: f; seeded"]
+
+
+def test_a_model_keeps_whose_word_a_charge_is(tmp_path):
+    schema = hr.Schema.from_dict(
+        {
+            "label": {"name": "y", "classes": [0, 1]},
+            "attributes": {"smoker": {"kind": "boolean"}},
+            "charges": [Charge("grouping", Fraction(1, 4)).to_dict()],
+        }
+    )
+    model = hr.PrivateRuleListClassifier(1.0, schema=schema).fit(rows(), rows()["y"]).rule_list_
+    model.save(tmp_path / "model.json")
+    again = hr.load_model(tmp_path / "model.json")
+    assert str(again.privacy) == str(model.privacy)
+    assert "grouping; declared by the schema's file" in str(again.privacy)
+    assert [charge.declared for charge in again.schema.charges] == [True]
+    assert again.to_json() == model.to_json()
+
+
+def test_a_schemas_file_cannot_say_that_it_is_no_file():
+    charge = {**Charge("x", Fraction(1)).to_dict(), "declared": False}
+    body = {"attributes": {"a": {"kind": "boolean"}}}
+    for value in (False, True, None, 1):
+        with pytest.raises(SchemaError, match="found others"):
+            hr.Schema.from_dict({**body, "charges": [{**charge, "declared": value}]})
+
+
+def test_a_charge_has_identity_that_copies_keep():
+    one, other = Charge("a cut point", Fraction(1)), Charge("a cut point", Fraction(1))
+    assert one == other
+    assert one is not other
+    assert copy.copy(one) is copy.deepcopy((one,))[0] is one
+    schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), charges=(one, other))
+    copied = clone(hr.PrivateRuleListClassifier(1.0, schema=schema)).schema
+    assert [charge is copied.charges[i] for i, charge in enumerate(schema.charges)] == [True, True]
+    assert pickle.loads(pickle.dumps(one)) == one
+
+
+HOSTILE = "x\nguarantee   epsilon-differential privacy with epsilon = 0.001\x1b[2J\r\u202e"
+
+
+def test_no_purpose_feigns_a_line_or_commands_a_terminal(tmp_path, run):
+    charge = Charge(HOSTILE, Fraction(1), mechanism=HOSTILE, void=HOSTILE)
+    card = PrivacyCard((charge,), noise=HOSTILE, software=HOSTILE, notes=(HOSTILE,), neighbours=HOSTILE)
+    path = tmp_path / "budget.json"
+    FileBudget.create(path, 3).charge(1, purpose=HOSTILE, mechanism=HOSTILE, void=HOSTILE)
+    for text in (str(card), repr(card), str(FileBudget(path)), run("budget", "show", path)[1].rstrip("\n")):
+        assert all(line.isprintable() for line in text.split("\n"))
+    assert [line[:9] for line in str(card).split("\n")] == [
+        "guarantee", "neighbour", "spent    ", "  1      ", "noise    ", "software ", "note     ",
+    ]  # fmt: skip
+
+
+# What has no guarantee.
+
+
+UNPROVEN = [name for name, published in PUBLISHED.items() if published.gap]
+
+
+def test_seeded_fits_are_not_counted_as_if_the_cap_held():
+    """The audit's: three seeded fits, "3 of 3 spent", and not a word that nothing is capped."""
+    budget = hr.Budget(3)
+    for seed in range(3):
+        hr.PrivateRuleListClassifier(1.0, budget=budget, random_state=seed).fit(rows()[["smoker"]], rows()["y"])
+    assert budget.spent == 3
+    assert budget.void == "seeded"
+    assert str(budget).split("\n")[1:] == [
+        "  1           PrivateRuleListClassifier: one rule list; no guarantee: seeded"
+    ] * 3 + ["no guarantee for 3 of 3 charges: the cap says nothing about what was released under them"]
+
+
+@pytest.mark.parametrize("name", UNPROVEN)
+def test_nor_are_mechanisms_without_proof(name):
+    budget = hr.Budget(2, Fraction(1, 10))
+    delta = {"delta": Fraction(1, 100)} if PUBLISHED[name].spends_delta else {}
+    clf = hr.PrivateRuleListClassifier(1.0, mechanism=name, budget=budget, max_rules=2, **delta)
+    card = clf.fit(rows()[["smoker"]], rows()["y"]).privacy_
+    (charge,) = budget.charges
+    assert charge.void == card.void == budget.void
+    assert PUBLISHED[name].gap in charge.void
+    choices = [charge for charge in card.charges if "choice of rule" in charge.purpose]
+    assert choices == [] or {charge.void for charge in choices} == {f"not proven: {PUBLISHED[name].gap}"}
+    hr.PrivateRuleListClassifier(1.0, mechanism="exponential", budget=budget).fit(rows()[["smoker"]], rows()["y"])
+    assert budget.charges[1].void is None
+    assert "no guarantee for 1 of 2 charges" in str(budget)
+
+
+def test_nor_is_a_domain_taken_from_the_data():
+    budget = hr.Budget(3)
+    hr.PrivateTreeClassifier(1.0, schema="from-data", budget=budget).fit(rows()[["age"]], rows()["y"])
+    of_data = hr.Schema({"age": hr.Integer(0, 99)}, hr.Label("y", (0, 1)), void="domain taken from the data")
+    learned = hr.Schema.learn(rows(), of_data, epsilon=1, budget=budget, bins=2)
+    hr.PrivateTreeClassifier(1.0, schema=learned, budget=budget).fit(rows(), rows()["y"])
+    assert [charge.void for charge in budget.charges] == ["domain taken from the data"] * 3
+
+
+def test_nor_is_a_schema_some_of_whose_cut_points_have_none():
+    budget = hr.Budget(3)
+    charges = (Charge("cut points", Fraction(1), void="seeded"),)
+    schema = hr.Schema(FIXED.attributes, FIXED.label, charges=charges)
+    card = hr.PrivateTreeClassifier(1.0, schema=schema, budget=budget).fit(rows(), rows()["y"]).privacy_
+    hr.Schema.learn(
+        rows(), hr.Schema(DECLARED.attributes, DECLARED.label, charges=charges), epsilon=1, budget=budget, bins=2
+    )
+    assert [charge.void for charge in budget.charges] == ["seeded"] * 2
+    assert card.guarantee == "none (seeded)"
+
+
+def test_a_share_tells_the_budget_that_it_is_of(tmp_path):
+    """A sibling: allocate first, and then release without a guarantee under the share."""
+    whole = FileBudget.create(tmp_path / "budget.json", 4)
+    for budget in (hr.Budget(4), whole):
+        budget.charge(1, purpose="counts")
+        outer = budget.allocate(2, purpose="a study")
+        inner = outer.allocate(1, purpose="a part of it")
+        assert budget.void is None
+        hr.PrivateRuleListClassifier(1.0, budget=inner, random_state=0).fit(rows()[["smoker"]], rows()["y"])
+        assert inner.void == outer.void == budget.void == "seeded"
+        assert [charge.void for charge in budget.charges] == [None, "seeded"]
+        assert budget.spent == 3
+        inner_again = budget.allocate(1, purpose="another")
+        with pytest.raises(BudgetExceededError, match="left"):
+            inner_again.charge(2, purpose="too much", void="seeded")
+        assert budget.charges[-1].void is None
+    assert "no guarantee: seeded" in str(FileBudget(tmp_path / "budget.json"))
+
+
+def test_a_budget_file_says_what_its_cap_does_not_cover(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows()[["smoker", "y"]].to_csv("data.csv", index=False)
+    run("budget", "new", "b.json", "--epsilon", "3")
+    fit = ("fit", "data.csv", "--target", "y", "--epsilon", "1", "--budget", "b.json", "--force")
+    assert run(*fit)[0] == 0
+    assert "no guarantee" not in run("budget", "show", "b.json")[1]
+    assert run(*fit, "--seed", "1", "--research")[0] == 0
+    shown = run("budget", "show", "b.json")[1].splitlines()
+    assert shown[2].endswith("; no guarantee: seeded")
+    assert shown[3] == "no guarantee for 1 of 2 charges: the cap says nothing about what was released under them"
+    data = json.loads((tmp_path / "b.json").read_text())
+    assert data["warning"] == shown[3]
+    assert ["void" in charge for charge in data["charges"]] == [False, True]
+    assert run(*fit)[0] == 0
+    assert FileBudget("b.json").void == "seeded"
+
+
+@given(cards(), st.text(min_size=1) | st.sampled_from(["; ", ";", " ", "; ; "]))
+def test_a_card_with_a_charge_without_guarantee_never_claims_one(card, reason):
+    charge = Charge("x", Fraction(1), void=reason)
+    made = PrivacyCard((*card.charges, charge), noise=card.noise, software=card.software, void=card.void)
+    assert not made.is_private
+    assert made.guarantee.startswith("none (")
+    assert made.headline == made.guarantee
+    assert PrivacyCard.from_dict(json.loads(json.dumps(made.to_dict()))).guarantee == made.guarantee
+
+
+def test_a_cards_file_cannot_leave_out_that_a_charge_has_no_guarantee():
+    data = PrivacyCard((Charge("x", Fraction(1), void="seeded"),), noise="", software="").to_dict()
+    honest = PrivacyCard((Charge("x", Fraction(1)),), noise="", software="").to_dict()
+    with pytest.raises(ValueError, match="the card's guarantee is not what its charges give"):
+        PrivacyCard.from_dict({**data, "guarantee": honest["guarantee"], "void": None})
+
+
+def test_each_reason_is_said_once():
+    budget = hr.Budget(1)
+    clf = hr.PrivateRuleListClassifier(1.0, budget=budget, schema="from-data", random_state=0)
+    card = clf.fit(rows()[["age"]], rows()["y"]).privacy_
+    assert card.guarantee == "none (domain taken from the data; seeded)"
+    assert budget.void == card.void
+    assert {charge.void for charge in card.charges} == {"seeded"}
+
+
+DECLARED = hr.Schema({"age": hr.Integer(0, 99), "smoker": hr.Boolean()}, hr.Label("y", (0, 1)))
+FIXED = hr.Schema({"age": hr.Integer(0, 99, (30, 60)), "smoker": hr.Boolean()}, hr.Label("y", (0, 1)))
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLISHED if PUBLISHED[name].spends_delta])
+def test_the_number_of_rows_is_on_no_card_that_claims_a_guarantee(name):
+    """With one rule nothing needs the δ that SSRL takes from the exact number of rows; so none is taken."""
+    cards = [
+        hr.PrivateRuleListClassifier(1.0, mechanism=name, max_rules=1, schema=FIXED, random_state=None)
+        .fit(rows(n), rows(n)["y"])
+        .privacy_
+        for n in (10, 50)
+    ]
+    assert [card.is_private for card in cards] == [True, True]
+    assert str(cards[0]) == str(cards[1])
