@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
+import stat
+import tempfile
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
-from hedgerow.bounded import parse_amount, parse_json, read_text
+from hedgerow.bounded import LARGEST_FILE, parse_amount, parse_json, read_all
+from hedgerow.durable import sync_folder, write_synced
 from hedgerow.errors import ModelFormatError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.amounts import exact
@@ -26,12 +30,18 @@ class FileBudget(Budget):
     """A budget whose cap and charges live in a JSON file; every charge is on disk before it returns.
 
     Processes on one machine may share it: a charge locks the file, reads what others have charged, and replaces the
-    file whole. It is a record for honest curators, not a defence against one who edits it.
+    file whole, with the rights it had. What is left, and every other answer, is read from the file when it is asked
+    for. It is a record for honest curators, not a defence against one who edits it.
 
     Parameters
     ----------
     path : str or path
-        The file; see `create`.
+        The file; see `create`. A symbolic link is followed once, now.
+
+    Attributes
+    ----------
+    spent_here : Fraction
+        ε charged through this object.
 
     Raises
     ------
@@ -43,46 +53,144 @@ class FileBudget(Budget):
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = Path(path).resolve()  # one file has one lock, whatever links lead to it
-        if self._path.stat().st_nlink > 1:
-            raise ModelFormatError(f"{path}: expected a file with one name; hard links would make two budgets of it.")
         account = self._read()
         super().__init__(account.epsilon, account.delta)
+        self.spent_here = Fraction(0)
 
     @classmethod
     def create(cls, path: str | PathLike[str], epsilon: float | Fraction, delta: float | Fraction = 0) -> Self:
         """Write a new budget to a file that must not exist, and open it."""
-        account = Account(exact(epsilon, "epsilon"), exact(delta, "delta"))
-        with Path(path).open("x", encoding="utf-8") as file:
-            json.dump(_to_dict(account), file, indent=2)
+        text = _text(Account(exact(epsilon, "epsilon"), exact(delta, "delta")))
+        with Path(path).open("xb") as file:
+            try:
+                _write(Path(path), file.fileno(), text)
+            except BaseException:
+                Path(path).unlink()
+                raise
+        sync_folder(Path(path))
         return cls(path)
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    def check(self, epsilon: float | Fraction, delta: float | Fraction = 0) -> None:
+        """Check that (ε, δ) could be charged now, to this file; see `Budget.check`.
+
+        Raises
+        ------
+        PermissionError
+            If the file is read-only.
+        """
+        with _opened(self._path) as file:
+            _check_writable(self._path, file)
+        super().check(epsilon, delta)
+
     def _read(self) -> Account:
-        return _parse(self._path)
+        with _opened(self._path) as file:
+            return _parse(self._path, file)
 
     def _update(self, change: Callable[[Account], Account]) -> Account:
-        with self._locked():
-            after = change(self._read())
-            self._write(after)
+        with _locked(self._path) as file:
+            _check_writable(self._path, file)
+            before = _parse(self._path, file)
+            after = change(before)
+            if after != before:
+                _replace(self._path, _text(after), like=os.fstat(file.fileno()))
+                self.spent_here += after.spent - before.spent
+                sync_folder(self._path)
         return after
 
-    def _write(self, account: Account) -> None:
-        fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        with fresh.open("w", encoding="utf-8") as file:
-            json.dump(_to_dict(account), file, indent=2)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._path)
-        folder = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
-    @contextmanager
-    def _locked(self) -> Generator[None]:
-        with self._path.with_name(f".{self._path.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+def _opened(path: Path) -> BinaryIO:
+    """Open a budget's file for reading: the file itself, no link to it, no other name of it, no pipe."""
+    problem = None
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EMLINK):
+            raise
+        handle, problem = -1, "expected a budget file, found a link that took its place."
+    if problem:
+        raise ModelFormatError(f"{path}: {problem}")
+    try:
+        _check_kind(path, handle)
+    except ModelFormatError:
+        os.close(handle)
+        raise
+    return open(handle, "rb")
+
+
+def _check_kind(path: Path, handle: int) -> None:
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        raise ModelFormatError(f"{path}: expected a budget file, found a folder, a pipe or a device of that name.")
+    if found.st_nlink > 1:
+        raise ModelFormatError(f"{path}: expected a file with one name; hard links would make two budgets of it.")
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[BinaryIO]:
+    """Open a budget's file and wait until no other process holds it.
+
+    The file itself is what is locked. Who waited for it may hold one that was replaced meanwhile, and asks again.
+    """
+    while True:
+        with _opened(path) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            _check_kind(path, file.fileno())
+            if os.path.samestat(os.fstat(file.fileno()), path.lstat()):
+                yield file
+                return
+
+
+def _check_writable(path: Path, file: BinaryIO) -> None:
+    """Refuse a file that is read-only, also to who might write it all the same, such as root."""
+    as_who = os.access in os.supports_effective_ids
+    may = os.access(path, os.W_OK, effective_ids=as_who) and os.access(path.parent, os.W_OK, effective_ids=as_who)
+    if not may or not os.fstat(file.fileno()).st_mode & 0o222:
+        raise PermissionError(errno.EACCES, "the budget, or its folder, is read-only. Nothing was charged", str(path))
+
+
+def _replace(path: Path, text: str, *, like: os.stat_result) -> None:
+    """Put a new file in the place of a budget's, with the same rights and, where possible, of the same owner."""
+    handle, fresh = tempfile.mkstemp(prefix=".hedgerow-", dir=path.parent)
+    try:
+        for user, group in ((-1, like.st_gid), (like.st_uid, -1)):
+            with suppress(PermissionError):
+                os.fchown(handle, user, group)
+        same_group = os.fstat(handle).st_gid == like.st_gid
+        os.fchmod(handle, stat.S_IMODE(like.st_mode) & (0o7777 if same_group else 0o7707))
+        _write(path, handle, text)
+        os.replace(fresh, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(fresh)
+        raise
+    finally:
+        os.close(handle)
+
+
+def _write(path: Path, handle: int, text: str) -> None:
+    """Put the text on disk; an error names the budget's file."""
+    problem = None
+    try:
+        write_synced(handle, text)
+    except OSError as error:
+        problem = error
+    if problem is not None:
+        raise OSError(problem.errno, f"{problem.strerror}. Nothing was charged", str(path))
+
+
+def _text(account: Account) -> str:
+    """Return an account as the text of a file, which can be read back."""
+    text = json.dumps(_to_dict(account), indent=2)
+    if len(text) > LARGEST_FILE:
+        raise ValueError(f"a budget file of more than {LARGEST_FILE:,} bytes cannot be read. Nothing was charged.")
+    if _from_dict(parse_json(text)) != account:
+        raise ValueError("the charge cannot be read back from a file. Nothing was charged.")
+    return text
 
 
 def _to_dict(account: Account) -> dict[str, Any]:
@@ -97,9 +205,9 @@ def _to_dict(account: Account) -> dict[str, Any]:
     return {**data, "charges": [charge.to_dict() for charge in account.charges]}
 
 
-def _parse(path: Path) -> Account:
+def _parse(path: Path, file: BinaryIO) -> Account:
     try:
-        return _from_dict(parse_json(read_text(path)))
+        return _from_dict(parse_json(read_all(file)))
     except ValueError as error:
         problem = str(error)
     except (KeyError, TypeError, AttributeError):

@@ -1,0 +1,333 @@
+"""A budget's file counts what every process charges, touches no other file, and keeps its rights.
+
+Claims of docs/privacy.md: "A budget's file is locked itself, never another file"; "No link or other name leads a charge
+anywhere else"; "one that is read-only is refused"; "What is left is read from the file again before every decision"; "A
+process that is killed, or a disk that is full, leaves all of a charge or nothing of it".
+"""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from hedgerow import PrivateRuleListClassifier
+from hedgerow.errors import BudgetExceededError, ModelFormatError
+from hedgerow.privacy import budget_file
+from hedgerow.privacy.budget_file import FileBudget
+
+
+@pytest.fixture
+def path(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    FileBudget.create(folder / "budget.json", 1)
+    return folder / "budget.json"
+
+
+def names(path):
+    return sorted(entry.name for entry in path.parent.iterdir())
+
+
+# Other files.
+
+
+def test_no_link_in_the_folder_leads_a_charge_to_another_file(path, tmp_path):
+    """The audit's: the lock was opened with truncation, through a symbolic link that anyone could have left."""
+    victim = tmp_path / "precious"
+    victim.write_text("precious")
+    planted = [".budget.json.lock", f".budget.json.{os.getpid()}", "budget.json.lock", ".budget.json.tmp"]
+    for name in planted:
+        (path.parent / name).symlink_to(victim)
+    FileBudget(path).charge(0.5, purpose="a model")
+    FileBudget(path).allocate(0.25, purpose="a share")
+    assert victim.read_text() == "precious"
+    assert all((path.parent / name).is_symlink() for name in planted)
+    assert FileBudget(path).spent == Fraction(3, 4)
+
+
+def test_nothing_is_left_beside_the_file(path):
+    budget = FileBudget(path)
+    budget.charge(0.5, purpose="one")
+    with pytest.raises(BudgetExceededError, match="left"):
+        budget.charge(2, purpose="two")
+    assert str(budget)
+    assert names(path) == ["budget.json"]
+
+
+def test_a_symbolic_link_leads_to_one_budget(path):
+    link = path.with_name("link.json")
+    link.symlink_to(path)
+    deeper = path.with_name("deeper.json")
+    deeper.symlink_to(link)
+    for name in (path, link, deeper):
+        FileBudget(name).charge(0.25, purpose="through a name")
+    assert {FileBudget(name).spent for name in (path, link, deeper)} == {Fraction(3, 4)}
+    assert [name.is_symlink() for name in (path, link, deeper)] == [False, True, True]
+
+
+def test_a_link_that_takes_the_files_place_is_refused(path, tmp_path):
+    budget = FileBudget(path)
+    FileBudget.create(tmp_path / "other.json", 100)
+    path.rename(path.with_name("moved.json"))
+    path.symlink_to(tmp_path / "other.json")
+    for act in (lambda: budget.charge(1, purpose="x"), lambda: budget.check(1), lambda: budget.spent, budget.__str__):
+        with pytest.raises(ModelFormatError, match="expected a budget file, found a link that took its place"):
+            act()
+    assert FileBudget(tmp_path / "other.json").spent == 0
+
+
+def test_a_second_name_given_later_is_refused(path):
+    budget = FileBudget(path)
+    path.with_name("twin.json").hardlink_to(path)
+    for act in (lambda: budget.charge(1, purpose="x"), lambda: budget.remaining, lambda: FileBudget(path)):
+        with pytest.raises(ModelFormatError, match="hard links would make two budgets"):
+            act()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "socket", "device"])
+def test_what_is_no_file_is_refused_and_not_waited_for(kind, tmp_path):
+    place = tmp_path / "b"
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    elif kind == "device":
+        place = Path("/dev/zero")
+    else:
+        import socket
+
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(place))
+    with pytest.raises((ModelFormatError, OSError), match=r"found a folder, a pipe or a device|No such device"):
+        FileBudget(place)
+
+
+def test_a_file_too_large_or_too_deep_is_refused_soon(path):
+    for content in ("[" * 100_000, " " * (2**24 + 1), '{"format": ' * 50_000, "\ud7ff" * 10, "\x00"):
+        path.write_text(content)
+        started = time.monotonic()
+        with pytest.raises(ModelFormatError, match="expected a budget file") as caught:
+            FileBudget(path)
+        assert time.monotonic() - started < 5
+        assert len(str(caught.value)) < 400
+
+
+def test_a_charge_that_could_not_be_read_back_is_refused_before_it_is_written(path, monkeypatch):
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="surrogate"):
+        FileBudget(path).charge(0.5, purpose="\ud800")
+    monkeypatch.setattr(budget_file, "LARGEST_FILE", 300)
+    with pytest.raises(ValueError, match=r"more than 300 bytes cannot be read\. Nothing was charged"):
+        FileBudget(path).charge(0.5, purpose="x" * 300)
+    assert path.read_bytes() == before
+    assert names(path) == ["budget.json"]
+
+
+# Rights.
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o660, 0o664, 0o200 | 0o444])
+def test_the_mode_is_kept(path, mode):
+    path.chmod(mode)
+    FileBudget(path).charge(0.5, purpose="a model")
+    assert path.stat().st_mode & 0o7777 == mode
+    assert FileBudget(path).spent == Fraction(1, 2)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_owner_and_group_are_kept(path):
+    os.chown(path, 12345, 54321)
+    path.chmod(0o640)
+    FileBudget(path).charge(0.5, purpose="a model")
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, found.st_mode & 0o7777) == (12345, 54321, 0o640)
+
+
+def test_a_group_that_cannot_be_kept_gives_its_rights_to_no_other(path, monkeypatch):
+    path.chmod(0o660)
+    found = os.stat_result([*path.stat()[:5], 54321, *path.stat()[6:]])
+    monkeypatch.setattr(os, "fchown", lambda *_: (_ for _ in ()).throw(PermissionError))
+    budget_file._replace(path, path.read_text(), like=found)
+    assert path.stat().st_mode & 0o7777 == 0o600
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o400, 0o440])
+def test_a_read_only_budget_is_read_and_not_charged_whoever_asks(path, mode, monkeypatch):
+    path.chmod(mode)
+    before = path.read_bytes(), path.stat().st_ino
+    budget = FileBudget(path)
+    assert budget.remaining == 1
+    for act in (lambda: budget.check(0.5), lambda: budget.charge(0.5, purpose="x")):
+        with pytest.raises(PermissionError, match=r"read-only\. Nothing was charged"):
+            act()
+    monkeypatch.setattr("hedgerow.Tally.count", lambda *_: pytest.fail("rows were counted"))
+    with pytest.raises(PermissionError, match="read-only"):
+        PrivateRuleListClassifier(0.5, budget=budget).fit([[0, 1], [1, 0]] * 10, [0, 1] * 10)
+    assert (path.read_bytes(), path.stat().st_ino) == before
+    assert path.stat().st_mode & 0o7777 == mode
+
+
+# What others charged meanwhile.
+
+
+def test_what_is_left_is_read_from_the_file(path):
+    one, two = FileBudget(path), FileBudget(path)
+    one.charge(0.75, purpose="first")
+    assert (two.spent, two.remaining) == (Fraction(3, 4), Fraction(1, 4))
+    assert [charge.purpose for charge in two.charges] == ["first"]
+    assert str(two) == str(one)
+    assert repr(two) == "<Budget epsilon=1 spent=0.75>"
+    with pytest.raises(BudgetExceededError, match=r"epsilon=0\.25 left"):
+        two.check(0.5)
+    one.charge(0.25, purpose="second", void="seeded")
+    assert (two.remaining, two.void) == (0, "seeded")
+    assert (one.spent_here, two.spent_here) == (1, 0)
+
+
+def take(arguments):
+    path, unit = arguments
+    taken = 0
+    while True:
+        try:
+            FileBudget(path).charge(unit, purpose=f"by {os.getpid()}")
+        except BudgetExceededError:
+            return taken
+        taken += 1
+
+
+def test_processes_that_race_for_every_unit_get_each_of_them_once(path):
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        taken = pool.map(take, [(path, Fraction(1, 60))] * 3, chunksize=1)
+    assert sum(taken) == len(FileBudget(path).charges) == 60
+    assert FileBudget(path).remaining == 0
+    assert names(path) == ["budget.json"]
+
+
+def test_threads_race_too(path):
+    budget, taken = FileBudget(path), []
+
+    def ask():
+        try:
+            budget.charge(1, purpose="the last unit")
+        except BudgetExceededError:
+            return
+        taken.append(1)
+
+    threads = [threading.Thread(target=ask) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (taken, FileBudget(path).spent) == ([1], 1)
+
+
+CHARGING = """
+import sys
+from fractions import Fraction
+from hedgerow.privacy.budget_file import FileBudget
+budget = FileBudget(sys.argv[1])
+while True:
+    budget.charge(Fraction(1, 10**6), purpose="one of many")
+    sys.stdout.write(".")
+    sys.stdout.flush()
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.037])
+def test_a_process_killed_while_it_charges_leaves_a_valid_file(path, delay):
+    child = subprocess.Popen([sys.executable, "-c", CHARGING, path], stdout=subprocess.PIPE)
+    assert child.stdout.read(5) == b"....."
+    time.sleep(delay)
+    child.send_signal(signal.SIGKILL)
+    reported = 5 + len(child.communicate()[0])
+    found = len(FileBudget(path).charges)
+    assert reported <= found <= reported + 1  # each is on disk before it is told
+    FileBudget(path).charge(0.5, purpose="after the accident")
+    assert len(FileBudget(path).charges) == found + 1
+
+
+# Disks that are full, or fail.
+
+
+FULL = """
+import resource, sys
+from hedgerow.privacy.budget_file import FileBudget
+budget = FileBudget(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+try:
+    budget.charge(0.5, purpose="a model")
+except OSError as error:
+    sys.exit(f"{error.filename}: {error.strerror}")
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 250])
+def test_a_full_disk_charges_nothing(path, limit):
+    before = path.read_bytes()
+    child = subprocess.run([sys.executable, "-c", FULL, path, str(limit)], capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stderr) == (1, f"{path}: File too large. Nothing was charged\n")
+    assert path.read_bytes() == before
+    assert names(path) == ["budget.json"]
+
+
+def test_a_new_budget_on_a_full_disk_leaves_nothing(tmp_path):
+    words = "import resource; from hedgerow.cli import main; "
+    words += "resource.setrlimit(resource.RLIMIT_FSIZE, (9, 9)); main()"
+    child = subprocess.run(
+        [sys.executable, "-c", words, "budget", "new", tmp_path / "b.json", "--epsilon", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (child.returncode, child.stderr) == (2, f"error: {tmp_path}/b.json: File too large. Nothing was charged\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace", "fchmod"])
+def test_a_disk_that_fails_at_any_step_charges_nothing_or_everything(path, step, monkeypatch):
+    def fail(*_):
+        raise OSError(5, "Input/output error")
+
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            FileBudget(path).charge(0.5, purpose="a model")
+    assert path.read_bytes() == before
+    assert names(path) == ["budget.json"]
+    budget = FileBudget(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(budget_file, "sync_folder", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            budget.charge(0.5, purpose="a model")
+    assert FileBudget(path).spent == budget.spent_here == Fraction(1, 2)
+    assert names(path) == ["budget.json"]
+
+
+def test_the_text_of_the_file_is_what_it_was(path):
+    """The format is no other for budgets all of whose charges have a guarantee."""
+    FileBudget(path).charge(0.5, purpose="a model")
+    assert json.loads(path.read_text()) == {
+        "format": "hedgerow/budget",
+        "version": 1,
+        "epsilon": "1",
+        "delta": "0",
+        "charges": [
+            {
+                "purpose": "a model",
+                "mechanism": "",
+                "epsilon": 0.5,
+                "epsilon_exact": "1/2",
+                "delta": 0.0,
+                "delta_exact": "0",
+            }
+        ],
+    }
