@@ -184,7 +184,6 @@ class Oracle:
         self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
         self._max_queries, self._asked = max_queries, 0
         self._charges: dict[int, Charge] = {}  # by identity: two of the same text are two
-        self._void: dict[str, None] = {}
         self._run_code = False
         self._lock = threading.Lock()
 
@@ -221,12 +220,10 @@ class Oracle:
             return PrivacyCard.none(
                 "not private: exact answers" if self._budget is None else "nothing was answered", software=software
             )
-        void = [_UNPROVEN if self._release == "ratio" else None, *self._void, self._noise.void]
         return PrivacyCard(
             tuple(self._charges.values()),
             noise=self._noise.description,
             software=software,
-            void="; ".join(filter(None, void)) or None,
             notes=(*_NOTES, _UNIT + (_UNIT_DELTA if any(charge.delta for charge in self._charges.values()) else "")),
         )
 
@@ -329,18 +326,17 @@ class Oracle:
                 self._asked += 1
                 return _exact(query())
             mechanism: Mechanism = self._mechanism(len(bins))
+            noise, why = self._noise, join_reasons(_UNPROVEN if self._release == "ratio" else None, void, bins.void)
             purpose = self._purpose(f"{what} by bin of {len(bins)} attributes", mechanism)
 
             def charged() -> Any:
                 self._asked += 1
-                own = Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism))
+                own = Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism), join_reasons(why, noise.void))
                 costs = (*bins.charges, *paid, *([own] if own.epsilon or own.delta else []))
                 self._charges |= {id(charge): charge for charge in costs}
-                self._void |= dict.fromkeys(filter(None, (void, bins.void)))
                 return query()
 
-            why = join_reasons(_UNPROVEN if self._release == "ratio" else None, void, bins.void)
-            return Gate(self._budget, self._noise).release(mechanism, charged, purpose=purpose, void=why)
+            return Gate(self._budget, noise).release(mechanism, charged, purpose=purpose, void=why)
 
     def __repr__(self) -> str:
         return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
