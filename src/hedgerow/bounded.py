@@ -7,6 +7,7 @@ memory in proportion to their size, which is limited, or refused.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -107,8 +108,8 @@ def check_plain(data: Any) -> None:
     Raises
     ------
     UnreadableError
-        If they are nested deeper, hold something else, a number of too many digits, or text that is no Unicode (one
-        half of a surrogate pair).
+        If they are nested deeper, hold something else, a number of too many digits or none that is finite, or text that
+        is no Unicode (one half of a surrogate pair).
     """
     level: list[Any] = [data]
     for _ in range(MOST_NESTED + 1):
@@ -135,6 +136,8 @@ def _check_scalars(values: Iterable[Any]) -> None:
             )
         if isinstance(value, int) and value.bit_length() > 4 * LONGEST_NUMBER:
             raise UnreadableError(f"expected whole numbers of at most {LONGEST_NUMBER} digits, found a longer one")
+        if isinstance(value, float) and not math.isfinite(value):  # what JSON's 1e999 is read as, too
+            raise UnreadableError("expected finite numbers, found one that is not")
         if isinstance(value, str) and not value.isascii() and re.search("[\ud800-\udfff]", value):
             raise UnreadableError("expected Unicode text, found one half of a surrogate pair")
 

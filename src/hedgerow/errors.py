@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from hedgerow.bounded import shown
+from hedgerow.values import printable
+
+_LONGEST = 1000  # characters of a message that quotes names or values of others
+
+
+def _line(message: str) -> str:
+    """Return a message in one line, control characters as text, and cut where it is too long to be read."""
+    line = printable(message)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
 
 class SchemaError(ValueError):
     """A schema, or a file that holds one, is not well formed.
@@ -20,9 +31,9 @@ class SchemaError(ValueError):
         self.attribute = attribute
         self.key = key
         place = ": ".join(
-            part for part in (f"attribute {attribute!r}" if attribute else "", f"key {key!r}" if key else "") if part
+            f"{word} {shown(str(name))}" for word, name in (("attribute", attribute), ("key", key)) if name
         )
-        super().__init__(f"{place}: {message}" if place else message)
+        super().__init__(_line(f"{place}: {message}" if place else message))
 
 
 class DomainError(ValueError):
@@ -36,7 +47,7 @@ class DomainError(ValueError):
 
     def __init__(self, message: str, *, column: str | None = None) -> None:
         self.column = column
-        super().__init__(f"column {column!r}: {message}" if column is not None else message)
+        super().__init__(_line(f"column {shown(str(column))}: {message}" if column is not None else message))
 
 
 class BudgetExceededError(ValueError):
@@ -113,6 +124,9 @@ class SearchTooLargeError(ValueError):
 
 class ModelFormatError(ValueError):
     """A model file is truncated, edited, or of an unknown format or version."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_line(message))
 
 
 class EngineError(ValueError):

@@ -1,8 +1,30 @@
-"""The values that tables and schemas hold, and how a person writes them."""
+"""The values that tables and schemas hold, and how a person writes and reads them."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 Value = str | int | float | bool
+LONGEST_TEXT = 1000
+"""Characters of a name, a value or a class, at most."""
+# Control characters (C0, delete, C1), halves of surrogate pairs, ends of lines and paragraphs, and what turns the
+# direction of writing round.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    r"""Return text for reading, its control characters as text, but for those to `keep`.
+
+    Names and values from others can hold escape sequences that a terminal obeys, line breaks that make two lines of
+    one, and marks that show text in another order than it has.
+
+    Examples
+    --------
+    >>> print(printable("red\x1b[2J\nblue"))
+    red\x1b[2J\nblue
+    """
+    return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
 
 
 def quoted_text(value: Value) -> str:
@@ -13,8 +35,26 @@ def quoted_text(value: Value) -> str:
     >>> print(quoted_text("Day clinic"), quoted_text("surgery"), quoted_text(3.0))
     "Day clinic" surgery 3
     """
-    text = value_text(value)
+    text = shown_text(value)
     return f'"{text}"' if isinstance(value, str) and any(mark in text for mark in " ,\"'") else text
+
+
+def listed(values: Iterable[Value], most: int = 12) -> str:
+    """Return values as they stand in a sentence, the first of them only if there are many.
+
+    Examples
+    --------
+    >>> listed(["yes", "no"]), listed(range(100), most=3)
+    ('yes, no', '0, 1, 2, … (100 values)')
+    """
+    found = list(values)
+    text = ", ".join(map(quoted_text, found[:most]))
+    return text if len(found) <= most else f"{text}, … ({len(found)} values)"
+
+
+def shown_text(value: Value) -> str:
+    """Return a value as a person reads it: as it is written, control characters as text."""
+    return printable(value_text(value))
 
 
 def value_text(value: Value) -> str:

@@ -1,12 +1,13 @@
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from hedgerow.errors import SchemaError
-from hedgerow.models.conditions import check_literals, complement, in_words
+from hedgerow.models.conditions import Pieces, check_literals, complement, in_words
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
 from hedgerow.schema.attributes import Attribute
 from tests.models.strategies import attributes
+from tests.schema import enumerate_literals
+from tests.schema.test_attributes import attributes as schema_attributes
 
 YOUNG = Literal("x", "<=", (30,))
 
@@ -35,14 +36,20 @@ def test_the_words_of_a_failing_literal_by_hand(attribute: Attribute, literal: L
     assert in_words(literal, attribute, holds=True) == str(literal)
 
 
-@given(attribute=attributes())
-@settings(max_examples=80)
-def test_a_complement_is_true_where_the_literal_is_not_and_none_is_overlooked(attribute: Attribute) -> None:
-    literals = attribute.literals("x", negations=True)
-    truths = {literal: attribute.truth(literal) for literal in literals}
-    for literal, truth in truths.items():
-        expected = [other for other in literals if np.array_equal(truths[other], ~truth)]
-        assert complement(literal, attribute) == (expected[0] if expected else None)
+@given(attribute=attributes() | schema_attributes)
+@settings(max_examples=200)
+def test_a_complement_is_that_found_by_enumeration(attribute: Attribute) -> None:
+    for literal in attribute.literals("x", negations=True):
+        assert complement(literal, attribute) == enumerate_literals.complement(literal, attribute)
+
+
+def test_pieces_are_made_once_and_are_not_repeated_into_a_text_too_long_to_hold() -> None:
+    made: list[str] = []
+    pieces = Pieces[str](lambda part: made.append(part) or part * 2**20, "SQL")
+    assert [len(pieces("a")) for _ in range(8)] == [2**20] * 8
+    with pytest.raises(ValueError, match=r"^expected a model of at most 8,388,608 characters of SQL, got one of more"):
+        pieces("b")
+    assert made == ["a", "b"]
 
 
 def test_literals_must_fit_the_schema() -> None:

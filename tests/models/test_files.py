@@ -26,12 +26,12 @@ def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree, tmp_path
             '{"format": "hedgerow/forest"}',
             r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found 'hedgerow/forest'\.",
         ),
-        ("{}", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found None\."),
-        ("[]", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found 'list'\."),
-        ('{"format": ["hedgerow/tree"]}', r"expected the format .* found \['hedgerow/tree'\]\."),
+        ("{}", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found a mapping without a format\."),
+        ("[]", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found a list\."),
+        ('{"format": ["hedgerow/tree"]}', r"expected the format .* found another one\."),
         ('{"format": "hedgerow/tree"}', "expected version 1 of hedgerow/tree, found None"),
-        ("if", r"expected a hedgerow model in JSON, found text that is truncated or no JSON \(line 1: "),
-        ("[" * 100_000, "expected a hedgerow model in JSON, found text that is truncated or no JSON"),
+        ("if", r"not a hedgerow model: expected JSON, found text that is truncated or no JSON \(line 1: "),
+        ("[" * 5000 + "]" * 5000, "not a hedgerow model: expected at most 100 lists and mappings inside one another"),
     ],
 )
 def test_what_is_no_model_is_refused(text: str, message: str, tmp_path: Path) -> None:

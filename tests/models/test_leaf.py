@@ -1,4 +1,6 @@
+import time
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.models import Leaf
-from hedgerow.models.leaf import commented, leaf_note, leaf_predictions, leaf_probabilities
+from hedgerow.models.leaf import check_leaves, commented, leaf_note, leaf_predictions, leaf_probabilities
 
 CLASSES = ("a", "b", "c")
 
@@ -46,19 +48,53 @@ def test_rows_are_the_sum_of_the_counts_but_never_negative() -> None:
     [
         (Leaf((1, 2)), r"expected 3 counts a leaf, got 2\."),
         (Leaf(label="d"), r"expected the label of a leaf to be one of the schema's classes a, b, c; got 'd'\."),
-        (Leaf((1, 2, 3), label=["a"]), r"expected the label of a leaf .*; got \['a'\]\."),  # type: ignore[arg-type]
     ],
 )
 def test_a_leaf_must_fit_the_classes(leaf: Leaf, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        leaf.check(CLASSES, "leaf")
+        check_leaves([Leaf(label="a"), leaf], CLASSES, "leaf")
 
 
-@pytest.mark.parametrize(("classes", "label"), [((0, 1), True), ((False, True), 1), ((0, 1), 1.0), ((0, 1), "1")])
-def test_a_label_that_only_equals_a_class_is_refused(classes: tuple, label: object) -> None:
+@pytest.mark.parametrize(("classes", "label"), [((0, 1), True), ((False, True), 1), ((0, 1), "1")])
+def test_a_label_that_only_equals_a_class_is_refused(classes: tuple, label: str | int) -> None:
     with pytest.raises(ValueError, match=r"^expected the label of a leaf to be one of the schema's classes"):
-        Leaf(label=label).check(classes, "leaf")  # type: ignore[arg-type]
-    Leaf(label=classes[1]).check(classes, "leaf")
+        check_leaves([Leaf(label=label)], classes, "leaf")
+    check_leaves([Leaf(label=classes[1])], classes, "leaf")
+
+
+@pytest.mark.parametrize("label", [1.0, ["a"], b"a"])
+def test_a_label_is_text_a_whole_number_or_a_boolean(label: Any) -> None:
+    with pytest.raises(ValueError, match=r"^expected text, a whole number or a boolean as a label, got "):
+        Leaf((1, 2, 3), label=label)
+
+
+@pytest.mark.parametrize("count", [2**63, -(2**63), 10**399])
+def test_counts_are_below_2_to_the_63_in_size(count: int) -> None:
+    assert Leaf((2**63 - 1, 1 - 2**63)).rows == 0
+    with pytest.raises(ValueError, match=r"^expected counts below 2\^63 in size, got a larger one\.$"):
+        Leaf((0, count))
+
+
+def test_a_table_of_probabilities_that_no_memory_holds_is_refused() -> None:
+    classes = tuple(range(2**16))
+    check_leaves([Leaf(label=1)] * 64, classes, "leaf")
+    with pytest.raises(
+        ValueError, match=r"^expected at most 4,194,304 probabilities, one a leaf and class, got 65 times"
+    ):
+        check_leaves([Leaf(label=1)] * 65, classes, "leaf")
+
+
+def test_the_classes_told_of_an_unknown_label_are_few() -> None:
+    with pytest.raises(ValueError, match=r"classes 0, 1, .*, 11, … \(70000 values\); got 'x{60}'…\.$"):
+        check_leaves([Leaf(label="x" * 10**6)], tuple(range(70_000)), "leaf")
+
+
+def test_a_line_that_is_very_long_leaves_the_notes_of_the_others_in_place() -> None:
+    assert commented(["a", "b" * 9, "c" * 10**6], ["1", "2", "3"]).split("\n") == [
+        "a            # 1",
+        "bbbbbbbbb    # 2",
+        "c" * 10**6 + "    # 3",
+    ]
 
 
 def test_a_label_without_counts_is_certain() -> None:
@@ -147,3 +183,13 @@ def test_notes_stand_one_under_the_other_and_lines_without_one_do_not_move_them(
     text = commented(["yes", "a very long line", "not so"], ["1", None, "2"])
     assert text == "yes       # 1\na very long line\nnot so    # 2"
     assert commented(["yes"], [None]) == "yes"
+
+
+def test_a_label_among_many_classes_that_contradict_it_takes_no_time() -> None:
+    size = 100_000  # each class is larger than the mean of those before it: all are pooled one by one
+    counts = (0, *range(10 * size, 9 * size, -1))
+    start = time.process_time()
+    shares = leaf_probabilities([Leaf(counts, label=0)], tuple(range(len(counts))))[0]
+    assert time.process_time() - start < 5
+    assert (shares == shares[0]).sum() > 1000
+    assert shares.argmax() == 0

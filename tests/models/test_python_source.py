@@ -48,12 +48,13 @@ def test_any_text_is_one_name_one_value_and_one_class(text: str) -> None:
     assert [predict({text: value}), predict({text: "other"})] == [value, "no"]
 
 
-@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\f", "\v", "\u2028", "\x85"])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\f", "\v", "\u2028", "\x85", "\0", "\x1a"])
 def test_a_guarantee_of_several_lines_stays_a_comment(end: str) -> None:
     card = PrivacyCard.none(f"made by hand{end}    raise SystemExit{end}raise SystemExit", software="hedgerow")
     model = RuleList(Schema({"x": Boolean()}, Label("y", (0, 1))), (Rule((), (0, 1)),), card)
     assert predict_of(model.to_python())({"x": True}) == 1
-    assert "raise SystemExit raise SystemExit" in model.to_python()
+    shown = ascii(end)[1:-1]
+    assert f"made by hand{shown}    raise SystemExit{shown}raise SystemExit" in model.to_python()
 
 
 def test_a_category_is_compared_as_the_schema_types_it() -> None:

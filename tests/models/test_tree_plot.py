@@ -141,7 +141,7 @@ def test_names_with_dollar_signs_and_line_breaks_are_drawn_as_they_are() -> None
     root = Fork(Literal("pay\n$x^$", "true"), Ending(0, "", ()), Ending(1, "", ()))
     axes = tree_diagram(root, ["$un^$ure", "a\nb"], "none ($^$)", None)
     axes.figure.canvas.draw()
-    assert {"pay $x^$", "$un^$ure", "a b"} <= set(texts(axes))
+    assert {r"pay\n$x^$", "$un^$ure", "a b"} <= set(texts(axes))
 
 
 def test_lines_do_not_end_between_a_sign_and_a_value() -> None:

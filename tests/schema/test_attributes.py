@@ -1,4 +1,5 @@
 import math
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hedgerow.columns import column_of
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real
 from hedgerow.values import value_text
+from tests.schema import enumerate_literals
 
 WORDS = ["a", "b", "B", "7", "true", "0", "-9", "?"]
 
@@ -196,7 +198,30 @@ def test_cells_are_in_words_with_missing_and_outside_last(attribute, cells):
     assert attribute.cells == cells
 
 
-@pytest.mark.parametrize("size", [256, 257, 65_536])
+@given(attributes, st.booleans())
+@settings(max_examples=300)
+def test_literals_and_where_they_are_true_are_those_by_enumeration(attribute, negations):
+    expected = enumerate_literals.literals("c", attribute, negations=negations)
+    assert attribute.literals("c", negations=negations) == expected
+    assert attribute.count_literals(negations=negations) == len(expected)
+    for literal in expected:
+        assert attribute.truth(literal).tolist() == enumerate_literals.truth(literal, attribute).tolist()
+        assert not negations or attribute.literal_on("c", attribute.extent(literal)) == literal
+
+
+def test_an_attribute_of_many_cells_is_asked_of_a_literal_in_no_time():
+    cuts = Integer(0, 10**6, tuple(range(50_000)))
+    values = Categorical(tuple(range(50_000)), missing="cell")
+    start = time.process_time()
+    assert cuts.count_literals(negations=True) == 2 * 50_000 + 50_000 * 49_999 // 2
+    assert values.count_literals(negations=True) == 2 * 50_000 + 2
+    for place in range(0, 50_000, 5):
+        assert cuts.literal_on("c", cuts.extent(Literal("c", "<=", (place,))).complement()).operator == ">"
+        assert values.literal_on("c", values.extent(Literal("c", "=", (place,))).complement()) is None
+    assert time.process_time() - start < 10  # it was 200 s
+
+
+@pytest.mark.parametrize("size", [255, 256, 257, 65_535, 65_536, 65_537, 65_538])
 def test_many_cells_keep_their_numbers(size):
     attribute = Categorical(tuple(range(size)))
     assert attribute.encode(column([str(size - 1)])).tolist() == [size - 1]
@@ -258,6 +283,21 @@ def test_infinity_is_an_error_even_where_values_outside_are_kept():
         (Real, {"low": 0, "high": math.inf}, "high", "a finite number, got inf"),
         (Real, {"low": math.nan, "high": 1}, "low", "a finite number, got nan"),
         (Real, {"low": "0", "high": 1}, "low", "a finite number, got '0'"),
+        (Real, {"low": 0, "high": 10**400}, "high", "a finite number, got a whole number of 1329 bits"),
+        (Real, {"low": -(10**299), "high": 1.7e308, "cuts": (10**309,)}, "cuts", "a finite number"),
+        (Integer, {"low": 0, "high": 10**400}, "high", "below 2.53 in size, got a whole number of 1329 bits"),
+        (
+            Integer,
+            {"low": 0, "high": 99, "cuts": tuple(range(50, 0, -1))},
+            "cuts",
+            r"got \(50, 49, 48, 47, 46, 45, …\)",
+        ),
+        (Categorical, {"values": (10**400, "a")}, "values", "a list of text or numbers"),
+        (Categorical, {"values": ("a\0",)}, "values", "without NUL"),
+        (Categorical, {"values": ("a" * 1001,)}, "values", "at most 1,000 characters, got 'aaa"),
+        (Categorical, {"values": ("\ud800",)}, "values", "Unicode text"),
+        (Categorical, {"values": (" a",)}, "values", "no spaces around it"),
+        (Boolean, {"missing": "cell", "missing_values": (math.nan,)}, "missing_values", "a list of text or numbers"),
     ],
 )
 def test_a_bad_declaration_is_an_error_that_names_the_key(kind, arguments, key, message):
@@ -274,6 +314,9 @@ def test_a_bad_declaration_is_an_error_that_names_the_key(kind, arguments, key, 
         (Integer(0, 9, (3,)), Literal("c", "<=", (4,)), r"c <= 4: not a cut point; expected \[3\]"),
         (Categorical(("a",)), Literal("c", "=", ("a",)), "true of no value or of all"),
         (Boolean(), Literal("c", "missing"), "true of no value or of all"),
+        (Integer(0, 9, (1, 3)), Literal("c", "between", (3, 1)), "true of no value or of all"),
+        (Integer(0, 9, (1, 3)), Literal("c", "<=", (True,)), "c <= True: not a cut point"),
+        (Integer(0, 9, (1, 3)), Literal("c", "<=", ("1",)), "c <= 1: not a cut point"),
     ],
 )
 def test_a_literal_that_does_not_fit_is_an_error_that_names_the_attribute(attribute, literal, message):

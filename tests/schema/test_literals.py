@@ -1,5 +1,8 @@
 import json
+import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +12,7 @@ from hedgerow.schema import Literal
 OPERANDS = {"=": 1, "!=": 1, "<=": 1, ">": 1, "between": 2} | dict.fromkeys(
     ("true", "false", "missing", "known", "outside"), 0
 )
-values = st.text() | st.integers() | st.floats(allow_nan=False)
+values = st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
 literals = st.sampled_from(sorted(OPERANDS)).flatmap(
     lambda operator: st.builds(Literal, st.text(), st.just(operator), st.tuples(*[values] * OPERANDS[operator]))
 )
@@ -52,3 +55,24 @@ def test_an_unknown_operator_is_an_error():
 def test_a_wrong_number_of_operands_is_an_error(operator, operands):
     with pytest.raises(ValueError, match=rf"takes {OPERANDS[operator]} operands, got {len(operands)}"):
         Literal("a", operator, operands)
+
+
+@pytest.mark.parametrize("operand", [math.nan, -math.inf, 10**400, None, [30], b"30", Fraction(1, 2)])
+def test_an_operand_is_text_a_boolean_or_a_finite_number(operand):
+    with pytest.raises(ValueError, match="expected text, booleans or finite numbers as operands, got"):
+        Literal("a", "<=", (operand,))
+
+
+def test_numbers_of_numpy_become_plain_ones():
+    literal = Literal("a", "between", (np.int64(3), np.float64(4.5)))
+    assert repr(literal.operands) == "(3, 4.5)"
+
+
+@pytest.mark.parametrize(("attribute", "operator"), [(1, "true"), ("a", ["true"]), (None, "true"), ("a", None)])
+def test_names_and_operators_are_text(attribute, operator):
+    with pytest.raises(ValueError, match=r"expected text for a literal's attribute|operator must be one of"):
+        Literal(attribute, operator)
+
+
+def test_control_characters_of_names_and_values_are_shown_as_text():
+    assert str(Literal("a\x1b[2J\nb", "=", ("c\u202ed",))) == r"a\x1b[2J\nb = c\u202ed"

@@ -12,6 +12,7 @@ import typer
 import hedgerow
 from hedgerow._version import __version__
 from hedgerow.cli import audit, budget, fit, predict, schema, show, study
+from hedgerow.values import printable
 
 app = typer.Typer(
     name="hedgerow",
@@ -64,5 +65,5 @@ def main() -> None:
 
 
 def _leave(code: int, message: str) -> NoReturn:
-    typer.echo(f"error: {message}", err=True)
+    typer.echo(f"error: {printable(message)}", err=True)
     sys.exit(code)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.output import check_output
+from hedgerow.cli.output import check_output, say
 from hedgerow.privacy.budget_file import FileBudget
 
 app = typer.Typer(no_args_is_help=True, help="Keep one privacy budget over several runs, in a file.")
@@ -24,10 +24,10 @@ def new(
     [bold]Example[/bold]: hedgerow budget new patients.budget.json --epsilon 3
     """
     check_output(file, force=False)
-    typer.echo(FileBudget.create(file, epsilon, delta))
+    say(FileBudget.create(file, epsilon, delta))
 
 
 @app.command("show")
 def show(file: Annotated[Path, typer.Argument(help="Budget file.")]) -> None:
     """Show what was spent, on what, and what is left."""
-    typer.echo(FileBudget(file))
+    say(FileBudget(file))

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hedgerow.cli.output import check_output, write_whole
+from hedgerow.cli.output import check_output, say, write_whole
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, Rows, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.engines.addresses import MEMORY
@@ -136,9 +136,9 @@ def fit(
         released = _learn(classifier, rows, target_name(rows.columns, target, declared))
     write_whole(output, released.to_json())
     if as_json:
-        typer.echo(json.dumps(released.to_dict(), ensure_ascii=False))
+        say(json.dumps(released.to_dict(), ensure_ascii=False))
     else:
-        typer.echo(f"{released}\n\n{released.privacy}\n\nwritten to {output}")
+        say(f"{released}\n\n{released.privacy}\n\nwritten to {output}")
 
 
 def _check_proven(mechanism: str | None, *, research: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,11 +11,23 @@ from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
+from rich.markup import escape
+
+from hedgerow.values import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _PICTURES = (".png", ".svg", ".pdf")
+
+
+def say(text: object, *, err: bool = False, newline: bool = True) -> None:
+    """Print text; on a terminal, which obeys them, control characters but line breaks and tabs are shown as text.
+
+    SQL, JSON and predictions hold names and values as they are, and a model's names are its author's.
+    """
+    shown = printable(str(text), keep="\n\t") if (sys.stderr if err else sys.stdout).isatty() else str(text)
+    typer.echo(shown, err=err, nl=newline)
 
 
 def check_output(path: Path, *, force: bool) -> None:
@@ -48,10 +61,10 @@ def write_whole(path: Path, text: str) -> None:
 def print_or_write(text: str, path: Path | None) -> None:
     """Print text, or write it to a file and say so."""
     if path is None:
-        typer.echo(text)
+        say(text)
     else:
         write_whole(path, text + "\n")
-        typer.echo(f"written to {path}", err=True)
+        say(f"written to {path}", err=True)
 
 
 def check_picture(path: Path) -> None:
@@ -74,11 +87,11 @@ def draw(plot: Callable[[], Axes], path: Path) -> None:
     figure = plot().get_figure(root=True)
     assert figure is not None
     figure.savefig(path, dpi=150)
-    typer.echo(f"written to {path}", err=True)
+    say(f"written to {path}", err=True)
 
 
 @contextmanager
 def stage(text: str) -> Generator[None]:
     """Show on a terminal what is being done while it is done."""
-    with Console(stderr=True).status(f"{text} …"):
+    with Console(stderr=True).status(escape(printable(f"{text} …"))):
         yield

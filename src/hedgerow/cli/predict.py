@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +15,13 @@ import pyarrow.csv as pacsv
 import typer
 from numpy.typing import NDArray
 
-from hedgerow.cli.output import check_output, stage, write_whole
+from hedgerow.cli.output import check_output, say, stage, write_whole
+from hedgerow.columns import NUMBER
 from hedgerow.csv_files import read_csv
 from hedgerow.models import RuleList, Tree, load_model
-from hedgerow.values import value_text
+from hedgerow.values import Value, value_text
+
+_FORMULAS = (*"=+-@\t\r\n＝＋－＠",)  # the last four as East Asian keyboards write them
 
 
 def predict(
@@ -33,6 +38,9 @@ def predict(
 
     The rows are not charged: a released model is public.
 
+    In CSV, a class or the name of its column that a spreadsheet would take for a formula, since it begins with one of
+    = + - @ and is no number, gets an apostrophe before it. JSON has them as they are.
+
     [bold]Example[/bold]: hedgerow predict model.json new.csv -o predictions.csv
     """
     if output is not None:
@@ -40,19 +48,46 @@ def predict(
     released = load_model(model)
     with stage(f"reading {data}"):
         caught = released.apply(read_csv(data))
-    table = _predictions(released, caught, proba=proba)
-    text = json.dumps(table.to_pylist(), ensure_ascii=False) + "\n" if as_json else _to_csv(table)
+    if as_json:
+        text = json.dumps(_predictions(released, caught, proba=proba).to_pylist(), ensure_ascii=False) + "\n"
+    else:
+        text = _to_csv(_predictions(released, caught, proba=proba, written=inert))
     if output is None:
-        typer.echo(text, nl=False)
+        say(text, newline=False)
     else:
         write_whole(output, text)
-        typer.echo(f"written to {output}", err=True)
+        say(f"written to {output}", err=True)
+    if not as_json and any(inert(value) != value for value in (_label_name(released), *released.predictions)):
+        say("text that a spreadsheet would take for a formula has an apostrophe before it; --json has none", err=True)
 
 
-def _predictions(model: RuleList | Tree, caught: NDArray[np.intp], *, proba: bool) -> pa.Table:
-    name = "prediction" if model.schema.label is None else model.schema.label.name
+def inert(value: Value) -> Value:
+    """Return a value as a spreadsheet takes it for what it is: an apostrophe before text that looks like a formula.
+
+    Examples
+    --------
+    >>> print(inert("=1+1"), inert("-7.5"), inert("- none"), inert("a=b"))
+    '=1+1 -7.5 '- none a=b
+    """
+    looks_so = isinstance(value, str) and value.startswith(_FORMULAS) and not re.fullmatch(NUMBER, value)
+    return f"'{value}" if looks_so else value
+
+
+def _label_name(model: RuleList | Tree) -> str:
+    return "prediction" if model.schema.label is None else model.schema.label.name
+
+
+def _predictions(
+    model: RuleList | Tree,
+    caught: NDArray[np.intp],
+    *,
+    proba: bool,
+    written: Callable[[Value], Value] = lambda value: value,
+) -> pa.Table:
+    name = _label_name(model)
     number = model.leaf_name if model.leaf_name != name else f"{name} number"  # one column must not hide the other
-    columns = {name: np.array(model.predictions)[caught], number: caught + 1}
+    predictions = np.array([written(value) for value in model.predictions])
+    columns = {str(written(name)): predictions[caught], number: caught + 1}
     if proba:
         shares = zip(model.schema.classes, model.probabilities[caught].T, strict=True)
         columns |= {f"P({value_text(value)})": share for value, share in shares}

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from hedgerow.cli.output import check_output, stage, write_whole
+from hedgerow.cli.output import check_output, say, stage, write_whole
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.schema import Schema, count_candidates
-from hedgerow.schema.files import mapping_text
+from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.public import typed_table
 
 app = typer.Typer(no_args_is_help=True, help="Make, learn and read schemas: what is public about a table.")
@@ -51,13 +51,14 @@ def new(
 
     [bold]Example[/bold]: hedgerow schema new patients.csv --target ill -o patients.yaml
     """
+    check_ending(output)
     check_output(output, force=force)
     with open_rows(data, None, None, MEMORY) as rows:
         names = list(rows.columns)
     _check_present([target], names)
     lines = [f"  {json.dumps(name, ensure_ascii=False)}: {{kind: FILL IN}}" for name in names if name != target]
     write_whole(output, _TEMPLATE.format(target=json.dumps(target, ensure_ascii=False), attributes="\n".join(lines)))
-    typer.echo(f"written to {output}: fill in the kinds and the classes, then run: hedgerow schema show {output}")
+    say(f"written to {output}: fill in the kinds and the classes, then run: hedgerow schema show {output}")
 
 
 @app.command("from-public")
@@ -76,6 +77,7 @@ def from_public(
 
     [bold]Example[/bold]: hedgerow schema from-public census.csv --target income -o census.yaml
     """
+    check_ending(output)
     check_output(output, force=force)
     _check_present([*(drop or []), *([target] if target is not None else [])], read_header(data))
     with stage(f"reading {data}"):
@@ -101,6 +103,7 @@ def learn(
     """
     if epsilon is None:
         raise ValueError("epsilon must be chosen: the privacy loss of all cut points together, such as --epsilon 0.2.")
+    check_ending(output)
     check_output(output, force=force)
     schema = load_schema(declared)
     account = None if budget is None else FileBudget(budget)
@@ -109,7 +112,7 @@ def learn(
     with stage("learning cut points"):
         learned = Schema.learn(table, schema, epsilon=epsilon, budget=account, bins=bins)
     _save(learned, output)
-    typer.echo(f"charged: epsilon = {epsilon:g} for the cut points; models with this schema carry it on their card.")
+    say(f"charged: epsilon = {epsilon:g} for the cut points; models with this schema carry it on their card.")
 
 
 @app.command("show")
@@ -125,9 +128,9 @@ def show(
     loaded = load_schema(schema)
     count = count_candidates(loaded, min(max_literals, len(loaded)), negations=negations)
     if as_json:
-        typer.echo(json.dumps({**loaded.to_dict(), "digest": loaded.digest, "candidates": count}, ensure_ascii=False))
+        say(json.dumps({**loaded.to_dict(), "digest": loaded.digest, "candidates": count}, ensure_ascii=False))
     else:
-        typer.echo(f"{loaded}\n\n{count:,} candidate rules of up to {max_literals} conditions\ndigest {loaded.digest}")
+        say(f"{loaded}\n\n{count:,} candidate rules of up to {max_literals} conditions\ndigest {loaded.digest}")
 
 
 @app.command("check")
@@ -145,7 +148,7 @@ def check(
     loaded = load_schema(schema)
     with open_rows(data, engine, master, memory) as rows:
         rows.check(loaded)
-    typer.echo("every row fits the schema (for your eyes only: this says something about the rows)")
+    say("every row fits the schema (for your eyes only: this says something about the rows)")
 
 
 def load_schema(path: Path) -> Schema:
@@ -166,4 +169,4 @@ def _check_present(wanted: list[str], names: list[str]) -> None:
 def _save(schema: Schema, output: Path) -> None:
     data: dict[str, Any] = schema.to_dict()
     write_whole(output, mapping_text(output, data))
-    typer.echo(f"{schema}\n\nwritten to {output}")
+    say(f"{schema}\n\nwritten to {output}")

@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import numpy as np
+from collections.abc import Callable, Hashable, Iterable
+from typing import Generic, TypeVar
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
+
+MOST_CHARACTERS = 2**23
+"""Of SQL, of Python, and of the ways to all leaves in words, at most: 10,000 rules have half as many."""
+_K = TypeVar("_K", bound=Hashable)
+
+
+class Pieces(Generic[_K]):
+    """Texts of the parts of a model, each made once; all that are asked for are of `MOST_CHARACTERS` at most.
+
+    A small file can repeat a long name, or a list of many values, so often that no memory holds the text.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the text of a part.
+    what : str
+        What is made of the texts, for the error.
+    """
+
+    def __init__(self, make: Callable[[_K], str], what: str) -> None:
+        self._make, self._what = make, what
+        self._texts: dict[_K, str] = {}
+        self._left = MOST_CHARACTERS
+
+    def __call__(self, part: _K) -> str:
+        """Return the text of a part.
+
+        Raises
+        ------
+        ValueError
+            If there are too many characters.
+        """
+        if part not in self._texts:
+            self._texts[part] = self._make(part)
+        self._left -= len(self._texts[part])
+        if self._left < 0:
+            raise ValueError(
+                f"expected a model of at most {MOST_CHARACTERS:,} characters of {self._what}, got one of more; "
+                "`predict` can apply it."
+            )
+        return self._texts[part]
 
 
 def check_literals(literals: Iterable[Literal], schema: Schema, user: str) -> None:
@@ -23,7 +63,7 @@ def check_literals(literals: Iterable[Literal], schema: Schema, user: str) -> No
     for literal in literals:
         if literal.attribute not in schema:
             raise SchemaError(f"is used by {user} but not declared.", attribute=literal.attribute)
-        schema[literal.attribute].truth(literal)
+        schema[literal.attribute].extent(literal)
 
 
 def complement(literal: Literal, attribute: Attribute) -> Literal | None:
@@ -37,9 +77,7 @@ def complement(literal: Literal, attribute: Attribute) -> Literal | None:
     >>> print(complement(Literal("age", "<=", (30,)), Integer(17, 90, cuts=(30, 45), missing="cell")))
     None
     """
-    wanted = ~attribute.truth(literal)
-    others = attribute.literals(literal.attribute, negations=True)
-    return next((other for other in others if np.array_equal(attribute.truth(other), wanted)), None)
+    return attribute.literal_on(literal.attribute, attribute.extent(literal).complement())
 
 
 def in_words(literal: Literal, attribute: Attribute, *, holds: bool) -> str:

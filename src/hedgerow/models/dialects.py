@@ -10,6 +10,7 @@ import sqlglot
 from sqlglot import exp, parse_one
 from sqlglot.generator import Generator
 
+from hedgerow.bounded import shown
 from hedgerow.columns import LONGEST_NUMBER, NUMBER
 from hedgerow.values import Value
 
@@ -92,6 +93,14 @@ class Dialect:
         """Return an expression as text."""
         return _generator(self.name)(dialect=self.name).generate(tree)
 
+    def settled(self, tree: exp.Condition) -> exp.Condition:
+        """Return an expression as the text that it is written as, so that it is written once however often it stands.
+
+        One of several parts joined by AND or OR is in parentheses: it is to be a part of another.
+        """
+        text: Any = exp.var(self.written(tree))
+        return exp.paren(text) if isinstance(tree, exp.Connector) else text
+
     def _filled(self, template: str, column: exp.Column) -> exp.Condition:
         parts = {"x": column, "t": self.text(column)}
         found: Any = _parsed(template, self.name).transform(
@@ -167,5 +176,5 @@ def dialect_named(name: str) -> Dialect:
         If there is none of that name.
     """
     if name not in DIALECTS:
-        raise ValueError(f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {name!r}.")
+        raise ValueError(f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {shown(name)}.")
     return DIALECTS[name]

@@ -40,9 +40,9 @@ def load_model(path: str | PathLike[str]) -> RuleList | Tree:
     >>> load_model(path)
     <RuleList of 1 rules; guarantee: none (example)>
     """
-    text = envelope.read_text(path)
-    found = envelope.format_of(envelope.parse(text))
+    data = envelope.parse(envelope.read_text(path))
     for kind in _KINDS:
-        if found == kind.format:
-            return kind.from_json(text)
-    raise ModelFormatError(f"expected the format {' or '.join(repr(kind.format) for kind in _KINDS)}, found {found!r}.")
+        if isinstance(data, dict) and data.get("format") == kind.format:
+            return kind.from_dict(data)
+    expected = " or ".join(repr(kind.format) for kind in _KINDS)
+    raise ModelFormatError(f"expected the format {expected}, found {envelope.format_of(data)}.")

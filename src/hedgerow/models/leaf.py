@@ -10,7 +10,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.values import quoted_text
+from hedgerow.bounded import shown
+from hedgerow.values import listed
+
+MOST_PROBABILITIES = 2**22
+"""Leaves times classes of a model, at most: the array of its probabilities has 32 MiB then."""
+_LARGEST_COUNT = 2**63
+_WIDEST = 200  # characters of a line that notes of other lines keep clear of
 
 
 @dataclass(frozen=True)
@@ -43,31 +49,18 @@ class Leaf:
 
     def __post_init__(self) -> None:
         if self.counts is not None:
-            object.__setattr__(self, "counts", tuple(map(operator.index, self.counts)))
+            object.__setattr__(self, "counts", tuple(int(operator.index(count)) for count in self.counts))
+            if any(abs(count) >= _LARGEST_COUNT for count in self.counts):
+                raise ValueError("expected counts below 2^63 in size, got a larger one.")
         if self.counts is None and self.label is None:
             raise ValueError("expected counts, a label, or both; got neither.")
+        if not isinstance(self.label, (str, int, type(None))):
+            raise ValueError(f"expected text, a whole number or a boolean as a label, got {shown(self.label)}.")
 
     @property
     def rows(self) -> int | None:
         """The sum of the released counts, at least 0; None where none were released."""
         return None if self.counts is None else max(sum(self.counts), 0)
-
-    def check(self, classes: Sequence[Any], name: str) -> None:
-        """Check that a leaf, called `name` in the message, fits the classes.
-
-        Raises
-        ------
-        ValueError
-            If there is not one count a class, or the label is none of the classes or of another type.
-        """
-        if self.counts is not None and len(self.counts) != len(classes):
-            raise ValueError(f"expected {len(classes)} counts a {name}, got {len(self.counts)}.")
-        known = any(type(self.label) is type(value) and self.label == value for value in classes)  # True is not 1
-        if self.label is not None and not known:
-            raise ValueError(
-                f"expected the label of a {name} to be one of the schema's classes "
-                f"{', '.join(map(quoted_text, classes))}; got {self.label!r}."
-            )
 
     def to_dict(self, prediction: Any) -> dict[str, Any]:
         """Return the leaf and what it predicts as JSON-ready data; the label only where there is one."""
@@ -77,8 +70,32 @@ class Leaf:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` wrote."""
-        counts = data["counts"]
-        return cls(None if counts is None else tuple(int(count) for count in counts), data.get("label"))
+        return cls(data["counts"], data.get("label"))
+
+
+def check_leaves(leaves: Sequence[Leaf], classes: Sequence[Any], name: str) -> None:
+    """Check that leaves, each called `name` in the message, fit the classes.
+
+    Raises
+    ------
+    ValueError
+        If one has not one count a class, or its label is none of the classes or of another type; or if there are more
+        leaves and classes than their probabilities can be held of.
+    """
+    if len(leaves) * len(classes) > MOST_PROBABILITIES:
+        raise ValueError(
+            f"expected at most {MOST_PROBABILITIES:,} probabilities, one a {name} and class, got {len(leaves):,} times "
+            f"{len(classes):,}."
+        )
+    known = {(type(value), value) for value in classes}  # True is not 1
+    for leaf in leaves:
+        if leaf.counts is not None and len(leaf.counts) != len(classes):
+            raise ValueError(f"expected {len(classes)} counts a {name}, got {len(leaf.counts)}.")
+        if leaf.label is not None and (type(leaf.label), leaf.label) not in known:
+            raise ValueError(
+                f"expected the label of a {name} to be one of the schema's classes {listed(classes)}; got "
+                f"{shown(leaf.label)}."
+            )
 
 
 def leaf_probabilities(leaves: Sequence[Leaf], classes: Sequence[Any]) -> NDArray[np.float64]:
@@ -107,12 +124,14 @@ def leaf_probabilities(leaves: Sequence[Leaf], classes: Sequence[Any]) -> NDArra
 
 def _with_mode(counts: NDArray[np.float64], mode: int) -> NDArray[np.float64]:
     """Pool the mode with the largest other classes until their mean is no smaller than any class left out."""
-    pool = [mode]
-    for k in np.argsort(-counts, kind="stable"):
-        if k != mode and counts[k] > counts[pool].mean():
-            pool.append(int(k))
+    others = np.argsort(-counts, kind="stable")
+    others = others[others != mode]
+    means = np.cumsum([counts[mode], *counts[others]]) / np.arange(1, len(counts) + 1)
+    larger = counts[others] > means[:-1]
+    size = len(others) if larger.all() else int(larger.argmin())
+    pool = [mode, *others[:size].tolist()]
     pooled = counts.copy()
-    pooled[pool] = counts[pool].mean()
+    pooled[pool] = means[size]
     return pooled
 
 
@@ -132,8 +151,9 @@ def leaf_note(leaf: Leaf, probabilities: NDArray[np.float64]) -> str | None:
 
 
 def commented(lines: Sequence[str], notes: Sequence[str | None]) -> str:
-    """Return lines of text with the notes as comments, one under the other."""
-    width = max((len(line) for line, note in zip(lines, notes, strict=True) if note is not None), default=0) + 4
+    """Return lines of text with the notes as comments, one under the other but for those beside very long lines."""
+    widths = [len(line) for line, note in zip(lines, notes, strict=True) if note is not None and len(line) <= _WIDEST]
+    width = max(widths, default=0) + 4
     return "\n".join(
-        line if note is None else f"{line:<{width}}# {note}" for line, note in zip(lines, notes, strict=True)
+        line if note is None else f"{f'{line}    ':<{width}}# {note}" for line, note in zip(lines, notes, strict=True)
     )

@@ -22,7 +22,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import Cells
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
-from hedgerow.values import value_text
+from hedgerow.values import printable, shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,11 +110,12 @@ class Model(ABC):
 
     @property
     def _guarantee(self) -> str:
-        return f"guarantee: {self.privacy.headline}"
+        return f"guarantee: {printable(self.privacy.headline)}"
 
     @property
     def _caption(self) -> str:
-        return self.privacy.headline if self.has_counts else f"{self.privacy.headline}; no counts were released"
+        headline = printable(self.privacy.headline)
+        return headline if self.has_counts else f"{headline}; no counts were released"
 
     def _cells(self, table: Table, literals: Iterable[Literal]) -> dict[str, Cells]:
         """Encode those columns of a table that literals speak of."""
@@ -168,19 +169,24 @@ class Model(ABC):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read back what `to_json` wrote.
+        """Read back what `to_json` wrote; raises as `from_dict` does, and where the text is truncated or too large."""
+        return cls.from_dict(envelope.parse(text))
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Read back what `to_dict` wrote.
 
         Raises
         ------
         ModelFormatError
-            If the text is truncated, was edited, or is of another format or version.
+            If it was edited, or is of another format or version.
         """
-        data = envelope.unseal(text, format=cls.format, version=1)
+        sealed = envelope.unseal(data, format=cls.format, version=1)
         try:
-            model = cls._assemble(Schema.from_dict(data["schema"]), data, PrivacyCard.from_dict(data["privacy"]))
-            problem = None if model.to_dict()["digest"] == data["digest"] else "its parts contradict one another"
+            model = cls._assemble(Schema.from_dict(sealed["schema"]), sealed, PrivacyCard.from_dict(sealed["privacy"]))
+            problem = None if model.to_dict()["digest"] == sealed["digest"] else "its parts contradict one another"
         except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError) as error:
-            model, problem = None, f"{type(error).__name__}: {error}"
+            model, problem = None, f"{type(error).__name__}: {error}".rstrip(".")
         if model is None or problem:
             raise ModelFormatError(f"not a valid {cls.kind}: {problem}.")
         return model
@@ -199,7 +205,7 @@ class Model(ABC):
 
     def to_html(self) -> str:
         """Return the leaves and the card as an HTML fragment; names and values are escaped."""
-        counted = ["probability", *map(value_text, self.schema.classes)] if self.has_counts else []
+        counted = ["probability", *map(shown_text, self.schema.classes)] if self.has_counts else []
         head = "".join(f"<th>{escape(name)}</th>" for name in ["", "if", "then", *counted])
         rows = "".join(_html_row(*row.values(), columns=len(counted)) for row in self.get_rules())
         return (
@@ -213,5 +219,5 @@ def _html_row(
     released = [""] * columns if probability is None else [f"{100 * probability:.1f} %", *map(str, counts.values())]
     return (
         f"<tr><td>{number}</td><td style='text-align:left'>{escape(condition)}</td>"
-        f"<td><b>{escape(value_text(prediction))}</b></td>{''.join(f'<td>{text}</td>' for text in released)}</tr>"
+        f"<td><b>{escape(shown_text(prediction))}</b></td>{''.join(f'<td>{text}</td>' for text in released)}</tr>"
     )

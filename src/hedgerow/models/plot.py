@@ -24,7 +24,28 @@ _COLOURS = (
     "#AA3377",
     "#BBBBBB",
 )  # safe for colour-blind readers
+MOST_DRAWN, _MOST_SHARES = 500, 10_000
 _BESIDE = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # the layout of our own figures makes room for it
+
+
+def check_drawable(n_leaves: int, n_classes: int) -> None:
+    """Check that a model is small enough for a picture that can be written and read.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    if n_leaves > MOST_DRAWN or n_leaves * n_classes > _MOST_SHARES:
+        raise ValueError(
+            f"expected at most {MOST_DRAWN} leaves or rules to draw, and {_MOST_SHARES:,} shares of classes in them, "
+            f"got {n_leaves:,} of {n_classes:,} classes; print the model, or export it."
+        )
+
+
+def shortened(text: str, longest: int = 80) -> str:
+    """Return text that a picture has room for."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def leaf_bars(
@@ -70,7 +91,7 @@ def _named_lines(leaves: Sequence[str], classes: Sequence[str], caption: str, ax
         _, ax = plt.subplots(figsize=(9, height), layout="constrained")
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_title(plain(fill(caption, 80)), fontsize="small", loc="right")
+    ax.set_title(plain(fill(shortened(caption, 300), 80)), fontsize="small", loc="right")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -89,7 +110,7 @@ def class_legend(ax: Axes, handles: Sequence[Artist | BarContainer], classes: Se
 
 def legend_name(name: str) -> str:
     """Return a class in lines that a legend has room for."""
-    return fill(name, 30)
+    return fill(shortened(name), 30)
 
 
 def colour(k: int) -> str:

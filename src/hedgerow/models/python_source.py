@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from hedgerow.models.conditions import Pieces
 from hedgerow.models.sql import Cases
 from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.values import Value, value_text
+from hedgerow.schema.schema import Schema
+from hedgerow.values import Value, printable, value_text
 
 _KNOWN = '''\
 def _known(value, *missing):
@@ -20,22 +22,28 @@ def _known(value, *missing):
 '''
 
 
-def function(cases: Cases, comment: str) -> str:
+def function(cases: Cases, schema: Schema, comment: str) -> str:
     """Return the source of ``predict(row)`` that returns the value of the first case that holds."""
     *conditional, (_, default) = cases
+    written = conditions(schema)
     lines: list[str] = []
     for literals, value in conditional:
         lines += [
-            f"if {' and '.join(_expression(*literal) for literal in literals)}:",
+            f"if {' and '.join(map(written, literals))}:",
             f"    return {value!r}",
         ]
     return source([*lines, f"return {default!r}"], comment)
 
 
-def choice(literal: Literal, attribute: Attribute, true: Sequence[str], false: Sequence[str]) -> list[str]:
+def conditions(schema: Schema) -> Pieces[Literal]:
+    """Return what writes literals."""
+    return Pieces(lambda literal: _expression(literal, schema[literal.attribute]), "Python")
+
+
+def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[str]:
     """Return the lines of ``if … else …`` around those of two branches."""
     return [
-        f"if {_expression(literal, attribute)}:",
+        f"if {condition}:",
         *(f"    {line}" for line in true),
         "else:",
         *(f"    {line}" for line in false),
@@ -47,7 +55,7 @@ def source(body: Sequence[str], comment: str) -> str:
     lines = [
         "def predict(row):",
         "    # row maps column names to numbers, booleans and text; None or NaN where a value is missing",
-        f"    # {' '.join(comment.split())}",  # a comment that could end its line would be code
+        f"    # {printable(comment)}",  # a comment that could end its line would be code
         "    row = {name: value.strip() if isinstance(value, str) else value for name, value in row.items()}",
         *(f"    {line}" for line in body),
         "",
@@ -90,7 +98,7 @@ def _tokens(attribute: Attribute) -> list[Value]:
 def _declared(literal: Literal, attribute: Attribute) -> str | int:
     """Return the category a literal compares with as the schema types it: 1 for a literal that says "1"."""
     assert isinstance(attribute, Categorical)
-    return next(value for value in attribute.values if str(value) == str(literal.operands[0]))
+    return attribute.values[attribute.place(literal)]
 
 
 def _comparison(literal: Literal, attribute: Attribute, value: str, known: str) -> str:

@@ -14,12 +14,12 @@ from hedgerow.columns import Table
 from hedgerow.models import plot, python_source, sql
 from hedgerow.models.conditions import check_literals
 from hedgerow.models.dialects import dialect_named
-from hedgerow.models.leaf import Leaf, commented
+from hedgerow.models.leaf import Leaf, check_leaves, commented
 from hedgerow.models.model import Model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
-from hedgerow.values import value_text
+from hedgerow.values import shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,8 +113,8 @@ class RuleList(Model):
         object.__setattr__(self, "rules", tuple(self.rules))
         if not self.rules or self.rules[-1].antecedent or not all(rule.antecedent for rule in self.rules[:-1]):
             raise ValueError("expected one default rule, with an empty antecedent, in the last place.")
+        check_leaves(self.leaves, self.schema.classes, self.leaf_name)
         for rule in self.rules:
-            rule.leaf.check(self.schema.classes, self.leaf_name)
             check_literals(rule.antecedent, self.schema, "a rule")
 
     @property
@@ -191,7 +191,7 @@ class RuleList(Model):
         ValueError
             If there is no such dialect.
         """
-        return sql.case_expression(self._cases(), dialect_named(dialect), self._guarantee)
+        return sql.case_expression(self._cases(), self.schema, dialect_named(dialect), self._guarantee)
 
     def to_python(self) -> str:
         """Return the source of a Python function ``predict(row)`` that needs nothing installed.
@@ -199,23 +199,22 @@ class RuleList(Model):
         `row` maps the names of columns to values typed as the schema types them: booleans or 0 and 1, numbers, text;
         None, NaN or blank text where missing. Unlike `predict` it does not check domains.
         """
-        return python_source.function(self._cases(), self._guarantee)
+        return python_source.function(self._cases(), self.schema, self._guarantee)
 
     def _cases(self) -> sql.Cases:
-        return [
-            ([(literal, self.schema[literal.attribute]) for literal in rule.antecedent], prediction)
-            for rule, prediction in zip(self.rules, self.predictions, strict=True)
-        ]
+        antecedents = [rule.antecedent for rule in self.rules]
+        return list(zip(antecedents, self.predictions, strict=True))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw one bar a rule, and return the axes: its released counts, or its class if none were released at all."""
         classes = self.schema.classes
+        plot.check_drawable(len(self.rules), len(classes))
         rules = [
-            f"{i}. {' and '.join(str(x).replace(' ', plot.NO_BREAK) for x in rule.antecedent) or 'otherwise'} "
-            f"→{plot.NO_BREAK}{value_text(prediction)}"
+            f"{i}. {plot.shortened(' and '.join(_unbroken(x) for x in rule.antecedent) or 'otherwise', 300)} "
+            f"→{plot.NO_BREAK}{plot.shortened(shown_text(prediction))}"
             for i, (rule, prediction) in enumerate(zip(self.rules, self.predictions, strict=True), 1)
         ]
-        names = [value_text(value) for value in classes]
+        names = [shown_text(value) for value in classes]
         if not self.has_counts:
             return plot.class_bars(rules, [classes.index(c) for c in self.predictions], names, self._caption, ax)
         none = [np.nan] * len(classes)
@@ -226,10 +225,15 @@ class RuleList(Model):
         last = len(self.rules) - 1
         heads = [
             f"{'' if i == last else 'if ' if i == 0 else 'else if '}{rule.condition}{'else' if i == last else ' then'} "
-            f"{value_text(prediction)}"
+            f"{shown_text(prediction)}"
             for i, (rule, prediction) in enumerate(zip(self.rules, self.predictions, strict=True))
         ]
         return commented(heads, self._notes)
 
     def __repr__(self) -> str:
         return f"<RuleList of {len(self)} rules; {self._guarantee}>"
+
+
+def _unbroken(literal: Literal) -> str:
+    """Return a literal in words that stay in one line of a picture."""
+    return str(literal).replace(" ", plot.NO_BREAK)

@@ -6,45 +6,61 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlglot import exp
 
 from hedgerow.columns import plain_word, spelled_number
+from hedgerow.models.conditions import Pieces
 from hedgerow.models.dialects import Dialect
 from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.values import Value
+from hedgerow.schema.schema import Schema
+from hedgerow.values import Value, printable
 
-Cases = Sequence[tuple[Sequence[tuple[Literal, Attribute]], Value]]
-"""What a model says, first match first: literals with their attributes, and the class. The last has no literals."""
+Cases = Sequence[tuple[Sequence[Literal], Value]]
+"""What a model says, first match first: literals, and the class. The last has no literals."""
 _WHOLE = re.compile("-?[0-9]+")
 # As words, as numbers of any type (minus zero too), as booleans. What else it matches is outside the domain, an error.
 _BOOLEANS = {"true": ("true", "1([.]0+)?"), "false": ("false", "-?0([.]0+|e-[0-9]+)?")}
 
 
-def case_expression(cases: Cases, dialect: Dialect, comment: str) -> str:
+def case_expression(cases: Cases, schema: Schema, dialect: Dialect, comment: str) -> str:
     """Return ``CASE WHEN … THEN … ELSE … END`` after a comment; the last case, without conditions, is the ELSE."""
     *conditional, (_, default) = cases
     if not conditional:
         return expression([constant(default, dialect)], dialect, comment)
+    written = conditions(schema, dialect)
     lines = ["CASE"]
     for literals, value in conditional:
-        holds = exp.and_(*(condition(literal, kind, dialect) for literal, kind in literals))
-        lines.append(f"  WHEN {dialect.written(holds)} THEN {constant(value, dialect)}")
+        holds = " AND ".join(written((literal, len(literals) == 1)) for literal in literals)
+        lines.append(f"  WHEN {holds} THEN {constant(value, dialect)}")
     return expression([*lines, f"  ELSE {constant(default, dialect)}", "END"], dialect, comment)
 
 
-def choice(
-    literal: Literal, attribute: Attribute, dialect: Dialect, true: Sequence[str], false: Sequence[str]
-) -> list[str]:
+def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]:
+    """Return what writes literals, each with whether it stands alone or needs parentheses."""
+    columns: dict[str, _Raw] = {}
+
+    def write(part: tuple[Literal, bool]) -> str:
+        literal, alone = part
+        if literal.attribute not in columns:
+            columns[literal.attribute] = _Raw(literal.attribute, schema[literal.attribute], dialect)
+        tree = _condition(literal, columns[literal.attribute])
+        return dialect.written(exp.paren(tree) if isinstance(tree, exp.Connector) and not alone else tree)
+
+    return Pieces(write, "SQL")
+
+
+def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[str]:
     """Return the lines of ``CASE WHEN … THEN … ELSE … END`` around those of two branches.
 
     Whatever is not true, NULL too, goes to the ELSE. Only what begins an element is indented: a line break within a
     quoted name or value is part of it.
     """
     return [
-        f"CASE WHEN {dialect.written(condition(literal, attribute, dialect))}",
+        f"CASE WHEN {condition}",
         f"  THEN {true[0]}",
         *(f"  {line}" for line in true[1:]),
         f"  ELSE {false[0]}",
@@ -60,19 +76,19 @@ def constant(value: Value, dialect: Dialect) -> str:
 
 def expression(lines: Sequence[str], dialect: Dialect, comment: str) -> str:
     """Return the lines of an expression after a comment."""
-    return f"/* {dialect.title}; {comment.replace('*/', '* /').replace('/*', '/ *')} */ " + "\n".join(lines)
+    comment = printable(comment).replace("*/", "* /").replace("/*", "/ *")
+    return f"/* {dialect.title}; {comment} */ " + "\n".join(lines)
 
 
-def condition(literal: Literal, attribute: Attribute, dialect: Dialect) -> exp.Condition:
+def _condition(literal: Literal, raw: _Raw) -> exp.Condition:
     """Return the SQL condition of one literal on the raw column."""
-    raw = _Raw(exp.column(exp.to_identifier(literal.attribute, quoted=True)), attribute, dialect)
     match literal.operator:
         case "missing":
             return exp.or_(raw.column.is_(exp.null()), raw.absent)
         case "known":
             return exp.not_(raw.absent)
         case "true" | "false":
-            return dialect.matches(exp.Lower(this=raw.text), *_BOOLEANS[literal.operator])
+            return raw.dialect.matches(exp.Lower(this=raw.text), *_BOOLEANS[literal.operator])
         case "=":
             return raw.one_of(literal.operands)
         case "!=":
@@ -80,7 +96,7 @@ def condition(literal: Literal, attribute: Attribute, dialect: Dialect) -> exp.C
         case "outside":
             return exp.and_(exp.not_(raw.inside), exp.not_(raw.absent))
         case _:
-            inside = [raw.inside] if attribute.outside == "cell" else []
+            inside = [raw.inside] if raw.attribute.outside == "cell" else []
             return exp.and_(*_comparison(literal, raw), exp.not_(raw.absent), *inside)
 
 
@@ -93,39 +109,47 @@ def _comparison(literal: Literal, raw: _Raw) -> list[exp.Condition]:
 
 @dataclass(frozen=True)
 class _Raw:
-    """A column as the table has it, of whatever type, with what the schema says of it."""
+    """A column as the table has it, of whatever type, with what the schema says of it; each part is written once."""
 
-    column: exp.Column
+    name: str
     attribute: Attribute
     dialect: Dialect
 
     @property
+    def column(self) -> exp.Column:
+        return exp.column(exp.to_identifier(self.name, quoted=True))
+
+    @cached_property
     def text(self) -> exp.Condition:
-        return self.dialect.text(self.column)
+        return self.dialect.settled(self.dialect.text(self.column))
 
-    @property
+    @cached_property
     def number(self) -> exp.Condition:
-        return self.dialect.number_of(self.column)
+        return self.dialect.settled(self.dialect.number_of(self.column))
 
-    @property
+    @cached_property
+    def is_fractional(self) -> exp.Condition:
+        return self.dialect.settled(self.dialect.is_fractional(self.column))
+
+    @cached_property
     def absent(self) -> exp.Condition:
         """Whether a value that is not NULL is missing all the same. NULL only if the column is."""
         if not isinstance(self.attribute, Categorical):  # a word for NaN in a column of text would be an error
-            return self.one_of([*self.attribute.missing_values], "", *self.dialect.nan)
-        nan = exp.and_(self.dialect.is_fractional(self.column), self._among(self.text, self.dialect.nan))
-        return exp.or_(self.one_of(self.attribute.missing_values, ""), nan)
+            return self.dialect.settled(self.one_of(self.attribute.missing_values, "", *self.dialect.nan))
+        nan = exp.and_(self.is_fractional, self._among(self.text, self.dialect.nan))
+        return self.dialect.settled(exp.or_(self.one_of(self.attribute.missing_values, ""), nan))
 
-    @property
+    @cached_property
     def inside(self) -> exp.Condition:
         """Whether a value is in the domain."""
         attribute = self.attribute
         if isinstance(attribute, Categorical):
-            return self.one_of(attribute.values)
+            return self.dialect.settled(self.one_of(attribute.values))
         assert isinstance(attribute, (Integer, Real))
         inside = self.number.between(self.dialect.literal(attribute.low), self.dialect.literal(attribute.high))
-        if isinstance(attribute, Real):
-            return inside
-        return exp.and_(inside, self.number.eq(exp.Floor(this=self.number)))
+        if isinstance(attribute, Integer):
+            inside = exp.and_(inside, self.number.eq(exp.Floor(this=self.number)))
+        return self.dialect.settled(inside)
 
     def one_of(self, values: Sequence[Value], *words: str) -> exp.Condition:
         """Whether the column holds one of these values or words. NULL only if it is.
@@ -142,7 +166,7 @@ class _Raw:
             found.append(self.dialect.matches(self.text, *(f"{text}([.]0+)?" for text in whole)))
         if numbers:
             equal = exp.func("COALESCE", self._among(self.number, numbers), exp.false())
-            found.append(exp.and_(self.dialect.is_fractional(self.column), equal))
+            found.append(exp.and_(self.is_fractional, equal))
         return exp.or_(*found)
 
     def _among(self, found: exp.Condition, values: Sequence[Value]) -> exp.Condition:

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Table
 from hedgerow.models import python_source, sql, tree_plot
-from hedgerow.models.conditions import check_literals, in_words
+from hedgerow.models.conditions import Pieces, check_literals, in_words
 from hedgerow.models.dialects import dialect_named
-from hedgerow.models.leaf import Leaf, commented
+from hedgerow.models.leaf import Leaf, check_leaves, commented
 from hedgerow.models.model import Model
+from hedgerow.models.plot import check_drawable
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
-from hedgerow.values import value_text
+from hedgerow.values import shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,9 +104,20 @@ class Tree(Model):
     format: ClassVar[str] = "hedgerow/tree"
 
     def __post_init__(self) -> None:
-        for path, leaf in self._paths:
-            check_literals((literal for literal, _ in path), self.schema, "a split")
-            leaf.check(self.schema.classes, self.leaf_name)
+        check_leaves(self.leaves, self.schema.classes, self.leaf_name)
+        check_literals(self._literals, self.schema, "a split")
+
+    @property
+    def _literals(self) -> dict[Literal, None]:
+        """The literals of the splits, each once."""
+        found: dict[Literal, None] = {}
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Split):
+                found[node.literal] = None
+                waiting += [node.false, node.true]
+        return found
 
     @cached_property
     def _paths(self) -> tuple[tuple[_Path, Leaf], ...]:
@@ -151,10 +163,10 @@ class Tree(Model):
         Where a split's literal fails, these are the words of the literal that says exactly this, if there is one:
         ``age > 30``; otherwise, such as where an age may be missing, ``not (age <= 30)``.
         """
-        return tuple(
-            " and ".join(in_words(x, self.schema[x.attribute], holds=holds) for x, holds in path) or "always"
-            for path, _ in self._paths
+        words = Pieces[tuple[Literal, bool]](
+            lambda part: in_words(part[0], self.schema[part[0].attribute], holds=part[1]), "words"
         )
+        return tuple(" and ".join(map(words, path)) or "always" for path, _ in self._paths)
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """Return which leaf each row comes to, shape ``(n_rows,)``, counted from 0 in the order of `leaves`.
@@ -170,7 +182,7 @@ class Tree(Model):
             If a column that the splits use is absent or holds values the schema does not allow.
         """
         table = Table.of(X)
-        cells = self._cells(table, (literal for path, _ in self._paths for literal, _ in path))
+        cells = self._cells(table, self._literals)
         reached, numbers = np.zeros(len(table), dtype=np.intp), count()
         waiting: list[tuple[Node, NDArray[np.intp]]] = [(self.root, np.arange(len(table)))]
         while waiting:
@@ -210,7 +222,8 @@ class Tree(Model):
         def split(literal: Literal, true: dict[str, Any], false: dict[str, Any]) -> dict[str, Any]:
             return {"if": literal.to_dict(), "true": true, "false": false}
 
-        return {"root": self.fold(split, lambda i: self.leaves[i].to_dict(self.predictions[i]))}
+        leaves = self.leaves
+        return {"root": self.fold(split, lambda i: leaves[i].to_dict(self.predictions[i]))}
 
     @classmethod
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
@@ -223,8 +236,9 @@ class Tree(Model):
         values outside a domain see `RuleList.to_sql`.
         """
         of = dialect_named(dialect)
+        written = sql.conditions(self.schema, of)
         lines = self.fold(
-            lambda x, true, false: sql.choice(x, self.schema[x.attribute], of, true, false),
+            lambda x, true, false: sql.choice(written((x, True)), true, false),
             lambda i: [sql.constant(self.predictions[i], of)],
         )
         return sql.expression(lines, of, self._guarantee)
@@ -234,31 +248,32 @@ class Tree(Model):
 
         For what `row` holds see `RuleList.to_python`.
         """
+        written = python_source.conditions(self.schema)
         lines = self.fold(
-            lambda x, true, false: python_source.choice(x, self.schema[x.attribute], true, false),
+            lambda x, true, false: python_source.choice(written(x), true, false),
             lambda i: [f"return {self.predictions[i]!r}"],
         )
         return python_source.source(lines, self._guarantee)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the tree, true branches to the left, and return the axes; leaves have the colour of their class."""
-        root: tree_plot.Part = self.fold(tree_plot.Fork, self._ending)
-        return tree_plot.tree_diagram(root, [value_text(c) for c in self.schema.classes], self._caption, ax)
+        classes, leaves, notes = self.schema.classes, self.leaves, self._notes
+        check_drawable(len(leaves), len(classes))
 
-    def _ending(self, i: int) -> tree_plot.Ending:
-        shares = () if self.leaves[i].counts is None else tuple(map(float, self.probabilities[i]))
-        return tree_plot.Ending(
-            self.schema.classes.index(self.predictions[i]),
-            (self._notes[i] or "").replace("of ", f"of{tree_plot.NO_BREAK}"),
-            shares,
-        )
+        def ending(i: int) -> tree_plot.Ending:
+            shares = () if leaves[i].counts is None else tuple(map(float, self.probabilities[i]))
+            note = (notes[i] or "").replace("of ", f"of{tree_plot.NO_BREAK}")
+            return tree_plot.Ending(classes.index(self.predictions[i]), note, shares)
+
+        root: tree_plot.Part = self.fold(tree_plot.Fork, ending)
+        return tree_plot.tree_diagram(root, list(map(shown_text, classes)), self._caption, ax)
 
     def __str__(self) -> str:
         def split(literal: Literal, true: _Lines, false: _Lines) -> _Lines:
             return _under(f"if {literal}:", true) + _under("else:", false)
 
         notes = self._notes
-        lines = self.fold(split, lambda i: [(value_text(self.predictions[i]), i)])
+        lines = self.fold(split, lambda i: [(shown_text(self.predictions[i]), i)])
         if len(self) == 1:
             lines = _under("always:", lines)
         return commented([text for text, _ in lines], [None if i is None else notes[i] for _, i in lines])

@@ -9,7 +9,7 @@ from itertools import accumulate, count
 from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 
-from hedgerow.models.plot import NO_BREAK, class_legend, class_patches, colour, legend_name, plain
+from hedgerow.models.plot import NO_BREAK, class_legend, class_patches, colour, legend_name, plain, shortened
 from hedgerow.schema.literals import Literal
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class _Box:
 def tree_diagram(root: Part, classes: Sequence[str], caption: str, ax: Axes | None) -> Axes:
     """Draw a tree, the branch where the literal holds to the left; text shrinks if given axes are too small for it."""
     slot = min(max(6.5 / _n_leaves(root), 1.05), 1.8)  # the width for one leaf
-    classes = [" ".join(name.split()) for name in classes]
+    classes, caption = [" ".join(shortened(name).split()) for name in classes], shortened(caption, 300)
     top = _lay_out(root, classes, slot)
     tops = _tops(top)
     width = _n_leaves(root) * slot
@@ -188,7 +188,7 @@ def _draw_shares(ax: Axes, box: _Box, shares: Sequence[float], y: float) -> None
 
 def _held_together(literal: Literal) -> str:
     """Return a literal in words, no line of which ends between a sign and a value."""
-    text = str(literal)
+    text = shortened(str(literal))
     for sign in ("<=", ">", "=", "!="):
         text = text.replace(f" {sign} ", f" {sign}{NO_BREAK}")
     return text

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from hedgerow.bounded import parse_amount
 from hedgerow.privacy.amounts import exact, total
+from hedgerow.values import printable
 
 NEIGHBOURS = "tables that differ by adding or removing one row that fits the schema"
 
@@ -99,7 +100,7 @@ class Charge:
         how = f" ({self.mechanism})" if mechanism and self.mechanism else ""
         more = ["declared by the schema's file"] if self.declared else []
         more += [f"no guarantee: {self.void}"] if self.void else []
-        return one_line(f"  {float(self.epsilon):<10.4g}  {'; '.join([self.purpose + how, *more])}")
+        return printable(f"  {float(self.epsilon):<10.4g}  {'; '.join([self.purpose + how, *more])}")
 
     def __copy__(self) -> Self:
         return self
@@ -206,10 +207,10 @@ class PrivacyCard:
             lines += [charge.line() for charge in self.charges]
         lines += [f"noise       {self.noise}", f"software    {self.software}"]
         lines += [f"note        {note}" for note in self.notes]
-        return "\n".join(map(one_line, lines))
+        return "\n".join(map(printable, lines))
 
     def __repr__(self) -> str:
-        return f"<PrivacyCard {one_line(self.headline)}>"
+        return f"<PrivacyCard {printable(self.headline)}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready data."""
@@ -261,14 +262,6 @@ def join_reasons(*given: str | None) -> str | None:
     """
     parts = dict.fromkeys(part for reason in given if reason for part in reason.split("; "))
     return ("; ".join(parts) or "; ") if parts else None
-
-
-def one_line(text: str) -> str:
-    """Return text with line breaks, escape sequences and other marks that do not print written out.
-
-    Names of columns and purposes come from others' files: none may feign a line of a card, or command a terminal.
-    """
-    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
 
 
 def _shown(amount: Fraction) -> str:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.bounded import shown
 from hedgerow.columns import Column, plain_word
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema.declared import is_number, values_problem
+from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal
-from hedgerow.values import Value, quoted_text
+from hedgerow.values import Value, listed
 
 Cells = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
@@ -49,9 +52,9 @@ class Attribute(ABC):
     outside_policies: ClassVar[tuple[str, ...]] = ("error", "cell")
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if isinstance(getattr(self, field.name), list):
-                object.__setattr__(self, field.name, tuple(getattr(self, field.name)))
+        for name, value in list(vars(self).items()):
+            if isinstance(value, list):
+                object.__setattr__(self, name, tuple(value))
         _check_choice("missing", self.missing, ("error", "cell"))
         _check_choice("outside", self.outside, self.outside_policies)
         _check_values("missing_values", self.missing_values)
@@ -63,59 +66,96 @@ class Attribute(ABC):
     def known_cells(self) -> tuple[str, ...]:
         """The cells of values inside the domain, in words."""
 
+    @property
+    @abstractmethod
+    def n_known(self) -> int:
+        """How many cells there are of values inside the domain."""
+
     @abstractmethod
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
         """Return the literals of this kind's own operators."""
+
+    @abstractmethod
+    def _n_own_literals(self, *, negations: bool) -> int:
+        """Return how many `_own_literals` there are."""
+
+    @abstractmethod
+    def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
+        """Return the literals of this kind's own operators that may be true on these cells, the plainest first."""
 
     @abstractmethod
     def _code(self, column: Column) -> Codes:
         """Return the cell of each value, `OUTSIDE` for those outside the domain, anything for missing ones."""
 
     @abstractmethod
-    def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
-        """Return on which of the known cells a literal of this kind's own operators is true."""
+    def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
+        """Return the run of known cells on which a literal of this kind's own operators is true, or else false."""
 
     @cached_property
     def cells(self) -> tuple[str, ...]:
         """All cells in words."""
         return self.known_cells + ("missing",) * (self.missing == "cell") + ("outside",) * (self.outside == "cell")
 
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return self.n_known + (self.missing == "cell") + (self.outside == "cell")
+
     def literals(self, name: str, *, negations: bool) -> tuple[Literal, ...]:
         """Return the literals on this attribute: each true on some cells, false on others, no two on the same."""
-        proposed = self._own_literals(name, negations=negations)
-        proposed += [Literal(name, "missing")] if self.missing == "cell" else []
-        proposed += [Literal(name, "known")] if self.missing == "cell" and negations else []
-        proposed += [Literal(name, "outside")] if self.outside == "cell" else []
-        found: dict[bytes, Literal] = {}
-        for literal in proposed:
-            truth = self._truth(literal)
-            if truth.any() and not truth.all():
-                found.setdefault(truth.tobytes(), literal)
-        return tuple(found.values())
+        found: dict[Extent, Literal] = {}
+        for literal in [*self._own_literals(name, negations=negations), *self._policy_literals(name, negations)]:
+            found.setdefault(self._extent(literal), literal)
+        return tuple(literal for extent, literal in found.items() if not extent.is_trivial)
 
-    def truth(self, literal: Literal) -> NDArray[np.bool_]:
-        """Return on which cells a literal is true, shape ``(n_cells,)``.
+    def count_literals(self, *, negations: bool) -> int:
+        """Return how many `literals` there are; no two are alike on three cells or more."""
+        if self.n_known <= 2:
+            return len(self.literals("", negations=negations))
+        return self._n_own_literals(negations=negations) + len(self._policy_literals("", negations))
+
+    def literal_on(self, name: str, extent: Extent) -> Literal | None:
+        """Return that of all `literals` that is true on these cells and on no other; None if there is none."""
+        proposed = [*self._own_literals_on(name, extent), *self._policy_literals(name, negations=True)]
+        return next((literal for literal in proposed if self._extent(literal) == extent), None)
+
+    def _policy_literals(self, name: str, negations: bool) -> list[Literal]:
+        found = [Literal(name, "missing")] if self.missing == "cell" else []
+        found += [Literal(name, "known")] if self.missing == "cell" and negations else []
+        return found + ([Literal(name, "outside")] if self.outside == "cell" else [])
+
+    def extent(self, literal: Literal) -> Extent:
+        """Return on which cells a literal is true.
 
         Raises
         ------
         SchemaError
             If the literal does not fit this attribute, or is true of no value or of all.
         """
-        truth = self._truth(literal)
-        if not truth.any() or truth.all():
-            raise SchemaError(f"{literal} is true of no value or of all.", attribute=literal.attribute)
-        return truth
+        extent = self._extent(literal)
+        if extent.is_trivial:
+            raise SchemaError(f"{literal.brief} is true of no value or of all.", attribute=literal.attribute)
+        return extent
 
-    def _truth(self, literal: Literal) -> NDArray[np.bool_]:
-        known = len(self.known_cells)
-        missing, outside = np.zeros((2, len(self.cells)), dtype=bool)
-        missing[known : known + (self.missing == "cell")] = True
-        outside[known + (self.missing == "cell") :] = True
-        if literal.operator in ("missing", "known", "outside"):
-            return {"missing": missing, "known": ~missing, "outside": outside}[literal.operator]
-        truth = outside if literal.operator == "!=" else np.zeros(len(self.cells), dtype=bool)
-        truth[:known] = self._known_truth(literal)
-        return truth
+    def truth(self, literal: Literal) -> NDArray[np.bool_]:
+        """Return `extent` as an array, shape ``(n_cells,)``."""
+        return self.extent(literal).truth()
+
+    def _extent(self, literal: Literal) -> Extent:
+        known, missing, outside = (
+            self.n_known,
+            *(False if policy == "cell" else None for policy in (self.missing, self.outside)),
+        )
+        match literal.operator:
+            case "missing":
+                return Extent(known, 0, 0, missing=None if missing is None else True, outside=outside)
+            case "outside":
+                return Extent(known, 0, 0, missing=missing, outside=None if outside is None else True)
+            case "known":
+                return Extent(known, 0, known, missing=missing, outside=None if outside is None else True)
+            case operator:
+                beyond = outside if outside is None else operator == "!="
+                return Extent(known, *self._known_extent(literal), missing=missing, outside=beyond)
 
     def encode(self, column: Column) -> Cells:
         """Return the cell of each row, shape ``(n_rows,)``.
@@ -170,8 +210,8 @@ class Attribute(ABC):
                 f"domain{self._outside_advice} in the schema.",
                 column=name,
             )
-        cells = np.where(missing, len(self.known_cells), np.where(out, len(self.cells) - 1, codes))
-        return cells.astype(np.uint8 if len(self.cells) <= 256 else np.uint16)
+        cells = np.where(missing, self.n_known, np.where(out, self.n_cells - 1, codes))
+        return cells.astype(np.min_scalar_type(self.n_cells - 1))
 
     @property
     @abstractmethod
@@ -212,12 +252,23 @@ class Boolean(Attribute):
         """The two values."""
         return "true or false, 0 or 1"
 
+    @property
+    def n_known(self) -> int:
+        """Two."""
+        return 2
+
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
         return [Literal(name, "true")] + [Literal(name, "false")] * negations
 
-    def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
+    def _n_own_literals(self, *, negations: bool) -> int:
+        return 1 + negations
+
+    def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:  # noqa: ARG002 -- there are only two
+        return self._own_literals(name, negations=True)
+
+    def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
         check_operator(self, literal, ("true", "false"))
-        return np.array([literal.operator == "false", literal.operator == "true"])
+        return (1, 2, False) if literal.operator == "true" else (0, 1, False)
 
     def _code(self, column: Column) -> Codes:
         if column.is_text:
@@ -251,12 +302,13 @@ class Categorical(Attribute):
         super().__post_init__()
         _check_values("values", self.values)
         if any(isinstance(value, float) for value in self.values):
-            raise SchemaError(f"expected text or whole numbers, got {list(self.values)}.", key="values")
+            raise SchemaError(f"expected text or whole numbers, got {shown(self.values)}.", key="values")
         if not self.values:
             raise SchemaError("expected at least one value.", key="values")
-        if len({plain_word(value) for value in self.values}) < len(self.values):
+        words = set(map(plain_word, self.values))
+        if len(words) < len(self.values):
             raise SchemaError("expected each value once.", key="values")
-        if {plain_word(value) for value in self.values} & {plain_word(value) for value in self.missing_values}:
+        if not words.isdisjoint(map(plain_word, self.missing_values)):
             raise SchemaError("a value cannot be both a category and missing.", key="missing_values")
 
     @property
@@ -265,21 +317,47 @@ class Categorical(Attribute):
         return tuple(str(value) for value in self.values)
 
     @property
+    def n_known(self) -> int:
+        """As many as values."""
+        return len(self.values)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {str(value): place for place, value in enumerate(self.values)}
+
+    def place(self, literal: Literal) -> int:
+        """Return which of the values a literal compares with; it may say "1" of the value 1.
+
+        Raises
+        ------
+        SchemaError
+            If it is none of them.
+        """
+        place = self._places.get(str(literal.operands[0]))
+        if place is None:
+            raise SchemaError(f"{literal.brief}: no such value; expected {self.domain}.", attribute=literal.attribute)
+        return place
+
+    @property
     def domain(self) -> str:
         """The values."""
-        shown = ", ".join(map(quoted_text, self.values[:12]))
-        return shown if len(self.values) <= 12 else f"{shown}, … ({len(self.values)} values)"
+        return listed(self.values)
 
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
         operators = ("=", "!=") if negations else ("=",)
         return [Literal(name, operator, (value,)) for operator in operators for value in self.values]
 
-    def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
+    def _n_own_literals(self, *, negations: bool) -> int:
+        return len(self.values) * (1 + negations)
+
+    def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
+        equal = [("=", extent.only_known), ("!=", extent.complement().only_known)]
+        return [Literal(name, operator, (self.values[place],)) for operator, place in equal if place is not None]
+
+    def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
         check_operator(self, literal, ("=", "!="))
-        equal = np.array(self.known_cells) == str(literal.operands[0])
-        if not equal.any():
-            raise SchemaError(f"{literal}: no such value; expected {self.domain}.", attribute=literal.attribute)
-        return equal if literal.operator == "=" else ~equal
+        place = self.place(literal)
+        return place, place + 1, literal.operator == "!="
 
     def _code(self, column: Column) -> Codes:
         if column.is_text:
@@ -293,27 +371,24 @@ class Categorical(Attribute):
 
 def _check_choice(key: str, value: object, allowed: Sequence[str]) -> None:
     if value not in allowed:
-        raise SchemaError(f"expected one of {', '.join(allowed)}, got {value!r}.", key=key)
+        raise SchemaError(f"expected one of {', '.join(allowed)}, got {shown(value)}.", key=key)
 
 
 def _check_values(key: str, values: object) -> None:
-    if not isinstance(values, tuple) or any(
-        isinstance(v, bool) or not isinstance(v, (str, int, float)) for v in values
-    ):
-        raise SchemaError(
-            f"expected a list of text or numbers, got {values!r} (in YAML, quote words such as yes, no, on, off).",
-            key=key,
+    if not isinstance(values, tuple) or not all(isinstance(value, str) or is_number(value) for value in values):
+        problem = (
+            f"expected a list of text or numbers, got {shown(values)} (in YAML, quote words such as yes, no, on, off)."
         )
-    if any(isinstance(value, str) and "\0" in value for value in values):
-        raise SchemaError("expected text without NUL characters, which databases cannot hold.", key=key)
-    if any(isinstance(value, str) and (value != value.strip() or not value) for value in values):
-        raise SchemaError("expected no blank text and no spaces around it: they are trimmed off the data.", key=key)
+    else:
+        problem = values_problem(values)
+    if problem:
+        raise SchemaError(problem, key=key)
 
 
 def check_operator(attribute: Attribute, literal: Literal, allowed: Sequence[str]) -> None:
     """Raise SchemaError for a literal whose operator is not one of those allowed."""
     if literal.operator not in allowed:
         raise SchemaError(
-            f"expected one of the {attribute.kind} operators {', '.join(allowed)}; got {literal.operator!r}.",
+            f"expected one of the {attribute.kind} operators {', '.join(allowed)}; got {shown(literal.operator)}.",
             attribute=literal.attribute,
         )

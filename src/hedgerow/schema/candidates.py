@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.bounded import shown
 from hedgerow.errors import SchemaError
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
@@ -31,8 +32,8 @@ def count_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
     800
     """
     polynomial = [1] + [0] * max_literals
-    for name, attribute in schema.attributes:
-        size = len(attribute.literals(name, negations=negations))
+    for _, attribute in schema.attributes:
+        size = attribute.count_literals(negations=negations)
         polynomial = [p + size * q for p, q in zip(polynomial, [0, *polynomial[:-1]], strict=True)]
     return sum(polynomial[1:])
 
@@ -65,9 +66,9 @@ class Candidates(Sequence[Antecedent]):
             If there are none, or more than can be held.
         """
         if isinstance(max_literals, bool) or not isinstance(max_literals, (int, np.integer)) or max_literals < 1:
-            raise ValueError(f"max_literals must be a whole number >= 1, got {max_literals!r}.")
-        by_attribute = [attribute.literals(name, negations=negations) for name, attribute in schema.attributes]
-        max_literals = min(int(max_literals), sum(bool(literals) for literals in by_attribute))
+            raise ValueError(f"max_literals must be a whole number >= 1, got {shown(max_literals)}.")
+        sizes = [attribute.count_literals(negations=negations) for _, attribute in schema.attributes]
+        max_literals = min(int(max_literals), sum(map(bool, sizes)))
         size = count_candidates(schema, max_literals, negations=negations)
         if size > MOST_CANDIDATES:
             raise SchemaError(
@@ -76,7 +77,7 @@ class Candidates(Sequence[Antecedent]):
             )
         if size == 0:
             raise SchemaError("the schema yields no literal: give at least one number cut points, or add attributes.")
-        sizes = [len(literals) for literals in by_attribute]
+        by_attribute = [attribute.literals(name, negations=negations) for name, attribute in schema.attributes]
         next_attribute = np.repeat(np.cumsum(sizes), sizes)
         members = [np.arange(sum(sizes), dtype=np.int32)[:, None]]
         while len(members) < max_literals:
@@ -87,15 +88,15 @@ class Candidates(Sequence[Antecedent]):
     def truth(self) -> NDArray[np.bool_]:
         """On which cells each literal is true, shape ``(n_literals, n_cells)``: cells of all attributes in order."""
         truth = np.zeros(
-            (len(self.literals), sum(len(attribute.cells) for _, attribute in self.schema.attributes)),
+            (len(self.literals), sum(attribute.n_cells for _, attribute in self.schema.attributes)),
             dtype=bool,
         )
         row = start = 0
         for name, attribute in self.schema.attributes:
             while row < len(self.literals) and self.literals[row].attribute == name:
-                truth[row, start : start + len(attribute.cells)] = attribute.truth(self.literals[row])
+                truth[row, start : start + attribute.n_cells] = attribute.truth(self.literals[row])
                 row += 1
-            start += len(attribute.cells)
+            start += attribute.n_cells
         return truth
 
     @cached_property

@@ -3,61 +3,63 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from hedgerow.bounded import UnreadableError, parse_json, read_text
 from hedgerow.errors import SchemaError
+from hedgerow.schema.plain_yaml import parse_yaml
+
+LARGEST_SCHEMA = 2**22
+"""Bytes of a schema file, at most: 200,000 values of a category, and a few seconds to read them."""
+_ENDINGS = (".yaml", ".yml", ".json")
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """Safe YAML that refuses a key given twice instead of keeping the last."""
-
-
-def _unique_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
-    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise SchemaError(f"given more than once (line {node.start_mark.line + 1}).", key=str(key))
-    return loader.construct_mapping(node, deep=True)
-
-
-_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _unique_mapping)
-
-
-def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise SchemaError(f"the same key given more than once among {', '.join(sorted(key for key, _ in pairs))}.")
-    return dict(pairs)
-
-
-def read_mapping(path: str | PathLike[str]) -> Any:
-    """Read plain data from a JSON file (name ends in ``.json``) or a YAML file.
+def check_ending(path: str | PathLike[str]) -> None:
+    """Check that a file's name says that it is YAML or JSON, before it is read or anything is done to write it.
 
     Raises
     ------
     SchemaError
-        If the file is not text or not well formed.
+        If it ends otherwise, as a table does that is given in the place of a schema.
     """
-    path = Path(path)
+    if Path(path).suffix.lower() not in _ENDINGS:
+        raise SchemaError(
+            f"{path}: expected a schema file, whose name ends in {', '.join(_ENDINGS)}; check the order of the "
+            "arguments."
+        )
+
+
+def read_mapping(path: str | PathLike[str]) -> Any:
+    """Read plain data from a JSON file (name ends in ``.json``) or a YAML file (``.yaml``, ``.yml``).
+
+    Raises
+    ------
+    SchemaError
+        If its name ends otherwise, or it is too large, not text, or not well formed. It says where, and quotes nothing.
+    OSError
+        If it cannot be read.
+    """
+    check_ending(path)
+    problem = None
     try:
-        text = path.read_text(encoding="utf-8")
-        if path.suffix.lower() == ".json":
-            return json.loads(text, object_pairs_hook=_unique_pairs)
-        return yaml.load(text, Loader=_UniqueKeyLoader)
-    except UnicodeDecodeError:
-        raise SchemaError(f"{path}: expected a YAML or JSON schema, found a file that is not text.") from None
-    except SchemaError:
-        raise
-    except (ValueError, yaml.YAMLError) as error:  # YAML lets the ValueError of an impossible date through
-        raise SchemaError(f"{path}: not well formed: {error}") from None
+        text = read_text(path, LARGEST_SCHEMA)
+        return parse_json(text) if _is_json(path) else parse_yaml(text)
+    except UnreadableError as error:
+        problem = str(error)
+    raise SchemaError(f"{path}: {problem}.")
 
 
 def mapping_text(path: str | PathLike[str], data: dict[str, Any]) -> str:
     """Return plain data as the text of a JSON (name ends in ``.json``) or YAML file."""
-    if Path(path).suffix.lower() == ".json":
+    check_ending(path)
+    if _is_json(path):
         return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
+
+
+def _is_json(path: str | PathLike[str]) -> bool:
+    return Path(path).suffix.lower() == ".json"

@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.bounded import shown
 from hedgerow.columns import Column, plain_word
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Cells
-from hedgerow.values import quoted_text
+from hedgerow.schema.declared import name_problem, values_problem
+from hedgerow.values import listed
+
+_LARGEST = 2**63  # of classes that are numbers: predictions are an array of them
 
 
 @dataclass(frozen=True)
@@ -35,17 +39,18 @@ class Label:
     classes: tuple[Any, ...]
 
     def __post_init__(self) -> None:
+        problem = name_problem(self.name)
+        if problem:
+            raise SchemaError(problem, key="label")
         classes: tuple[Any, ...] = () if isinstance(self.classes, str) else tuple(self.classes)
         one_type = len({type(value) for value in classes}) == 1 and isinstance(classes[0], (str, int))
-        problem = None
         if not one_type:
-            problem = f"expected text, whole numbers or booleans, got {self.classes!r}."
+            problem = f"expected text, whole numbers or booleans, got {shown(self.classes)}."
         elif len({plain_word(value) if isinstance(value, str) else value for value in classes}) < max(2, len(classes)):
-            problem = f"expected two or more different classes, got {self.classes!r}."
-        elif any(isinstance(value, str) and "\0" in value for value in classes):
-            problem = "expected text without NUL characters, which databases cannot hold."
-        elif any(isinstance(value, str) and (not value or value != value.strip()) for value in classes):
-            problem = f"expected no blank class and no spaces around one: they are trimmed off, got {self.classes!r}."
+            problem = f"expected two or more different classes, got {shown(self.classes)}."
+        elif any(isinstance(value, int) and not -_LARGEST <= value < _LARGEST for value in classes):
+            problem = f"expected whole numbers of 64 bits, got {shown(self.classes)}."
+        problem = problem or values_problem(classes)
         if problem:
             raise SchemaError(problem, attribute=self.name, key="classes")
         object.__setattr__(self, "classes", tuple(sorted(classes)))
@@ -86,7 +91,7 @@ class Label:
         DomainError
             If one is. Names the classes allowed, never the label found.
         """
-        allowed = ", ".join(map(quoted_text, self.classes))
+        allowed = listed(self.classes)
         if (codes == MISSING).any():
             raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=self.name)
         if (codes == OUTSIDE).any():
@@ -94,4 +99,4 @@ class Label:
             if isinstance(self.classes[0], bool):
                 hint = " In YAML, classes that are the words yes, no, on, off, true, false need quotes."
             raise DomainError(f"some labels are not in the schema; expected one of: {allowed}.{hint}", column=self.name)
-        return codes.astype(np.uint16)
+        return codes.astype(np.min_scalar_type(len(self.classes) - 1))

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from hedgerow.values import Value, quoted_text
+import numpy as np
+
+from hedgerow.bounded import shown
+from hedgerow.schema.declared import is_number
+from hedgerow.values import Value, printable, quoted_text
 
 _TEMPLATES = {
     "true": "{a}",
@@ -20,6 +24,7 @@ _TEMPLATES = {
     "known": "{a} is not missing",
     "outside": "{a} is outside its domain",
 }
+_LONGEST_BRIEF = 120
 _OPERANDS = {"=": 1, "!=": 1, "<=": 1, ">": 1, "between": 2}
 
 
@@ -38,7 +43,12 @@ class Literal:
         One of ``true``, ``false``, ``=``, ``!=``, ``<=``, ``>``, ``between`` (first operand < value <= second),
         ``missing``, ``known``, ``outside``.
     operands : tuple
-        The values compared with.
+        The values compared with: text, finite numbers or booleans.
+
+    Raises
+    ------
+    ValueError
+        If there is no such operator, or the operands are too many, too few, or of another kind.
 
     Examples
     --------
@@ -51,15 +61,27 @@ class Literal:
     operands: tuple[Value, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "operands", tuple(self.operands))
-        if self.operator not in _TEMPLATES:
-            raise ValueError(f"operator must be one of {', '.join(sorted(_TEMPLATES))}, got {self.operator!r}.")
+        plain = tuple(value.item() if isinstance(value, np.generic) else value for value in self.operands)
+        object.__setattr__(self, "operands", plain)
+        if not isinstance(self.attribute, str):
+            raise ValueError(f"expected text for a literal's attribute, got {shown(self.attribute)}.")
+        if not isinstance(self.operator, str) or self.operator not in _TEMPLATES:
+            raise ValueError(f"operator must be one of {', '.join(sorted(_TEMPLATES))}, got {shown(self.operator)}.")
         expected = _OPERANDS.get(self.operator, 0)
-        if len(self.operands) != expected:
-            raise ValueError(f"operator {self.operator!r} takes {expected} operands, got {len(self.operands)}.")
+        if len(plain) != expected:
+            raise ValueError(f"operator {self.operator!r} takes {expected} operands, got {len(plain)}.")
+        for value in plain:
+            if not (isinstance(value, (str, bool)) or is_number(value)):
+                raise ValueError(f"expected text, booleans or finite numbers as operands, got {shown(value)}.")
 
     def __str__(self) -> str:
-        return _TEMPLATES[self.operator].format(*map(quoted_text, self.operands), a=self.attribute)
+        return _TEMPLATES[self.operator].format(*map(quoted_text, self.operands), a=printable(self.attribute))
+
+    @property
+    def brief(self) -> str:
+        """The literal in words for a message, cut where names or values are long."""
+        text = str(self)
+        return text if len(text) <= _LONGEST_BRIEF else f"{text[:_LONGEST_BRIEF]}…"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the literal as JSON-ready data."""
@@ -68,4 +90,4 @@ class Literal:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` wrote."""
-        return cls(str(data["attribute"]), str(data["operator"]), tuple(data["operands"]))
+        return cls(data["attribute"], data["operator"], tuple(data["operands"]))

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.bounded import shown
 from hedgerow.columns import Column
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import OUTSIDE, Attribute, Codes, check_operator
+from hedgerow.schema.declared import is_number
+from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal
 from hedgerow.values import value_text
 
@@ -31,20 +35,31 @@ class _Number(Attribute):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.cuts, tuple):
-            raise SchemaError(f"expected a list of numbers, got {self.cuts!r}.", key="cuts")
+            raise SchemaError(f"expected a list of numbers, got {shown(self.cuts)}.", key="cuts")
         for key, values in (("low", (self.low,)), ("high", (self.high,)), ("cuts", self.cuts)):
             for value in values:
                 self._check_number(key, value)
-        if not (self.low < self.high and math.isfinite(self.high - self.low)):
-            raise SchemaError(f"expected low < high, got {self.low} and {self.high}.", key="high")
+        if not (self.low < self.high and math.isfinite(float(self.high) - float(self.low))):
+            raise SchemaError(f"expected low < high, got {shown(self.low)} and {shown(self.high)}.", key="high")
         if any(not one < other for one, other in pairwise(self.cuts)):
-            raise SchemaError(f"expected increasing cut points, got {list(self.cuts)}.", key="cuts")
+            raise SchemaError(f"expected increasing cut points, got {shown(self.cuts)}.", key="cuts")
         if any(not self.low <= cut < self.high for cut in self.cuts):
-            raise SchemaError(f"expected {self.low} <= cut < {self.high}, got {list(self.cuts)}.", key="cuts")
+            raise SchemaError(
+                f"expected {shown(self.low)} <= cut < {shown(self.high)}, got {shown(self.cuts)}.", key="cuts"
+            )
 
     def _check_number(self, key: str, value: object) -> None:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise SchemaError(f"expected a finite number, got {value!r}.", key=key)
+        if not is_number(value):
+            raise SchemaError(f"expected a finite number, got {shown(value)}.", key=key)
+
+    @property
+    def n_known(self) -> int:
+        """One more than cut points."""
+        return len(self.cuts) + 1
+
+    @cached_property
+    def _places(self) -> dict[float, int]:
+        return {cut: place for place, cut in enumerate(self.cuts)}
 
     @property
     def known_cells(self) -> tuple[str, ...]:
@@ -62,15 +77,26 @@ class _Number(Attribute):
         single = [Literal(name, operator, (cut,)) for operator in ("<=", ">") for cut in self.cuts]
         return single + [Literal(name, "between", pair) for pair in combinations(self.cuts, 2)]
 
-    def _known_truth(self, literal: Literal) -> NDArray[np.bool_]:
+    def _n_own_literals(self, *, negations: bool) -> int:  # noqa: ARG002 -- none is a negation
+        return 2 * len(self.cuts) + math.comb(len(self.cuts), 2)
+
+    def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
+        above, below = extent.start > 0, extent.stop < self.n_known
+        if extent.inverted or extent.start == extent.stop or not (above or below):
+            return []
+        edges = tuple(self.cuts[edge - 1] for edge in (extent.start, extent.stop) if 0 < edge < self.n_known)
+        return [Literal(name, "between" if above and below else ">" if above else "<=", edges)]
+
+    def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
         check_operator(self, literal, ("<=", ">", "between"))
-        if not set(literal.operands) <= set(self.cuts):
-            raise SchemaError(f"{literal}: not a cut point; expected {list(self.cuts)}.", attribute=literal.attribute)
-        positions = [self.cuts.index(cut) for cut in literal.operands]  # type: ignore[arg-type]
-        cell = np.arange(len(self.known_cells))
-        if literal.operator == "between":
-            return (cell > positions[0]) & (cell <= positions[1])
-        return cell <= positions[0] if literal.operator == "<=" else cell > positions[0]
+        numbers = [value for value in literal.operands if not isinstance(value, (str, bool))]
+        places = [self._places[number] for number in numbers if number in self._places]
+        if len(places) == len(literal.operands):
+            start = 0 if literal.operator == "<=" else places[0] + 1
+            return start, self.n_known if literal.operator == ">" else places[-1] + 1, False
+        raise SchemaError(
+            f"{literal.brief}: not a cut point; expected {shown(list(self.cuts))}.", attribute=literal.attribute
+        )
 
     def _code(self, column: Column) -> Codes:
         values = column.numbers()
@@ -105,9 +131,9 @@ class Integer(_Number):
 
     def _check_number(self, key: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise SchemaError(f"expected a whole number, got {value!r}.", key=key)
+            raise SchemaError(f"expected a whole number, got {shown(value)}.", key=key)
         if abs(value) > _LARGEST_WHOLE:
-            raise SchemaError(f"expected a whole number below 2^53 in size, got {value!r}.", key=key)
+            raise SchemaError(f"expected a whole number below 2^53 in size, got {shown(value)}.", key=key)
 
     def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         inside = super()._inside(values)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import Field, fields, replace
+from functools import cache
 from typing import Any
 
+from hedgerow.bounded import shown
 from hedgerow.errors import SchemaError
 from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.card import Charge
@@ -16,10 +18,15 @@ from hedgerow.schema.numbers import Integer, Real
 KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categorical, Integer, Real)}
 
 
+@cache
+def _own_first(kind: type[Attribute]) -> list[Field[Any]]:
+    return sorted(fields(kind), key=lambda field: bool(field.kw_only))
+
+
 def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
     """Return an attribute as JSON-ready data; defaults are left out."""
     data: dict[str, Any] = {"kind": attribute.kind}
-    for field in sorted(fields(attribute), key=lambda field: bool(field.kw_only)):  # the kind's own fields first
+    for field in _own_first(type(attribute)):
         value = getattr(attribute, field.name)
         if value != field.default:
             data[field.name] = list(value) if isinstance(value, tuple) else value
@@ -28,29 +35,38 @@ def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
 
 def attribute_from_dict(name: object, data: object) -> tuple[str, Attribute]:
     """Return the name and the attribute that plain data holds; SchemaError names the attribute and the key at fault."""
-    if isinstance(name, bool):
-        raise SchemaError("read as a boolean; in YAML, put quotes around yes, no, on and off.", attribute=str(name))
+    text = _name(name)
     try:
         body = dict(mapping(data, "the attribute"))
         kind = body.pop("kind", None)
         if not isinstance(kind, str) or kind not in KINDS:
-            raise SchemaError(f"expected one of {', '.join(sorted(KINDS))}, got {kind!r}.", key="kind")
+            raise SchemaError(f"expected one of {', '.join(sorted(KINDS))}, got {shown(kind)}.", key="kind")
         allowed = fields(KINDS[kind])
         required = [field.name for field in allowed if field.name in ("low", "high", "values")]
         check_keys(body, required=required, allowed=[field.name for field in allowed])
-        return str(name), KINDS[kind](**body)
+        return text, KINDS[kind](**body)
     except SchemaError as error:
         message, key = str(error), error.key
-    raise SchemaError(message.removeprefix(f"key {key!r}: "), attribute=str(name), key=key)
+    raise SchemaError(message.removeprefix(f"key {key!r}: "), attribute=text, key=key)
 
 
 def label_from_dict(data: object) -> Label:
     """Return the label that plain data holds; SchemaError names the key at fault."""
     body = mapping(data, "label")
     check_keys(body, required=("name", "classes"), allowed=("name", "classes"))
+    name = _name(body["name"])
     if not isinstance(body["classes"], (list, tuple)):
-        raise SchemaError(f"expected a list, got {body['classes']!r}.", attribute=str(body["name"]), key="classes")
-    return Label(str(body["name"]), tuple(body["classes"]))
+        raise SchemaError(f"expected a list, got {shown(body['classes'])}.", attribute=name, key="classes")
+    return Label(name, tuple(body["classes"]))
+
+
+def _name(name: object) -> str:
+    """Return a name that was read as text or as a whole number."""
+    if isinstance(name, bool) or not isinstance(name, (str, int)):
+        raise SchemaError(
+            f"expected text for a name, got {shown(name)}; in YAML, put quotes around yes, no, on, off and numbers."
+        )
+    return str(name)
 
 
 def charges_to_list(charges: Sequence[Charge]) -> list[dict[str, Any]]:

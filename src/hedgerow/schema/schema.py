@@ -12,12 +12,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+from hedgerow.bounded import UnreadableError, check_plain, shown
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, join_reasons
 from hedgerow.schema.attributes import Attribute, Cells
 from hedgerow.schema.cuts import learn_cuts, plan_cuts
+from hedgerow.schema.declared import name_problem
 from hedgerow.schema.files import mapping_text, read_mapping
 from hedgerow.schema.label import Label
 from hedgerow.schema.plain import (
@@ -30,7 +32,7 @@ from hedgerow.schema.plain import (
     mapping,
 )
 from hedgerow.schema.public import public_attribute, public_classes
-from hedgerow.values import Value, quoted_text, value_text
+from hedgerow.values import Value, listed, printable
 
 
 @dataclass(frozen=True)
@@ -76,23 +78,31 @@ class Schema:
     def __post_init__(self) -> None:
         pairs = self.attributes.items() if isinstance(self.attributes, Mapping) else self.attributes
         object.__setattr__(self, "attributes", tuple((name, attribute) for name, attribute in pairs))
-        names = [name for name, _ in self.attributes]
-        if not names:
+        if not self.attributes:
             raise SchemaError("expected at least one attribute, got none.")
-        for name in names:
-            if not isinstance(name, str) or not name:
-                raise SchemaError(f"expected text for the attribute's name, got {name!r}.")
-            if names.count(name) > 1:
+        found: set[str] = set()
+        for name, attribute in self.attributes:
+            problem = name_problem(name)
+            if problem:
+                raise SchemaError(problem, attribute=name if isinstance(name, str) else None)
+            if name in found:
                 raise SchemaError("declared more than once.", attribute=name)
-            if not isinstance(self[name], Attribute):
-                raise SchemaError(f"expected a kind of attribute, got {type(self[name]).__name__}.", attribute=name)
-        if self.label is not None and self.label.name in names:
+            if not isinstance(attribute, Attribute):
+                raise SchemaError(f"expected a kind of attribute, got {type(attribute).__name__}.", attribute=name)
+            found.add(name)
+        if not (self.void is None or (isinstance(self.void, str) and self.void)):
+            raise SchemaError(f"expected text or null, got {shown(self.void)}.", key="void")
+        if self.label is not None and self.label.name in found:
             raise SchemaError("the label cannot be an attribute too.", attribute=self.label.name)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The attributes' names."""
         return tuple(name for name, _ in self.attributes)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
 
     @cached_property
     def _by_name(self) -> dict[str, Attribute]:
@@ -133,7 +143,7 @@ class Schema:
         """
         wanted = self.names if names is None else names
         self.check_columns(table, wanted)
-        return {name: self[name].encode(table.column(name, self.names.index(name))) for name in wanted}
+        return {name: self[name].encode(table.column(name, self._places[name])) for name in wanted}
 
     def check_columns(self, table: Table, names: Sequence[str] | None = None) -> None:
         """Check that a table has the named attributes (default: all) as columns, without touching a row.
@@ -144,7 +154,7 @@ class Schema:
             If a column is absent, or an array is not as wide as the schema.
         """
         if table.names is None and table.width != len(self):
-            raise DomainError(f"expected {len(self)} columns ({', '.join(self.names)}), got {table.width}.")
+            raise DomainError(f"expected {len(self)} columns ({listed(self.names)}), got {table.width}.")
         table.require(self.names if names is None else names)
 
     @cached_property
@@ -174,11 +184,18 @@ class Schema:
         SchemaError
             Naming the attribute and the key at fault.
         """
+        problem = None
+        try:
+            check_plain(data)
+        except UnreadableError as error:
+            problem = f"{error}."
+        if problem:
+            raise SchemaError(problem)
         top = mapping(data, "a schema")
         check_keys(top, required=("attributes",), allowed=("version", "label", "attributes", "charges", "void"))
         if top.get("version", 1) != 1:
             raise SchemaError(
-                f"expected 1, got {top['version']!r}; this file was written for another hedgerow.",
+                f"expected 1, got {shown(top['version'])}; this file was written for another hedgerow.",
                 key="version",
             )
         label = None if top.get("label") is None else label_from_dict(top["label"])
@@ -187,7 +204,7 @@ class Schema:
             tuple(attribute_from_dict(name, kind) for name, kind in attributes.items()),
             label,
             charges_from_list(top.get("charges", [])),
-            None if top.get("void") is None else str(top["void"]),
+            top.get("void"),
         )
 
     @classmethod
@@ -309,20 +326,26 @@ class Schema:
         return cls(tuple(attributes), declared.label, (*declared.charges, *share.charges), declared.void)
 
     def __str__(self) -> str:
-        rows = [(name, a.kind, a.domain + _details(a)) for name, a in self.attributes]
+        rows = [(printable(name), a.kind, a.domain + _details(a)) for name, a in self.attributes]
         if self.label is not None:
-            rows.append((self.label.name, "label", ", ".join(map(quoted_text, self.label.classes))))
-        width = max(len(name) for name, _, _ in rows)
+            rows.append((printable(self.label.name), "label", listed(self.label.classes, _MOST_SHOWN)))
+        width = min(max(len(name) for name, _, _ in rows), _WIDEST)
         return "\n".join(f"{name:<{width}}  {kind:<11}  {text}" for name, kind, text in rows)
 
     def __repr__(self) -> str:
-        return f"<Schema {len(self)} attributes, label {self.label.name if self.label else None!r}, {self.digest[:12]}>"
+        return (
+            f"<Schema {len(self)} attributes, label {shown(self.label.name if self.label else None)}, "
+            f"{self.digest[:12]}>"
+        )
+
+
+_MOST_SHOWN, _WIDEST = 100, 40  # values of a list, and characters of a column, of what is printed
 
 
 def _details(attribute: Attribute) -> str:
     cuts = getattr(attribute, "cuts", ())
-    text = f", cut at {', '.join(map(value_text, cuts))}" if cuts else ""
+    text = f", cut at {listed(cuts, _MOST_SHOWN)}" if cuts else ""
     text += ", no cut points" if getattr(attribute, "cuts", None) == () else ""
     text += ", missing: cell" if attribute.missing == "cell" else ""
-    text += f" (also {', '.join(map(quoted_text, attribute.missing_values))})" if attribute.missing_values else ""
+    text += f" (also {listed(attribute.missing_values, _MOST_SHOWN)})" if attribute.missing_values else ""
     return text + (f", outside: {attribute.outside}" if attribute.outside != "error" else "")

@@ -1,0 +1,116 @@
+"""YAML of plain values: lists, mappings, text, decimal numbers, true, false and null, and no more of its grammar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+from yaml.reader import ReaderError
+
+from hedgerow.bounded import MOST_NESTED, UnreadableError, check_plain
+
+LARGEST_YAML = 2**18
+"""Characters, at most: reading so many takes PyYAML 3 to 10 seconds where each is a value of its own."""
+_RESOLVER = yaml.resolver.Resolver()
+_WHOLE = re.compile("[-+]?(0|[1-9][0-9]{0,399})")
+_DECIMAL = re.compile("[-+]?([0-9]{1,400}[.][0-9]{0,400}|[.][0-9]{1,400})([eE][-+][0-9]{1,3})?")
+
+
+def parse_yaml(text: str) -> Any:
+    """Return the data of a YAML text.
+
+    References to other parts of the text, tags, keys given twice and numbers that are not decimal are refused, since
+    small texts can mean huge data by them, or other data than they seem to.
+
+    Raises
+    ------
+    UnreadableError
+        Naming the line and column, and nothing of the text.
+    """
+    if len(text) > LARGEST_YAML:
+        raise UnreadableError(f"expected at most {LARGEST_YAML:,} characters of YAML, found more; write it as JSON")
+    found, problem = None, None
+    try:
+        found = _document(yaml.parse(text, Loader=yaml.SafeLoader))
+    except UnreadableError as error:
+        problem = str(error)
+    except yaml.MarkedYAMLError as error:  # it quotes the text
+        mark = error.problem_mark or error.context_mark
+        problem = "expected YAML, found text that is none" + ("" if mark is None else _at(mark))
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        problem = f"expected YAML, found a character that it does not allow (line {line})"
+    except (yaml.YAMLError, ValueError, OverflowError):  # of escapes and versions with too many digits
+        problem = "expected YAML, found text that is none"
+    if problem:
+        raise UnreadableError(problem)
+    check_plain(found)
+    return found
+
+
+def _document(events: Iterator[yaml.Event]) -> Any:
+    found, empty = None, True
+    for event in events:
+        if isinstance(event, yaml.DocumentStartEvent):
+            if not empty:
+                raise UnreadableError("expected one document, found a second one" + _at(event.start_mark))
+            found, empty = _value(events, next(events), 0), False
+    return found
+
+
+def _value(events: Iterator[yaml.Event], event: yaml.Event, depth: int) -> Any:
+    """Return the value that begins with an event; the events of its parts are taken from the others."""
+    if depth > MOST_NESTED:
+        raise UnreadableError(f"expected at most {MOST_NESTED} lists and mappings inside one another, found more")
+    if isinstance(event, yaml.AliasEvent):
+        raise UnreadableError(
+            "expected every value written out, found a reference to another one" + _at(event.start_mark)
+        )
+    if getattr(event, "tag", None):
+        raise UnreadableError("expected values without tags, found a tag" + _at(event.start_mark))
+    if isinstance(event, yaml.ScalarEvent):
+        return _plain(event) if event.implicit[0] else event.value
+    if isinstance(event, yaml.SequenceStartEvent):
+        return [_value(events, item, depth + 1) for item in _until(yaml.SequenceEndEvent, events)]
+    found: dict[Any, Any] = {}
+    for start in _until(yaml.MappingEndEvent, events):
+        key = _value(events, start, depth + 1)
+        if isinstance(key, (list, dict)):
+            raise UnreadableError("expected text as a key, found a list or mapping" + _at(start.start_mark))
+        if key in found:
+            raise UnreadableError("expected every key of a mapping once, found one again" + _at(start.start_mark))
+        found[key] = _value(events, next(events), depth + 1)
+    return found
+
+
+def _until(end: type[yaml.Event], events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
+    for event in events:
+        if isinstance(event, end):
+            return
+        yield event
+
+
+def _plain(event: yaml.ScalarEvent) -> Any:
+    """Return the value of text without quotes."""
+    text: str = event.value
+    kind = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)).rpartition(":")[2]
+    if kind == "str":
+        return text
+    if kind == "null":
+        return None
+    if kind == "bool":
+        return text.lower() in ("yes", "true", "on")
+    if kind == "int" and _WHOLE.fullmatch(text):
+        return int(text)
+    if kind == "float" and _DECIMAL.fullmatch(text):
+        return float(text)
+    raise UnreadableError(
+        "expected text, decimal numbers, true, false or null, found what YAML takes for something else, as it does "
+        f"dates, .inf, 0x1F, 010, 1_000 and 1:30; if it is text, put quotes around it{_at(event.start_mark)}"
+    )
+
+
+def _at(mark: yaml.Mark) -> str:
+    return f" (line {mark.line + 1}, column {mark.column + 1})"

@@ -1,0 +1,87 @@
+"""Claim: "Distinct patterns of schema cells" (tally.py): a value has its own bin, however many there are.
+
+More than 65,536 bins once wrapped silently to 16 bits: the last value was counted as the first one.
+"""
+
+from __future__ import annotations
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hedgerow.columns import column_of
+from hedgerow.marginals.binning import bin_matrix
+from hedgerow.models import Rule, RuleList, Split, Tree
+from hedgerow.models.leaf import Leaf
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.schema.attributes import Attribute
+from hedgerow.tally import Tally
+
+NONE = PrivacyCard.none("example", software="hedgerow")
+BYTES, WORDS = [126, 127, 128, 129, 254, 255, 256, 257, 258], [65_534, 65_535, 65_536, 65_537, 65_538]
+CELL = {"missing": "cell", "outside": "cell"}
+
+
+def attributes(size: int) -> list[Attribute]:
+    """Attributes of so many cells, those of missing and outside values among them."""
+    values, cuts = tuple(range(size - 2)), tuple(range(size - 3))
+    words = tuple(f"word {i}" for i in values)
+    return [
+        Categorical(values, **CELL),
+        Categorical(words, **CELL),
+        Integer(0, size, cuts, **CELL),
+        Real(0, size, cuts, **CELL),
+    ]
+
+
+@pytest.mark.parametrize("size", BYTES + WORDS)
+@pytest.mark.parametrize("place", range(4))
+def test_every_cell_has_its_own_number(size: int, place: int) -> None:
+    attribute = attributes(size)[place]
+    assert len(attribute.cells) == size
+    known = range(size - 2)
+    if isinstance(attribute, Categorical):
+        rows = [*attribute.values, None, "other" if place == 1 else size + 7]
+    else:
+        rows = [*known, None, size + 7]
+    cells = attribute.encode(column_of(rows, "c"))
+    assert cells.tolist() == list(range(size))
+
+
+@pytest.mark.parametrize("size", BYTES + WORDS)
+def test_every_class_has_its_own_number(size: int) -> None:
+    for classes in (tuple(range(size)), tuple(f"class {i:06d}" for i in range(size))):
+        assert Label("y", classes).encode(column_of(list(classes), "y")).tolist() == list(range(size))
+
+
+@pytest.mark.parametrize("size", WORDS)
+def test_values_that_were_counted_as_one_are_two_patterns(size: int) -> None:
+    schema = Schema({"c": Integer(0, size, tuple(range(size - 1)))}, Label("y", (0, 1)))
+    ends = np.array([[0], [1], [size - 2], [size - 1], [size]])
+    tally = Tally.count(ends, np.array([0, 1, 0, 1, 0]), schema)
+    assert sorted(tally.cells(["c"])["c"].tolist()) == [0, 1, size - 2, size - 1]
+    assert bin_matrix(Schema({"c": schema["c"]}), ends).argmax(axis=0).tolist() == [0, 1, size - 2, size - 1, size - 1]
+
+
+@pytest.mark.parametrize("size", WORDS)
+def test_a_model_tells_the_last_value_from_the_first(size: int) -> None:
+    schema = Schema({"c": Integer(0, size, tuple(range(size - 1)))}, Label("y", tuple(range(size))))
+    first, last = Literal("c", "<=", (0,)), Literal("c", ">", (size - 2,))
+    rules = (Rule((first,), label=0), Rule((last,), label=size - 1), Rule((), label=1))
+    rows = np.array([[0], [1], [size - 2], [size - 1], [size]])
+    expected = [0, 1, 1, size - 1, size - 1]
+    assert RuleList(schema, rules, NONE).predict(rows).tolist() == expected
+    root = Split(first, Leaf(label=0), Split(last, Leaf(label=size - 1), Leaf(label=1)))
+    assert Tree(schema, root, NONE).predict(rows).tolist() == expected
+
+
+@pytest.mark.parametrize("size", [127, 128, 129, 255, 256, 257])
+def test_an_engine_counts_every_cell_by_itself(size: int) -> None:
+    schema = Schema({"c": Integer(0, size, tuple(range(size - 1))), "b": Boolean()}, Label("y", tuple(range(size))))
+    values = list(range(size))
+    table = pa.table({"c": values, "b": [True] * size, "y": values})
+    tally = Tally.from_table(ibis.memtable(table), schema)
+    assert tally.distance(Tally.count(table.drop_columns("y"), np.array(values), schema)) == 0
+    assert sorted(tally.cells(["c"])["c"].tolist()) == values

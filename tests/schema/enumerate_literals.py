@@ -1,0 +1,76 @@
+"""Literals and their truth on every cell by enumeration: references too simple to be wrong, and far too slow."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real
+from hedgerow.schema.attributes import Attribute
+
+
+def truth(literal: Literal, attribute: Attribute) -> NDArray[np.bool_]:
+    known, has_missing, has_outside = (
+        len(attribute.known_cells),
+        attribute.missing == "cell",
+        attribute.outside == "cell",
+    )
+    cells = [*range(known), *["missing"] * has_missing, *["outside"] * has_outside]
+    return np.array([_holds(literal, attribute, cell) for cell in cells])
+
+
+def _holds(literal: Literal, attribute: Attribute, cell: int | str) -> bool:
+    if cell == "missing":
+        return literal.operator == "missing"
+    if cell == "outside":
+        return literal.operator in ("outside", "!=", "known")
+    match literal.operator:
+        case "missing" | "outside":
+            return False
+        case "known":
+            return True
+        case "true" | "false":
+            return attribute.known_cells[cell] == literal.operator
+        case "=" | "!=":
+            return (attribute.known_cells[cell] == str(literal.operands[0])) == (literal.operator == "=")
+    above = [list(attribute.cuts).index(operand) for operand in literal.operands]  # a cell begins after its cut point
+    match literal.operator:
+        case "<=":
+            return cell <= above[0]
+        case ">":
+            return cell > above[0]
+    return above[0] < cell <= above[1]
+
+
+def literals(name: str, attribute: Attribute, *, negations: bool) -> tuple[Literal, ...]:
+    """All literals of an attribute, but for those true on no cell, on all, or on the same cells as an earlier one."""
+    found: dict[bytes, Literal] = {}
+    for literal in _proposed(name, attribute):
+        true = truth(literal, attribute)
+        if true.any() and not true.all() and (negations or literal.operator not in ("false", "!=", "known")):
+            found.setdefault(true.tobytes(), literal)
+    return tuple(found.values())
+
+
+def _proposed(name: str, attribute: Attribute) -> list[Literal]:
+    own = {
+        Boolean: lambda: [("true",), ("false",)],
+        Categorical: lambda: [(sign, value) for sign in ("=", "!=") for value in attribute.values],
+        Integer: lambda: _comparisons(attribute.cuts),
+        Real: lambda: _comparisons(attribute.cuts),
+    }[type(attribute)]()
+    policies = [("missing",), ("known",)] * (attribute.missing == "cell") + [("outside",)] * (
+        attribute.outside == "cell"
+    )
+    return [Literal(name, operator, operands) for operator, *operands in [*own, *policies]]
+
+
+def _comparisons(cuts: tuple[float, ...]) -> list[tuple]:
+    single = [(sign, cut) for sign in ("<=", ">") for cut in cuts]
+    return single + [("between", low, high) for i, low in enumerate(cuts) for high in cuts[i + 1 :]]
+
+
+def complement(literal: Literal, attribute: Attribute) -> Literal | None:
+    wanted = ~truth(literal, attribute)
+    others = literals(literal.attribute, attribute, negations=True)
+    return next((other for other in others if np.array_equal(truth(other, attribute), wanted)), None)
