@@ -8,6 +8,7 @@ process that is killed, or a disk that is full, leaves all of a charge or nothin
 import json
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -173,6 +174,22 @@ def test_a_read_only_budget_is_read_and_not_charged_whoever_asks(path, mode, mon
         PrivateRuleListClassifier(0.5, budget=budget).fit([[0, 1], [1, 0]] * 10, [0, 1] * 10)
     assert (path.read_bytes(), path.stat().st_ino) == before
     assert path.stat().st_mode & 0o7777 == mode
+
+
+def test_the_command_line_shows_a_read_only_budget_and_refuses_it_before_it_reads_the_table(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("budget", "new", "b.json", "--epsilon", "1")
+    (tmp_path / "b.json").chmod(0o444)
+    (tmp_path / "data.csv").write_text("a,y\n1,0\n")
+    (tmp_path / "s.yaml").write_text("attributes:\n  a: {kind: integer, low: 0, high: 9}\n")
+    assert run("budget", "show", "b.json")[:2] == (0, "epsilon: 0 of 1 spent, 1 left\n")
+    monkeypatch.setattr("hedgerow.cli.rows.read_csv", lambda *_: pytest.fail("the table was read"))
+    monkeypatch.setattr("hedgerow.cli.schema.read_csv", lambda *_: pytest.fail("the table was read"))
+    for words in (("fit", "data.csv", "--target", "y"), ("schema", "learn", "data.csv", "--schema", "s.yaml")):
+        code, out, err = run(*words, "--epsilon", "1", "--budget", "b.json", "-o", "out.json")
+        assert (code, out) == (2, "")
+        assert re.fullmatch(r"error: .*b\.json: the budget, or its folder, is read-only\. Nothing was charged\n", err)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["b.json", "data.csv", "s.yaml"]
 
 
 # What others charged meanwhile.

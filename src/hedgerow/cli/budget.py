@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hedgerow.cli.output import check_output, say
+from hedgerow.errors import DomainError
 from hedgerow.privacy.budget_file import FileBudget
 
 app = typer.Typer(no_args_is_help=True, help="Keep one privacy budget over several runs, in a file.")
@@ -29,5 +32,40 @@ def new(
 
 @app.command("show")
 def show(file: Annotated[Path, typer.Argument(help="Budget file.")]) -> None:
-    """Show what was spent, on what, and what is left."""
+    """Show what was spent, on what, what is left, and what has no guarantee, so that the cap does not cover it."""
     say(FileBudget(file))
+
+
+def open_budget(file: Path | None, output: Path) -> FileBudget | None:
+    """Open the budget that a command is to charge before it writes `output`, if there is one.
+
+    Raises
+    ------
+    ValueError
+        If the output would take the place of the budget.
+    """
+    budget = None if file is None else FileBudget(file)
+    if budget is not None and output.resolve() == budget.path:
+        raise ValueError(f"{output} is the budget's file; give another name for the output.")
+    return budget
+
+
+@contextmanager
+def telling_charges(budget: FileBudget | None) -> Generator[None]:
+    """If what is done fails, for whatever reason, say on stderr what stays charged to the budget's file."""
+    try:
+        yield
+    except BaseException as error:
+        if budget is not None and budget.spent_here:
+            hint = "; `hedgerow schema check` finds such rows first" if isinstance(error, DomainError) else ""
+            typer.echo(f"{_charged(budget)}{hint}.", err=True)
+        raise
+
+
+def spent_text(epsilon: float, budget: FileBudget | None) -> str:
+    """Say what a command spent."""
+    return f"The epsilon of {epsilon:g} is spent" if budget is None else _charged(budget)
+
+
+def _charged(budget: FileBudget) -> str:
+    return f"The epsilon of {float(budget.spent_here):g} stays charged to {budget.path}"

@@ -10,15 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from hedgerow.cli.output import check_output, say, write_whole
+from hedgerow.cli.budget import open_budget, spent_text, telling_charges
+from hedgerow.cli.output import ROOM, check_output, reserved, say, write_or_print
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, Rows, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.engines.addresses import MEMORY
-from hedgerow.errors import DomainError
 from hedgerow.learn import PrivateRuleListClassifier, PrivateTreeClassifier
 from hedgerow.learn.published import PUBLISHED
 from hedgerow.models import RuleList, Tree
-from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.schema import Boolean, Label, Schema
 
 
@@ -89,10 +88,10 @@ def fit(
 ) -> None:
     """Learn a rule list or a tree from a sensitive table under differential privacy and write it to a file.
 
-    Everything public, the cost of an exact search included, and the form of the file, is checked first; then the
-    privacy loss is charged; only then are cells looked at. Parquet files and databases are counted where they are,
-    by one query, and charged when it is answered. The model file holds released values only and may be published with
-    its privacy card.
+    Everything public, the cost of an exact search included, and the form of the file, is checked first, and room for
+    the model is kept on the disk; then the privacy loss is charged; only then are cells looked at. Parquet files and
+    databases are counted where they are, by one query, and charged when it is answered. The model file holds released
+    values only and may be published with its privacy card.
 
     [bold]Examples[/bold]:
 
@@ -123,18 +122,23 @@ def fit(
     make, parameters = _choose(model, for_lists, for_trees)
     if search is not None:
         parameters["search"] = search.value
+    account = open_budget(budget, output)
     classifier = make(
         epsilon,
         **parameters,
         release_counts=release_counts,
         schema=declared,
-        budget=None if budget is None else FileBudget(budget),
+        budget=account,
         random_state=seed,
         verbose=True,
     )
-    with open_rows(data, engine, master, memory) as rows:
-        released = _learn(classifier, rows, target_name(rows.columns, target, declared))
-    write_whole(output, released.to_json())
+    if account is not None:
+        account.check(epsilon, delta or 0)
+    with open_rows(data, engine, master, memory) as rows, reserved(output, room=ROOM, force=force) as write:
+        label = target_name(rows.columns, target, declared)
+        with telling_charges(account):
+            released = _learn(classifier, rows, label)
+        write_or_print(write, released.to_json, released.to_dict(), spent_text(epsilon, account))
     if as_json:
         say(json.dumps(released.to_dict(), ensure_ascii=False))
     else:
@@ -162,24 +166,12 @@ def _choose(model: Kind, for_lists: dict[str, Any], for_trees: dict[str, Any]) -
 
 
 def _learn(classifier: PrivateRuleListClassifier | PrivateTreeClassifier, rows: Rows, label: str) -> RuleList | Tree:
-    """Fit; the error of a row that does not fit says what stays charged."""
+    """Fit, once the cost of an exact search is checked."""
     exact = classifier.search == "exact"
     if exact:
         declared = classifier.schema
         classifier.search_cost(declared if isinstance(declared, Schema) else _all_boolean(rows.columns, label))
-    budget, problem = classifier.budget, ""
-    before = budget.spent if budget else None
-    try:
-        rows.learn(classifier, label, quietly=exact)
-    except DomainError as error:
-        problem = str(error)
-        if budget and budget.spent != before:
-            problem += (
-                f" The epsilon of {float(budget.charges[-1].epsilon):g} stays charged; "
-                "`hedgerow schema check` finds such rows first."
-            )
-    if problem:
-        raise ValueError(problem)
+    rows.learn(classifier, label, quietly=exact)
     return classifier.tree_ if isinstance(classifier, PrivateTreeClassifier) else classifier.rule_list_
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from hedgerow.cli.output import check_output, say, stage, write_whole
+from hedgerow.cli.budget import open_budget, spent_text, telling_charges
+from hedgerow.cli.output import ROOM, check_output, reserved, say, stage, write_or_print, write_whole
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.public import typed_table
@@ -84,7 +84,8 @@ def from_public(
         words = tuple(missing or ())
         table = typed_table(read_csv(data).drop_columns(drop or []), words)
         schema = Schema.from_public(table, label=target, bins=bins, missing_values=words)
-    _save(schema, output)
+    write_whole(output, mapping_text(output, schema.to_dict()))
+    typer.echo(f"{schema}\n\nwritten to {output}")
 
 
 @app.command("learn")
@@ -106,12 +107,17 @@ def learn(
     check_ending(output)
     check_output(output, force=force)
     schema = load_schema(declared)
-    account = None if budget is None else FileBudget(budget)
+    account = open_budget(budget, output)
+    if account is not None:
+        account.check(epsilon)
     with stage(f"reading {data}"):
         table = read_csv(data)
-    with stage("learning cut points"):
-        learned = Schema.learn(table, schema, epsilon=epsilon, budget=account, bins=bins)
-    _save(learned, output)
+    with reserved(output, room=ROOM, force=force) as write:
+        with telling_charges(account), stage("learning cut points"):
+            learned = Schema.learn(table, schema, epsilon=epsilon, budget=account, bins=bins)
+        found = learned.to_dict()
+        write_or_print(write, lambda: mapping_text(output, found), found, spent_text(epsilon, account))
+    say(f"{learned}\n\nwritten to {output}")
     say(f"charged: epsilon = {epsilon:g} for the cut points; models with this schema carry it on their card.")
 
 
@@ -164,9 +170,3 @@ def _check_present(wanted: list[str], names: list[str]) -> None:
     for name in wanted:
         if name not in names:
             raise DomainError(f"expected this column, found: {', '.join(sorted(names))}.", column=name)
-
-
-def _save(schema: Schema, output: Path) -> None:
-    data: dict[str, Any] = schema.to_dict()
-    write_whole(output, mapping_text(output, data))
-    say(f"{schema}\n\nwritten to {output}")

@@ -1,0 +1,323 @@
+"""What was paid for is written or printed, and whatever fails after a charge says that the charge stays.
+
+Claims of docs/privacy.md: "the output's place is kept on the disk before the charge"; "If writing fails all the same,
+the model is printed, with what was charged"; "Any error after a charge to a budget's file says that the charge stays".
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.cli import output
+from hedgerow.privacy.budget_file import FileBudget
+
+SCHEMA = """\
+label: {name: ill, classes: ["no", "yes"]}
+attributes:
+  age: {kind: integer, low: 0, high: 99, cuts: [30, 60]}
+  sex: {kind: categorical, values: [F, "M"]}
+"""
+FIT = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "1", "--max-rules", "2", "--budget", "b.json")
+TREE = (*FIT[:6], "--model", "tree", "--search", "greedy", "--budget", "b.json")
+LEARN = ("schema", "learn", "data.csv", "--schema", "open.yaml", "--epsilon", "1", "--bins", "2", "--budget", "b.json")
+COMMANDS = {"list": FIT, "tree": TREE, "cut points": LEARN}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 100, 300)
+    frame = pd.DataFrame({"age": age, "sex": rng.choice(["F", "M"], 300), "ill": np.where(age > 60, "yes", "no")})
+    frame.to_csv("data.csv", index=False)
+    (tmp_path / "schema.yaml").write_text(SCHEMA)
+    (tmp_path / "open.yaml").write_text(SCHEMA.replace(", cuts: [30, 60]", ""))
+    run("budget", "new", "b.json", "--epsilon", "3")
+    return tmp_path
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def read_back(command, text):
+    """Return what a command printed instead of writing it."""
+    if command == "cut points":
+        return hr.Schema.from_dict(json.loads(text))
+    return (hr.models.Tree if command == "tree" else hr.RuleList).from_json(text)
+
+
+def spent():
+    return FileBudget("b.json").spent
+
+
+# Full disks. The limit on the size of a process's files makes writes fail as a full disk does.
+
+
+SCRIPT = """
+import resource, sys
+from hedgerow.cli import main, {module}
+
+def full(*_, **__):
+    resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, resource.RLIM_INFINITY))
+
+if {after}:
+    tell = {module}.spent_text
+    {module}.spent_text = lambda *words: full() or tell(*words)
+else:
+    full()
+sys.argv = ["hedgerow", *sys.argv[1:]]
+main()
+"""
+
+
+def with_a_full_disk(words, limit, *, after):
+    """Run a command on a disk that is full from the start, or once all is charged and learned."""
+    module = "schema" if words[0] == "schema" else "fit"
+    script = SCRIPT.format(module=module, limit=limit, after=after)
+    return subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("command", ["list", "cut points"])
+def test_a_full_disk_is_found_out_before_anything_is_charged(command, folder):
+    before = names(folder)
+    child = with_a_full_disk((*COMMANDS[command], "-o", "out.json"), 100_000, after=False)
+    assert (child.returncode, child.stdout) == (2, "")
+    assert child.stderr.endswith("error: out.json: File too large\n")
+    assert spent() == 0
+    assert names(folder) == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_disk_that_is_full_after_the_charge_loses_nothing(command, folder):
+    """The audit's: a full disk at the end of `fit` lost a paid-for model without a word that ε was spent."""
+    before = names(folder)
+    child = with_a_full_disk((*COMMANDS[command], "-o", "out.json"), 500, after=True)
+    assert child.returncode == 2
+    assert read_back(command, child.stdout)
+    assert child.stderr.splitlines()[-1] == (
+        f"error: out.json: File too large. The epsilon of 1 stays charged to {folder}/b.json, and what is printed "
+        "above is all there is of it: keep it."
+    )
+    assert spent() == 1
+    assert names(folder) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_a_small_disk_that_others_fill(folder, monkeypatch, run):
+    """A real file system: what was reserved is there when it is needed, however full the disk has become."""
+    disk = folder / "disk"
+    disk.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=5m", "tmpfs", disk], check=False, capture_output=True
+    ).returncode:
+        pytest.skip("this machine does not let root mount")
+    try:
+
+        def fill(text, *words):
+            with suppress(OSError), (disk / "others").open("wb", buffering=0) as file:
+                while file.write(b"x" * 4096):
+                    pass
+            assert os.statvfs(disk).f_bavail == 0
+            return spent_text(text, *words)
+
+        spent_text = sys.modules["hedgerow.cli.fit"].spent_text
+        monkeypatch.setattr("hedgerow.cli.fit.spent_text", fill)
+        assert run(*FIT, "-o", disk / "out.json")[0] == 0
+        assert hr.load_model(disk / "out.json").privacy.epsilon == 1
+        assert run(*FIT, "-o", disk / "second.json")[0] == 2
+        assert spent() == 1
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+# Whatever else happens to the place.
+
+
+def occupied(folder):
+    (folder / "out.json").write_text("another's")
+
+
+def a_folder(folder):
+    (folder / "out.json").mkdir()
+
+
+def a_dangling_link(folder):
+    (folder / "out.json").symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("what", [occupied, a_folder, a_dangling_link])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_came_to_the_place_meanwhile_is_kept_and_so_is_the_model(command, what, folder, run, monkeypatch):
+    """Two runs with the same output: the second must not write over the first one's paid-for model."""
+    monkeypatch.setattr("hedgerow.cli.fit.spent_text", lambda *_: what(folder) or "The epsilon of 1 stays charged")
+    monkeypatch.setattr("hedgerow.cli.schema.spent_text", lambda *_: what(folder) or "The epsilon of 1 stays charged")
+    before = names(folder)
+    code, out, err = run(*COMMANDS[command], "-o", "out.json")
+    assert (code, err.count("\n")) == (2, 1)
+    assert read_back(command, out)
+    assert "File exists. The epsilon of 1 stays charged, and what is printed above is all there is" in err
+    assert names(folder) == sorted([*before, "out.json"])
+    assert what is not occupied or (folder / "out.json").read_text() == "another's"
+
+
+def test_what_is_there_already_is_refused_before_the_charge_also_if_it_leads_nowhere(folder, run):
+    a_dangling_link(folder)
+    code, _, err = run(*FIT, "-o", "out.json")
+    assert (code, "out.json exists already" in err, spent()) == (2, True, 0)
+
+
+@pytest.mark.parametrize(
+    "failure", [OSError(5, "Input/output error"), KeyboardInterrupt(), MemoryError(), ValueError("SECRET")]
+)
+def test_a_model_whose_writing_fails_for_whatever_reason_is_printed(failure, folder, run, monkeypatch):
+    def fail(handle, text, write=output.write_synced):
+        if not text.startswith("\0"):
+            raise failure
+        write(handle, text)
+
+    monkeypatch.setattr(output, "write_synced", fail)
+    before = names(folder)
+    code, out, err = run(*FIT, "-o", "out.json")
+    assert (code, err.count("\n")) == (2, 1)
+    assert hr.RuleList.from_json(out).privacy.epsilon == 1
+    assert f"The epsilon of 1 stays charged to {folder}/b.json" in err
+    assert "SECRET" not in err
+    assert (spent(), names(folder)) == (1, before)
+
+
+def test_if_nothing_can_be_printed_on_stdout_either_stderr_has_it(folder):
+    with open("/dev/full", "w") as full:
+        script = SCRIPT.format(module="fit", limit=500, after=True)
+        child = subprocess.run(
+            [sys.executable, "-c", script, *FIT, "-o", "out.json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    text, _, last = child.stderr.partition("\nerror: ")
+    assert hr.RuleList.from_json(text).privacy.epsilon == 1
+    assert "what is printed above is all there is" in last
+    assert names(folder) == ["b.json", "data.csv", "open.yaml", "schema.yaml"]
+
+
+def test_names_that_a_terminal_cannot_show_do_not_lose_a_model(folder, monkeypatch, run):
+    """What is printed in need is ASCII, whatever the terminal and the columns' names."""
+    (folder / "data.csv").write_text("größe,ill\n" + "1,0\n0,1\n" * 50)
+    monkeypatch.setattr(output, "_rename", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left")))
+    code, out, _ = run("fit", "data.csv", "--target", "ill", "--epsilon", "9", "-o", "out.json")
+    assert (code, out.isascii()) == (2, True)
+    assert hr.RuleList.from_json(out).schema.names == ("größe",)
+
+
+# Errors between the charge and the answer.
+
+
+@pytest.mark.parametrize(
+    ("failure", "code"),
+    [(KeyError("SECRET"), 1), (MemoryError("SECRET"), 1), (KeyboardInterrupt(), 130), (OSError(5, "x"), 2)],
+)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_any_error_after_the_charge_says_that_it_stays(command, failure, code, folder, run, monkeypatch):
+    def fail(*_, **__):
+        assert spent() == 1
+        raise failure
+
+    for place in ("hedgerow.Tally.count", "hedgerow.schema.schema.learn_cuts"):
+        monkeypatch.setattr(place, fail)
+    found, out, err = run(*COMMANDS[command], "-o", "out.json")
+    assert (found, out) == (code, "")
+    assert f"The epsilon of 1 stays charged to {folder}/b.json." in err
+    assert "SECRET" not in err
+    assert (spent(), names(folder)) == (1, ["b.json", "data.csv", "open.yaml", "schema.yaml"])
+
+
+def test_what_others_charged_is_not_said_to_be_this_runs(folder, run, monkeypatch):
+    def read(*_):
+        FileBudget(folder / "b.json").charge(Fraction(1, 2), purpose="another's")
+        raise KeyError
+
+    monkeypatch.setattr("hedgerow.cli.rows.read_csv", read)
+    code, _, err = run(*FIT, "-o", "out.json")
+    assert (code, spent()) == (1, Fraction(1, 2))
+    assert "charged" not in err
+
+
+def test_a_row_that_does_not_fit_says_what_stays_charged_and_how_to_find_such_rows(folder, run):
+    with (folder / "data.csv").open("a") as file:
+        file.write("SECRET,F,no\n")
+    code, out, err = run(*FIT, "-o", "out.json")
+    assert (code, out) == (2, "")
+    assert re.match(r"The epsilon of 1 stays charged to .*; `hedgerow schema check` finds such rows first\.\n", err)
+    assert "column 'age': expected numbers" in err
+    assert "SECRET" not in err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_refused_charge_says_nothing_of_the_kind(run):
+    code, out, err = run(*FIT[:4], "--epsilon", "9", "--budget", "b.json", "-o", "out.json")
+    assert (code, out) == (2, "")
+    assert "Nothing was charged" in err
+    assert "stays" not in err
+
+
+# What is written.
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
+def test_what_is_written_has_the_usual_mode(mask, mode, folder, run):
+    before = os.umask(mask)
+    try:
+        for number, command in enumerate(COMMANDS.values()):
+            assert run(*command, "-o", f"{number}.json")[0] == 0
+            assert (folder / f"{number}.json").stat().st_mode & 0o7777 == mode
+            assert (folder / f"{number}.json").stat().st_nlink == 1
+        assert run("predict", "0.json", "data.csv", "-o", "p.csv")[0] == 0
+        assert (folder / "p.csv").stat().st_mode & 0o7777 == mode
+    finally:
+        os.umask(before)
+
+
+def test_no_link_in_the_folder_leads_an_output_to_another_file(folder, run):
+    """A sibling of the budget's lock: outputs were first written to a name that could be told, whatever stood there."""
+    (folder / "precious").write_text("precious")
+    for name in ("out.json", "p.csv", "s.yaml"):
+        (folder / f".{name}.{os.getpid()}").symlink_to("precious")
+    assert run(*FIT, "-o", "out.json")[0] == 0
+    assert run("predict", "out.json", "data.csv", "-o", "p.csv")[0] == 0
+    assert run("schema", "from-public", "data.csv", "--target", "ill", "-o", "s.yaml")[0] == 0
+    assert (folder / "precious").read_text() == "precious"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_output_cannot_take_the_place_of_the_budget(command, folder, run):
+    (folder / "link.json").symlink_to("b.json")
+    for name in ("b.json", "link.json", folder / "b.json"):
+        code, out, err = run(*COMMANDS[command], "--force", "-o", name)
+        assert (code, out) == (2, "")
+        assert "is the budget's file; give another name for the output" in err
+    assert spent() == 0
+
+
+def test_without_force_nothing_is_written_over_where_there_are_no_hard_links(folder, run, monkeypatch):
+    def no_links(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("pathlib.Path.hardlink_to", no_links)
+    assert run(*FIT, "-o", "out.json")[0] == 0
+    assert hr.load_model("out.json").privacy.epsilon == 1
+    occupied_later = lambda *_: occupied(folder) or "Spent"  # noqa: E731
+    (folder / "out.json").unlink()
+    monkeypatch.setattr("hedgerow.cli.fit.spent_text", occupied_later)
+    assert run(*FIT, "-o", "out.json")[0] == 2
+    assert (folder / "out.json").read_text() == "another's"
