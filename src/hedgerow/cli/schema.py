@@ -85,7 +85,7 @@ def from_public(
         table = typed_table(read_csv(data).drop_columns(drop or []), words)
         schema = Schema.from_public(table, label=target, bins=bins, missing_values=words)
     write_whole(output, mapping_text(output, schema.to_dict()))
-    typer.echo(f"{schema}\n\nwritten to {output}")
+    say(f"{schema}\n\nwritten to {output}")
 
 
 @app.command("learn")
