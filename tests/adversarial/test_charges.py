@@ -1,6 +1,6 @@
 """A card's ε is what was spent, no more and no less, and a budget says which of its charges it does not cap.
 
-Claims of docs/privacy.md: "A charge takes nothing off";
+Claims of docs/privacy.md: "A card says what was charged, whatever came out of the fit"; "A charge takes nothing off";
 "A budget caps what has a guarantee"; "A card with such a charge never claims a guarantee".
 """
 
@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -393,8 +393,75 @@ def test_each_reason_is_said_once():
     assert {charge.void for charge in card.charges} == {"seeded"}
 
 
+# What a card adds up to.
+
+
+LEARNERS = {
+    "greedy list": hr.PrivateRuleListClassifier(1.0),
+    "exact list": hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=1),
+    "exact list, counts": hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=1, release_counts=True),
+    "list in blocks": hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=1, lookahead=1),
+    "greedy tree": hr.PrivateTreeClassifier(1.0, search="greedy"),
+    "exact tree": hr.PrivateTreeClassifier(1.0),
+    "exact tree, counts": hr.PrivateTreeClassifier(1.0, release_counts=True),
+    **{name: hr.PrivateRuleListClassifier(1.0, mechanism=name, max_literals=1) for name in PUBLISHED},
+}
 DECLARED = hr.Schema({"age": hr.Integer(0, 99), "smoker": hr.Boolean()}, hr.Label("y", (0, 1)))
 FIXED = hr.Schema({"age": hr.Integer(0, 99, (30, 60)), "smoker": hr.Boolean()}, hr.Label("y", (0, 1)))
+AMOUNT = st.fractions(Fraction(1, 50), 2, max_denominator=50) | st.floats(0.02, 2)
+STEP = st.one_of(
+    st.tuples(
+        st.just("fit"), st.sampled_from(list(LEARNERS)), AMOUNT, st.none() | st.integers(0, 99), st.integers(1, 4)
+    ),
+    st.tuples(st.just("learn"), AMOUNT, st.integers(2, 4)),
+    st.tuples(st.just("share"), AMOUNT),
+)
+
+
+def fitted(name, epsilon, seed, size, schema, budget, n):
+    clf = clone(LEARNERS[name]).set_params(epsilon=epsilon, schema=schema, budget=budget, random_state=seed)
+    clf.set_params(**({"max_depth": size - 1} if isinstance(clf, hr.PrivateTreeClassifier) else {"max_rules": size}))
+    if name in PUBLISHED and PUBLISHED[name].spends_delta:
+        clf.set_params(delta=Fraction(1, 1000))
+    return clf.fit(rows(n), rows(n)["y"]).privacy_
+
+
+@settings(max_examples=60)
+@given(st.lists(STEP, min_size=1, max_size=6), st.sampled_from([0, 1, 40]), st.data())
+def test_the_cards_add_up_to_what_the_budget_was_charged_whatever_came_out(steps, n, data):
+    whole = hr.Budget(12, Fraction(1, 2))
+    open_budgets, schemas, charges = [whole], [FIXED], {}
+    for what, *step in steps:
+        budget = data.draw(st.sampled_from(open_budgets))
+        try:
+            if what == "share":
+                open_budgets.append(budget.allocate(*step, Fraction(1, 100), purpose="a share"))
+            elif what == "learn":
+                epsilon, bins = step
+                schemas.append(hr.Schema.learn(rows(n), DECLARED, epsilon=epsilon, budget=budget, bins=bins))
+                charges |= {id(charge): charge for charge in schemas[-1].charges}
+            else:
+                card = fitted(*step, data.draw(st.sampled_from(schemas)), budget, n)
+                assert card.epsilon == sum(charge.epsilon for charge in card.charges)
+                assert card.void == budget.charges[-1].void
+                charges |= {id(charge): charge for charge in card.charges}  # a learned schema's once
+        except BudgetExceededError:
+            continue
+    unspent = sum(share.remaining for share in open_budgets[1:])
+    assert sum(charge.epsilon for charge in charges.values()) + unspent == whole.spent
+    unspent = sum(share.remaining_delta for share in open_budgets[1:])
+    assert sum(charge.delta for charge in charges.values()) + unspent == whole.delta - whole.remaining_delta
+
+
+@settings(max_examples=40)
+@given(st.sampled_from(list(LEARNERS)), AMOUNT, st.none() | st.integers(0, 99), st.integers(1, 4), st.integers(0, 60))
+def test_what_a_card_adds_up_to_does_not_depend_on_what_came_out(name, epsilon, seed, size, n):
+    """SSRL leaves shares unused when a list stops early: its card said less, and how much less told of the outcome."""
+    budget = hr.Budget(3, Fraction(1, 2))
+    with_shared = fitted(name, epsilon, seed, size, FIXED, budget, n)
+    alone = fitted(name, epsilon, seed, size, FIXED, None, n)
+    assert alone.epsilon == with_shared.epsilon == budget.spent == Fraction(epsilon)
+    assert alone.delta == with_shared.delta == budget.delta - budget.remaining_delta
 
 
 @pytest.mark.parametrize("name", [name for name in PUBLISHED if PUBLISHED[name].spends_delta])

@@ -26,6 +26,7 @@ SMOOTH = ("smooth-laplace", "smooth-cauchy")
 WITH_DELTA = ("smooth-laplace", "global-gaussian")
 PROVEN = ("exponential", "noisy-counts")
 SSRL = [*SMOOTH, "global-laplace", "global-gaussian", *PROVEN]
+UNUSED = "reserved and not used"
 ENOUGH = Fraction(10**12)  # an ε at which noise no longer decides
 
 
@@ -86,7 +87,7 @@ def test_the_least_support_is_a_share_of_all_rows_rounded_down(share, n_rows, ex
     st.integers(0, 60),
     st.integers(1, 4),
 )
-def test_what_is_charged_is_never_more_than_was_given(name, epsilon, seed, n, max_rules):
+def test_what_is_charged_is_exactly_what_was_given(name, epsilon, seed, n, max_rules):
     X, y = conjunction(n)
     budget = hr.Budget(Fraction(epsilon) + 1, Fraction(1, 10))
     clf = learner(name, epsilon, max_rules=max_rules, budget=budget, random_state=seed).fit(X, y)
@@ -95,13 +96,15 @@ def test_what_is_charged_is_never_more_than_was_given(name, epsilon, seed, n, ma
         ("PrivateRuleListClassifier: one rule list", Fraction(epsilon), delta)
     ]
     card, node = clf.privacy_, PUBLISHED[name].node_epsilon(Fraction(epsilon), max_rules)
-    assert card.epsilon <= Fraction(epsilon)
-    assert card.delta <= delta
-    assert {charge.epsilon for charge in card.charges} == {node}
-    choices = [charge for charge in card.charges if "choice of rule" in charge.purpose]
+    assert (card.epsilon, card.delta) == (Fraction(epsilon), delta)
+    unused = [charge for charge in card.charges if charge.purpose == UNUSED]
+    released = [charge for charge in card.charges if charge.purpose != UNUSED]
+    assert {charge.epsilon for charge in released} == {node}
+    choices = [charge for charge in released if "choice of rule" in charge.purpose]
     assert len(choices) <= max_rules - 1
     assert {charge.delta for charge in choices} <= {delta / max(max_rules - 1, 1)}
-    assert card.delta == len(choices) * delta / max(max_rules - 1, 1)
+    assert sum(charge.epsilon for charge in unused) == Fraction(epsilon) - len(released) * node
+    assert sum(charge.delta for charge in unused) == delta - len(choices) * delta / max(max_rules - 1, 1)
 
 
 @pytest.mark.parametrize("name", SSRL)
@@ -113,10 +116,13 @@ def test_a_full_list_pays_for_every_step_of_it(name):
     expected = [
         *([f"number of rows left for rule {i}"] * (name in SMOOTH) + [f"{choice}choice of rule {i}"] for i in (1, 2)),
         ["counts of rule 1 by class", "counts of rule 2 by class", "counts of the default rule by class"],
+        [UNUSED] * (name in SMOOTH),
     ]
     purposes = [re.sub(r"\d+ candidates", "all candidates", charge.purpose) for charge in card.charges]
     assert purposes == [purpose for step in expected for purpose in step]
-    assert card.epsilon == (Fraction(7, 8) if name in SMOOTH else 1)  # 3K − 2 of 3K − 1 shares; all 2K − 1
+    assert card.epsilon == 1
+    if name in SMOOTH:  # 3K − 2 of 3K − 1 shares are used, else all 2K − 1
+        assert card.charges[-1].epsilon == Fraction(1, 8)
     assert card.delta == (Fraction(DELTA) if name in WITH_DELTA else 0)
 
 
@@ -272,11 +278,12 @@ def test_delta_from_the_number_of_rows_is_on_the_card_with_a_note(name):
     X, y = conjunction(1000)
     card = learner(name, 10.0, delta=None).fit(X, y).privacy_
     assert card.guarantee.startswith("none (published as (10, 1e-06)-differential privacy")
-    assert {charge.delta for charge in card.charges} == {0, Fraction(1, 4 * 1000**2)}
+    assert {charge.delta for charge in card.charges if charge.purpose != UNUSED} == {0, Fraction(1, 4 * 1000**2)}
+    assert card.delta == Fraction(1, 1000**2)
     assert any("exact number n of rows" in note and "public" in note for note in card.notes)
     assert not any("exact number" in note for note in learner(name).fit(X, y).privacy_.notes)
     for n in (0, 1):
-        assert learner(name, delta=None).fit(X[:n], y[:n]).privacy_.delta <= Fraction(1, 4)
+        assert learner(name, delta=None).fit(X[:n], y[:n]).privacy_.delta == Fraction(1, 4)
 
 
 @pytest.mark.parametrize("name", SSRL)
@@ -284,9 +291,13 @@ def test_a_list_without_rules_needs_no_choice_and_its_counts_are_proven(name):
     X, y = conjunction(500)
     for delta in (learner(name).delta, None):
         clf = learner(name, max_rules=1, delta=delta).fit(X, y)
-        assert [charge.purpose for charge in clf.privacy_.charges] == ["counts of the default rule by class"]
-        assert clf.privacy_.epsilon == Fraction(1, 2 if name in SMOOTH else 1)
-        assert clf.privacy_.delta == 0
+        purposes = [charge.purpose for charge in clf.privacy_.charges]
+        assert purposes[0] == "counts of the default rule by class"
+        assert purposes[1:] in ([], [UNUSED])
+        assert clf.privacy_.charges[0].epsilon == Fraction(1, 2 if name in SMOOTH else 1)
+        assert clf.privacy_.epsilon == 1
+        assert clf.privacy_.delta == Fraction(delta or 0)  # none is taken from the number of rows
+        assert not any("number n of rows" in note for note in clf.privacy_.notes)
         assert clf.privacy_.is_private
         assert len(clf.rule_list_) == 1
 

@@ -19,7 +19,7 @@ from hedgerow.learn.cost import Cost
 from hedgerow.learn.exact import Progress
 from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import PrivacyCard, join_reasons
+from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, SecureNoise, SeededNoise
 from hedgerow.schema.schema import Schema
 
@@ -99,8 +99,10 @@ class PrivateEstimator(TallyEstimator):
         void: str | None = None,
         notes: tuple[str, ...] = (),
     ) -> PrivacyCard:
+        """Make the card: all that was charged, so that its amounts do not depend on what was released."""
+        unused = Charge("reserved and not used", share.remaining, share.remaining_delta)
         return PrivacyCard(
-            schema.charges + share.charges,
+            (*schema.charges, *share.charges, *([unused] if unused.epsilon or unused.delta else [])),
             noise=noise.description,
             software=SOFTWARE,
             void=_void(void, schema, noise),

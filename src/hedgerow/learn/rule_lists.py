@@ -46,9 +46,9 @@ class PrivateRuleListClassifier(PrivateEstimator, RuleListEstimator):
 
     The other `mechanism` are those of SSRL as published, for comparison and study. ε is shared equally by all releases:
     with ``smooth-*`` a noisy count of the rows left, a choice and the counts of the rule at each node, ``ε/(3K − 1)``
-    each; else without that count, ``ε/(2K − 1)`` each. What a list that stops early does not use stays unspent. Only
-    ``exponential`` and ``noisy-counts`` are proven to be ε-differentially private; cards of the others say "none" and
-    what is not proven (docs/privacy.md). They take labels of two classes only.
+    each; else without that count, ``ε/(2K − 1)`` each. What a list that stops early does not use is on the card as
+    reserved and not used. Only ``exponential`` and ``noisy-counts`` are proven to be ε-differentially private; cards of
+    the others say "none" and what is not proven (docs/privacy.md). They take labels of two classes only.
 
     Parameters
     ----------
