@@ -68,3 +68,14 @@ def test_an_unavailable_dataset_is_named():
 )
 def test_every_error_is_also_the_builtin_that_callers_catch(kind, builtin):
     assert issubclass(kind, builtin)
+
+
+@pytest.mark.parametrize("make", [SchemaError, DomainError, ModelFormatError])
+def test_a_message_is_one_line_that_can_be_read(make):
+    assert str(make("found a\x1b[2J\nb\u202e")) == r"found a\x1b[2J\nb\u202e"
+    assert len(str(make("x" * 10**6))) == 1000
+
+
+def test_a_long_name_is_cut_and_not_what_is_said_of_it():
+    assert str(SchemaError("wrong", attribute="a" * 10**6)) == f"attribute '{'a' * 60}'…: wrong"
+    assert str(DomainError("wrong", column="a\n" * 10**6)).endswith("…: wrong")

@@ -1,8 +1,11 @@
+import sys
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.values import value_text
+from hedgerow.values import listed, printable, quoted_text, shown_text, value_text
 
 
 @pytest.mark.parametrize(
@@ -25,3 +28,31 @@ def test_a_value_reads_as_a_person_writes_it(value, text):
 @given(st.floats(allow_nan=False) | st.integers())
 def test_no_digit_of_a_number_is_lost(value):
     assert type(value)(value_text(value)) == value
+
+
+TURNING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A)), "\u200e", "\u200f", "\u061c"}
+
+
+def test_what_is_shown_as_text_is_control_surrogates_line_ends_and_turns_of_direction_and_nothing_else():
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        hidden = unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in TURNING
+        assert (printable(char) != char) == hidden, hex(code)
+        assert printable(char) == (ascii(char)[1:-1] if hidden else char)
+
+
+@given(st.text())
+def test_printable_text_is_one_line_that_can_be_written_and_is_not_changed_again(text):
+    shown = printable(text)
+    assert len(shown.splitlines()) <= 1
+    assert shown.encode()
+    assert printable(shown) == shown
+
+
+def test_characters_can_be_kept():
+    assert printable("a\n\tb\x1b", keep="\n\t") == "a\n\tb\\x1b"
+
+
+def test_values_are_shown_without_control_characters_and_written_with_them():
+    assert (shown_text("a\x1b"), quoted_text("a b\x1b"), value_text("a\x1b")) == ("a\\x1b", '"a b\\x1b"', "a\x1b")
+    assert listed(["a b", "c\n"]) == '"a b", c\\n'

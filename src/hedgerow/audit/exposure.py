@@ -294,7 +294,7 @@ class Reconstruction:
             left = _number(row["worlds"])
             lines.append([row["condition"], left, f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"])
         first, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
-        table = ["  ".join([line[0].ljust(first), *map(str.rjust, line[1:], others)]) for line in lines]
+        table = ["  ".join([line[0].ljust(min(first, 100)), *map(str.rjust, line[1:], others)]) for line in lines]
         return "\n".join([fill(self.summary, 110), "", *table, "", VIEWS[self.view]])
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from hedgerow.audit.plot import overfit_bars
 from hedgerow.audit.rows import Index, Rows, distinct
 from hedgerow.columns import column_of
 from hedgerow.errors import DomainError
-from hedgerow.values import quoted_text, value_text
+from hedgerow.values import quoted_text, shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,7 +153,7 @@ class Overfit:
         shares = np.array([(row["train_share"], row["test_share"]) for row in self.table])
         shaped = shares.reshape(len(self.leaves), len(self.classes), 2)
         caption = f"V = {self.vulnerability:.3f} (by chance {self.vulnerability_by_chance:.3f}). {PRIVATE}"
-        names = [f"{value_text(name)} (tau = {tau:.3f})" for name, tau in self.tau.items()]
+        names = [f"{shown_text(name)} (tau = {tau:.3f})" for name, tau in self.tau.items()]
         of = "all rows of the set" if self.as_released_code else "the rows of its class"
         return overfit_bars(self.leaves, shaped, names, f"share of {of}", caption, ax)
 
@@ -189,7 +189,7 @@ def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
         lines.append([row["leaf"], quoted_text(row["class"]), *figures])
     first, second, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
     return [
-        "  ".join([line[0].ljust(first), line[1].ljust(second), *map(str.rjust, line[2:], others)]) for line in lines
+        "  ".join([line[0].ljust(min(first, 100)), line[1].ljust(second), *map(str.rjust, line[2:], others)]) for line in lines
     ]
 
 

@@ -29,6 +29,7 @@ from hedgerow.columns import Table
 from hedgerow.errors import DomainError
 from hedgerow.guard import generator
 from hedgerow.schema.schema import Schema
+from hedgerow.values import printable
 
 
 @dataclass(frozen=True, repr=False, eq=False, init=False)
@@ -319,7 +320,7 @@ class ProbabilisticDataset:
         return dataset_html(self.domains, self.rows, self.labels, self.label)
 
     def __repr__(self) -> str:
-        names = ", ".join(values.name for values in islice(self.domains, 4))
+        names = printable(", ".join(values.name for values in islice(self.domains, 4)))
         more = ", …" if len(self.domains) > 4 else ""
         return f"<ProbabilisticDataset: {self.n_rows} rows of {names}{more}; {self.entropy_bits:.1f} bits>"
 

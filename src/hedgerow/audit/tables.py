@@ -12,7 +12,7 @@ import pandas as pd
 from hedgerow.audit.cell_values import Values
 from hedgerow.audit.parts import Part
 from hedgerow.audit.row_knowledge import Row
-from hedgerow.values import quoted_text, value_text
+from hedgerow.values import printable, quoted_text, value_text
 
 _LISTED = 8
 """Most values that are listed in full."""
@@ -31,15 +31,15 @@ _Line = list[str]
 def dataset_text(domains: Sequence[Values], rows: Sequence[Row], labels: Sequence[Any] | None, label: str) -> str:
     """Return a line a row, or one for neighbours that are alike, as aligned text."""
     lines, notes = _page(domains, rows, labels, label)
-    return "\n".join([*_aligned(lines), *notes])
+    return "\n".join(map(printable, [*_aligned(lines), *notes]))
 
 
 def dataset_html(domains: Sequence[Values], rows: Sequence[Row], labels: Sequence[Any] | None, label: str) -> str:
     """Return the same as a table in HTML."""
     (head, *lines), notes = _page(domains, rows, labels, label)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    more = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(printable(cell))}</td>' for cell in line)}</tr>" for line in lines)
+    top = "".join(f"<th>{escape(printable(cell))}</th>" for cell in head)
+    more = "".join(f"<p>{escape(printable(note))}</p>" for note in notes)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

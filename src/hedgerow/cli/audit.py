@@ -14,6 +14,7 @@ from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.models import load_model
 from hedgerow.schema import Schema
+from hedgerow.values import printable
 
 
 def audit(
@@ -97,7 +98,7 @@ def _json(found: Reconstruction, groups: dict[str, list[dict[str, Any]]]) -> str
 
 def _lines(name: str, groups: list[dict[str, Any]]) -> str:
     """Return the groups of a column as lines of text."""
-    lines = [[name, "rows", "share left", "most exposed row"]]
-    lines += [[str(g["group"]), f"{g['rows']:,}", f"{g['uncertainty']:.3f}", f"{g['lowest']:.3f}"] for g in groups]
+    lines = [[printable(name), "rows", "share left", "most exposed row"]]
+    lines += [[printable(str(g["group"])), f"{g['rows']:,}", f"{g['uncertainty']:.3f}", f"{g['lowest']:.3f}"] for g in groups]
     first, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
     return "\n".join("  ".join([line[0].ljust(first), *map(str.rjust, line[1:], others)]) for line in lines)

@@ -1,0 +1,239 @@
+r"""Claim: models of others are read safely: names, values, classes and texts of cards are never obeyed by a terminal,
+never make a line of their own, and never become a formula in a spreadsheet.
+
+Escape sequences of names once reached the terminal, and ``=HYPERLINK(…)`` went into predictions.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from hedgerow.cli.predict import inert
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.schema import Boolean, Categorical, Label, Literal, Schema
+from hedgerow.values import printable
+
+ATTACK = "a\x1b]0;owned\x07\x1b[2J\nguarantee   epsilon = 0\r\u202eb\u2028c\x9b1m"
+PLAIN = "a"
+
+
+def card(text: str) -> PrivacyCard:
+    charge = Charge(text, Fraction(1), mechanism=text)
+    return PrivacyCard((charge,), noise=text, software=text, void=text, notes=(text,), neighbours=text)
+
+
+def models(text: str) -> list[RuleList | Tree]:
+    """A rule list and a tree all of whose names, values, classes and texts are the given one, or end with it."""
+    attributes = {
+        f"{text}": Categorical((f"{text}.", "other"), missing="cell", missing_values=(f"{text}?",)),
+        "b": Boolean(),
+    }
+    schema = Schema(attributes, Label(f"y{text}", (f"{text}1", f"{text}2")), (), text)
+    literal, label = Literal(text, "=", (f"{text}.",)), f"{text}2"
+    rules = (Rule((literal, Literal("b", "true")), (3, 4)), Rule((), label=label))
+    return [
+        RuleList(schema, rules, card(text)),
+        Tree(schema, Split(literal, Leaf((3, 4)), Leaf(label=label)), card(text)),
+    ]
+
+
+def readings(text: str) -> dict[str, str]:
+    """Return all that is meant for reading."""
+    found = {"budget": str(_budget(text))}
+    for model in models(text):
+        own = {
+            "str": str(model),
+            "repr": repr(model),
+            "schema": str(model.schema),
+            "repr of schema": repr(model.schema),
+            "card": str(model.privacy),
+            "repr of card": repr(model.privacy),
+            "conditions": "\n".join(model.conditions),
+            "rules": "\n".join(rule["condition"] for rule in model.get_rules()),
+            "html": model.to_html(),
+            "comment in SQL": model.to_sql().partition("*/")[0],
+            "comment in Python": "\n".join(line for line in model.to_python().split("\n") if "guarantee" in line),
+        }
+        found |= {f"{model.kind}: {key}": value for key, value in own.items()}
+    return found
+
+
+def _budget(text: str) -> Budget:
+    budget = Budget(2)
+    budget.charge(1, purpose=text)
+    return budget
+
+
+@pytest.mark.parametrize("key", readings(PLAIN))
+def test_what_is_read_holds_no_control_character_and_no_line_of_a_name(key: str) -> None:
+    said, harmless = readings(ATTACK)[key], readings(PLAIN)[key]
+    assert printable(said, keep="\n") == said
+    assert len(said.splitlines()) == len(harmless.splitlines())
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_pictures_hold_no_control_character(place: int) -> None:
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+    axes = Figure().subplots()
+    models(ATTACK)[place].plot(axes)
+    texts = [found.get_text() for found in axes.findobj(Text)]
+    assert any("owned" in text for text in texts)
+    assert all(printable(text, keep="\n") == text for text in texts)
+
+
+def test_errors_hold_no_control_character() -> None:
+    model = models(ATTACK)[0]
+    errors = [
+        (
+            SchemaError,
+            lambda: RuleList(model.schema, (Rule((Literal(ATTACK * 2, "true"),), (1, 2)), model.rules[1]), card("x")),
+        ),
+        (SchemaError, lambda: model.schema[ATTACK].truth(Literal(ATTACK, "=", (f"{ATTACK}!",)))),
+        (DomainError, lambda: model.predict(pa.table({"other": [1]}))),
+        (DomainError, lambda: model.predict(pa.table({ATTACK: ["unknown"], "b": [True]}))),
+        (DomainError, lambda: model.schema.label.settle(pa.array([-1]).to_numpy())),
+        (ValueError, lambda: RuleList(model.schema, (Rule((), label=f"{ATTACK}?"),), card("x"))),
+        (SchemaError, lambda: Schema({f"{ATTACK}": Boolean()}, Label(f"{ATTACK}", (0, 1)))),
+    ]
+    for kind, act in errors:
+        with pytest.raises(kind, match=r"owned|expected this column") as caught:
+            act()
+        assert printable(str(caught.value)) == str(caught.value)
+
+
+def test_data_are_not_changed() -> None:
+    for model in models(ATTACK):
+        again = type(model).from_json(model.to_json())
+        assert again == model
+        rows = pa.table({ATTACK: [f"{ATTACK}.", "other"], "b": [True, True]})
+        assert again.predict(rows).tolist() == [f"{ATTACK}2", f"{ATTACK}2"]
+        assert ATTACK in json.loads(model.to_json())["schema"]["attributes"]
+        names: dict = {}
+        exec(model.to_python(), names)
+        assert names["predict"]({ATTACK: f"{ATTACK}.", "b": True}) == f"{ATTACK}2"
+        assert [rule["prediction"] for rule in model.get_rules()] == [f"{ATTACK}2"] * 2
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("form", ["text", "json", "sql", "python", "html"])
+def test_a_terminal_gets_no_control_character(tmp_path: Path, form: str, stream: str) -> None:
+    path = tmp_path / f"model{'' if stream == 'stdout' else ATTACK.replace('/', '')}.json"
+    if stream == "stdout":
+        models(ATTACK)[0].save(path)
+    said = on_terminal("show", str(path), "--format", form, stream=stream)
+    assert "owned" in said
+    assert printable(said, keep="\r\n") == said  # the terminal's own line ends are \r\n
+    assert said.replace("\r\n", "").count("\r") == 0
+
+
+def test_a_terminal_gets_no_control_character_of_a_schema_or_of_predictions(tmp_path: Path) -> None:
+    model = models(ATTACK)[0]
+    model.schema.save(tmp_path / "schema.yaml")
+    model.save(tmp_path / "model.json")
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([[ATTACK.replace("\r", ""), "b"], [f"{ATTACK}.", "true"]])
+    for arguments in (
+        ("schema", "show", str(tmp_path / "schema.yaml")),
+        ("schema", "show", str(tmp_path / "schema.yaml"), "--json"),
+        ("audit", str(tmp_path / "model.json")),
+        ("predict", str(tmp_path / "model.json"), str(tmp_path / "rows.csv")),
+    ):
+        said = on_terminal(*arguments)
+        assert said.strip()
+        assert printable(said, keep="\r\n") == said, arguments
+
+
+def test_an_error_line_holds_no_control_character_where_it_is_kept_in_a_file_either() -> None:
+    run = subprocess.run(
+        command("show", f"{ATTACK}.json".replace("/", "")), capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert run.stderr.count("\n") == 1
+    assert printable(run.stderr, keep="\n") == run.stderr
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", "from hedgerow.cli import main; main()", *arguments]
+
+
+def on_terminal(*arguments: str, stream: str = "stdout") -> str:
+    """Run a command with its output on a terminal of its own, and return what arrives there."""
+    ours, its = pty.openpty()
+    streams = {"stdout": its, "stderr": its if stream == "stderr" else subprocess.DEVNULL}
+    env = os.environ | {"TERM": "dumb", "COLUMNS": "10000"}
+    with subprocess.Popen(command(*arguments), stdin=subprocess.DEVNULL, env=env, **streams) as process:
+        os.close(its)
+        said = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            said += piece
+        process.wait(timeout=60)
+    os.close(ours)
+    return said.decode()
+
+
+FORMULAS = ["=1+1", "+1+1", "-1+1", "@SUM(1)", '=HYPERLINK("http://x","y")', "＝1", "+", "-no", "+1_000", "-inf"]
+HARMLESS = ["-1", "+1.5", "-1e5", ".5", "1=1", "'=1", "a", "yes"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_text_that_a_spreadsheet_would_run_is_written_with_an_apostrophe(tmp_path: Path, text: str) -> None:
+    model = tree(text, text)
+    header, *rows = predictions(tmp_path, model)
+    assert header[0] == f"'{text}"
+    assert {row[0] for row in rows} == {f"'{text}", "z"}
+    run = predicted(tmp_path, "--json")
+    assert [row[text] for row in json.loads(run.stdout)] == [text, "z"]
+    assert "apostrophe" not in run.stderr
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_other_text_is_written_as_it_is(tmp_path: Path, text: str) -> None:
+    header, *rows = predictions(tmp_path, tree(text, text), noted=False)
+    assert header[0] == text
+    assert {row[0] for row in rows} == {text, "z"}
+
+
+@pytest.mark.parametrize("start", ["\t", "\r", "\n"])
+def test_names_that_begin_with_white_space_are_inert_too(start: str) -> None:
+    assert inert(f"{start}=1") == f"'{start}=1"
+    assert (inert(-5), inert(True)) == (-5, True)
+
+
+def tree(name: str, value: str) -> Tree:
+    schema = Schema({"b": Boolean()}, Label(name, (value, "z")))
+    return Tree(schema, Split(Literal("b", "true"), Leaf(label=value), Leaf(label="z")), card("x"))
+
+
+def predicted(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    arguments = ("predict", str(folder / "model.json"), str(folder / "rows.csv"), "--proba", *options)
+    return subprocess.run(command(*arguments), capture_output=True, text=True, check=True)
+
+
+def predictions(folder: Path, model: Tree, *, noted: bool = True) -> list[list[str]]:
+    model.save(folder / "model.json")
+    (folder / "rows.csv").write_text("b\ntrue\nfalse\n")
+    run = predicted(folder)
+    assert run.stderr.count("apostrophe") == noted
+    return list(csv.reader(io.StringIO(run.stdout)))
