@@ -72,11 +72,7 @@ class GaussianCounts:
     @property
     def scale(self) -> float:
         """σ: that for one cell, times the square root of the cells, so that ρ does not depend on them."""
-        unit = _unit_scale(self.total, self.total_delta, self.answers)
-        rho, scale = _gaussian(unit).map(1.0), unit * sqrt(self.cells)
-        while _gaussian(scale).map(self.sensitivity) > rho:
-            scale = nextafter(scale, inf)
-        return scale
+        return _scale(_unit_scale(self.total, self.total_delta, self.answers), self.cells)
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return the ℓ2 distance."""
@@ -114,6 +110,15 @@ def _unit_scale(total: Fraction, delta: Fraction, answers: int) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if _loss(middle, answers, delta) <= total else (middle, high)
     return high
+
+
+@cache
+def _scale(unit: float, cells: int) -> float:
+    """Return the smallest σ for so many cells whose ρ is at most that of one cell with σ = `unit`."""
+    rho, scale = _gaussian(unit).map(1.0), unit * sqrt(cells)
+    while _gaussian(scale).map(sqrt(cells)) > rho:
+        scale = nextafter(scale, inf)
+    return scale
 
 
 @cache

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, lru_cache
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -92,7 +93,7 @@ class SecureNoise:
     @property
     def description(self) -> str:
         """OpenDP and its version."""
-        return f"OpenDP {importlib.metadata.version('opendp')}, randomness of the operating system"
+        return f"OpenDP {_opendp_version()}, randomness of the operating system"
 
     def prepare(self, mechanism: Mechanism) -> Callable[[Any], Any]:
         """Return what runs the mechanism through OpenDP."""
@@ -138,12 +139,12 @@ class PermuteAndFlip:
 
     def build(self) -> dp.Measurement:
         """Return OpenDP's noisy max over monotone ℓ∞ distance with max-divergence output, which is permute-and-flip."""
+        return self.of_scale(_scale(self))
+
+    def of_scale(self, scale: float) -> dp.Measurement:
+        """Return the measurement with noise of this scale."""
         space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
-
-        def make(scale: float) -> dp.Measurement:
-            return dp.m.make_noisy_max(*space, dp.max_divergence(), scale=scale, negate=True)
-
-        return _calibrate(make, self.sensitivity, self.epsilon)
+        return dp.m.make_noisy_max(*space, dp.max_divergence(), scale=scale, negate=True)
 
     def simulate(self, values: Integers, rng: np.random.Generator) -> int:
         """Draw by the exponential-noise form: argmax of −score + Exp(scale)."""
@@ -220,12 +221,12 @@ class DiscreteLaplace:
 
     def build(self) -> dp.Measurement:
         """Return OpenDP's Laplace mechanism over integers."""
+        return self.of_scale(_scale(self))
+
+    def of_scale(self, scale: float) -> dp.Measurement:
+        """Return the measurement with noise of this scale."""
         space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-
-        def make(scale: float) -> dp.Measurement:
-            return dp.m.make_laplace(*space, scale=scale)
-
-        return _calibrate(make, self.sensitivity, self.epsilon)
+        return dp.m.make_laplace(*space, scale=scale)
 
     def simulate(self, values: Integers, rng: np.random.Generator) -> list[int]:
         """Draw by the difference of two geometric variables."""
@@ -261,30 +262,38 @@ class Quantile:
 
     def build(self) -> dp.Measurement:
         """Return OpenDP's private quantile under symmetric distance."""
+        return self.of_scale(_scale(self))
+
+    def of_scale(self, scale: float) -> dp.Measurement:
+        """Return the measurement with noise of this scale."""
         space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.symmetric_distance()
-
-        def make(scale: float) -> dp.Measurement:
-            return dp.m.make_private_quantile(
-                *space, dp.max_divergence(), candidates=list(self.candidates), alpha=self.alpha, scale=scale
-            )
-
-        return _calibrate(make, self.sensitivity, self.epsilon)
+        return dp.m.make_private_quantile(
+            *space, dp.max_divergence(), candidates=list(self.candidates), alpha=self.alpha, scale=scale
+        )
 
     def __str__(self) -> str:
         return f"quantile {self.alpha:.4g} by permute-and-flip over {len(self.candidates)} public candidates"
 
 
-def _calibrate(make: Any, distance: int, epsilon: Fraction) -> dp.Measurement:
-    """Return the measurement of a scale just large enough that its privacy map at `distance` is at most `epsilon`."""
+@lru_cache(maxsize=1024)
+def _scale(mechanism: PermuteAndFlip | DiscreteLaplace | Quantile) -> float:
+    """Return a scale just large enough that the privacy map at the sensitivity is at most `epsilon`."""
+    epsilon = mechanism.epsilon
     if epsilon * _LARGEST_SCALE < 1:
         raise ValueError(
             f"epsilon = {float(epsilon):.3g} for one release is too small to be of use: at least "
             f"{1 / _LARGEST_SCALE:.3g} is needed. Ask for a larger epsilon or fewer rules."
         )
-    unit = Fraction(cast(float, make(1.0).map(distance)))
-    scale = float(unit / min(epsilon, Fraction(_LARGEST_SCALE)))
-    measurement = make(scale)
-    while Fraction(measurement.map(distance)) > epsilon:
+
+    def loss(scale: float) -> Fraction:
+        return Fraction(cast(float, mechanism.of_scale(scale).map(mechanism.sensitivity)))
+
+    scale = float(loss(1.0) / min(epsilon, Fraction(_LARGEST_SCALE)))
+    while loss(scale) > epsilon:
         scale = math.nextafter(scale, math.inf)
-        measurement = make(scale)
-    return measurement
+    return scale
+
+
+@cache
+def _opendp_version() -> str:
+    return importlib.metadata.version("opendp")
