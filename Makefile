@@ -7,7 +7,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 # Without Java the tests of Spark are skipped, so PySpark is not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
-.PHONY: help demo test test-slow check format bench study clean
+.PHONY: help demo test test-slow test-peers check format bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -20,6 +20,9 @@ test: $(TESTED)  ## run the tests (real data from $HEDGEROW_DATA where it is set
 
 test-slow: $(TESTED)  ## run the statistical checks at full size
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
+
+test-peers: $(VENV)/.peers  ## run the tests that meet imodels, DL8.5, STreeD and ART, and install these
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m peers
 
 check: $(VENV)/.check  ## lint, format and types
 	$(BIN)/ruff check .
@@ -54,6 +57,13 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 
 $(TESTED): $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[test,postgres$(patsubst $(VENV)/.test%,%,$@)]'
+	@touch $@
+
+# A peer that does not install with this Python is told with pip's reason; its tests are then skipped.
+$(VENV)/.peers: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	for peer in dl85 streed imodels attacks; do $(BIN)/python -m pip install --quiet --editable ".[$$peer]" || \
+		echo "The extra $$peer does not install with this Python, for the reason above: its tests are skipped."; done
 	@touch $@
 
 $(VENV)/.check: $(TESTED)

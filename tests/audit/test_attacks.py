@@ -1,7 +1,5 @@
 """Attacks, each with a learner that must be caught, one that cannot be, and a slow or foreign version."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
@@ -11,6 +9,7 @@ import hedgerow as hr
 from hedgerow.audit import Attempt, LabelOnlyAttack, RandomForestAttack, membership
 from hedgerow.audit.rows import Rows
 from tests.learn.tables import SCHEMA, people
+from tests.peers import peer
 
 TREE = DecisionTreeClassifier()
 
@@ -67,19 +66,18 @@ def test_the_forest_tells_what_share_of_like_rows_are_members():
     assert right == pytest.approx(2 / 3, abs=0.1)  # of rows predicted 0 that are 0, twice as many are members
 
 
+@pytest.mark.peers("art")
 def test_the_forest_scores_as_the_adversarial_robustness_toolbox_does():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says which of its optional parts are not there
-        reason = "adversarial-robustness-toolbox is not installed (the extra `attacks`)"
-        inference = pytest.importorskip("art.attacks.inference.membership_inference", reason=reason)
-        from art.estimators.classification import BlackBoxClassifier
-
+    inference = peer("art.attacks.inference.membership_inference")
+    classification = peer("art.estimators.classification")
     X, y = noisy_bits(1000)
     target = DecisionTreeClassifier(random_state=0).fit(X[:500], y[:500])
     made = attempt(target.predict, X, y)
     ours = RandomForestAttack().scores(made)
 
-    black_box = BlackBoxClassifier(lambda x: np.eye(2)[target.predict(x)], input_shape=(X.shape[1],), nb_classes=2)
+    black_box = classification.BlackBoxClassifier(
+        lambda x: np.eye(2)[target.predict(x)], input_shape=(X.shape[1],), nb_classes=2
+    )
     theirs = inference.MembershipInferenceBlackBox(black_box, attack_model_type="rf")
     theirs.attack_model.set_params(random_state=int(np.random.default_rng(0).integers(2**31)))
     x = X.astype(np.float32)

@@ -8,10 +8,13 @@ from hedgerow.audit.domain import Domain
 from hedgerow.audit.worlds import worlds_of
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Schema
 from tests.audit.adapters.agreement import bit_schema, bits_of, check, every_row, labels, random_table
+from tests.peers import peer
+
+corels = peer("corels")
+pytestmark = pytest.mark.peers("corels")
 
 
 def fitted(X, y, **options):
-    corels = pytest.importorskip("corels", reason="CORELS is not installed", exc_type=ImportError)
     options = {"max_card": 2, "c": 0.001, "min_support": 0.01, "verbosity": []} | options
     names = options.pop("features", [])
     return corels.CorelsClassifier(**options).fit(X, np.ascontiguousarray(y), features=names)
@@ -69,6 +72,5 @@ def test_columns_are_those_that_corels_was_told():
 
 
 def test_a_model_that_is_not_fitted_is_refused():
-    corels = pytest.importorskip("corels", reason="CORELS is not installed", exc_type=ImportError)
     with pytest.raises(ValueError, match="expected a fitted CorelsClassifier"):
         paths_of(corels.CorelsClassifier(), Schema({"a": Boolean()}))

@@ -16,10 +16,10 @@ from tests.audit.adapters.agreement import (
     random_schema,
     random_table,
 )
+from tests.peers import peer
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    imodels = pytest.importorskip("imodels", reason="imodels is not installed", exc_type=ImportError)
+imodels = peer("imodels")
+pytestmark = pytest.mark.peers("imodels")
 
 KINDS = ("boolean", "integer", "real", "words")
 LISTS = ("GreedyRuleListClassifier", "OneRClassifier", "FastFrugalTreeClassifier")

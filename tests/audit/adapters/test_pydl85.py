@@ -7,8 +7,10 @@ from hedgerow.audit.adapters import paths_of
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Schema
 from tests.audit.adapters.agreement import bit_schema, bits_of, check, every_row, labels, random_table
+from tests.peers import peer
 
-pydl85 = pytest.importorskip("pydl85", reason="DL8.5 is not installed", exc_type=ImportError)
+pydl85 = peer("pydl85")
+pytestmark = pytest.mark.peers("pydl85")
 
 
 def leaf(tree, row, place=0):

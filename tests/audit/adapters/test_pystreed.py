@@ -16,8 +16,10 @@ from tests.audit.adapters.agreement import (
     random_schema,
     random_table,
 )
+from tests.peers import peer
 
-pystreed = pytest.importorskip("pystreed", reason="STreeD is not installed", exc_type=ImportError)
+pystreed = peer("pystreed")
+pytestmark = pytest.mark.peers("pystreed")
 
 
 def leaves(model, X):
