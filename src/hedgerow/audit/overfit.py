@@ -189,7 +189,8 @@ def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
         lines.append([row["leaf"], quoted_text(row["class"]), *figures])
     first, second, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
     return [
-        "  ".join([line[0].ljust(min(first, 100)), line[1].ljust(second), *map(str.rjust, line[2:], others)]) for line in lines
+        "  ".join([line[0].ljust(min(first, 100)), line[1].ljust(second), *map(str.rjust, line[2:], others)])
+        for line in lines
     ]
 
 

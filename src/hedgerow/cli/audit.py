@@ -99,6 +99,8 @@ def _json(found: Reconstruction, groups: dict[str, list[dict[str, Any]]]) -> str
 def _lines(name: str, groups: list[dict[str, Any]]) -> str:
     """Return the groups of a column as lines of text."""
     lines = [[printable(name), "rows", "share left", "most exposed row"]]
-    lines += [[printable(str(g["group"])), f"{g['rows']:,}", f"{g['uncertainty']:.3f}", f"{g['lowest']:.3f}"] for g in groups]
+    lines += [
+        [printable(str(g["group"])), f"{g['rows']:,}", f"{g['uncertainty']:.3f}", f"{g['lowest']:.3f}"] for g in groups
+    ]
     first, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
     return "\n".join("  ".join([line[0].ljust(first), *map(str.rjust, line[1:], others)]) for line in lines)

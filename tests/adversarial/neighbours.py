@@ -1,0 +1,171 @@
+"""Tables that differ by one row, chosen to be as revealing as can be, and what is compared of what is released of them.
+
+Every release runs as users run it: public calls, OpenDP's noise, the operating system's randomness, no seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hedgerow as hr
+from hedgerow.marginals.hypothesis import Always
+from hedgerow.models import Rule, RuleList
+from hedgerow.models.model import Model
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
+
+SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (False, True)))
+NARROW = Schema({"a": Boolean()}, Label("y", (False, True)))
+BINS = Schema({"a": Boolean(missing="cell"), "b": Boolean(missing="cell")})
+NUMBER = Schema({"n": Integer(0, 2)})
+ASKED = RuleList(
+    SCHEMA,
+    (Rule((Literal("a", "true"),), label=True), Rule((), label=False)),
+    PrivacyCard.none("made up", software="hedgerow"),
+)
+Draw = Callable[[Any, Any], Hashable]
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A table, and the same with one row more.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        The columns of the larger table. Its last row is the one that was added.
+    y : ndarray of shape (n_rows,)
+        The labels.
+    """
+
+    X: NDArray[Any]
+    y: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, *rows: tuple[bool, bool, bool]) -> Pair:
+        """Return the pair of a table whose rows are (a, b, label)."""
+        table = np.array(rows, dtype=bool)
+        return cls(table[:, :2], table[:, 2])
+
+    @property
+    def sides(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """Both tables with their labels, the smaller first."""
+        return (self.X[:-1], self.y[:-1]), (self.X, self.y)
+
+
+_PLAIN, _ODD = (False, False, False), (True, False, True)
+PAIRS = {
+    "none and one": Pair.of(_ODD),
+    # the sixth is alone in its class and in its leaf: it alone says which split is pure
+    "five and six": Pair.of(*[_PLAIN] * 5, _ODD),
+    # wrong for all who get the first one wrong: a model that errs on both is rarer by e^ε
+    "one class: one and two": Pair.of(_PLAIN, _PLAIN),
+    # all splits are pure before; the impurity rises by 2 rows less 2/21, of at most 2
+    "one class: twenty and another": Pair.of(*[_PLAIN] * 20, _ODD),
+    # the impurity as a share rises from 0 to 1/2, the most there is
+    "one class: one and another": Pair.of(_PLAIN, _ODD),
+}
+
+
+def numbers(*values: int) -> Pair:
+    """Return the pair of a table of one column of whole numbers."""
+    return Pair(np.array(values)[:, np.newaxis], np.zeros(len(values), dtype=bool))
+
+
+NUMBERS = {
+    "no value and one": numbers(0),
+    "five values and six": numbers(0, 0, 0, 0, 2, 2),  # 0 is better by two ranks than 1 before, and no better after
+    "two equal values and another": numbers(0, 0, 2),
+}
+
+
+def fits(estimator: Any) -> Callable[[Pair], Draw]:
+    """Return what fits an estimator, to as many columns as its schema has, and reduces its model.
+
+    To the conditions of its leaves, the charges on its card, the labels where those were drawn, and, where counts are
+    released, whether that of the added row's class in its leaf, and the sum of all others, are above those of the
+    smaller table.
+    """
+    width = len(estimator.schema)
+
+    def of(pair: Pair) -> Draw:
+        truths: dict[tuple[str, ...], tuple[NDArray[np.int64], tuple[int, int]]] = {}
+
+        def draw(X: Any, y: Any) -> Hashable:
+            fitted = estimator.fit(X[:, :width], y)
+            model = fitted.tree_ if hasattr(fitted, "tree_") else fitted.rule_list_
+            charges = tuple((charge.purpose, charge.epsilon, charge.mechanism) for charge in model.privacy.charges)
+            drawn = model.conditions, charges, tuple(leaf.label for leaf in model.leaves)
+            if not model.has_counts:
+                return drawn
+            if model.conditions not in truths:
+                truths[model.conditions] = _truth(model, pair)
+            before, own = truths[model.conditions]
+            more = np.array([leaf.counts for leaf in model.leaves]) - before
+            return *drawn, bool(more[own] > 0), bool(more.sum() - more[own] > 0)
+
+        return draw
+
+    return of
+
+
+def _truth(model: Model, pair: Pair) -> tuple[NDArray[np.int64], tuple[int, int]]:
+    """Return the smaller table's rows by leaf and class, and the leaf and class of the added row."""
+    leaves, codes = model.apply(pair.X[:, : len(model.schema)]), pair.y.astype(np.int64)
+    counts = np.zeros((len(model), 2), dtype=np.int64)
+    np.add.at(counts, (leaves[:-1], codes[:-1]), 1)
+    return counts, (int(leaves[-1]), int(codes[-1]))
+
+
+def cuts(epsilon: float) -> Callable[[Pair], Draw]:
+    """Return what learns one cut point between 0 and 2."""
+
+    def draw(X: Any, y: Any) -> Hashable:  # noqa: ARG001 -- a schema is learned without labels
+        return hr.Schema.learn(X, NUMBER, epsilon=epsilon, bins=2)["n"].cuts
+
+    return lambda _: draw
+
+
+def answers(X: Any, y: Any, budget: hr.Budget | None, release: str = "counts") -> NDArray[np.int64]:
+    """Return all counts of three answers of an oracle: the rows, and the errors of a constant and of a rule list."""
+    oracle = hr.Oracle(X, y, budget, 3, classes=(False, True), release=release)
+    rows: Any = oracle.marginals(BINS)
+    errors: list[Any] = [oracle.error_marginals(BINS, asked) for asked in (Always(True), ASKED)]
+    return np.concatenate([rows.rows, *(part for found in errors for part in (found.wrong, found.right))])
+
+
+def counted(epsilon: float) -> Callable[[Pair], Draw]:
+    """Return what asks for counts, reduced to how many of those that the row changes are above the smaller table's."""
+
+    def of(pair: Pair) -> Draw:
+        before, after = (answers(*side, None) for side in pair.sides)
+
+        def draw(X: Any, y: Any) -> Hashable:
+            above = answers(X, y, hr.Budget(epsilon)) - before
+            moved = above[before != after]
+            return int((moved > 0).sum()), bool(above.sum() > moved.sum())
+
+        return draw
+
+    return of
+
+
+def gaussian(epsilon: float, delta: float) -> Callable[[Pair], Draw]:
+    """Return what asks for counts with Gaussian noise, reduced to the sum of those that the row changes, by steps."""
+
+    def of(pair: Pair) -> Draw:
+        before, after = (answers(*side, None) for side in pair.sides)
+
+        def draw(X: Any, y: Any) -> Hashable:
+            above = answers(X, y, hr.Budget(epsilon, delta), "gaussian") - before
+            moved = above[before != after]
+            return int(np.clip(moved.sum(), -6, 12)), bool(above.sum() > moved.sum())
+
+        return draw
+
+    return of

@@ -1,0 +1,58 @@
+"""The bound that the end-to-end draws are judged by: it must not cry wolf, and must see a wolf."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from tests.adversarial.refute import lower_bound, refuted
+
+ALARM = 1e-6
+
+
+@pytest.mark.parametrize(("p", "q", "delta"), [(0.5, 0.1, 0.0), (0.9, 0.7, 0.1), (0.4, 0.2, 0.05), (0.3, 0.3, 0.0)])
+def test_the_bound_exceeds_the_loss_no_oftener_than_stated(p, q, delta):
+    """The exact chance, over everything that 30 draws a side can show."""
+    draws, alarm, loss = 30, 0.2, np.log((p - delta) / q)
+    hits = range(draws + 1)
+    wrong = sum(
+        binom.pmf(one, draws, p) * binom.pmf(other, draws, q)
+        for one in hits
+        for other in hits
+        if lower_bound(one, other, draws, delta, alarm) > loss
+    )
+    assert 1e-3 < wrong <= alarm
+
+
+def response(rng, epsilon, delta, draws):
+    """Answer truthfully, about 0 and about 1, with odds of e^ε, and with chance δ tell which it was."""
+    lies = rng.random((2, draws)) < 1 / (1 + np.exp(epsilon))
+    told = np.where(lies, [[1], [0]], [[0], [1]]).astype(object)
+    told[rng.random((2, draws)) < delta] = "told"
+    told[1][told[1] == "told"] = "told too"
+    return told[0].tolist(), told[1].tolist()
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+def test_randomised_response_is_not_refuted_at_its_loss_and_is_at_less(delta):
+    outputs = response(np.random.default_rng(0), 2.0, delta, 20_000)
+    found = refuted(*outputs, delta=delta, alarm=ALARM)
+    assert 2.0 / 1.3 < found.bound <= 2.0
+
+
+def test_what_tells_the_table_with_chance_delta_is_refuted_without_delta():
+    outputs = response(np.random.default_rng(1), 0.5, 0.1, 20_000)
+    assert refuted(*outputs, delta=0.0, alarm=ALARM).bound > 4
+
+
+def test_the_same_outputs_refute_nothing():
+    same = np.random.default_rng(2).integers(0, 50, (2, 5_000)).tolist()
+    assert refuted(*same, delta=0.0, alarm=ALARM).bound < 0
+
+
+def test_the_draws_that_choose_the_event_are_not_those_that_test_it():
+    """On 100 draws each outcome comes once, on one table only: chance, of which the others know nothing."""
+    names = np.random.default_rng(3).permutation(4_000).reshape(2, -1)[:, :100].tolist()
+    coins = np.random.default_rng(4).integers(0, 2, (2, 900)).tolist()
+    assert refuted(names[0] + coins[0], names[1] + coins[1], delta=0.0, alarm=ALARM).bound < 0
+    swapped = refuted(["x"] * 100 + ["y"] * 900, ["y"] * 100 + ["x"] * 900, delta=0.0, alarm=ALARM)
+    assert (swapped.likely, swapped.bound) == (0, -np.inf)
