@@ -17,6 +17,7 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hedgerow import PrivateRuleListClassifier
@@ -171,7 +172,7 @@ def test_a_read_only_budget_is_read_and_not_charged_whoever_asks(path, mode, mon
             act()
     monkeypatch.setattr("hedgerow.Tally.count", lambda *_: pytest.fail("rows were counted"))
     with pytest.raises(PermissionError, match="read-only"):
-        PrivateRuleListClassifier(0.5, budget=budget).fit([[0, 1], [1, 0]] * 10, [0, 1] * 10)
+        PrivateRuleListClassifier(0.5, budget=budget).fit(np.array([[0, 1], [1, 0]] * 10), [0, 1] * 10)
     assert (path.read_bytes(), path.stat().st_ino) == before
     assert path.stat().st_mode & 0o7777 == mode
 

@@ -47,12 +47,3 @@ def test_what_tells_the_table_with_chance_delta_is_refuted_without_delta():
 def test_the_same_outputs_refute_nothing():
     same = np.random.default_rng(2).integers(0, 50, (2, 5_000)).tolist()
     assert refuted(*same, delta=0.0, alarm=ALARM).bound < 0
-
-
-def test_the_draws_that_choose_the_event_are_not_those_that_test_it():
-    """On 100 draws each outcome comes once, on one table only: chance, of which the others know nothing."""
-    names = np.random.default_rng(3).permutation(4_000).reshape(2, -1)[:, :100].tolist()
-    coins = np.random.default_rng(4).integers(0, 2, (2, 900)).tolist()
-    assert refuted(names[0] + coins[0], names[1] + coins[1], delta=0.0, alarm=ALARM).bound < 0
-    swapped = refuted(["x"] * 100 + ["y"] * 900, ["y"] * 100 + ["x"] * 900, delta=0.0, alarm=ALARM)
-    assert (swapped.likely, swapped.bound) == (0, -np.inf)
