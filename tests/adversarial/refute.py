@@ -1,6 +1,6 @@
 """What privacy loss the outputs of a mechanism on two neighbouring tables refute: a bound by counting alone.
 
-Outputs are reduced to a few outcomes. On the first tenth of the draws, or 100 of them, `refuted` chooses an event, that
+Outputs are reduced to a few outcomes. On the first tenth of the draws, or 250 of them, `refuted` chooses an event, that
 is a set of outcomes, and a direction; on the rest it bounds ``ln((p − δ)/q)`` from below, p and q being the chances of
 the event under either table, by the exact intervals of Clopper and Pearson (1934). A mechanism that keeps (ε, δ) has
 ``p ≤ e^ε·q + δ`` for every event: the bound exceeds ε with a chance of at most `alarm`, however its outputs are
