@@ -176,7 +176,20 @@ def shown(value: object) -> str:
     return _shown(value, 0)
 
 
-_MOST_SHOWN, _LONGEST_SHOWN = 6, 60
+def shown_argument(value: object) -> str:
+    """Return an argument as it stands in a message: a number or a word, and of all else what it is.
+
+    Where a number or a word is expected, a table may have been passed; a list can hold its rows.
+
+    Examples
+    --------
+    >>> print(shown_argument("a"), shown_argument(3), shown_argument([1] * 50))
+    'a' 3 <list>
+    """
+    return _shown(value, _DEEPEST_SHOWN)
+
+
+_MOST_SHOWN, _LONGEST_SHOWN, _DEEPEST_SHOWN = 6, 60, 2
 
 
 def _shown(value: object, depth: int) -> str:
@@ -186,7 +199,7 @@ def _shown(value: object, depth: int) -> str:
         return repr(value)
     if type(value) is str:
         return repr(value) if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]!r}…"
-    if type(value) not in (list, tuple, dict, set) or depth == 2:
+    if type(value) not in (list, tuple, dict, set) or depth == _DEEPEST_SHOWN:
         return f"<{type(value).__name__}>"
     items: Any = value
     parts = [_shown(item, depth + 1) for _, item in zip(range(_MOST_SHOWN), items, strict=False)]

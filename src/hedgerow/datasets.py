@@ -20,6 +20,7 @@ from typing import Any
 import pandas as pd
 from sklearn.datasets import fetch_openml, load_breast_cancer
 
+from hedgerow.bounded import shown_argument
 from hedgerow.errors import DatasetUnavailableError
 from hedgerow.schema.schema import Schema
 
@@ -153,7 +154,7 @@ def load(name: str) -> Dataset:
 
 def _check_name(name: str) -> None:
     if name not in NAMES:
-        raise ValueError(f"name must be one of {', '.join(NAMES)}, got {name!r}.")
+        raise ValueError(f"name must be one of {', '.join(NAMES)}, got {shown_argument(name)}.")
 
 
 def _breast_cancer() -> pd.DataFrame:

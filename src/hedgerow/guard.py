@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hedgerow.bounded import shown
+from hedgerow.bounded import shown_argument
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ def guarded(call: Callable[[], T], problem: Exception) -> T:
 def generator(random_state: Any) -> np.random.Generator:
     """Return NumPy's generator of a seed, a fresh one for None; what is no seed is refused, not quoted."""
     expected = "random_state must be None, a whole number or a numpy.random.Generator"
-    problem = ValueError(f"{expected}, got {shown(random_state)}.")
+    problem = ValueError(f"{expected}, got {shown_argument(random_state)}.")
     return guarded(lambda: np.random.default_rng(random_state), problem)
 
 

@@ -72,8 +72,9 @@ class Tally:
         DomainError
             If a value does not fit the schema; names the column, never the value.
         TypeError
-            If `y` names a column and `X` has no names.
+            If `X` is no table, `schema` no schema, or `y` names a column and `X` has no names.
         """
+        _check_schema(schema)
         table = Table.of(X)
         if isinstance(y, str):
             if table.names is None:
@@ -137,6 +138,7 @@ class Tally:
         """
         from hedgerow.engines.count import count_rows, declared_or_boolean  # Ibis takes long to import
 
+        _check_schema(schema)
         declared, name = declared_or_boolean(table, schema, label)
         problem: DomainError | None = None
         try:
@@ -267,6 +269,11 @@ class Tally:
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklableError("A Tally holds private counts and cannot be pickled or copied; count the table again.")
+
+
+def _check_schema(schema: object) -> None:
+    if not (schema is None or isinstance(schema, Schema)):
+        raise TypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
 
 
 def _onehot(schema: Schema, cells: NDArray[np.integer]) -> NDArray[np.float64]:

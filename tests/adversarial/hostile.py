@@ -14,7 +14,9 @@ WORD = "canary_f00d"
 NUMBER = 8675309
 DAY = dt.date(1867, 5, 30)
 MOMENT = dt.datetime(1867, 5, 30, 9, 8, 7)
-QUOTED = (WORD, WORD.upper(), "8675309", "8,675,309", "8.675", "1867", str((DAY - dt.date(1970, 1, 1)).days))
+DAYS = (DAY - dt.date(1970, 1, 1)).days
+MILLISECONDS = DAYS * 86_400_000 + 8_675_309
+QUOTED = (WORD, WORD.upper(), "8675309", "8,675,309", "8.675", "1867", str(DAYS), str(MILLISECONDS))
 """How the canaries may be written."""
 N = 3
 
@@ -88,9 +90,7 @@ class Tag(pa.ExtensionType):
 
 
 ARROW = {
-    "date64 with a time of day": pa.array([int(dt.datetime(1867, 5, 30, 9, 8).timestamp() * 1000)] * N, pa.int64())
-    .cast(pa.timestamp("ms"))
-    .view(pa.date64()),
+    "date64 with a time of day": pa.array([MILLISECONDS] * N, pa.int64()).view(pa.date64()),
     "date32": pa.array([DAY] * N),
     "timestamp": pa.array([MOMENT] * N),
     "timestamp with a zone": pa.array([MOMENT] * N, pa.timestamp("us", "Europe/Zurich")),

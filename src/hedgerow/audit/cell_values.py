@@ -114,10 +114,8 @@ class Values:
         SchemaError
             If there is none, one occurs twice or is NaN, or they cannot be looked up.
         """
-        try:
-            cells, different = tuple((value,) for value in values), len(set(values))
-        except TypeError:
-            raise SchemaError("expected a collection of hashable values.", attribute=name) from None
+        problem = SchemaError("expected a collection of hashable values.", attribute=name)
+        cells, different = guarded(lambda: (tuple((value,) for value in values), len(set(values))), problem)
         if not cells or different < len(cells):
             raise SchemaError("expected one possible value or more, each once.", attribute=name)
         if any(value != value for (value,) in cells):  # only NaN differs from itself

@@ -17,6 +17,7 @@ from hedgerow.audit.domain import Domain
 from hedgerow.audit.plot import exposure_curve
 from hedgerow.audit.rows import distinct, label_values
 from hedgerow.audit.worlds import Region, cell_worlds
+from hedgerow.bounded import shown_argument
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError
 from hedgerow.schema.schema import Schema
@@ -171,7 +172,7 @@ class Reconstruction:
             If `share` is not above 0 and at most 1.
         """
         if not 0 < share <= 1:
-            raise ValueError(f"share must be above 0 and at most 1, got {share!r}.")
+            raise ValueError(f"share must be above 0 and at most 1, got {shown_argument(share)}.")
         ratios, below = self.curve()
         return float(1 - ratios[np.searchsorted(below, ceil(share * self.n_rows) / self.n_rows - 1e-12)])
 

@@ -16,6 +16,7 @@ from hedgerow.audit.attacks import ATTACKS, Attack, Attempt
 from hedgerow.audit.leaves import released_model
 from hedgerow.audit.roc import Array, Membership, curve
 from hedgerow.audit.rows import Index, Rows, label_values
+from hedgerow.bounded import shown_argument
 from hedgerow.guard import generator
 
 
@@ -204,10 +205,12 @@ class _Clones:
 def _attack(attack: Any) -> Attack:
     if isinstance(attack, str):
         if attack not in ATTACKS:
-            raise ValueError(f"attack must be one of {', '.join(sorted(ATTACKS))}, or an Attack; got {attack!r}.")
+            raise ValueError(
+                f"attack must be one of {', '.join(sorted(ATTACKS))}, or an Attack; got {shown_argument(attack)}."
+            )
         return ATTACKS[attack]()
     if isinstance(attack, type) or not callable(getattr(attack, "scores", None)):
-        raise TypeError(f"attack must be a name or have scores(attempt), got {attack!r}.")
+        raise TypeError(f"attack must be a name or have scores(attempt), got {shown_argument(attack)}.")
     return attack
 
 
@@ -231,10 +234,10 @@ def _check_known(fitted: Any, rows: Rows, predictions: Any) -> None:
 
 def _check_whole(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
+        raise ValueError(f"{name} must be a whole number >= 1, got {shown_argument(value)}.")
 
 
 def _share(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise ValueError(f"{name} must be between 0 and 1, got {value!r}.")
+        raise ValueError(f"{name} must be between 0 and 1, got {shown_argument(value)}.")
     return float(value)

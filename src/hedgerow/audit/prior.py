@@ -12,7 +12,9 @@ from typing import Self
 from hedgerow.audit.counting import Weights
 from hedgerow.audit.domain import Domain
 from hedgerow.audit.worlds import Region, cell_worlds
+from hedgerow.bounded import shown_argument
 from hedgerow.errors import SchemaError
+from hedgerow.guard import guarded
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
@@ -57,6 +59,8 @@ class Prior:
         """
         if domain.independent_bits:
             raise ValueError("a prior is on the schema's attributes; independent bits have none.")
+        if not isinstance(marginals, Mapping):
+            raise TypeError(f"expected a prior by attribute, a mapping, got {type(marginals).__name__}.")
         unknown = sorted(set(marginals) - set(schema))
         if unknown:
             raise SchemaError("expected a prior of declared attributes only.", attribute=unknown[0])
@@ -105,11 +109,11 @@ def _probabilities(name: str, attribute: Attribute, given: Sequence[float] | Map
         unknown = sorted(set(map(str, given)) - set(attribute.cells))
         if unknown:
             raise SchemaError(
-                f"has no cell {unknown[0]!r}; its cells are {', '.join(attribute.cells)}.", attribute=name
+                f"has no cell {shown_argument(unknown[0])}; its cells are {', '.join(attribute.cells)}.", attribute=name
             )
         values = [float({str(cell): p for cell, p in given.items()}.get(cell, 0.0)) for cell in attribute.cells]
     else:
-        values = [float(p) for p in given]
+        values = guarded(lambda: [float(p) for p in given], SchemaError("expected probabilities.", attribute=name))
     if len(values) != len(attribute.cells):
         raise SchemaError(f"expected {len(attribute.cells)} probabilities, got {len(values)}.", attribute=name)
     if not all(isfinite(p) and p >= 0 for p in values) or abs(sum(values) - 1) > 1e-6:

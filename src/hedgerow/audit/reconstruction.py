@@ -18,6 +18,7 @@ from hedgerow.audit.paths import Paths
 from hedgerow.audit.prior import Marginals, Prior
 from hedgerow.audit.weights import Resolution
 from hedgerow.audit.worlds import Region, worlds_of
+from hedgerow.guard import guarded
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -157,7 +158,8 @@ def joint_reconstruction(
     >>> both.uncertainty <= min(hr.audit.reconstruction(model).uncertainty for model in models)
     True
     """
-    read = [paths_of(model, schema) for model in models]
+    several = guarded(lambda: list(models), TypeError("expected models to be a sequence of models."))
+    read = [paths_of(model, schema) for model in several]
     if not read or any(own != read[0][1] for _, own in read):
         raise ValueError("expected one model or more, on one schema; give `schema` where they have different ones.")
     schema = read[0][1]
@@ -225,11 +227,12 @@ def _supports(
 
 
 def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:
-    values = list(supports)
+    problem = TypeError("expected supports to be a sequence of whole numbers, one for each region.")
+    values = guarded(lambda: list(supports), problem)
     if len(values) != expected:
         raise ValueError(f"expected one support for each of {expected} regions, got {len(values)}.")
     if not all(
         isinstance(n, (int, np.integer, float, np.floating)) and n >= 0 and float(n).is_integer() for n in values
     ):
-        raise ValueError(f"expected whole numbers of rows from 0 on, got {values}.")
+        raise ValueError("expected whole numbers of rows from 0 on.")
     return tuple(map(int, values))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.audit.plot import roc_band
+from hedgerow.bounded import shown_argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +100,7 @@ class Membership:
             If the rate is not between the smallest that is kept and 1.
         """
         if not self.fpr[0] <= fpr <= 1:
-            raise ValueError(f"fpr must be between {self.fpr[0]:g} and 1, got {fpr!r}.")
+            raise ValueError(f"fpr must be between {self.fpr[0]:g} and 1, got {shown_argument(fpr)}.")
         return float(np.interp(fpr, self.fpr, self.tpr))
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import floor, isfinite
 
 from hedgerow.audit.counting import Weights
+from hedgerow.bounded import shown_argument
 from hedgerow.columns import plain_word
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute
@@ -48,12 +49,14 @@ def cell_weights(schema: Schema, *, resolution: Resolution | None = None) -> Wei
     >>> cell_weights(schema, resolution={"bmi": 0.1})
     ((14, 15, 45), (151, 350), (1, 1))
     """
+    if not (resolution is None or isinstance(resolution, Mapping)):
+        raise TypeError(f"expected a resolution by attribute, a mapping, got {type(resolution).__name__}.")
     steps = {} if resolution is None else dict(resolution)
     for name, step in steps.items():
         if name not in schema or not isinstance(schema[name], Real):
             raise SchemaError("expected a resolution for real attributes only.", attribute=name)
         if not 0 < step < float("inf"):
-            raise SchemaError(f"expected a resolution above 0, got {step!r}.", attribute=name)
+            raise SchemaError(f"expected a resolution above 0, got {shown_argument(step)}.", attribute=name)
     return tuple(_weights(attribute, steps.get(name)) for name, attribute in schema.attributes)
 
 

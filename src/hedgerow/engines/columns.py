@@ -48,7 +48,11 @@ class EngineColumn:
         ------
         DomainError
             If the table has no such column, or its type is not boolean, number, date or text.
+        TypeError
+            If the name is not text.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"expected the name of a column, got {type(name).__name__}.")
         if name not in table.columns:
             raise DomainError(f"expected this column, found: {', '.join(sorted(table.columns))}.", column=name)
         values = table[name]

@@ -103,7 +103,7 @@ def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) ->
     """
     require_table(table)
     in_schema = None if schema is None or schema.label is None else schema.label.name
-    name = label or in_schema
+    name = in_schema if label is None else label
     if name is None:
         raise ValueError("the column with the labels must be named: label=..., or a label in the schema.")
     column = EngineColumn.of(table, name)

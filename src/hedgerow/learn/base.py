@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow.bounded import shown
+from hedgerow.bounded import shown_argument
 from hedgerow.columns import Column, Table, column_of, is_frame, label_name
 from hedgerow.errors import SchemaError
 from hedgerow.guard import guarded
@@ -194,9 +194,8 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         if not (self.schema is None or isinstance(self.schema, Schema) or self._is_from_data):
-            raise ValueError(
-                f"schema must be a Schema (Schema.load reads a file), None or {FROM_DATA!r}, got {self.schema!r}."
-            )
+            expected = f"a Schema (Schema.load reads a file), None or {FROM_DATA!r}"
+            raise ValueError(f"schema must be {expected}, got {shown_argument(self.schema)}.")
 
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         raise NotImplementedError
@@ -232,7 +231,7 @@ class RuleListEstimator(TallyEstimator):
         check_whole("max_rules", self.max_rules, 1)
         check_whole("max_literals", self.max_literals, 1)
         if not isinstance(self.negations, (bool, np.bool_)):
-            raise ValueError(f"negations must be True or False, got {self.negations!r}.")
+            raise ValueError(f"negations must be True or False, got {shown_argument(self.negations)}.")
 
     def _publish_list(
         self,
@@ -272,7 +271,7 @@ class TreeEstimator(TallyEstimator):
         super()._check_parameters()
         check_whole("max_depth", self.max_depth, 0)
         if self.max_depth > MAX_DEPTH:
-            raise ValueError(f"max_depth must be a whole number <= {MAX_DEPTH}, got {self.max_depth!r}.")
+            raise ValueError(f"max_depth must be a whole number <= {MAX_DEPTH}, got {shown_argument(self.max_depth)}.")
 
     def _publish_tree(
         self, space: Space, tree: Take | Stop, card: PrivacyCard, *, counts: Iterable[Any] | None
@@ -296,19 +295,19 @@ def _build(part: Take | Stop, space: Space, counts: Iterator[Any] | None) -> Spl
 def check_whole(name: str, value: object, low: int) -> None:
     """Check that a parameter is a whole number from `low` on."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
-        raise ValueError(f"{name} must be a whole number >= {low}, got {value!r}.")
+        raise ValueError(f"{name} must be a whole number >= {low}, got {shown_argument(value)}.")
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
     """Check that a parameter is one of some words."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {shown(value)}.")
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {shown_argument(value)}.")
 
 
 def check_share(name: str, value: object) -> None:
     """Check that a parameter is a number from 0 to less than 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
-        raise ValueError(f"{name} must be in [0, 1), got {value!r}.")
+        raise ValueError(f"{name} must be in [0, 1), got {shown_argument(value)}.")
 
 
 def _check_usable(schema: Schema) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from numbers import Real
 from typing import Self
 
+from hedgerow.bounded import shown_argument
 from hedgerow.learn.base import (
     FROM_DATA,
     RuleListEstimator,
@@ -43,7 +44,7 @@ class OptimalEstimator(TallyEstimator):
         check_share("regularization", self.regularization)
         limit = self.time_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Real) or not limit > 0):
-            raise ValueError(f"time_limit must be a number of seconds > 0 or None, got {limit!r}.")
+            raise ValueError(f"time_limit must be a number of seconds > 0 or None, got {shown_argument(limit)}.")
 
     def _find(self, tally: Tally, space: Space, depth: int) -> Optimum:
         n = int(tally.total().sum())

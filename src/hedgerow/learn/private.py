@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import Tags, check_random_state
 
 from hedgerow._version import __version__
-from hedgerow.bounded import shown
+from hedgerow.bounded import shown_argument
 from hedgerow.guard import guarded
 from hedgerow.learn.base import TallyEstimator, check_choice
 from hedgerow.learn.cost import Cost
@@ -52,10 +52,10 @@ class PrivateEstimator(TallyEstimator):
             raise ValueError("epsilon must be a number > 0, got 0.")
         check_choice("search", self.search, SEARCHES)
         if not isinstance(self.release_counts, (bool, np.bool_)):
-            raise ValueError(f"release_counts must be True or False, got {self.release_counts!r}.")
+            raise ValueError(f"release_counts must be True or False, got {shown_argument(self.release_counts)}.")
         stop = self.stop_probability
         if isinstance(stop, bool) or not isinstance(stop, Real) or not 0 < float(stop) < 1:
-            raise ValueError(f"stop_probability must be between 0 and 1, got {stop!r}.")
+            raise ValueError(f"stop_probability must be between 0 and 1, got {shown_argument(stop)}.")
         if not (self.budget is None or isinstance(self.budget, Budget)):
             raise ValueError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
 
@@ -63,7 +63,7 @@ class PrivateEstimator(TallyEstimator):
         if self.random_state is None:
             return SecureNoise()
         expected = "random_state must be None, a whole number or a numpy.random.RandomState"
-        problem = ValueError(f"{expected}, got {shown(self.random_state)}.")
+        problem = ValueError(f"{expected}, got {shown_argument(self.random_state)}.")
         source = guarded(lambda: check_random_state(self.random_state), problem)
         return SeededNoise(np.random.default_rng(source.randint(np.iinfo(np.int32).max)))
 

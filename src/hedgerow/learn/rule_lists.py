@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from sklearn.utils import Tags
 
+from hedgerow.bounded import shown_argument
 from hedgerow.learn.base import RuleListEstimator, check_choice, check_share, check_whole
 from hedgerow.learn.cost import Cost
 from hedgerow.learn.exact import ListPlan, draw_list, list_blocks, list_cost
@@ -201,7 +202,7 @@ class PrivateRuleListClassifier(PrivateEstimator, RuleListEstimator):
         check_share("min_support", self.min_support)
         share = self.confidence
         if isinstance(share, bool) or not isinstance(share, Real) or not 0.5 <= float(share) < 1:
-            raise ValueError(f"confidence must be in [0.5, 1), got {share!r}.")
+            raise ValueError(f"confidence must be in [0.5, 1), got {shown_argument(share)}.")
         self._check_delta()
 
     def _check_delta(self) -> None:
@@ -215,10 +216,12 @@ class PrivateRuleListClassifier(PrivateEstimator, RuleListEstimator):
             return
         delta = exact(self.delta, "delta")
         if spends and not 0 < delta < 1:
-            raise ValueError(f"delta must be between 0 and 1, got {self.delta!r}.")
+            raise ValueError(f"delta must be between 0 and 1, got {shown_argument(self.delta)}.")
         if delta and not spends:
             takers = ", ".join(name for name, published in PUBLISHED.items() if published.spends_delta)
-            raise ValueError(f"delta is for mechanism {takers}, got {self.delta!r} with {self.mechanism!r}.")
+            raise ValueError(
+                f"delta is for mechanism {takers}, got {shown_argument(self.delta)} with {self.mechanism!r}."
+            )
 
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         cost = self.search_cost(schema) if self.search == "exact" else None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.bounded import shown_argument
 from hedgerow.columns import Column, Table, plain_word
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.guard import guarded
@@ -68,7 +69,11 @@ def choose_bins(source: Any, most: int, weights: NDArray[np.float64] | None = No
     ------
     DomainError
         If a column is constant, or holds infinite numbers or no value.
+    ValueError
+        If `most` is below 2, or there is not one weight a row.
     """
+    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 2:
+        raise ValueError(f"most must be a whole number >= 2, got {shown_argument(most)}.")
     table = Table.of(source)
     problem = ValueError("expected one finite weight >= 0 for each row of the source, not all 0.")
     mass = np.ones(len(table)) if weights is None else guarded(lambda: np.asarray(weights, dtype=np.float64), problem)
@@ -222,5 +227,5 @@ def bins_or_chosen(
     if isinstance(bins, str) and bins == "auto":
         return choose_bins(source, n_bins(n_rows, scale), weights)
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 2:
-        raise ValueError(f"bins must be 'auto', a whole number >= 2 or a Schema, got {bins!r}.")
+        raise ValueError(f"bins must be 'auto', a whole number >= 2 or a Schema, got {shown_argument(bins)}.")
     return choose_bins(source, bins, weights)

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.bounded import shown_argument
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError
+from hedgerow.guard import guarded
 from hedgerow.marginals.answers import ErrorCounts, ErrorMasses
 from hedgerow.marginals.binning import bin_matrix, bins_or_chosen
 from hedgerow.marginals.hypothesis import Always, codes_of
@@ -170,13 +173,17 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(oracle, Oracle):
             raise TypeError(f"oracle must be an Oracle, got {type(oracle).__name__}; labels stay with their curator.")
         if not isinstance(self.variant, str) or self.variant not in VARIANTS:
-            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}.")
+            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {shown_argument(self.variant)}.")
         if isinstance(self.queries, bool) or not isinstance(self.queries, int) or self.queries < 1:
-            raise ValueError(f"queries must be a whole number >= 1, got {self.queries!r}.")
+            raise ValueError(f"queries must be a whole number >= 1, got {shown_argument(self.queries)}.")
         if self.queries > oracle.queries_left:
             raise ValueError(f"queries={self.queries} are to be asked, and the oracle has {oracle.queries_left} left.")
         if self.reweight and oracle.release == "ratio" and self.queries < 2:
             raise ValueError("queries must be 2 or more: with ratios, reweighting spends one of its own.")
+        if not (self.estimator is None or hasattr(self.estimator, "get_params")):
+            raise TypeError(f"estimator must be a classifier or None, got {type(self.estimator).__name__}.")
+        problem = ValueError(f"random_state must be a seed or None, got {shown_argument(self.random_state)}.")
+        guarded(lambda: check_random_state(self.random_state), problem)
         names = Table.of(X).column_names
         if names != oracle.columns:
             raise DomainError(f"the source has columns {', '.join(names)}; the target has {', '.join(oracle.columns)}.")

@@ -12,6 +12,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.bounded import shown_argument
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError
 from hedgerow.marginals.answers import ErrorCounts
@@ -118,7 +119,7 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
         l2: Any = self.l2
         is_number = isinstance(l2, Real) and not isinstance(l2, bool)
         if not (isinstance(l2, str) and l2 == "auto") and not (is_number and 0 < float(l2) < np.inf):
-            raise ValueError(f"l2 must be 'auto' or a number > 0, got {self.l2!r}.")
+            raise ValueError(f"l2 must be 'auto' or a number > 0, got {shown_argument(self.l2)}.")
         if oracle.release == "ratio":
             raise ValueError("expected an oracle that releases counts; ratios do not tell how many rows are positive.")
         names = Table.of(X).column_names

@@ -13,7 +13,7 @@ from hedgerow._version import __version__
 from hedgerow.bounded import shown
 from hedgerow.columns import is_boolean, label_name
 from hedgerow.errors import NotPicklableError, OracleExhaustedError
-from hedgerow.guard import generator
+from hedgerow.guard import generator, guarded
 from hedgerow.marginals.answers import BinMasses, ErrorCounts, ErrorMasses, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.forms import Form, check_form
@@ -354,7 +354,7 @@ class Oracle:
 def _label(labels: Any, classes: Sequence[Any] | None) -> Label:
     name = label_name(labels)
     if classes is not None:
-        found = tuple(classes)
+        found = guarded(lambda: tuple(classes), TypeError("classes must be a pair of labels."))
         if len(found) != 2:
             raise ValueError(f"expected two classes, got {len(found)}.")
         return Label(name, found)

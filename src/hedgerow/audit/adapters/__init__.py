@@ -51,6 +51,8 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
     ValueError
         If there is no schema, or the model is not fitted.
     """
+    if not (schema is None or isinstance(schema, Schema)):
+        raise TypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
     released = released_model(model)
     if released is not None:
         return _released_paths(released), released.schema if schema is None else schema

@@ -11,6 +11,7 @@ from hedgerow.audit.adapters.names import finite_number, meaning, whole_number
 from hedgerow.audit.paths import Path
 from hedgerow.columns import plain_word
 from hedgerow.errors import SchemaError
+from hedgerow.guard import guarded
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
@@ -52,7 +53,9 @@ class Columns:
         """
         if isinstance(features, str):
             raise TypeError(f"features must be a sequence, one entry for each column, got the text {features!r}.")
-        chosen = tuple(schema.names if names is None else names) if features is None else tuple(features)
+        known = schema.names if names is None else names
+        problem = TypeError("features must be a sequence, one entry for each column.")
+        chosen = tuple(known) if features is None else guarded(lambda: tuple(features), problem)
         if len(chosen) != width:
             given = "entries" if features is not None else "names" if names is not None else "attributes of the schema"
             raise ValueError(
