@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.columns import Column, Table, column_of, is_frame
+from hedgerow.columns import Column, Table, column_of, is_boolean, is_frame
 from hedgerow.errors import DomainError
 
 SECRET = "secret_f00d"
+NOT_UTF8 = pa.py_buffer(np.array([0, 2], np.int32)), pa.py_buffer(b"\xff\xfe")
 NAN = float("nan")
 
 
@@ -152,6 +153,50 @@ def test_frames_whose_rows_are_elsewhere_are_refused_with_a_way_out(make):
 def test_labels_of_two_dimensions_are_an_error():
     with pytest.raises(TypeError, match="one column of labels, got an array of 2 dimensions"):
         column_of(np.zeros((2, 1)), "y")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pa.array([8675309], pa.int64()).view(pa.date64()), pa.Array.from_buffers(pa.string(), 1, [None, *NOT_UTF8])],
+    ids=["a date with a time of day", "text that is not UTF-8"],
+)
+def test_values_that_are_not_what_their_type_says_are_refused_whatever_they_are_asked_for(column):
+    for held in (column, column.dictionary_encode() if pa.types.is_date(column.type) else column):
+        with pytest.raises(DomainError, match="column 'c': expected values as their type has them") as error:
+            column_of(pa.chunked_array([held]), "c")
+        assert error.value.__context__ is None
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_a_column_without_a_type_is_text_whether_it_has_a_row_or_not(n):
+    for holder in (pa.chunked_array([pa.nulls(n)]), pl.Series([None] * n, dtype=pl.Null), objects([None] * n)):
+        column = column_of(holder, "c")
+        assert column.is_text
+        assert read(column) == [None] * n
+        assert column.numbers().tolist() == [0] * n
+
+
+def test_a_table_without_its_rows_has_the_types_of_its_columns():
+    frame = {"text": ["a"], "number": [1.5], "truth": [True]}
+    tables = (Table.of(make(frame)).without_rows() for make in (pd.DataFrame, pl.DataFrame, pa.table))
+    for table in (*tables, Table.of(np.array([["a", 1.5, True]], dtype=object)).without_rows()):
+        columns = [table.column(name, place) for place, name in enumerate(frame)]
+        assert [len(column) for column in columns] == [len(table)] * 3 == [0] * 3
+        typed = [True, False, False] if table.names else [True] * 3
+        assert [column.is_text for column in columns] == typed
+
+
+def test_labels_are_booleans_if_their_type_says_so():
+    true, typeless = [True, False], pd.Series([True, None], dtype=object)
+    held = (
+        np.array(true),
+        pd.Series(true),
+        pd.Series(true, dtype="boolean"),
+        pl.Series(true),
+        pa.chunked_array([true]),
+    )
+    assert all(map(is_boolean, held))
+    assert not any(map(is_boolean, (true, typeless, np.array([0, 1]), np.array(true, dtype=object), pl.Series([0]))))
 
 
 UNREADABLE = {

@@ -257,6 +257,7 @@ def test_without_a_schema_what_is_not_boolean_is_an_error_that_tells_how_to_get_
         (pd.DataFrame({"a": [True]}), [0, 1], None, DomainError, "expected as many labels as rows"),
         (np.array([["u"]]), "y", DECLARED, TypeError, "Expected the labels themselves, .* got 'y'"),
         (np.array([[True]]), "y", None, TypeError, "Expected the labels themselves, .* got 'y'"),
+        (np.array([[True]]), [1], {"a": "boolean"}, TypeError, "schema must be a Schema or None, got dict"),
         (pd.DataFrame({"a": [True]}), [0], Schema({"a": Boolean()}), SchemaError, "declares no class labels"),
         (pd.DataFrame({"a": [True]}), [[0]], None, TypeError, "one column of labels, got an array of 2 dimensions"),
     ],

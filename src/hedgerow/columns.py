@@ -419,7 +419,7 @@ def is_boolean(labels: Any) -> bool:
     """Return whether labels are boolean by the type of their series or array, whatever they are."""
     series = _series_of(labels)
     if series is not None:
-        return series.dtype == nw.Boolean
+        return guarded(lambda: series.dtype == nw.Boolean, _no_labels(labels))
     if not hasattr(type(labels), "__array__"):
         return False  # the type of a list is that of the values in it
     return _plain_array(labels, _no_labels(labels)).dtype.kind == "b"
@@ -427,8 +427,12 @@ def is_boolean(labels: Any) -> bool:
 
 def label_name(labels: Any) -> str:
     """Return the name that a series of labels has, or ``label``."""
-    name = guarded(lambda: getattr(labels, "name", None), _no_labels(labels))
-    return str.__str__(name) if isinstance(name, str) and name else "label"
+
+    def read() -> str:
+        name = getattr(labels, "name", None)
+        return str.__str__(name) if isinstance(name, str) else ""
+
+    return guarded(read, _no_labels(labels)) or "label"
 
 
 def _series_of(labels: Any) -> Any:

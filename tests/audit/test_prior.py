@@ -112,6 +112,7 @@ def test_missing_cells_keep_their_probability_where_numbers_are_cut_further():
         ({"a": [nan, 1.0]}, "expected probabilities from 0 on that sum to 1"),
         ({"a": [inf, 1.0]}, "expected probabilities from 0 on that sum to 1"),
         ({"c": {"u": 0.5, "x": 0.5}}, "attribute 'c': has no cell 'x'; its cells are u, v, w"),
+        ({"a": ["half", "half"]}, "attribute 'a': expected probabilities"),
     ],
 )
 def test_bad_priors_are_refused(marginals, message):
@@ -120,6 +121,8 @@ def test_bad_priors_are_refused(marginals, message):
 
 
 def test_a_prior_needs_attributes_and_values():
+    with pytest.raises(TypeError, match=r"^expected a prior by attribute, a mapping, got list\.$"):
+        Prior.of([0.5, 0.5], SCHEMA, DOMAIN)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="independent bits have none"):
         Prior.of({}, SCHEMA, Domain.of(SCHEMA, independent_bits=True))
     empty = Schema({"i": Integer(0, 1, cuts=(0,), missing="cell", missing_values=(1,))})

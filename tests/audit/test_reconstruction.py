@@ -264,6 +264,10 @@ class TestSupports:
         with pytest.raises(ValueError, match=message):
             reconstruction(LIST_1, supports=supports)
 
+    def test_supports_that_are_no_sequence_are_refused(self):
+        with pytest.raises(TypeError, match="expected supports to be a sequence of whole numbers"):
+            reconstruction(LIST_1, supports=5)  # type: ignore[arg-type]
+
     def test_supports_must_sum_to_the_rows_given(self):
         frame = pd.DataFrame({"a1": [1, 0], "a2": [1, 1], "a3": [1, 1]})
         with pytest.raises(ValueError, match="expected supports that sum to the 2 rows there are, got 5"):

@@ -65,3 +65,5 @@ def test_bad_resolutions_are_refused():
         cell_weights(schema, resolution={"q": 1})
     with pytest.raises(SchemaError, match="expected a resolution above 0, got 0"):
         cell_weights(schema, resolution={"r": 0})
+    with pytest.raises(TypeError, match=r"^expected a resolution by attribute, a mapping, got list\.$"):
+        cell_weights(schema, resolution=[0.1])  # type: ignore[arg-type]

@@ -113,6 +113,10 @@ def test_what_can_be_told_without_a_row_is_told_before_one_is_read(load):
         Tally.from_table(table, Schema({"select": Boolean()}), label="class label")
     with pytest.raises(ValueError, match="must be named"):
         Tally.from_table(table)
+    with pytest.raises(TypeError, match="expected the name of a column, got list"):
+        Tally.from_table(table, SCHEMA, label=["class label"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="schema must be a Schema or None, got dict"):
+        Tally.from_table(table, {"age": Boolean()})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected an Ibis table"):
         Tally.from_table(generated(3), SCHEMA)  # type: ignore[arg-type]
 

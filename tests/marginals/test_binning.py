@@ -128,7 +128,16 @@ def test_columns_that_cannot_be_cut_are_refused(source, match):
         choose_bins(source, 3)
 
 
-@pytest.mark.parametrize("weights", [np.ones(2), np.array([1, -1, 1]), np.array([1, np.nan, 1]), np.zeros(3)])
+@pytest.mark.parametrize("most", [1, 0, True, 2.5, "3", np.array([3])])
+def test_a_number_of_bins_that_is_none_is_refused(most):
+    with pytest.raises(ValueError, match="most must be a whole number >= 2, got"):
+        choose_bins(np.array([[1.0], [2.0]]), most)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [np.ones(2), np.array([1, -1, 1]), np.array([1, np.nan, 1]), np.zeros(3), np.ones((3, 1)), ["a", "b", "c"]],
+)
 def test_weights_that_are_none_are_refused(weights):
     with pytest.raises(ValueError, match="expected one finite weight >= 0 for each row"):
         choose_bins(np.array([[1.0], [2.0], [3.0]]), 2, weights)

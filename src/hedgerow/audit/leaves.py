@@ -48,7 +48,7 @@ def sorter(model: Any) -> Callable[[Any], NDArray[Any]]:
         )
 
     def checked(X: Any) -> NDArray[Any]:
-        problem = ValueError("model must give one leaf for each row of X.")
+        problem = ValueError("model must give one leaf for each row of X; it fails, or gives others.")
         leaves = guarded(lambda: np.asarray(sort(X)), problem) if released is None else released.apply(X)
         if leaves.shape != (len(X),):
             raise problem
