@@ -45,7 +45,7 @@ def test_what_is_shown_as_text_is_control_surrogates_line_ends_and_turns_of_dire
 def test_printable_text_is_one_line_that_can_be_written_and_is_not_changed_again(text):
     shown = printable(text)
     assert len(shown.splitlines()) <= 1
-    assert shown.encode()
+    assert shown.encode().decode() == shown
     assert printable(shown) == shown
 
 

@@ -16,8 +16,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-LARGEST_FILE = 2**24
-"""Bytes of a file of a model, a schema or a budget, at most."""
+LARGEST_FILE = 2**23
+"""Bytes of a file of a model or a budget, at most: the worst of that size take 10 seconds and a few hundred MB."""
 MOST_NESTED = 100
 """Lists and mappings inside one another, at most: a tree of 64 splits from root to leaf needs 70."""
 LONGEST_NUMBER = 400

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hedgerow.bounded import shown
+from hedgerow.bounded import shown, shown_argument
 from hedgerow.values import printable
 
 _LONGEST = 1000  # characters of a message that quotes names or values of others
@@ -14,6 +14,11 @@ def _line(message: str) -> str:
     """Return a message in one line, control characters as text, and cut where it is too long to be read."""
     line = printable(message)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def _named(name: object) -> str:
+    """Return a name as it stands in a message; what is no text may be a table, given in its place."""
+    return shown(str(name)) if isinstance(name, str) else shown_argument(name)
 
 
 class SchemaError(ValueError):
@@ -30,9 +35,7 @@ class SchemaError(ValueError):
     def __init__(self, message: str, *, attribute: str | None = None, key: str | None = None) -> None:
         self.attribute = attribute
         self.key = key
-        place = ": ".join(
-            f"{word} {shown(str(name))}" for word, name in (("attribute", attribute), ("key", key)) if name
-        )
+        place = ": ".join(f"{word} {_named(name)}" for word, name in (("attribute", attribute), ("key", key)) if name)
         super().__init__(_line(f"{place}: {message}" if place else message))
 
 
@@ -47,7 +50,7 @@ class DomainError(ValueError):
 
     def __init__(self, message: str, *, column: str | None = None) -> None:
         self.column = column
-        super().__init__(_line(f"column {shown(str(column))}: {message}" if column is not None else message))
+        super().__init__(_line(f"column {_named(column)}: {message}" if column is not None else message))
 
 
 class BudgetExceededError(ValueError):

@@ -19,6 +19,7 @@ def agg() -> Iterator[None]:
         import matplotlib.pyplot as plt
 
         plt.switch_backend("Agg")
+        plt.close("all")  # of tests before this one
         yield
         plt.close("all")
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._version import __version__
-from hedgerow.bounded import shown
+from hedgerow.bounded import shown_argument
 from hedgerow.columns import is_boolean, label_name
 from hedgerow.errors import NotPicklableError, OracleExhaustedError
 from hedgerow.guard import generator, guarded
@@ -120,7 +120,7 @@ class Oracle:
     ) -> None:
         check_form(budget, max_queries, release)
         if not isinstance(run_code, bool):
-            raise ValueError(f"run_code must be True or False, got {shown(run_code)}.")
+            raise ValueError(f"run_code must be True or False, got {shown_argument(run_code)}.")
         self._begin(Target.of(frame, labels, _label(labels, classes)), budget, max_queries, release, random_state)
         self._run_code = run_code or budget is None
 

@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp, parse_one
 from sqlglot.generator import Generator
 
-from hedgerow.bounded import shown
+from hedgerow.bounded import shown_argument
 from hedgerow.columns import LONGEST_NUMBER, NUMBER
 from hedgerow.values import Value
 
@@ -176,5 +176,5 @@ def dialect_named(name: str) -> Dialect:
         If there is none of that name.
     """
     if name not in DIALECTS:
-        raise ValueError(f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {shown(name)}.")
+        raise ValueError(f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {shown_argument(name)}.")
     return DIALECTS[name]

@@ -11,8 +11,8 @@ from typing import Any
 from hedgerow import bounded
 from hedgerow.errors import ModelFormatError
 
-LARGEST_MODEL = 2**23
-"""Bytes of a model file, at most: 20,000 rules of two literals. The worst of that size takes 8 seconds and 200 MB."""
+LARGEST_MODEL = bounded.LARGEST_FILE
+"""Bytes of a model file, at most: 20,000 rules of two literals."""
 _OURS = "hedgerow/"
 
 

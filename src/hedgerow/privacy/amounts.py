@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from numbers import Rational, Real
 
-from hedgerow.bounded import LONGEST_AMOUNT, shown
+from hedgerow.bounded import LONGEST_AMOUNT, shown, shown_argument
 
 LARGEST = Fraction(10**300)
 """No amount is larger, so that any sum of them has a float."""
@@ -24,7 +24,9 @@ def exact(value: object, name: str) -> Fraction:
         If `value` is not a finite, non-negative number, or a fraction of more digits than files may hold.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ValueError(f"{name} must be a finite number >= 0, got {shown(value)} of type {type(value).__name__}.")
+        raise ValueError(
+            f"{name} must be a finite number >= 0, got {shown_argument(value)} of type {type(value).__name__}."
+        )
     if not isinstance(value, Rational) and not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number >= 0, got {shown(float(value))}.")
     if isinstance(value, Rational):
