@@ -47,3 +47,11 @@ def test_what_tells_the_table_with_chance_delta_is_refuted_without_delta():
 def test_the_same_outputs_refute_nothing():
     same = np.random.default_rng(2).integers(0, 50, (2, 5_000)).tolist()
     assert refuted(*same, delta=0.0, alarm=ALARM).bound < 0
+
+
+def test_the_draws_that_choose_the_event_are_not_those_that_test_it():
+    """What is new in every draw is the best event on the draws that choose, and tells nothing on the others."""
+    fresh = [[f"{side} {i}" for i in range(2_000)] for side in "ab"]
+    assert refuted(*fresh, delta=0.0, alarm=ALARM).bound < 0
+    told = [["a"] * 250 + ["c"] * 1_750, ["b"] * 250 + ["c"] * 1_750]  # differ where the event is chosen only
+    assert refuted(*told, delta=0.0, alarm=ALARM).bound < 0

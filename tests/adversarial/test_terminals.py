@@ -66,7 +66,7 @@ def readings(text: str) -> dict[str, str]:
             "rules": "\n".join(rule["condition"] for rule in model.get_rules()),
             "html": model.to_html(),
             "comment in SQL": model.to_sql().partition("*/")[0],
-            "comment in Python": model.to_python().strip().split("\n")[1],
+            "comment in Python": model.to_python().split("\n")[2],
         }
         found |= {f"{model.kind}: {key}": value for key, value in own.items()}
     return found
@@ -83,6 +83,7 @@ def test_what_is_read_holds_no_control_character_and_no_line_of_a_name(key: str)
     said, harmless = readings(ATTACK)[key], readings(PLAIN)[key]
     assert printable(said, keep="\n") == said
     assert len(said.splitlines()) == len(harmless.splitlines())
+    assert ("owned" in said) == (harmless != said)
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -139,6 +140,20 @@ def test_a_terminal_gets_no_control_character(tmp_path: Path, form: str, stream:
     said = on_terminal("show", str(path), "--format", form, stream=stream)
     assert "owned" in said
     assert printable(said, keep="\r\n") == said  # the terminal's own line ends are \r\n
+    assert said.replace("\r\n", "").count("\r") == 0
+
+
+@pytest.mark.parametrize("form", ["schema", "predictions", "predictions in JSON"])
+def test_a_terminal_gets_no_control_character_of_a_schema_or_of_predictions(tmp_path: Path, form: str) -> None:
+    model = tree("y", ATTACK)
+    model.save(tmp_path / "model.json")
+    model.schema.save(tmp_path / "schema.json")
+    (tmp_path / "rows.csv").write_text("b\ntrue\n")
+    predict = ("predict", str(tmp_path / "model.json"), str(tmp_path / "rows.csv"))
+    words = {"schema": ("schema", "show", str(tmp_path / "schema.json")), "predictions": predict}
+    said = on_terminal(*words.get(form, (*predict, "--json")))
+    assert "owned" in said
+    assert printable(said, keep="\r\n") == said
     assert said.replace("\r\n", "").count("\r") == 0
 
 
