@@ -1,6 +1,6 @@
 """Tables that differ by one row, chosen to be as revealing as can be, and what is compared of what is released of them.
 
-Every release runs as users run it: public calls, OpenDP's noise, the operating system's randomness, no seed.
+Every release runs as users run it: public calls, OpenDP's noise from its cryptographic generator, no seed.
 """
 
 from __future__ import annotations

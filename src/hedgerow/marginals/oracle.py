@@ -74,7 +74,7 @@ class Oracle:
         It could keep them, or let what it predicts for one row depend on the others: such answers have **no
         guarantee**.
     random_state : int, Generator or None
-        None: randomness of the operating system. Anything else: a seeded generator, **not private**.
+        None: OpenDP's noise. Anything else: a seeded generator, **not private**.
 
     Attributes
     ----------

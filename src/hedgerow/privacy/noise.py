@@ -1,7 +1,7 @@
 """All noise: the mechanisms, each a frozen value with its sensitivity, and the two sources that run them.
 
-`SecureNoise` runs a mechanism through OpenDP with the operating system's randomness. `SeededNoise` draws from the same
-distribution with a seeded NumPy generator, for research and tests; what it makes carries no guarantee.
+`SecureNoise` runs a mechanism through OpenDP, whose randomness is OpenSSL's cryptographic generator. `SeededNoise` draws
+from the same distribution with a seeded NumPy generator, for research and tests; what it makes carries no guarantee.
 """
 
 from __future__ import annotations
@@ -86,14 +86,14 @@ class NoiseSource(Protocol):
 
 @dataclass(frozen=True)
 class SecureNoise:
-    """OpenDP's samplers with the operating system's randomness."""
+    """OpenDP's samplers, on OpenSSL's cryptographic generator, which the operating system seeds."""
 
     void: str | None = None
 
     @property
     def description(self) -> str:
-        """OpenDP and its version."""
-        return f"OpenDP {_opendp_version()}, randomness of the operating system"
+        """OpenDP, its version, and its source of randomness."""
+        return f"OpenDP {_opendp_version()}, cryptographic generator of OpenSSL"
 
     def prepare(self, mechanism: Mechanism) -> Callable[[Any], Any]:
         """Return what runs the mechanism through OpenDP."""
