@@ -1,7 +1,7 @@
 """All noise: the mechanisms, each a frozen value with its sensitivity, and the two sources that run them.
 
-`SecureNoise` runs a mechanism through OpenDP, whose randomness is OpenSSL's cryptographic generator. `SeededNoise` draws
-from the same distribution with a seeded NumPy generator, for research and tests; what it makes carries no guarantee.
+`SecureNoise` runs a mechanism through OpenDP, on OpenSSL's cryptographic generator. `SeededNoise` draws from the same
+distribution with a seeded NumPy generator, for research and tests; what it makes carries no guarantee.
 """
 
 from __future__ import annotations
