@@ -1,9 +1,15 @@
-"""Files that are on the disk when it is said that they are."""
+"""Files that are whole, and on the disk, when it is said that they are."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
+from secrets import token_hex
 
 
 def write_synced(handle: int, text: str) -> None:
@@ -23,3 +29,76 @@ def sync_folder(path: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+@contextmanager
+def reserved(path: Path, *, room: int = 0, force: bool = True) -> Generator[Callable[[str], None]]:
+    """Reserve a file's place, and yield what writes text there: whole, and on the disk when it returns.
+
+    A new file beside it takes up `room` bytes until then, so that a full disk is found now. Without a text, or if
+    writing fails, what was there stays; without `force` so does what came there meanwhile.
+
+    Raises
+    ------
+    OSError
+        If there is no place. It names the file.
+    """
+    fresh = path.with_name(f".hedgerow-{token_hex(8)}")
+    with _named(path):
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+
+    def write(text: str) -> None:
+        with _named(path):
+            write_synced(handle, text)
+            if path.is_file():
+                os.fchmod(handle, stat.S_IMODE(path.stat().st_mode))
+            _rename(fresh, path, force=force)
+            sync_folder(path)
+
+    try:
+        if room:
+            with _named(path):
+                write_synced(handle, "\0" * room)
+        yield write
+    finally:
+        os.close(handle)
+        fresh.unlink(missing_ok=True)
+
+
+def _rename(fresh: Path, path: Path, *, force: bool) -> None:
+    """Give a file its name; without `force`, never that of another one."""
+    try:
+        if not force:
+            path.hardlink_to(fresh)  # unlike renaming, it replaces nothing
+            return
+    except OSError:  # there is another one, or the file system has no hard links
+        if os.path.lexists(path):
+            raise
+    fresh.replace(path)
+
+
+@contextmanager
+def _named(path: Path) -> Generator[None]:
+    """Give an error of the system the name of the file that is meant."""
+    problem = None
+    try:
+        yield
+    except OSError as error:
+        problem = error
+    if problem is not None:
+        raise OSError(problem.errno, problem.strerror, str(path))
+
+
+def write_whole(path: str | PathLike[str], text: str) -> None:
+    """Write a file whole, with the rights of the one that was there, or leave what was there.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written. It names the file.
+    """
+    place = Path(path)
+    if place.exists() and not os.access(place, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file is read-only", str(place))
+    with reserved(place) as write:
+        write(text)

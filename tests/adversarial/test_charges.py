@@ -7,6 +7,7 @@ Claims of docs/privacy.md: "A card says what was charged, whatever came out of t
 import copy
 import json
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +20,8 @@ from sklearn.base import clone
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, ModelFormatError, SchemaError
 from hedgerow.learn.published import PUBLISHED
+from hedgerow.models import Rule
+from hedgerow.models.envelope import seal
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import Charge, PrivacyCard
 from tests.models.strategies import cards
@@ -188,7 +191,7 @@ def test_the_largest_charges_add_up_to_what_can_be_shown():
 
 def test_a_loss_too_small_for_a_float_is_not_shown_as_none():
     card = PrivacyCard((Charge("x", Fraction(1, 10**999)),), noise="", software="")
-    assert card.headline == "epsilon-differential privacy with epsilon = 5e-324"
+    assert card.headline == "epsilon-differential privacy with epsilon = 1e-999"
 
 
 # What a schema's file declares.
@@ -384,6 +387,25 @@ def test_a_cards_file_cannot_leave_out_that_a_charge_has_no_guarantee():
     honest = PrivacyCard((Charge("x", Fraction(1)),), noise="", software="").to_dict()
     with pytest.raises(ValueError, match="the card's guarantee is not what its charges give"):
         PrivacyCard.from_dict({**data, "guarantee": honest["guarantee"], "void": None})
+
+
+def sealed(schema, card):
+    """A rule list's file by someone who can compute a digest."""
+    model = hr.RuleList(schema, (Rule((), label=0),), card)
+    return json.dumps(seal({key: value for key, value in model.to_dict().items() if key != "digest"}))
+
+
+def test_a_models_card_cannot_claim_what_its_schema_denies():
+    declared = hr.Schema({"age": hr.Integer(0, 99)}, hr.Label("y", (0, 1)))
+    card = PrivacyCard((Charge("x", Fraction(1, 10)),), noise="", software="")
+    void = replace(declared, void="domain taken from the data")
+    with pytest.raises(ModelFormatError, match="its card claims a guarantee, and its schema says that there is none"):
+        hr.RuleList.from_json(sealed(void, card))
+    learned = replace(declared, charges=(Charge("cut points", Fraction(1, 2)),))
+    with pytest.raises(ModelFormatError, match="its card says less than its schema's cut points alone have cost"):
+        hr.RuleList.from_json(sealed(learned, card))
+    for schema in (void, learned):
+        assert not hr.RuleList.from_json(sealed(schema, PrivacyCard.none("x", software=""))).privacy.is_private
 
 
 def test_each_reason_is_said_once():

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli import output
+from hedgerow import durable
 from hedgerow.privacy.budget_file import FileBudget
 
 SCHEMA = """\
@@ -180,12 +180,12 @@ def test_what_is_there_already_is_refused_before_the_charge_also_if_it_leads_now
     "failure", [OSError(5, "Input/output error"), KeyboardInterrupt(), MemoryError(), ValueError("SECRET")]
 )
 def test_a_model_whose_writing_fails_for_whatever_reason_is_printed(failure, folder, run, monkeypatch):
-    def fail(handle, text, write=output.write_synced):
+    def fail(handle, text, write=durable.write_synced):
         if not text.startswith("\0"):
             raise failure
         write(handle, text)
 
-    monkeypatch.setattr(output, "write_synced", fail)
+    monkeypatch.setattr(durable, "write_synced", fail)
     before = names(folder)
     code, out, err = run(*FIT, "-o", "out.json")
     assert (code, err.count("\n")) == (2, 1)
@@ -214,7 +214,7 @@ def test_if_nothing_can_be_printed_on_stdout_either_stderr_has_it(folder):
 def test_names_that_a_terminal_cannot_show_do_not_lose_a_model(folder, monkeypatch, run):
     """What is printed in need is ASCII, whatever the terminal and the columns' names."""
     (folder / "data.csv").write_text("größe,ill\n" + "1,0\n0,1\n" * 50)
-    monkeypatch.setattr(output, "_rename", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(durable, "_rename", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left")))
     code, out, _ = run("fit", "data.csv", "--target", "ill", "--epsilon", "9", "-o", "out.json")
     assert (code, out.isascii()) == (2, True)
     assert hr.RuleList.from_json(out).schema.names == ("größe",)

@@ -1,3 +1,4 @@
+import re
 from fractions import Fraction
 
 import pytest
@@ -5,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.bounded import parse_amount
-from hedgerow.privacy.amounts import LARGEST, exact, total
+from hedgerow.privacy.amounts import LARGEST, amount_text, exact, total
 
 
 @given(st.fractions(0, 10**9) | st.floats(0, 1e299) | st.integers(0, 10**300))
@@ -53,3 +54,18 @@ def test_the_total_is_the_exact_sum(amounts):
 def test_a_total_of_too_many_digits_is_refused():
     with pytest.raises(ValueError, match="too many digits"):
         total([Fraction(1, 10**900 + i) for i in (7, 9, 13)])
+
+
+@given(st.fractions(0, 10**9) | st.fractions(0, Fraction(1, 10**9)) | st.floats(0, 1e300), st.integers(1, 12))
+def test_what_is_shown_is_never_less_than_was_spent_nor_more_than_is_left(amount, digits):
+    spent, left = amount_text(amount, digits=digits), amount_text(amount, digits=digits, left=True)
+    assert len(re.sub(r"e.*|[^1-9]", "", spent)) <= digits
+    if float(spent) != float(amount):  # else it is shown as it was written
+        assert Fraction(left) < Fraction(amount) < Fraction(spent)
+    assert float(spent) == pytest.approx(float(left), rel=10 ** (1 - digits), abs=1e-320)
+
+
+def test_amounts_are_shown_as_they_were_written_where_they_have_few_digits():
+    shown = [amount_text(amount) for amount in (0.1, 0.3, Fraction(1, 10), 1, 0, 1e-9, Fraction(1, 3), 1.0000049)]
+    assert shown == ["0.1", "0.3", "0.1", "1", "0", "1e-09", "0.333334", "1.00001"]
+    assert amount_text(Fraction(1, 10**999)) == "1e-999"

@@ -80,7 +80,7 @@ def test_the_epsilon_that_is_shown_is_never_less_than_what_was_spent(epsilon) ->
     card = PrivacyCard((Charge("all", epsilon),), noise="", software="")
     shown = Fraction(card.headline.removeprefix("epsilon-differential privacy with epsilon = "))
     assert shown >= epsilon or float(shown) == float(epsilon)
-    assert float(shown) == pytest.approx(float(epsilon), rel=1e-15)
+    assert float(shown) == pytest.approx(float(epsilon), rel=1e-5)
 
 
 def test_a_pure_card_states_its_guarantee_in_one_sentence() -> None:
@@ -115,10 +115,10 @@ def test_the_headline_keeps_the_whole_reason() -> None:
 
 def test_the_text_is_the_card_as_a_person_reads_it() -> None:
     assert str(CARD) == (
-        "guarantee   epsilon-differential privacy with epsilon = 0.33333333333333337: adding or removing any one row "
-        "that fits the schema changes the probability of any model by a factor of at most e^0.33333333333333337\n"
+        "guarantee   epsilon-differential privacy with epsilon = 0.333334: adding or removing any one row "
+        "that fits the schema changes the probability of any model by a factor of at most e^0.333334\n"
         "neighbours  tables that differ by adding or removing one row that fits the schema\n"
-        "spent       epsilon = 0.33333333333333337, delta = 0\n"
+        "spent       epsilon = 0.333334, delta = 0\n"
         "  0.1667      rules (permute-and-flip, sensitivity 1)\n"
         "  0.1667      counts\n"
         "noise       OpenDP 0.16\n"
@@ -159,7 +159,7 @@ def test_the_delta_that_is_shown_is_never_less_than_what_was_spent(delta) -> Non
     card = PrivacyCard((Charge("all", Fraction(1), delta),), noise="", software="")
     shown = Fraction(card.headline.removeprefix("(epsilon, delta)-differential privacy with (1, ").removesuffix(")"))
     assert shown >= delta or float(shown) == float(delta)
-    assert float(shown) == pytest.approx(float(delta), rel=1e-15)
+    assert float(shown) == pytest.approx(float(delta), rel=1e-5)
     assert card.guarantee.endswith(f"e^1, plus {card.headline.split()[-1].removesuffix(')')}")
 
 

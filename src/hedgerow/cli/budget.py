@@ -11,6 +11,7 @@ import typer
 
 from hedgerow.cli.output import check_output, say
 from hedgerow.errors import DomainError
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.budget_file import FileBudget
 
 app = typer.Typer(no_args_is_help=True, help="Keep one privacy budget over several runs, in a file.")
@@ -64,8 +65,8 @@ def telling_charges(budget: FileBudget | None) -> Generator[None]:
 
 def spent_text(epsilon: float, budget: FileBudget | None) -> str:
     """Say what a command spent."""
-    return f"The epsilon of {epsilon:g} is spent" if budget is None else _charged(budget)
+    return f"The epsilon of {amount_text(epsilon)} is spent" if budget is None else _charged(budget)
 
 
 def _charged(budget: FileBudget) -> str:
-    return f"The epsilon of {float(budget.spent_here):g} stays charged to {budget.path}"
+    return f"The epsilon of {amount_text(budget.spent_here)} stays charged to {budget.path}"

@@ -11,9 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.budget import open_budget, spent_text, telling_charges
-from hedgerow.cli.output import ROOM, check_output, reserved, say, write_or_print
+from hedgerow.cli.output import ROOM, check_output, say, write_or_print
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, Rows, open_rows, target_name
 from hedgerow.cli.schema import load_schema
+from hedgerow.durable import reserved
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.learn import PrivateRuleListClassifier, PrivateTreeClassifier
 from hedgerow.learn.published import PUBLISHED

@@ -8,14 +8,13 @@ import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from hedgerow.durable import sync_folder, write_synced
+from hedgerow.durable import write_whole
 from hedgerow.values import printable
 
 if TYPE_CHECKING:
@@ -51,68 +50,6 @@ def check_output(path: Path, *, force: bool) -> None:
         raise ValueError(f"{path}: there is no folder {path.parent}.")
     if not os.access(path.absolute().parent, os.W_OK):
         raise ValueError(f"{path}: the folder {path.absolute().parent} cannot be written to.")
-
-
-@contextmanager
-def reserved(path: Path, *, room: int = 0, force: bool = True) -> Generator[Callable[[str], None]]:
-    """Reserve a file's place, and yield what writes text there: whole, and on the disk when it returns.
-
-    A new file beside it takes up `room` bytes until then, so that a full disk is found now. Without a text, or if
-    writing fails, what was there stays; without `force` so does what came there meanwhile.
-
-    Raises
-    ------
-    OSError
-        If there is no place. It names the file.
-    """
-    fresh = path.with_name(f".hedgerow-{token_hex(8)}")
-    with _named(path):
-        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-
-    def write(text: str) -> None:
-        with _named(path):
-            write_synced(handle, text)
-            _rename(fresh, path, force=force)
-            sync_folder(path)
-
-    try:
-        if room:
-            with _named(path):
-                write_synced(handle, "\0" * room)
-        yield write
-    finally:
-        os.close(handle)
-        fresh.unlink(missing_ok=True)
-
-
-def _rename(fresh: Path, path: Path, *, force: bool) -> None:
-    """Give a file its name; without `force`, never that of another one."""
-    try:
-        if not force:
-            path.hardlink_to(fresh)  # unlike renaming, it replaces nothing
-            return
-    except OSError:  # there is another one, or the file system has no hard links
-        if os.path.lexists(path):
-            raise
-    fresh.replace(path)
-
-
-@contextmanager
-def _named(path: Path) -> Generator[None]:
-    """Give an error of the system the name of the file that is meant."""
-    problem = None
-    try:
-        yield
-    except OSError as error:
-        problem = error
-    if problem is not None:
-        raise OSError(problem.errno, problem.strerror, str(path))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole, or leave what was there."""
-    with reserved(path) as write:
-        write(text)
 
 
 def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: Mapping[str, Any], spent: str) -> None:

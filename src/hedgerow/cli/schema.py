@@ -9,11 +9,13 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.budget import open_budget, spent_text, telling_charges
-from hedgerow.cli.output import ROOM, check_output, reserved, say, stage, write_or_print, write_whole
+from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
 from hedgerow.csv_files import read_csv, read_header
+from hedgerow.durable import reserved, write_whole
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.public import typed_table
@@ -118,7 +120,9 @@ def learn(
         found = learned.to_dict()
         write_or_print(write, lambda: mapping_text(output, found), found, spent_text(epsilon, account))
     say(f"{learned}\n\nwritten to {output}")
-    say(f"charged: epsilon = {epsilon:g} for the cut points; models with this schema carry it on their card.")
+    say(
+        f"charged: epsilon = {amount_text(epsilon)} for the cut points; models with this schema carry it on their card."
+    )
 
 
 @app.command("show")

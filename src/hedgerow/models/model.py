@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from functools import cached_property
 from html import escape
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Table
+from hedgerow.durable import write_whole
 from hedgerow.errors import ModelFormatError
 from hedgerow.models import envelope
 from hedgerow.models.leaf import Leaf, leaf_note, leaf_predictions, leaf_probabilities
@@ -184,7 +185,9 @@ class Model(ABC):
         sealed = envelope.unseal(data, format=cls.format, version=1)
         try:
             model = cls._assemble(Schema.from_dict(sealed["schema"]), sealed, PrivacyCard.from_dict(sealed["privacy"]))
-            problem = None if model.to_dict()["digest"] == sealed["digest"] else "its parts contradict one another"
+            problem = _contradiction(model.schema, model.privacy)
+            if model.to_dict()["digest"] != sealed["digest"]:
+                problem = "its parts contradict one another"
         except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError) as error:
             model, problem = None, f"{type(error).__name__}: {error}".rstrip(".")
         if model is None or problem:
@@ -192,8 +195,14 @@ class Model(ABC):
         return model
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a JSON file."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        """Write the model to a JSON file: whole, or what was there stays.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        write_whole(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -211,6 +220,18 @@ class Model(ABC):
         return (
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><pre>{escape(str(self.privacy))}</pre>"
         )
+
+
+def _contradiction(schema: Schema, card: PrivacyCard) -> str | None:
+    """Return what a card claims that its schema denies; None where they agree."""
+    if card.void is not None:
+        return None
+    if schema.void:
+        return "its card claims a guarantee, and its schema says that there is none"
+    declared = sum((charge.epsilon for charge in schema.charges), Fraction(0))
+    if card.epsilon is not None and card.epsilon < declared:
+        return "its card says less than its schema's cut points alone have cost"
+    return None
 
 
 def _html_row(

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from hedgerow.errors import BudgetExceededError
-from hedgerow.privacy.amounts import exact, total
+from hedgerow.privacy.amounts import amount_text, exact, total
 from hedgerow.privacy.card import Charge, join_reasons
 
 
@@ -109,4 +109,4 @@ class Account:
 
 
 def _line(name: str, cap: Fraction, spent: Fraction, left: Fraction) -> str:
-    return f"{name}: {float(spent):.6g} of {float(cap):.6g} spent, {float(left):.6g} left"
+    return f"{name}: {amount_text(spent)} of {amount_text(cap, left=True)} spent, {amount_text(left, left=True)} left"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 
@@ -55,3 +56,20 @@ def total(amounts: Iterable[Fraction]) -> Fraction:
         if max(found.numerator, found.denominator) >= _LONGEST_SUM:
             raise ValueError("amounts must add up to a fraction that can be written down, got too many digits.")
     return found
+
+
+def amount_text(amount: Fraction | float, *, digits: int = 6, left: bool = False) -> str:
+    """Return an amount in so many digits: never less than was spent, never more than is left.
+
+    Examples
+    --------
+    >>> amount_text(Fraction(1, 3)), amount_text(Fraction(1, 3), left=True), amount_text(0.1)
+    ('0.333334', '0.333333', '0.1')
+    """
+    exactly = Fraction(amount)
+    short = f"{float(exactly):.{digits}g}"
+    if float(short) == float(exactly) and (float(short) or not exactly):
+        return short  # what was written as a decimal is shown as it was written
+    rounding = Context(prec=digits, rounding=ROUND_FLOOR if left else ROUND_CEILING)
+    rounded = rounding.divide(Decimal(exactly.numerator), Decimal(exactly.denominator))
+    return f"{float(rounded):.{digits}g}" if float(rounded) else f"{rounded.normalize():e}"

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self
 
 from hedgerow.errors import NotPicklableError
 from hedgerow.privacy.account import Account
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.privacy.card import Charge
 
 _PARTS = 10**20
@@ -194,7 +194,7 @@ class Budget:
 
     def __repr__(self) -> str:
         account = self._read()
-        return f"<Budget epsilon={float(account.epsilon):.6g} spent={float(account.spent):.6g}>"
+        return f"<Budget epsilon={amount_text(account.epsilon, left=True)} spent={amount_text(account.spent)}>"
 
     def __copy__(self) -> Self:
         return self

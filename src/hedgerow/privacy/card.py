@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
 
 from hedgerow.bounded import parse_amount
-from hedgerow.privacy.amounts import exact, total
+from hedgerow.privacy.amounts import amount_text, exact, total
 from hedgerow.values import printable
 
 NEIGHBOURS = "tables that differ by adding or removing one row that fits the schema"
@@ -100,7 +99,7 @@ class Charge:
         how = f" ({self.mechanism})" if mechanism and self.mechanism else ""
         more = ["declared by the schema's file"] if self.declared else []
         more += [f"no guarantee: {self.void}"] if self.void else []
-        return printable(f"  {float(self.epsilon):<10.4g}  {'; '.join([self.purpose + how, *more])}")
+        return printable(f"  {amount_text(self.epsilon, digits=4):<10}  {'; '.join([self.purpose + how, *more])}")
 
     def __copy__(self) -> Self:
         return self
@@ -185,10 +184,10 @@ class PrivacyCard:
         """The guarantee in one sentence; ``none`` with the reason where there is none."""
         if self.epsilon is None or self.void is not None:
             return f"none ({self.void})"
-        more = f", plus {_shown(self.delta)}" if self.delta else ""
+        more = f", plus {amount_text(self.delta)}" if self.delta else ""
         return (
             f"{self.headline}: adding or removing any one row that fits the schema changes the probability of any "
-            f"model by a factor of at most e^{_shown(self.epsilon)}{more}"
+            f"model by a factor of at most e^{amount_text(self.epsilon)}{more}"
         )
 
     @property
@@ -197,13 +196,15 @@ class PrivacyCard:
         if self.epsilon is None or self.void is not None:
             return self.guarantee
         if self.delta:
-            return f"(epsilon, delta)-differential privacy with ({_shown(self.epsilon)}, {_shown(self.delta)})"
-        return f"epsilon-differential privacy with epsilon = {_shown(self.epsilon)}"
+            return (
+                f"(epsilon, delta)-differential privacy with ({amount_text(self.epsilon)}, {amount_text(self.delta)})"
+            )
+        return f"epsilon-differential privacy with epsilon = {amount_text(self.epsilon)}"
 
     def __str__(self) -> str:
         lines = [f"guarantee   {self.guarantee}", f"neighbours  {self.neighbours}"]
         if self.epsilon is not None and self.delta is not None:
-            lines.append(f"spent       epsilon = {_shown(self.epsilon)}, delta = {_shown(self.delta)}")
+            lines.append(f"spent       epsilon = {amount_text(self.epsilon)}, delta = {amount_text(self.delta)}")
             lines += [charge.line() for charge in self.charges]
         lines += [f"noise       {self.noise}", f"software    {self.software}"]
         lines += [f"note        {note}" for note in self.notes]
@@ -262,14 +263,3 @@ def join_reasons(*given: str | None) -> str | None:
     """
     parts = dict.fromkeys(part for reason in given if reason for part in reason.split("; "))
     return ("; ".join(parts) or "; ") if parts else None
-
-
-def _shown(amount: Fraction) -> str:
-    """Return an amount in digits, never less than it is."""
-    short = f"{float(amount):.6g}"
-    if amount and not float(amount):
-        return repr(math.nextafter(0.0, 1.0))
-    if Fraction(short) == amount or float(short) == float(amount):
-        return short
-    rounded = float(amount)
-    return repr(rounded if Fraction(rounded) >= amount else math.nextafter(rounded, math.inf))

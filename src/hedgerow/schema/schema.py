@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self
 
 from hedgerow.bounded import UnreadableError, check_plain, shown
 from hedgerow.columns import Table
+from hedgerow.durable import write_whole
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, join_reasons
@@ -221,8 +221,16 @@ class Schema:
         return cls.from_dict(read_mapping(path))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the schema to a file: JSON if its name ends in ``.json``, else YAML."""
-        Path(path).write_text(mapping_text(path, self.to_dict()), encoding="utf-8")
+        """Write the schema to a file, JSON if its name ends in ``.json``, else YAML: whole, or what was there stays.
+
+        Raises
+        ------
+        SchemaError
+            If the name has another ending than ``.json``, ``.yaml`` or ``.yml``.
+        OSError
+            If it cannot be written.
+        """
+        write_whole(path, mapping_text(path, self.to_dict()))
 
     @classmethod
     def from_public(
