@@ -91,7 +91,7 @@ def test_the_card_says_what_was_asked_and_what_is_guaranteed():
     asked.error_marginals(Schema({"word": WORD}), Always(False))
     card = asked.privacy
     assert card.is_private
-    assert card.headline == "epsilon-differential privacy with epsilon = 0.6666666666666667"
+    assert card.headline == "epsilon-differential privacy with epsilon = 0.666667"
     assert [charge.purpose for charge in card.charges] == [
         "marginals by bin of 2 attributes, question 1 of 3",
         "errors by bin of 1 attributes, question 2 of 3",
