@@ -27,8 +27,9 @@ Branches = list[tuple[Expression, Any]]
 def cell_code(attribute: Attribute, column: EngineColumn) -> Expression:  # noqa: ARG001 -- each kind has its own
     """Return the cell of each value of a column, or the code of what it is in place of one.
 
-    The codes are those that `Attribute.settle` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. The tests that most values
-    pass come first: an engine evaluates the others for the values that are left.
+    The codes are those that `Attribute.settle` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. Of floating-point numbers,
+    NULL and NaN come first (`_coded`), then the tests that most values pass: an engine evaluates the others for the
+    values that are left.
     """
     raise TypeError(f"expected a kind of attribute, got {type(attribute).__name__}.")
 
@@ -43,20 +44,20 @@ def _(attribute: Boolean, column: EngineColumn) -> Expression:
             branches.append((column.is_word(words, ignore_case=True), code))
     else:
         branches += [(column.values == 0, 0), (column.values == 1, 1)]
-    return _coded([*branches, *_missing(attribute, column)], OUTSIDE)
+    return _coded(column, [*branches, *_missing(attribute, column)], OUTSIDE)
 
 
 @cell_code.register
 def _(attribute: Categorical, column: EngineColumn) -> Expression:
     if column.kind == "boolean":
-        return _coded(_missing(attribute, column), BOOLEAN)
+        return _coded(column, _missing(attribute, column), BOOLEAN)
     text = column.kind == "text"
     values: tuple[Any, ...] = attribute.known_cells if text else attribute.values
     absent = [value_text(value) for value in attribute.missing_values]
     branches = _as_written(column, values, absent) if text else []
     told = [(column.equals([value]), code) for code, value in enumerate(values)]
     branches += [(condition, code) for condition, code in told if condition is not None]
-    return _coded([*branches, *_missing(attribute, column)], OUTSIDE)
+    return _coded(column, [*branches, *_missing(attribute, column)], OUTSIDE)
 
 
 @cell_code.register(Integer)
@@ -64,12 +65,12 @@ def _(attribute: Categorical, column: EngineColumn) -> Expression:
 def _(attribute: Integer | Real, column: EngineColumn) -> Expression:
     missing = _missing(attribute, column)
     if column.kind == "boolean":
-        return _coded(missing, BOOLEAN)
+        return _coded(column, missing, BOOLEAN)
     clipped, whole = attribute.outside == "clip", isinstance(attribute, Integer)
     x = EngineColumn(column.name, column.numbers, "float" if column.kind == "text" else column.kind)
-    others = _coded([*_missing(attribute, x), *_infinite(x)], OUTSIDE)
+    others = _cases([*_missing(attribute, x), *_infinite(x)], OUTSIDE)
     if column.kind == "text":
-        others = _coded([*missing, (x.values.isnull(), NO_NUMBER), *_infinite(x)], OUTSIDE)
+        others = _cases([*missing, (x.values.isnull(), NO_NUMBER), *_infinite(x)], OUTSIDE)
     low, high = (-_LARGEST, _LARGEST) if clipped else (attribute.low, attribute.high)
     branches = missing[:-1]  # values that mean "missing" may lie among the others; NULL and NaN do not
     if not (clipped and column.kind == "integer"):
@@ -79,7 +80,7 @@ def _(attribute: Integer | Real, column: EngineColumn) -> Expression:
         branches.append((x.values != x.values.floor(), OUTSIDE))
     branches += [(x.values <= constant_for(x, cut), code) for code, cut in enumerate(attribute.cuts)]
     last = ~x.is_missing if clipped and column.kind == "integer" else x.values <= constant_for(x, high)
-    return _coded([*branches, (last, len(attribute.cuts))], others)
+    return _coded(column, [*branches, (last, len(attribute.cuts))], others)
 
 
 def class_code(label: Label, column: EngineColumn) -> Expression:
@@ -94,7 +95,7 @@ def class_code(label: Label, column: EngineColumn) -> Expression:
     else:
         told = [(column.equals([value]), code) for code, value in enumerate(label.classes)]
         branches += [(condition, code) for condition, code in told if condition is not None]
-    return _coded([*branches, (column.is_missing, MISSING)], OUTSIDE)
+    return _coded(column, [*branches, (column.is_missing, MISSING)], OUTSIDE)
 
 
 def settled_cell(attribute: Attribute, column: EngineColumn) -> Expression:
@@ -140,6 +141,15 @@ def _beyond(column: EngineColumn) -> Expression:
     return (column.values > double(_LARGEST)) | (column.values < double(-_LARGEST))
 
 
-def _coded(branches: Branches, otherwise: Any) -> Expression:
-    """Return ``CASE WHEN … THEN … ELSE … END``."""
+def _coded(column: EngineColumn, branches: Branches, otherwise: Any) -> Expression:
+    """Return ``CASE WHEN … THEN … ELSE … END``, of floating-point numbers NULL and NaN before all else.
+
+    No comparison may be asked of a NaN. Engines settle one before they read a row where a file's statistics tell the
+    answer, and the least and the largest value of a column leave NaN out: ``x <= 1`` becomes true for every row.
+    """
+    first: Branches = [(column.is_missing, MISSING)] if column.kind == "float" else []
+    return _cases([*first, *branches], otherwise)
+
+
+def _cases(branches: Branches, otherwise: Any) -> Expression:
     return ibis.cases(*branches, else_=otherwise)

@@ -1,0 +1,102 @@
+"""Files of every kind hold for every value the cell, or the error, that it has in memory."""
+
+from functools import cache
+from urllib.parse import quote
+
+import ibis
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from hedgerow.csv_files import read_csv
+from hedgerow.engines.cells import cell_code, class_code
+from hedgerow.engines.columns import EngineColumn
+from hedgerow.engines.sources import open_table
+from hedgerow.schema import Boolean, Label
+from tests.engines.servers import SPARK
+from tests.engines.storages import EVERY_STORAGE, PARQUET
+from tests.engines.test_cells import ATTRIBUTES, COLUMNS, LABELS, in_memory, said_of
+
+KINDS = {
+    "boolean": Boolean(missing="cell"),
+    **{name: ATTRIBUTES[name] for name in ("codes, cells", "integer, cells", "real, cells", "real, clipped")},
+    **{f"label of {name}": LABELS[name] for name in ("0/1", "numbers")},
+}
+SOME = EVERY_STORAGE.select([name for name in EVERY_STORAGE.column_names if "NaN" not in name or "bounds" in name])
+WRITERS = [("duckdb of a user", writer) for writer in PARQUET]
+WRITERS += [("duckdb", writer) for writer in ("pyarrow", "polars")]
+WRITERS += [pytest.param("spark", writer, marks=SPARK.marks) for writer in ("pyarrow", "polars", "duckdb")]
+
+
+def codes_of(table, names):
+    """Return the codes of every column for every kind, in the order of ``i``, by column and kind."""
+    codes = {
+        f"c{i}_{j}": class_code(kind, column) if isinstance(kind, Label) else cell_code(kind, column)
+        for i, column in enumerate(EngineColumn.of(table, name) for name in names)
+        for j, kind in enumerate(KINDS.values())
+    }
+    found = table.select(i=ibis._.i.cast("int64"), **codes).to_pyarrow().sort_by("i")
+    return found["i"].to_pylist(), {
+        (name, kind): found[f"c{i}_{j}"].to_pylist() for i, name in enumerate(names) for j, kind in enumerate(KINDS)
+    }
+
+
+@cache
+def in_memory_once(kind, name):
+    return in_memory(KINDS[kind], EVERY_STORAGE[name].combine_chunks())
+
+
+def differences(table, columns):
+    """Return every value of which an engine says another thing than memory, with both."""
+    names = [name for name in columns.column_names if name != "i"]
+    numbers, codes = codes_of(table, names)
+    assert numbers == list(range(len(columns)))
+    different = []
+    for (name, kind), found in codes.items():
+        values = columns[name].combine_chunks()
+        shared = columns is EVERY_STORAGE or columns is SOME
+        in_frame = in_memory_once(kind, name) if shared else in_memory(KINDS[kind], values)
+        told = [str(cell) for cell in said_of(KINDS[kind], found)]
+        pairs = zip(values.to_pylist(), [of_x(cell) for cell in in_frame], told, strict=True)
+        different += [(name, kind, value, *both) for value, *both in pairs if both[0] != both[1]]
+    return different
+
+
+def of_x(cell):
+    return str(cell).replace("column 'y'", "column 'x'")
+
+
+@pytest.mark.parametrize(("engine", "writer"), WRITERS)
+def test_parquet(tmp_path, request, engine, writer):
+    if engine == "spark":
+        request.getfixturevalue("spark")
+    path = str(tmp_path / "a.parquet")
+    columns = SOME if engine == "spark" else EVERY_STORAGE  # of many, it takes long to compile
+    PARQUET[writer](columns, path)
+    if engine == "duckdb of a user":  # who lets it settle comparisons by statistics
+        assert not differences(ibis.duckdb.connect().read_parquet(path), EVERY_STORAGE)
+    else:
+        with open_table(path, engine=engine) as table:
+            assert not differences(table, columns)
+
+
+def test_csv(tmp_path):
+    written = EVERY_STORAGE.select(["i", "text", "boolean", "decimal", "date", "NaN with infinity, double"])
+    pyarrow.csv.write_csv(written, tmp_path / "a.csv")
+    columns = read_csv(tmp_path / "a.csv")
+    with open_table(str(tmp_path / "a.csv"), engine="duckdb") as table:
+        assert not differences(table, columns)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", SPARK])
+def test_partitions(tmp_path, request, engine):
+    if engine == "spark":
+        request.getfixturevalue("spark")
+    words = COLUMNS["text"]
+    for i, word in enumerate(words.to_pylist()):
+        folder = tmp_path / f"{i % 3}" / f"x={'__HIVE_DEFAULT_PARTITION__' if word is None else quote(word, safe='')}"
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"i": pa.array([i], pa.int64())}), folder / f"{i}.parquet")
+    with open_table(str(tmp_path), engine=engine) as table:
+        assert not differences(table, pa.table({"x": words}))
