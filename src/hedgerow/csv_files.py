@@ -5,6 +5,7 @@ The first line, the column names, is public; no error quotes a line below it.
 
 from __future__ import annotations
 
+import codecs
 import csv
 from os import PathLike
 from pathlib import Path
@@ -12,18 +13,25 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from hedgerow.csv_grammar import NOT_TEXT, check_grammar
 from hedgerow.errors import DomainError
 from hedgerow.guard import guarded
 
 _DELIMITERS = (",", ";", "\t")
 _BLOCK = 2**26  # bytes read at a time; the longest line
 _LONGEST_HEADER = 2**20
-_NOT_TEXT = "a file that is not UTF-8 text; save it as CSV in UTF-8"
-_UNREADABLE = "a line that is too long, or a quote that is not closed"
+_UNREADABLE = "a line that is too long"
 
 
-def read_header(path: str | PathLike[str]) -> list[str]:
+def read_header(path: str | PathLike[str], *, shown: str | None = None) -> list[str]:
     """Return the column names of a CSV file; reads its first line only.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    shown : str, optional
+        Its name in messages. Default: the path.
 
     Raises
     ------
@@ -33,18 +41,19 @@ def read_header(path: str | PathLike[str]) -> list[str]:
     OSError
         If it cannot be read.
     """
-    line, _ = _first_line(Path(path))
-    problem = DomainError(f"{path}: expected a CSV file with a header, found a first line whose quotes do not match.")
-    names = [name.strip() for name in guarded(lambda: _fields(line), problem)]
+    name = str(path) if shown is None else shown
+    line, _ = _first_line(Path(path), name)
+    problem = DomainError(f"{name}: expected a CSV file with a header, found a first line whose quotes do not match.")
+    names = [told.strip() for told in guarded(lambda: _fields(line), problem)]
     if not any(names):
-        raise DomainError(f"{path}: expected a CSV file with a header, found an empty file or line.")
+        raise DomainError(f"{name}: expected a CSV file with a header, found an empty file or line.")
     if not all(names):
-        raise DomainError(f"{path}: expected every column to have a name, found a blank one in the header.")
-    if any('"' in name for name in names):
+        raise DomainError(f"{name}: expected every column to have a name, found a blank one in the header.")
+    if any('"' in told for told in names):
         raise problem
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted({told for told in names if names.count(told) > 1})
     if repeated:
-        raise DomainError(f"{path}: expected each column once, found these more than once: {', '.join(repeated)}.")
+        raise DomainError(f"{name}: expected each column once, found these more than once: {', '.join(repeated)}.")
     return names
 
 
@@ -56,43 +65,37 @@ def read_csv(path: str | PathLike[str]) -> pa.Table:
     Raises
     ------
     DomainError
-        If `read_header` does, or a line has too many or too few fields.
+        If `read_header` does, or `check_grammar`: a line has too many or too few fields, or a quote has no place.
     OSError
         If it cannot be read.
     """
-    names = read_header(path)
-    line, more = _first_line(Path(path))
+    names, delimiter = read_header(path), delimiter_of(path)
+    check_grammar(Path(path), len(names), delimiter, shown=str(path))
     columns = pa.schema([(name, pa.large_string()) for name in names])
-    if not more:
+    if not _first_line(Path(path), str(path))[1]:
         return columns.empty_table()
-    uneven: list[int] = []
-
-    def note(row: pacsv.InvalidRow) -> str:
-        uneven.append(row.number or 0)
-        return "skip"
-
     options = (
         pacsv.ReadOptions(column_names=names, skip_rows=1, use_threads=False, block_size=_BLOCK),
-        pacsv.ParseOptions(delimiter=_delimiter(line), newlines_in_values=True, invalid_row_handler=note),
+        pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         pacsv.ConvertOptions(column_types=columns, check_utf8=False),
     )
     with Path(path).open("rb") as file:  # by its name, Arrow would decompress some
         problem = DomainError(f"{path}: expected a CSV file, found {_UNREADABLE}.")
-        table = guarded(lambda: pacsv.read_csv(file, *options), problem)
-    guarded(lambda: table.validate(full=True), DomainError(f"{path}: expected a CSV file, found {_NOT_TEXT}."))
-    if uneven:
-        raise DomainError(
-            f"{path}: expected {len(names)} fields on every line, found more or fewer on line {uneven[0]}."
-        )
-    return table
+        return guarded(lambda: pacsv.read_csv(file, *options), problem)
 
 
 def delimiter_of(path: str | PathLike[str]) -> str:
     """Return what separates the cells of a CSV file: comma, semicolon or tab, whichever its header has most of."""
-    return _delimiter(_first_line(Path(path))[0])
+    return _delimiter(_first_line(Path(path), str(path))[0])
 
 
-def _first_line(path: Path) -> tuple[str, bool]:
+def starts_with_mark(path: str | PathLike[str]) -> bool:
+    """Return whether a file begins with a byte order mark."""
+    with Path(path).open("rb") as file:
+        return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+
+
+def _first_line(path: Path, shown: str) -> tuple[str, bool]:
     """Return the first line, and whether it ends: if it does not, there is nothing below it.
 
     A line ends as Arrow has it, with a carriage return alone, too: else what is below it would count as public.
@@ -101,13 +104,13 @@ def _first_line(path: Path) -> tuple[str, bool]:
         raw = file.readline(_LONGEST_HEADER)
     line = raw.splitlines()[0] if raw else b""
     if len(raw) == _LONGEST_HEADER and len(line) == len(raw):
-        raise DomainError(f"{path}: expected a CSV file with a header, found a first line of more than 1 MB.")
+        raise DomainError(f"{shown}: expected a CSV file with a header, found a first line of more than 1 MB.")
     try:
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
     if any(character < " " and character != "\t" for character in text):
-        raise DomainError(f"{path}: expected a CSV file, found {_NOT_TEXT}.")
+        raise DomainError(f"{shown}: expected a CSV file, found {NOT_TEXT}.")
     return text, len(line) < len(raw)
 
 

@@ -1,0 +1,206 @@
+"""The grammar of CSV files, RFC 4180, checked over every byte before a row is read.
+
+Readers of CSV disagree where a file leaves the grammar: on a quote inside a cell, on lines with a field more, on what
+ends a line. Whether one line is one row must not depend on who reads it, nor on the lines around it. So a file keeps
+the grammar, or it is refused.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import DomainError
+
+NOT_TEXT = "a file that is not UTF-8 text; save it as CSV in UTF-8"
+_BLOCK = 2**18  # bytes, few enough to stay in the processor's cache
+_QUOTE, _RETURN, _FEED, _SPACE = b'"\r\n '
+_MARK = codecs.BOM_UTF8
+
+
+@dataclass(frozen=True)
+class InQuotes:
+    """What cells in quotes hold that readers can trip over.
+
+    Attributes
+    ----------
+    breaks : bool
+        Line breaks: a line is not always a row.
+    returns : bool
+        Carriage returns.
+    """
+
+    breaks: bool
+    returns: bool
+
+
+def check_grammar(path: Path, fields: int, delimiter: str, *, shown: str) -> InQuotes:
+    """Check that every line of a file is an empty line or a row of so many fields; read it once, block by block.
+
+    A cell has no quotes, or it begins and ends with one and doubles those within. Lines end in a line feed, or all of
+    them in a carriage return and a line feed. The text is UTF-8 without NUL. Then one line more, or less, or another
+    one, changes one row and no other, or the file is refused: a line with an unpaired quote leaves an odd number of
+    them.
+
+    Parameters
+    ----------
+    path : Path
+        The file, with its header.
+    fields : int
+        How many every line has. Of one field alone, an empty line could be a row or none, and is refused.
+    delimiter : str
+        What separates them.
+    shown : str
+        The file's name in messages, which give a number of a line and nothing of its content.
+
+    Raises
+    ------
+    DomainError
+        If the file leaves the grammar.
+    OSError
+        If it cannot be read.
+
+    References
+    ----------
+    Shafranovich, Common Format and MIME Type for CSV Files, RFC 4180 (2005), section 2.
+    """
+    scan = _Scan(shown, fields, ord(delimiter))
+    with path.open("rb") as file:
+        if file.read(len(_MARK)) != _MARK:
+            file.seek(0)
+        while block := file.read(_BLOCK):
+            scan.feed(block)
+    scan.end()
+    return InQuotes(scan.breaks, scan.returns)
+
+
+class _Scan:
+    """What is known after so many bytes of a file."""
+
+    def __init__(self, shown: str, fields: int, delimiter: int) -> None:
+        self.shown, self.fields, self.delimiter = shown, fields, delimiter
+        self.breaks = self.returns = False
+        self.decoder = codecs.getincrementaldecoder("utf-8")()
+        self.last = _FEED
+        self.inside = 0  # 1 within quotes
+        self.feeds = 0  # lines that ended, also within quotes
+        self.ending: bool | None = None  # whether lines end in a carriage return and a line feed
+        self.delimiters = self.visible = self.length = 0  # of the row that has begun
+
+    def feed(self, block: bytes) -> None:
+        self._check_text(block)
+        before = np.frombuffer(bytes([self.last]) + block, np.uint8)
+        here = before[1:]
+        quotes = _places(b'"', block)
+        self._check_quotes(before, here, quotes)
+        self._check_returns(here, quotes, _places(b"\r", block))
+        self._check_rows(before, here, quotes)
+        self.inside = (self.inside + len(quotes)) % 2
+        self.feeds += block.count(b"\n")
+        self.last = block[-1]
+
+    def end(self) -> None:
+        """End the last line, if it has no line break."""
+        if self.inside:
+            raise DomainError(f"{self.shown}: expected a CSV file, found a quote that is not closed.")
+        if self.last == _RETURN:
+            raise self._unlike_endings(0, np.zeros(0, np.uint8))
+        if self.last != _FEED:
+            self.feed(b"\r\n" if self.ending else b"\n")
+        self._check_text(b"", final=True)
+
+    def _check_text(self, block: bytes, *, final: bool = False) -> None:
+        text = b"\0" not in block
+        try:
+            if final or not (block.isascii() and self.decoder.getstate()[0] == b""):
+                self.decoder.decode(block, final)
+        except UnicodeDecodeError:  # it holds the block
+            text = False
+        if not text:
+            raise DomainError(f"{self.shown}: expected a CSV file, found {NOT_TEXT}.")
+
+    def _check_quotes(self, before: NDArray[Any], here: NDArray[Any], quotes: NDArray[Any]) -> None:
+        """Check what is before a quote that opens and after one that closes; a doubled quote closes and opens."""
+        follows = [self.delimiter, _FEED, _RETURN, _QUOTE]
+        opening, closing = quotes[self.inside :: 2], quotes[1 - self.inside :: 2]
+        wrong = opening[~np.isin(before[opening], [self.delimiter, _FEED, _QUOTE])]
+        ends = closing[closing < len(here) - 1] + 1
+        wrong = np.concatenate([wrong, ends[~np.isin(here[ends], follows)]])
+        if self.last == _QUOTE and not self.inside and here[0] not in follows:
+            wrong = np.zeros(1, np.int64)
+        if len(wrong):
+            raise DomainError(
+                f"{self.shown}: expected quotes around a whole cell and doubled within it, found another one on line "
+                f"{self._line(wrong.min(), here)}."
+            )
+
+    def _check_returns(self, here: NDArray[Any], quotes: NDArray[Any], returns: NDArray[Any]) -> None:
+        """Check that a line feed follows every carriage return outside quotes."""
+        if self.last == _RETURN and not self.inside and here[0] != _FEED:
+            raise self._unlike_endings(0, here)
+        outside = self._outside(returns, quotes)
+        self.returns |= not outside.all()
+        returns = returns[outside & (returns < len(here) - 1)]
+        alone = returns[here[returns + 1] != _FEED]
+        if len(alone):
+            raise self._unlike_endings(alone[0], here)
+
+    def _check_rows(self, before: NDArray[Any], here: NDArray[Any], quotes: NDArray[Any]) -> None:
+        marks = np.flatnonzero((here == self.delimiter) | (here == _FEED))
+        if self.inside or len(quotes):
+            outside = self._outside(marks, quotes)
+            self.breaks |= self.returns or bool((here[marks[~outside]] == _FEED).any())
+            marks = marks[outside]
+        places = np.flatnonzero(here[marks] == _FEED)
+        ends = marks[places]
+        delimiters, self.delimiters = _since(places, len(marks), self.delimiters)
+        length, self.length = _since(ends, len(here), self.length)
+        returned = before[ends] == _RETURN
+        if len(ends) and self.ending is None:
+            self.ending = bool(returned[0])
+        if (returned != self.ending).any():
+            raise self._unlike_endings(ends[np.argmax(returned != self.ending)], here)
+        wrong = (delimiters != self.fields - 1) & (length > returned)
+        if self.fields == 1:
+            wrong |= self._blank(here, ends)
+        if wrong.any():
+            line = self._line(ends[np.argmax(wrong)], here)
+            raise DomainError(
+                f"{self.shown}: expected {self.fields} fields on every line, found more or fewer on line {line}."
+            )
+
+    def _blank(self, here: NDArray[Any], ends: NDArray[Any]) -> NDArray[Any]:
+        """Return which lines hold white space at most: rows to some readers, to others none."""
+        visible = np.flatnonzero(here > _SPACE)
+        before = np.searchsorted(visible, ends)
+        found = np.diff(before, prepend=-self.visible)
+        self.visible = len(visible) - int(before[-1]) if len(ends) else self.visible + len(visible)
+        return found == 0
+
+    def _outside(self, places: NDArray[Any], quotes: NDArray[Any]) -> NDArray[Any]:
+        return (np.searchsorted(quotes, places) + self.inside) % 2 == 0
+
+    def _unlike_endings(self, place: Any, here: NDArray[Any]) -> DomainError:
+        expected = "expected every line to end in a line feed, or every line in a carriage return and a line feed"
+        return DomainError(f"{self.shown}: {expected}, found another end on line {self._line(place, here)}.")
+
+    def _line(self, place: Any, here: NDArray[Any]) -> int:
+        return self.feeds + int(np.count_nonzero(here[:place] == _FEED)) + 1
+
+
+def _places(byte: bytes, block: bytes) -> NDArray[Any]:
+    return np.flatnonzero(np.frombuffer(block, np.uint8) == byte[0]) if byte in block else np.zeros(0, np.int64)
+
+
+def _since(places: NDArray[Any], end: int, carried: int) -> tuple[NDArray[Any], int]:
+    """Return how many lie between each place and the one before it, some before the first, and how many after all."""
+    if not len(places):
+        return places, carried + end
+    between = np.diff(places, prepend=-1) - 1
+    between[0] += carried
+    return between, end - 1 - int(places[-1])
