@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 MEMORY = "4GB"
 """How much memory DuckDB may take, unless it is said."""
+EXPECTED = (
+    "expected data.parquet, data.csv, folder/*.parquet, a folder of Parquet files, duckdb:///file.duckdb::table or "
+    "postgresql://user@host/database::schema.table"
+)
 
 
 def is_address(data: str) -> bool:
@@ -16,11 +21,13 @@ def is_address(data: str) -> bool:
     >>> is_address("patients.csv"), is_address("patients/*.csv"), is_address("duckdb:///clinic.duckdb::patients")
     (False, True, True)
     """
-    return "::" in data or "://" in data or not data.lower().endswith(".csv") or has_glob(data)
+    if "::" in data or "://" in data or not data.lower().endswith(".csv"):
+        return True
+    return has_glob(data) and not Path(data).is_file()
 
 
 def has_glob(path: str) -> bool:
-    """Return whether a path is a pattern of many."""
+    """Return whether a path can be a pattern of many; it is none where a file or folder of this very name exists."""
     return re.search(r"[*?\[]", path) is not None
 
 

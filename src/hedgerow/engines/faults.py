@@ -19,7 +19,8 @@ _ADVICE = (
         "no connection, or it was lost; check host, database, user and password",
     ),
     (("QueryCanceled", "InterruptException"), "the query was cancelled, or took longer than the server allows"),
-    (("InsufficientPrivilege", "PermissionException"), "the right to SELECT from the table or view is needed"),
+    (("PermissionException",), "a view reads files or an address, which is switched off; open what it reads"),
+    (("InsufficientPrivilege",), "the right to SELECT from the table or view is needed"),
     (
         (
             "BinderException",

@@ -1,4 +1,4 @@
-"""Files of every kind hold for every value the cell, or the error, that it has in memory."""
+"""Storages: files of every kind hold for every value the cell, or the error, that it has in memory."""
 
 from functools import cache
 from urllib.parse import quote

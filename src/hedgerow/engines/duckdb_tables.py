@@ -1,0 +1,169 @@
+"""Tables that DuckDB reads: listed files, or a table or view of its own file; and nothing else on the machine."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import ibis
+
+from hedgerow.engines.addresses import shown
+from hedgerow.engines.columns import Expression
+from hedgerow.engines.faults import answered
+from hedgerow.engines.files import CsvForm, Files, check_names
+from hedgerow.errors import DomainError, EngineError
+from hedgerow.values import printable
+
+_SETTINGS = {
+    "temp_directory": "",  # groups of private rows are not written to a disk
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",  # a name is no variable of this process
+}
+_MIXED = re.compile(r"(U?(TINY|SMALL|BIG)INT|U?INTEGER|DOUBLE)")
+"""Types of which one file may have one and the next another: whole numbers stay, or become the nearest float64."""
+
+
+@contextmanager
+def duckdb_files(files: Files, memory: str) -> Generator[Expression]:
+    """Open listed files as one table; DuckDB reads no other file."""
+    connection = answered("duckdb", lambda: ibis.duckdb.connect(memory_limit=memory, **_SETTINGS))
+    try:
+        answered("duckdb", lambda: _shut(connection, files.paths))
+        if files.csv is None:
+            _check_columns(connection, files)
+        yield answered("duckdb", lambda: _table_of(connection, files))
+    finally:
+        connection.disconnect()
+
+
+@contextmanager
+def duckdb_table(path: str, name: str, memory: str) -> Generator[Expression]:
+    """Open a table or view of a DuckDB file, for reading only. A view that reads other files fails.
+
+    Raises
+    ------
+    EngineError
+        If the catalogue has none of this name, or ``a.b`` in the schema ``main`` and ``b`` in ``a``. DuckDB by itself
+        would take a name that it does not know for that of a file.
+    """
+    full = str(Path(path).absolute())  # of a path with a prefix, DuckDB would load an extension
+    connection = answered("duckdb", lambda: ibis.duckdb.connect(full, read_only=True, memory_limit=memory, **_SETTINGS))
+    try:
+        answered("duckdb", lambda: _shut(connection, ()))
+        places = answered("duckdb", lambda: _places(connection, name))
+        if len(places) != 1:
+            found = "more than one table or view" if places else "no table and no view"
+            raise EngineError(f"duckdb did not answer: {shown(path)} has {found} named {printable(name)!r}.")
+        ((schema, table),) = places
+        yield answered("duckdb", lambda: connection.table(table, database=schema))
+    finally:
+        connection.disconnect()
+
+
+def _shut(connection: Any, paths: Sequence[str]) -> None:
+    """Let DuckDB open these files from now on and no other, load nothing, and change no setting."""
+    allowed = [*paths, *map(_literal_path, paths)]
+    connection.con.execute("SET allowed_paths = ?", [allowed])
+    connection.raw_sql("SET enable_external_access = false")
+    connection.raw_sql("SET lock_configuration = true")
+
+
+def _places(connection: Any, name: str) -> list[tuple[str, str]]:
+    """Return schema and name of the tables and views that are meant: ``schema.name``, or a name of the main schema."""
+    schema, _, table = name.rpartition(".")
+    return connection.con.execute(
+        "SELECT table_schema, table_name FROM information_schema.tables "
+        "WHERE table_catalog = current_database() AND ((table_schema = ? AND table_name = ?) "
+        "OR (table_schema = 'main' AND table_name = ?))",
+        [schema or "main", table, name],
+    ).fetchall()
+
+
+def _table_of(connection: Any, files: Files) -> Expression:
+    """Return the files as a view, with a column of text for each key of their folders."""
+    view, file = f"rows_{uuid4().hex}", f"file_{uuid4().hex}"
+    listed = ", ".join(_text(_literal_path(path)) for path in files.paths)
+    options = _parquet_options() if files.csv is None else _csv_options(files.csv)
+    if files.keys:
+        options = {**options, "filename": _text(file)}
+    told = ", ".join(f"{option} = {value}" for option, value in options.items())
+    reader = f"read_{'parquet' if files.csv is None else 'csv'}([{listed}], {told})"
+    query = f"SELECT * FROM {reader}" if not files.keys else _with_partitions(files, reader, file)
+    connection.raw_sql(f"CREATE TEMP VIEW {view} AS {query}")
+    return connection.table(view, database=("temp", "main"))
+
+
+def _with_partitions(files: Files, reader: str, file: str) -> str:
+    places = ", ".join(
+        f"({', '.join([_text(path), *map(_text, values)])})"
+        for path, values in zip(files.paths, files.values, strict=True)
+    )
+    unlisted = "error('a file that was not listed')"
+    keys = ", ".join(
+        f"CASE WHEN p.f IS NULL THEN {unlisted} ELSE p.k{i} END AS {_name(k)}" for i, k in enumerate(files.keys)
+    )
+    columns = ", ".join(f"k{i}" for i in range(len(files.keys)))
+    return (
+        f"SELECT r.* EXCLUDE ({_name(file)}), {keys} FROM {reader} AS r "
+        f"LEFT JOIN (VALUES {places}) AS p(f, {columns}) ON r.{_name(file)} = p.f"
+    )
+
+
+def _parquet_options() -> Mapping[str, str]:
+    return {"union_by_name": "true", "hive_partitioning": "false"}
+
+
+def _csv_options(form: CsvForm) -> Mapping[str, str]:
+    """Return how CSV files are read: every cell as text, as `hedgerow.csv_files` does it."""
+    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in form.names)
+    return {
+        "auto_detect": "false",
+        "columns": f"{{{columns}}}",
+        "compression": "'none'",
+        "delim": _text(form.delimiter),
+        "escape": "'\"'",
+        "header": "true",
+        "hive_partitioning": "false",
+        "parallel": "false" if form.in_quotes.breaks else "true",
+        "quote": "'\"'",
+        "strict_mode": "true",
+    }
+
+
+def _check_columns(connection: Any, files: Files) -> None:
+    """Check that a column has one type in all files, or whole numbers in some and float64 in others.
+
+    Of other types DuckDB takes one that does not hold all values: of whole numbers and single precision the latter.
+    """
+    found: dict[str, str] = {}
+    for path in files.paths if len(files.paths) > 1 or files.keys else ():
+        query = f"DESCRIBE SELECT * FROM read_parquet([{_text(_literal_path(path))}], hive_partitioning = false)"
+        rows = answered("duckdb", lambda: connection.raw_sql(query).fetchall())  # noqa: B023 -- called at once
+        check_names([row[0] for row in rows], files.keys)
+        for name, kind, *_ in rows:
+            other = found.setdefault(name, kind)
+            if kind != other and not (_MIXED.fullmatch(kind) and _MIXED.fullmatch(other)):
+                raise DomainError(
+                    f"expected one type in all files, found {kind} and {other}; write all with one type.", column=name
+                )
+
+
+def _literal_path(path: str) -> str:
+    """Return a pattern that one path alone matches."""
+    return re.sub(r"([*?\[])", r"[\1]", os.fspath(path))
+
+
+def _text(text: str | None) -> str:
+    return "NULL" if text is None else "'" + text.replace("'", "''") + "'"
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

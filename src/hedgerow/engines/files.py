@@ -1,0 +1,204 @@
+"""The files of a table: listed once, by hedgerow, and given to whichever engine reads them."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from urllib.parse import unquote
+
+from hedgerow.csv_files import delimiter_of, read_header, starts_with_mark
+from hedgerow.csv_grammar import InQuotes, check_grammar
+from hedgerow.engines.addresses import EXPECTED, has_glob, shown
+from hedgerow.errors import DomainError
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_SUFFIXES = (".parquet", ".csv")
+
+
+@dataclass(frozen=True)
+class CsvForm:
+    """How the CSV files of a table are read: all of them alike.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns, in the order of the header.
+    delimiter : str
+        What separates cells.
+    in_quotes : InQuotes
+        What cells in quotes hold, in any of the files.
+    """
+
+    names: tuple[str, ...]
+    delimiter: str
+    in_quotes: InQuotes
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a table, Parquet if they are not CSV.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        Where they are, from the root, without links. None is hidden and none twice.
+    keys : tuple of str
+        The columns that folders such as ``year=2024`` tell.
+    values : tuple of tuple of (str or None)
+        For each file, the text of each of these, None for what Hive writes for NULL.
+    csv : CsvForm or None
+        How to read CSV files.
+    """
+
+    paths: tuple[str, ...]
+    keys: tuple[str, ...]
+    values: tuple[tuple[str | None, ...], ...]
+    csv: CsvForm | None
+
+
+def list_files(address: str) -> Files:
+    """Return the files that an address names; CSV files are read once, to check their grammar.
+
+    An address is the name of a file if there is one of that very name, ``[`` and ``*`` included; else of a folder,
+    with all its Parquet files; else a pattern. What is found by a pattern or in a folder is left out if its name begins
+    with a dot or an underscore, or if it is in such a folder: jobs that were aborted leave their rows there. (As in
+    Spark, ``_key=value`` is a partition all the same.) Folders named ``key=value`` below the folder, or from the first
+    wildcard on, are columns of text.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the address names no CSV or Parquet files; as `DomainError`, if the files are not those of one table.
+    """
+    path = Path(address)
+    if path.is_file():
+        root, found = path.parent, [path]
+    elif path.is_dir():
+        root, found = path, [file for file in _found(path, ("**", "*")) if file.suffix.lower() == ".parquet"]
+        if not found:
+            raise ValueError(f"{shown(address)}: expected a folder with Parquet files, found none.")
+    else:
+        wild = next((i for i, part in enumerate(path.parts) if has_glob(part)), len(path.parts))
+        root = Path(*path.parts[:wild])
+        found = list(_found(root, path.parts[wild:])) if path.parts[wild:] and root.is_dir() else []
+    kind = Path(address).suffix.lower() if not path.is_dir() else ".parquet"
+    if kind not in _SUFFIXES:
+        raise ValueError(f"{shown(address)}: {EXPECTED}.")
+    if not found:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(address))
+    files = sorted(set(found))
+    keys, values = _partitions(root, files)
+    form = _csv_form(files, keys) if kind == ".csv" else None
+    return Files(_real_paths(files), keys, values, form)
+
+
+def check_names(columns: Sequence[str], keys: Sequence[str]) -> None:
+    """Check that the columns in files and those that folders tell are different ones, by more than case.
+
+    Raises
+    ------
+    DomainError
+        If they are not.
+    """
+    folded = [name.lower() for name in (*columns, *keys)]
+    for name in (*columns, *keys):
+        if folded.count(name.lower()) > 1:
+            raise DomainError("expected it once in files and names of folders, in upper or lower case.", column=name)
+
+
+def _found(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
+    """Find the files below a folder that match a pattern, part by part; ``**`` is any number of folders."""
+    first, rest = pattern[0], pattern[1:]
+    if first == "**" and rest:
+        yield from _found(folder, rest)
+    for name in _names(folder):
+        path = folder / name
+        if first == "**":
+            if path.is_dir() and path.is_symlink():
+                raise DomainError(f"{_shown_path(path)}: expected files and folders, found a link to a folder.")
+            if path.is_dir():
+                yield from _found(path, pattern)
+        elif fnmatchcase(name, first) and rest and path.is_dir():
+            yield from _found(path, rest)
+        elif fnmatchcase(name, first) and not rest and path.is_file():
+            yield path
+
+
+def _names(folder: Path) -> list[str]:
+    """Return what is in a folder and not hidden."""
+    reason = 0
+    try:
+        names = os.listdir(folder)
+    except OSError as error:  # it names the folder, and values of partitions with it
+        names, reason = [], error.errno or errno.EIO
+    if reason:
+        raise OSError(reason, os.strerror(reason), _shown_path(folder))
+    return [name for name in names if not name.startswith(".") and not (name.startswith("_") and "=" not in name)]
+
+
+def _partitions(root: Path, files: Sequence[Path]) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
+    """Return the columns that the folders below the root tell, and for each file the values."""
+    told = [_told(file.relative_to(root).parts[:-1], file) for file in files]
+    keys = tuple(key for key, _ in told[0])
+    for file, pairs in zip(files, told, strict=True):
+        if tuple(key for key, _ in pairs) != keys:
+            raise DomainError(f"{_shown_path(file)}: expected folders of the same names as {_shown_path(files[0])}.")
+    check_names((), keys)
+    return keys, tuple(tuple(value for _, value in pairs) for pairs in told)
+
+
+def _told(folders: Sequence[str], file: Path) -> list[tuple[str, str | None]]:
+    parts = [folder.partition("=") for folder in folders]
+    try:
+        pairs = [(unquote(key, errors="strict"), unquote(value, errors="strict")) for key, sign, value in parts if sign]
+        "".join(key + value for key, value in pairs).encode()
+    except UnicodeError:  # it holds the name
+        pairs = []
+    if len(pairs) < sum(bool(sign) for _, sign, _ in parts) or not all(key for key, _ in pairs):
+        raise DomainError(f"{_shown_path(file)}: expected folders named key=value in UTF-8.")
+    return [(key, None if value == _NULL else value) for key, value in pairs]
+
+
+def _real_paths(files: Sequence[Path]) -> tuple[str, ...]:
+    """Return where files are, and refuse one that is found by two names: its rows would count twice."""
+    paths = tuple(os.path.realpath(file) for file in files)
+    seen: set[tuple[int, int]] = set()
+    for file, path in zip(files, paths, strict=True):
+        status = os.stat(path)
+        if (status.st_dev, status.st_ino) in seen:
+            raise DomainError(f"{_shown_path(file)}: expected each file once, found it by another name, too.")
+        seen.add((status.st_dev, status.st_ino))
+    return paths
+
+
+def _csv_form(files: Sequence[Path], keys: Sequence[str]) -> CsvForm:
+    """Return how CSV files are read, by the first one's header, once every line of all is known to be a row."""
+    header: tuple[list[str], str] | None = None
+    in_quotes = InQuotes(breaks=False, returns=False)
+    for file in files:
+        name = _shown_path(file)
+        found = read_header(file, shown=name), delimiter_of(file)
+        header = header or found
+        if found != header:
+            raise DomainError(
+                f"{name}: expected the header of {_shown_path(files[0])}, in the same order; found another."
+            )
+        names, delimiter = found
+        if starts_with_mark(file) and delimiter in names[0]:  # DuckDB takes no quote after the mark for one
+            raise DomainError(f"{name}: expected no byte order mark before a name in quotes; save it without one.")
+        here = check_grammar(file, len(names), delimiter, shown=name)
+        in_quotes = InQuotes(in_quotes.breaks or here.breaks, in_quotes.returns or here.returns)
+    assert header is not None
+    check_names(header[0], keys)
+    return CsvForm(tuple(header[0]), header[1], in_quotes)
+
+
+def _shown_path(path: Path) -> str:
+    """Return a path without the values of its partitions, which are cells."""
+    return shown(str(Path(*(f"{part.partition('=')[0]}=***" if "=" in part else part for part in path.parts))))

@@ -1,0 +1,112 @@
+"""Listed files as a table of Spark."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from uuid import uuid4
+
+import ibis
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from hedgerow.engines.columns import Expression
+from hedgerow.engines.faults import answered
+from hedgerow.engines.files import CsvForm, Files, check_names
+from hedgerow.errors import DomainError, EngineError
+
+
+@contextmanager
+def spark_files(files: Files, master: str | None) -> Generator[Expression]:
+    """Open listed files as one table, in the session that is active, which stays as it was, or in one of its own.
+
+    Raises
+    ------
+    ValueError
+        If another master is asked for than that of the session that is active.
+    DomainError
+        If a CSV file has carriage returns in cells, some of which Spark leaves out; or a file is one that it hides.
+    EngineError
+        If Spark fails, or reads other files than these.
+    """
+    if files.csv is not None and files.csv.in_quotes.returns:
+        raise DomainError("expected CSV files without carriage returns within cells for Spark, found one.")
+    if any(os.path.basename(path).startswith((".", "_")) for path in files.paths):
+        raise DomainError("expected files with names that Spark reads, found one that begins with . or _; rename it.")
+    users = SparkSession.getActiveSession()  # theirs to configure and to stop
+    if users is not None and master is not None and users.conf.get("spark.master", None) != master:
+        raise ValueError(
+            f"the session of Spark that is active has another master than {master!r}; stop it, or leave master out."
+        )
+    builder = SparkSession.builder.appName("hedgerow").config("spark.log.level", "OFF")  # its errors can quote cells
+    start = (builder.master(master) if master else builder).getOrCreate
+    session: Any = users or answered("spark", start)
+    view = f"hedgerow_{uuid4().hex}"
+    try:
+        frame = answered("spark", lambda: _frame(session, files))
+        uris = answered("spark", frame.inputFiles)
+        read = {unquote(urlsplit(uri).path): _plain(uri) for uri in uris}
+        if sorted(read) != sorted(files.paths):
+            raise EngineError("spark did not answer: it reads other files than were listed")
+        if files.keys:
+            check_names(frame.columns, files.keys)
+            frame = answered("spark", lambda: _with_partitions(session, files, frame, [read[p] for p in files.paths]))
+        answered("spark", lambda: frame.createOrReplaceTempView(view))
+        yield answered("spark", lambda: ibis.pyspark.connect(session).table(view))
+    finally:
+        if users is None:
+            session.stop()
+        else:
+            users.catalog.dropTempView(view)
+
+
+def _frame(session: Any, files: Files) -> Any:
+    reader = session.read.option("ignoreCorruptFiles", False).option("ignoreMissingFiles", False)
+    paths = ["file://" + re.sub(r"([\\*?\[\]{},])", r"\\\1", path) for path in files.paths]
+    if files.csv is None:
+        return reader.option("mergeSchema", True).parquet(*paths)
+    return _with_csv_options(reader, files.csv).csv(paths)
+
+
+def _with_csv_options(reader: Any, form: CsvForm) -> Any:
+    """Set how CSV files are read: every cell as text, as `hedgerow.csv_files` does it.
+
+    Headers and the number of fields on each line are checked already. Files can be split where every line is a row.
+    """
+    columns = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in form.names)
+    options = {
+        "encoding": "UTF-8",
+        "enforceSchema": True,
+        "escape": '"',
+        "header": True,
+        "maxColumns": len(form.names) + 1,
+        "mode": "FAILFAST",
+        "multiLine": form.in_quotes.breaks,
+        "quote": '"',
+        "sep": form.delimiter,
+    }
+    return reader.schema(columns).options(**options)
+
+
+def _with_partitions(session: Any, files: Files, frame: Any, uris: list[str]) -> Any:
+    """Add a column of text for each key of the files' folders, found by the file that a row is from."""
+    uri, keys = f"uri_{uuid4().hex}", [f"key_{uuid4().hex}" for _ in files.keys]
+    rows = [
+        f.struct(f.lit(file).alias(uri), *(f.lit(v).cast("string").alias(k) for k, v in zip(keys, values, strict=True)))
+        for file, values in zip(uris, files.values, strict=True)
+    ]
+    places = session.range(1).select(f.inline(f.array(*rows)))
+    here = f.regexp_replace(frame.metadataColumn("_metadata").getField("file_path"), "^file:/+", "/")
+    joined = frame.withColumn("here_" + uri, here).join(f.broadcast(places), f.col("here_" + uri) == f.col(uri), "left")
+    unlisted = f.raise_error("a file that was not listed")
+    columns = [f.when(f.col(uri).isNull(), unlisted).otherwise(f.col(key)) for key in keys]
+    told = [column.alias(name) for column, name in zip(columns, files.keys, strict=True)]
+    return joined.select(*(frame[f"`{name.replace('`', '``')}`"] for name in frame.columns), *told)
+
+
+def _plain(uri: str) -> str:
+    return re.sub("^file:/+", "/", uri)
