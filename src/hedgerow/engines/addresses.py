@@ -1,4 +1,4 @@
-"""What an address names: a file in memory's reach, or a table that an engine reads."""
+"""What an address names: a file in memory's reach, or a table that an engine reads; and how it may be printed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ EXPECTED = (
     "expected data.parquet, data.csv, folder/*.parquet, a folder of Parquet files, duckdb:///file.duckdb::table or "
     "postgresql://user@host/database::schema.table"
 )
+_HARMLESS = re.compile(r"sslmode=(disable|allow|prefer|require|verify-ca|verify-full)")
+_KEYS = ("user", "password", "passfile", "sslpassword", "sslmode", "sslkey", "sslcert", "sslrootcert", "options")
+_SERVER = re.compile(
+    r"""(?P<scheme>[a-z][a-z0-9+.-]*)://
+    ((?P<user>[\w.+-]*)(?P<password>:[^?\#]*)?@)?
+    (?P<host>[\w.,-]*|\[[0-9a-f:]*\])(?P<port>:[0-9]+)?
+    (?P<path>/[^@:?&=\#]*)?
+    (\?(?P<query>[^@:\#]*))?
+    (?P<table>::[^@:?&=/]*)?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_SECRET = re.compile(r"(pass|pwd|token|secret|key|credential)\w*\s*=|:[^@]*@", re.IGNORECASE)
 
 
 def is_address(data: str) -> bool:
@@ -32,12 +44,36 @@ def has_glob(path: str) -> bool:
 
 
 def shown(address: str) -> str:
-    """Return an address as it may be printed: without a password.
+    """Return an address as it may be printed: of a server's, what is known to hold no password.
+
+    Of the query the names of a few options are shown, and whether connections are encrypted. What does not read as an
+    address of a server is hidden from where a password may begin.
 
     Examples
     --------
-    >>> shown("postgresql://ann:secret@host/clinic::patients")
-    'postgresql://ann:***@host/clinic::patients'
+    >>> print(shown("postgresql://ann:secret@host/clinic?sslmode=require&sslpassword=pw::patients"))
+    postgresql://ann:***@host/clinic?sslmode=require&sslpassword=***::patients
+    >>> print(shown("postgresql://ann:what?@host/clinic::patients"))
+    postgresql://***
     """
-    address = re.sub(r"(://[^:/@]*):.*@", r"\1:***@", address)
-    return re.sub(r"([?&]password=)[^&:]*", r"\1***", address)
+    if "://" not in address:
+        found = _SECRET.search(address)
+        return address if found is None else f"{address[: found.start()]}***"
+    scheme, _, rest = address.partition("://")
+    if scheme == "duckdb" and rest.startswith("/"):  # a path, without passwords
+        return address
+    found = _SERVER.fullmatch(address)
+    if found is None:
+        return f"{scheme}://***" if re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme, re.IGNORECASE) else "***"
+    user, query = found["user"], found["query"]
+    person = "" if user is None else f"{user}:***@" if found["password"] else f"{user}@"
+    asked = "" if query is None else "?" + "&".join(map(_shown_option, query.split("&")))
+    place = "".join(found[part] or "" for part in ("host", "port", "path"))
+    return f"{found['scheme']}://{person}{place}{asked}{found['table'] or ''}"
+
+
+def _shown_option(option: str) -> str:
+    if _HARMLESS.fullmatch(option):
+        return option
+    key = option.partition("=")[0]
+    return f"{key}=***" if key in _KEYS else "***"
