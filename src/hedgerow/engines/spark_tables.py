@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Generator
@@ -96,10 +97,10 @@ def _with_partitions(session: Any, files: Files, frame: Any, uris: list[str]) ->
     """Add a column of text for each key of the files' folders, found by the file that a row is from."""
     uri, keys = f"uri_{uuid4().hex}", [f"key_{uuid4().hex}" for _ in files.keys]
     rows = [
-        f.struct(f.lit(file).alias(uri), *(f.lit(v).cast("string").alias(k) for k, v in zip(keys, values, strict=True)))
-        for file, values in zip(uris, files.values, strict=True)
+        dict(zip((uri, *keys), (path, *values), strict=True)) for path, values in zip(uris, files.values, strict=True)
     ]
-    places = session.range(1).select(f.inline(f.array(*rows)))
+    kind = f"array<struct<{', '.join(f'{name}: string' for name in (uri, *keys))}>>"
+    places = session.range(1).select(f.inline(f.from_json(f.lit(json.dumps(rows)), kind)))
     here = f.regexp_replace(frame.metadataColumn("_metadata").getField("file_path"), "^file:/+", "/")
     joined = frame.withColumn("here_" + uri, here).join(f.broadcast(places), f.col("here_" + uri) == f.col(uri), "left")
     unlisted = f.raise_error("a file that was not listed")
