@@ -1,3 +1,4 @@
+import time
 from decimal import Decimal
 
 import duckdb
@@ -320,3 +321,53 @@ def test_a_narrow_float_is_compared_with_bounds_it_cannot_hold():
 def test_neither_columns_nor_tables_show_their_cells():
     frame = pd.DataFrame({"a": [SECRET]})
     assert SECRET not in repr(Table.of(frame)) + repr(Table.of(frame).column("a", 0))
+
+
+NEAR = [2**53, 2**53 + 1, 2**63 - 1, -(2**63), 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "rows"),
+    [
+        (2**53 + 1, [1]),
+        (2.0**53, [0]),
+        (str(2**53), [0]),
+        (2**63 - 1, [2]),
+        (2**63, []),
+        (2.0**63, []),
+        (-(2.0**63), [3]),
+        (10**500, []),
+        (float("inf"), []),
+        (float("nan"), []),
+        (0.5, []),
+        (True, [5]),
+    ],
+)
+def test_whole_numbers_are_compared_digit_by_digit(value, rows):
+    column = Column.from_arrow(pa.array(NEAR), "x")
+    assert np.flatnonzero(column.equals(value)).tolist() == rows
+    assert np.flatnonzero(column.without([value]).missing).tolist() == rows
+
+
+def test_whole_numbers_without_a_sign_are_compared_digit_by_digit():
+    column = Column.from_arrow(pa.array([2**53 + 1, 2**63, 2**64 - 1], pa.uint64()), "x")
+    assert [column.equals(value).tolist().index(True) for value in (2**53 + 1, 2**63, 2.0**63, 2**64 - 1)] == [
+        0,
+        1,
+        1,
+        2,
+    ]
+    assert not any(column.equals(value).any() for value in (2**53, -1, 2**64, 2.0**64))
+
+
+def test_a_float_is_compared_with_the_nearest_to_a_whole_number_that_has_one():
+    column = Column.from_arrow(pa.array([2.0**60, 1e300]), "x")
+    assert column.equals(2**60 + 1).tolist() == [True, False]
+    assert not column.equals(10**500).any()
+
+
+def test_many_missing_values_are_looked_up_at_once():
+    text = Column.from_arrow(pa.array([str(i) for i in range(20_000)]), "x")
+    start = time.process_time()
+    assert text.without(tuple(range(3000))).missing.sum() == 3000
+    assert time.process_time() - start < 2  # 11 s, one after the other

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
@@ -25,7 +26,8 @@ from hedgerow.objects import arrow_of_objects
 from hedgerow.values import Value, value_text
 
 Mask = NDArray[np.bool_]
-_WHOLE = re.compile(r"^(-?[0-9]+)[.]0+$")
+WHOLE = r"^(-?[0-9]+)[.]0+$"
+"""Text that spells a whole number with zeros after its point."""
 _PLAIN = "([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?"
 _LONG = "[1-9]([.][0-9]+)?[eE]([-+]?([12][0-9][0-9]|30[0-7])|-(30[89]|31[0-9]|32[0-3]))"
 _LEAST = "[3-9]([.][0-9]+)?[eE]-324"
@@ -36,7 +38,6 @@ None is too large or too small for float64, on which some engines' casts would f
 to 1e308: of exponents of three digits, those after one digit.
 """
 LONGEST_NUMBER = 200
-_NO_INTEGER = 2**63
 pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
 
 
@@ -77,9 +78,7 @@ class Column:
         """
         if self.is_text:
             return self.index_in([value_text(value)]) == 0
-        number = spelled_number(value)
-        if isinstance(number, int) and abs(number) >= _NO_INTEGER:
-            number = float(number)  # NumPy compares integers with those that fit their type only
+        number = _as_stored(spelled_number(value), self.values.dtype)
         equal = np.zeros(len(self), dtype=bool) if number is None else np.asarray(self.values == number)
         return equal if self.missing is None else equal & ~self.missing
 
@@ -88,7 +87,7 @@ class Column:
 
         def find() -> NDArray[np.int32]:
             text = pc.utf8_lower(self.values) if ignore_case else self.values
-            text = pc.replace_substring_regex(text, _WHOLE.pattern, r"\1")
+            text = pc.replace_substring_regex(text, WHOLE, r"\1")
             found = pc.index_in(text, pa.array(map(plain_word, words), pa.large_string()))
             return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32)
 
@@ -96,11 +95,15 @@ class Column:
 
     def without(self, values: Sequence[Value]) -> Self:
         """Return the column with these values counted as missing."""
-        found = [self.equals(value) for value in values]
-        if not found:
+        if not values:
             return self
-        missing = np.logical_or.reduce(found if self.missing is None else [self.missing, *found])
-        return replace(self, missing=missing)
+        if self.is_text:
+            found = self.index_in([value_text(value) for value in values]) >= 0
+        else:
+            stored = (_as_stored(spelled_number(value), self.values.dtype) for value in values)
+            numbers = np.array([number for number in stored if number is not None], dtype=self.values.dtype)
+            found = np.isin(self.values, numbers)
+        return replace(self, missing=found if self.missing is None else found | self.missing)
 
     def present(self) -> NDArray[Any]:
         """Return the values that are there; text as an array of `str`."""
@@ -211,7 +214,7 @@ def _all_spelled(text: pa.Array) -> bool:
 
 def plain_word(value: Value) -> str:
     """Return how a value is written, a whole number without a point: 1, 1.0, "1" and "1.0" are all "1"."""
-    return _WHOLE.sub(r"\1", value_text(value))
+    return re.sub(WHOLE, r"\1", value_text(value))
 
 
 def spelled_number(value: Value) -> float | None:
@@ -223,6 +226,18 @@ def spelled_number(value: Value) -> float | None:
     except ValueError:
         return None
     return number if plain_word(number) == plain_word(value) else None
+
+
+def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:
+    """Return a number as an array of some kind holds it, None if it cannot: whole numbers are compared as such."""
+    if number is None or kind.kind == "b":
+        return number if number in (0, 1) else None
+    if kind.kind == "f":
+        with suppress(OverflowError):
+            return float(number)
+        return None
+    limits = np.iinfo(kind)
+    return int(number) if limits.min <= number <= limits.max and number == int(number) else None
 
 
 def _unreadable(name: str) -> DomainError:
