@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.columns import Column, found_booleans, found_infinity, found_no_number
+from hedgerow.engines import lookups
 from hedgerow.engines.cells import BOOLEAN, INFINITE, NO_NUMBER, cell_code, class_code
 from hedgerow.engines.columns import EngineColumn
+from hedgerow.engines.lookups import Lookups
 from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real
 
@@ -166,17 +168,19 @@ def said_of(kind, codes):
     return found
 
 
+@pytest.mark.parametrize("few", [lookups.FEW, 0], ids=["compared", "joined"])
 @pytest.mark.parametrize("storage", COLUMNS)
-def test_an_engine_finds_what_memory_finds(load, storage):
+def test_an_engine_finds_what_memory_finds(load, storage, few, monkeypatch):
+    monkeypatch.setattr(lookups, "FEW", few)
     values = COLUMNS[storage]
     table = load(pa.table({"i": pa.array(range(len(values)), pa.int64()), "x": values}))
-    column = EngineColumn.of(table, "x")
+    column, found_by = EngineColumn.of(table, "x"), Lookups(table, ["i", "x"])
     kinds = {**ATTRIBUTES, **{f"label of {name}": label for name, label in LABELS.items()}}
     codes = {
-        f"k{place}": class_code(kind, column) if isinstance(kind, Label) else cell_code(kind, column)
+        f"k{place}": (class_code if isinstance(kind, Label) else cell_code)(kind, column, found_by)
         for place, kind in enumerate(kinds.values())
     }
-    found = table.select(i=ibis._.i, **codes).to_pyarrow().sort_by("i")
+    found = found_by.rows().select(i=ibis._.i, **codes).to_pyarrow().sort_by("i")
     for place, (name, kind) in enumerate(kinds.items()):
         expected = [str(cell).replace("column 'y'", "column 'x'") for cell in in_memory(kind, values)]
         told = [str(cell) for cell in said_of(kind, found[f"k{place}"].to_pylist())]

@@ -7,100 +7,93 @@ from functools import singledispatch
 from typing import Any
 
 import ibis
-import ibis.expr.operations as ops
 
 from hedgerow.columns import plain_word
-from hedgerow.engines.columns import EngineColumn, Expression, constant_for, double, literal_text
+from hedgerow.engines.columns import EngineColumn, Expression, constant_for, double
+from hedgerow.engines.lookups import Lookups
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.values import value_text
+from hedgerow.values import Value
 
 NO_NUMBER, INFINITE, BOOLEAN = -3, -4, -5
 """Codes of values that are errors whatever the policies: text that is no number, infinity, booleans undeclared."""
 
 _LARGEST = 1.7976931348623157e308
 Branches = list[tuple[Expression, Any]]
+Coded = tuple[Value, int]
+_BLANK: Coded = ("", MISSING)
+_TRUTHS: tuple[Coded, ...] = (("false", 0), ("0", 0), ("true", 1), ("1", 1), _BLANK)
 
 
 @singledispatch
-def cell_code(attribute: Attribute, column: EngineColumn) -> Expression:  # noqa: ARG001 -- each kind has its own
+def cell_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:  # noqa: ARG001 -- dispatched
     """Return the cell of each value of a column, or the code of what it is in place of one.
 
-    The codes are those that `Attribute.settle` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. Of floating-point numbers,
-    NULL and NaN come first (`_coded`), then the tests that most values pass: an engine evaluates the others for the
-    values that are left.
+    The codes are those that `Attribute.settle` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. They are to be selected
+    from ``lookups.rows()``.
     """
     raise TypeError(f"expected a kind of attribute, got {type(attribute).__name__}.")
 
 
 @cell_code.register
-def _(attribute: Boolean, column: EngineColumn) -> Expression:
-    branches: Branches = []
-    if column.kind == "boolean":
-        branches += [(column.values, 1), (~column.values, 0)]
-    elif column.kind == "text":
-        for code, words in enumerate((["false", "0"], ["true", "1"])):
-            branches.append((column.is_word(words, ignore_case=True), code))
-    else:
-        branches += [(column.values == 0, 0), (column.values == 1, 1)]
-    return _coded(column, [*branches, *_missing(attribute, column)], OUTSIDE)
+def _(attribute: Boolean, column: EngineColumn, lookups: Lookups) -> Expression:
+    return _among(column, _TRUTHS, attribute.missing_values, lookups, OUTSIDE, ignore_case=True)
 
 
 @cell_code.register
-def _(attribute: Categorical, column: EngineColumn) -> Expression:
+def _(attribute: Categorical, column: EngineColumn, lookups: Lookups) -> Expression:
     if column.kind == "boolean":
-        return _coded(column, _missing(attribute, column), BOOLEAN)
-    text = column.kind == "text"
-    values: tuple[Any, ...] = attribute.known_cells if text else attribute.values
-    absent = [value_text(value) for value in attribute.missing_values]
-    branches = _as_written(column, values, absent) if text else []
-    told = [(column.equals([value]), code) for code, value in enumerate(values)]
-    branches += [(condition, code) for condition, code in told if condition is not None]
-    return _coded(column, [*branches, *_missing(attribute, column)], OUTSIDE)
+        return _among(column, (), attribute.missing_values, lookups, BOOLEAN)
+    values = [(value, code) for code, value in enumerate(attribute.values)]
+    return _among(column, [*values, _BLANK], attribute.missing_values, lookups, OUTSIDE)
 
 
 @cell_code.register(Integer)
 @cell_code.register(Real)
-def _(attribute: Integer | Real, column: EngineColumn) -> Expression:
-    missing = _missing(attribute, column)
+def _(attribute: Integer | Real, column: EngineColumn, lookups: Lookups) -> Expression:
     if column.kind == "boolean":
-        return _coded(column, missing, BOOLEAN)
+        return _among(column, (), attribute.missing_values, lookups, BOOLEAN)
+    return _among(column, (), attribute.missing_values, lookups, _interval(attribute, column, lookups))
+
+
+def _interval(attribute: Integer | Real, column: EngineColumn, lookups: Lookups) -> Expression:
+    """Return the interval of each number, or the code of what it is in place of one; of what is not missing."""
     clipped, whole = attribute.outside == "clip", isinstance(attribute, Integer)
-    x = EngineColumn(column.name, column.numbers, "float" if column.kind == "text" else column.kind)
-    others = _cases([*_missing(attribute, x), *_infinite(x)], OUTSIDE)
-    if column.kind == "text":
-        others = _cases([*missing, (x.values.isnull(), NO_NUMBER), *_infinite(x)], OUTSIDE)
+    x = EngineColumn(column.name, lookups.once(column.numbers), "float" if column.kind == "text" else column.kind)
+    others = _coded([*_unread(column, x), *_infinite(x)], OUTSIDE)
     low, high = (-_LARGEST, _LARGEST) if clipped else (attribute.low, attribute.high)
-    branches = missing[:-1]  # values that mean "missing" may lie among the others; NULL and NaN do not
+    branches: Branches = []
     if not (clipped and column.kind == "integer"):
         branches.append((x.values < constant_for(x, low), others))
     if whole and not clipped and x.kind == "float":
         branches.append((x.values > double(high), others))  # beyond it, the floor may be too large for the engine
         branches.append((x.values != x.values.floor(), OUTSIDE))
-    branches += [(x.values <= constant_for(x, cut), code) for code, cut in enumerate(attribute.cuts)]
-    last = ~x.is_missing if clipped and column.kind == "integer" else x.values <= constant_for(x, high)
-    return _coded(column, [*branches, (last, len(attribute.cuts))], others)
+    known = _nearest(x, attribute.cuts, 0)
+    if clipped and column.kind == "integer":
+        return _coded(branches, known)
+    return _coded([*branches, (x.values <= constant_for(x, high), known)], others)
 
 
-def class_code(label: Label, column: EngineColumn) -> Expression:
+def _nearest(x: EngineColumn, cuts: Sequence[float], first: int) -> Expression | int:
+    """Return the number of the first cut that is not below a number, counted from `first`; by halving."""
+    if not cuts:
+        return first
+    half = len(cuts) // 2
+    below = x.values <= constant_for(x, cuts[half])
+    return ibis.cases((below, _nearest(x, cuts[:half], first)), else_=_nearest(x, cuts[half + 1 :], first + half + 1))
+
+
+def class_code(label: Label, column: EngineColumn, lookups: Lookups) -> Expression:
     """Return the class number of each label of a column, or `MISSING` or `OUTSIDE`: what `Label.settle` takes."""
-    branches: Branches = []
-    if column.kind == "text":
-        if not label.is_binary:
-            branches = _as_written(column, label.words, [])
-        for code in range(len(label.classes)):
-            words = [plain_word(word) for word in label.words[code :: len(label.classes)]]
-            branches.append((column.is_word(words, ignore_case=label.is_binary), code))
-    else:
-        told = [(column.equals([value]), code) for code, value in enumerate(label.classes)]
-        branches += [(condition, code) for condition, code in told if condition is not None]
-    return _coded(column, [*branches, (column.is_missing, MISSING)], OUTSIDE)
+    classes = label.words if column.kind == "text" else label.classes
+    values = [(value, number % len(label.classes)) for number, value in enumerate(classes)]
+    return _among(column, [*values, _BLANK], (), lookups, OUTSIDE, ignore_case=label.is_binary)
 
 
-def settled_cell(attribute: Attribute, column: EngineColumn) -> Expression:
+def settled_cell(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:
     """Return the cell of each value of a column as the policies have it, a number below 0 where they allow none."""
-    code, known = cell_code(attribute, column), len(attribute.known_cells)
+    code, known = cell_code(attribute, column, lookups), len(attribute.known_cells)
     branches: Branches = [(code == MISSING, known)] if attribute.missing == "cell" else []
     branches += [(code == OUTSIDE, len(attribute.cells) - 1)] if attribute.outside == "cell" else []
     return ibis.cases(*branches, else_=code) if branches else code
@@ -108,28 +101,40 @@ def settled_cell(attribute: Attribute, column: EngineColumn) -> Expression:
 
 def is_infinite(column: EngineColumn) -> Expression:
     """Return whether a number of a float column is infinite."""
-    return _beyond(column) & ~column.is_missing
+    return _beyond(column) & ~column.is_null
 
 
-def _as_written(column: EngineColumn, words: Sequence[str], absent: Sequence[str]) -> Branches:
-    """Return the tests for text as it is written in most rows, without white space around it: words, missing, NULL.
+def _among(
+    column: EngineColumn,
+    values: Sequence[Coded],
+    missing: Sequence[Value],
+    lookups: Lookups,
+    otherwise: Expression | int,
+    *,
+    ignore_case: bool = False,
+) -> Expression:
+    """Return the code of a value that is one of some, `MISSING` if it is NULL, NaN or said to be missing.
 
-    DuckDB looks up the place in a list once for each different text of a block, and compares for each row.
+    Text is looked up as it is written, and only then without white space around it and zeros after its point.
     """
-    null: Branches = [(column.values.isnull(), MISSING)]
-    listed = [*map(literal_text, words), *map(literal_text, absent)]
-    if not column.values.get_backend().has_operation(ops.FindInSet):
-        codes = [*range(len(words)), *[MISSING] * len(absent)]
-        return [*((column.values == word, code) for word, code in zip(listed, codes, strict=True)), *null]
-    place = column.values.find_in_set(listed)
-    found: Branches = [(place.between(0, len(words) - 1), place)]
-    return [*found, (place >= len(words), MISSING), *null]
+    absent = [(value, MISSING) for value in missing]
+    if column.kind == "text":
+        known, lost = ({plain_word(value): code for value, code in coded} for coded in (values, absent))
+        folded = [(column.word, lost), (column.word.lower(), known)]
+        steps = [(column.values, known | lost), *(folded if ignore_case else [(column.word, known | lost)])]
+    else:
+        told = [(column.constant(value), code) for value, code in [*values, *absent]]
+        steps = [(lookups.once(column.values), {value: code for value, code in told if value is not None})]
+        column = EngineColumn(column.name, steps[0][0], column.kind)
+    found = lookups.code([(key, codes) for key, codes in steps if codes], otherwise)
+    return _coded([(column.is_null, MISSING)], found)
 
 
-def _missing(attribute: Attribute, column: EngineColumn) -> Branches:
-    """Return the tests for what is missing: the values declared to mean it, if any, then NULL, NaN and blank text."""
-    declared = column.equals(attribute.missing_values) if attribute.missing_values else None
-    return [(condition, MISSING) for condition in (declared, column.is_missing) if condition is not None]
+def _unread(column: EngineColumn, x: EngineColumn) -> Branches:
+    """Return the tests for text that is no number: blank, which is missing, or other."""
+    if column.kind != "text":
+        return []
+    return [(x.values.isnull() & (column.text == ""), MISSING), (x.values.isnull(), NO_NUMBER)]
 
 
 def _infinite(column: EngineColumn) -> Branches:
@@ -141,15 +146,6 @@ def _beyond(column: EngineColumn) -> Expression:
     return (column.values > double(_LARGEST)) | (column.values < double(-_LARGEST))
 
 
-def _coded(column: EngineColumn, branches: Branches, otherwise: Any) -> Expression:
-    """Return ``CASE WHEN … THEN … ELSE … END``, of floating-point numbers NULL and NaN before all else.
-
-    No comparison may be asked of a NaN. Engines settle one before they read a row where a file's statistics tell the
-    answer, and the least and the largest value of a column leave NaN out: ``x <= 1`` becomes true for every row.
-    """
-    first: Branches = [(column.is_missing, MISSING)] if column.kind == "float" else []
-    return _cases([*first, *branches], otherwise)
-
-
-def _cases(branches: Branches, otherwise: Any) -> Expression:
-    return ibis.cases(*branches, else_=otherwise)
+def _coded(branches: Branches, otherwise: Any) -> Expression:
+    """Return ``CASE WHEN … THEN … ELSE … END``."""
+    return ibis.cases(*branches, else_=otherwise) if branches else otherwise

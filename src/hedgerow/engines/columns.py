@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, Self, cast
 
 import ibis
 
-from hedgerow.columns import LONGEST_NUMBER, NUMBER, plain_word, spelled_number
+from hedgerow.columns import LONGEST_NUMBER, NUMBER, WHOLE, spelled_number
 from hedgerow.errors import DomainError
 from hedgerow.values import Value
 
 Expression = Any  # Ibis's value expressions, whose methods its types do not tell
 _EXACT_DIGITS = 15  # of decimals that engines turn into the nearest float64
 _FAR = 10**9  # days
-_LARGEST_INTEGER = 2**63
 _WHOLE_EXACTLY = 2**53  # below it in size, whole numbers and float64 compare alike
 
 
@@ -59,9 +58,7 @@ class EngineColumn:
         kind = values.type()
         if kind.is_boolean():
             return cls(name, values, "boolean")
-        if kind.is_unsigned_integer() and kind.nbytes == 8:
-            return cls(name, values.cast("float64"), "float")
-        if kind.is_unsigned_integer():  # which Ibis does not compare with numbers below 0
+        if kind.is_unsigned_integer() and not kind.is_uint64():  # which Ibis does not compare with numbers below 0
             return cls(name, values.cast("int64"), "integer")
         if kind.is_integer():
             return cls(name, values, "integer")
@@ -84,11 +81,14 @@ class EngineColumn:
         """Text without the white space around it."""
         return self.values.strip()
 
+    @cached_property
+    def word(self) -> Expression:
+        """Text without the white space around it; a whole number without zeros after its point, as `plain_word`."""
+        return self.text.re_replace(WHOLE, "$1" if self.values.get_backend().name == "pyspark" else r"\1")
+
     @property
-    def is_missing(self) -> Expression:
-        """Whether a value is NULL, NaN or blank."""
-        if self.kind == "text":
-            return self.values.isnull() | (self.text == "")
+    def is_null(self) -> Expression:
+        """Whether a value is NULL or NaN."""
         return self.values.isnull() | self.values.isnan() if self.kind == "float" else self.values.isnull()
 
     @cached_property
@@ -99,32 +99,19 @@ class EngineColumn:
         spelled = _all_of(self.text, NUMBER, "-+.0-9eE") & (self.text.length() <= LONGEST_NUMBER)
         return ibis.cases((spelled, self.text), else_=ibis.null("string")).cast("float64")
 
-    def equals(self, values: Sequence[Value]) -> Expression | None:
-        """Return whether a value is one of these, as `Column.equals` has it; None if none can be. NULL for NULL."""
-        if self.kind == "text":
-            return self.is_word([plain_word(value) for value in values])
-        numbers = [number for value in values if (number := spelled_number(value)) is not None and number == number]
+    def constant(self, value: Value) -> int | float | bool | None:
+        """Return a value as a column of booleans or numbers holds it, None if it cannot; as `Column.equals` does."""
+        number = spelled_number(value)
+        if number is None or number != number:
+            return None
         if self.kind == "boolean":
-            truths = [bool(number) for number in numbers if number in (0, 1)]
-            return self.values.isin(truths) if truths else None
+            return bool(number) if number in (0, 1) else None
         if self.kind == "integer":
-            numbers = [
-                int(number) for number in numbers if float(number).is_integer() and abs(number) < _LARGEST_INTEGER
-            ]
-        if not numbers:
-            return None
-        return self.values.isin([number if self.kind == "integer" else double(number) for number in numbers])
-
-    def is_word(self, words: Sequence[str], *, ignore_case: bool = False) -> Expression | None:
-        """Return whether text is one of these words; a whole number may be written with zeros after its point."""
-        if not words:
-            return None
-        text = self.text.lower() if ignore_case else self.text
-        found = text.isin([literal_text(word) for word in words])
-        for word in words:
-            if word.removeprefix("-").isdecimal() and word.isascii():
-                found |= _all_of(text, f"^{word}[.]0+$", "-.0-9")
-        return found
+            low, high = (0, 2**64) if self.values.type().is_uint64() else (-(2**63), 2**63)
+            return int(number) if low <= number < high and number == int(number) else None
+        with suppress(OverflowError):
+            return float(number)
+        return None
 
 
 def _days(dates: Expression) -> Expression:
@@ -166,4 +153,5 @@ def double(number: float) -> Expression:
 def constant_for(column: EngineColumn, number: float) -> Expression:
     """Return a number to compare a column with: whole numbers as such, where both are and no digit is at stake."""
     whole = column.kind == "integer" and float(number).is_integer() and abs(number) < _WHOLE_EXACTLY
+    whole = whole and not column.values.type().is_uint64()  # which Ibis does not compare with numbers below 0
     return ibis.literal(int(number)) if whole else double(number)

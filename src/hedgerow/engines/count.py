@@ -13,6 +13,7 @@ from hedgerow.columns import found_booleans, found_infinity, found_no_number
 from hedgerow.engines.cells import BOOLEAN, INFINITE, NO_NUMBER, cell_code, class_code
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.faults import answered
+from hedgerow.engines.lookups import Lookups
 from hedgerow.errors import DomainError, TooManyPatternsError
 from hedgerow.schema.attributes import Boolean, Cells
 from hedgerow.schema.label import Label
@@ -83,12 +84,12 @@ def few_groups(table: Expression, schema: Schema, label: str) -> Expression:
 def grouped(table: Expression, schema: Schema, label: str) -> Expression:
     """Return the aggregate as an Ibis table: a column of codes for each attribute, the class, and how many rows."""
     assert schema.label is not None
-    codes: dict[str, Expression] = {
-        _key(i): cell_code(attribute, EngineColumn.of(table, name)).cast(_smallest(len(attribute.cells)))
-        for i, (name, attribute) in enumerate(schema.attributes)
-    }
-    codes[_CLASS] = class_code(schema.label, EngineColumn.of(table, label)).cast(_smallest(len(schema.classes)))
-    return table.select(**codes).group_by(list(codes)).agg(**{_ROWS: ibis._.count()})
+    columns = {name: EngineColumn.of(table, name) for name in (*schema.names, label)}
+    lookups, codes = Lookups(table, list(columns)), dict[str, Expression]()
+    for i, (name, attribute) in enumerate(schema.attributes):
+        codes[_key(i)] = cell_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.cells)))
+    codes[_CLASS] = class_code(schema.label, columns[label], lookups).cast(_smallest(len(schema.classes)))
+    return lookups.rows().select(**codes).group_by(list(codes)).agg(**{_ROWS: ibis._.count()})
 
 
 def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) -> tuple[Schema, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from itertools import pairwise
+from operator import and_, or_
 from typing import Any
 
 import ibis
@@ -45,8 +47,15 @@ def predicted_class(model: Model, cells: Mapping[str, Expression], classes: Sequ
 
 
 def _all_hold(path: Sequence[Step], schema: Schema, cells: Mapping[str, Expression]) -> Expression:
-    steps = []
+    steps: list[Expression] = []
     for literal, holds in path:
-        truth = schema[literal.attribute].truth(literal)
-        steps.append(cells[literal.attribute].isin([i for i, true in enumerate(truth) if bool(true) == holds]))
-    return reduce(lambda one, other: one & other, steps)
+        truth = schema[literal.attribute].truth(literal) == holds
+        inside = [cells[literal.attribute].between(first, last) for first, last in _runs(truth.tolist())]
+        steps.append(reduce(or_, inside))
+    return reduce(and_, steps)
+
+
+def _runs(truth: Sequence[bool]) -> list[tuple[int, int]]:
+    """Return the first and last place of each run of what is true: a literal is true on few, however many the cells."""
+    edges = [i for i, (one, other) in enumerate(pairwise([False, *truth, False])) if one != other]
+    return [(first, end - 1) for first, end in zip(edges[::2], edges[1::2], strict=True)]

@@ -13,6 +13,7 @@ from hedgerow.columns import found_infinity
 from hedgerow.engines.cells import class_code, is_infinite, settled_cell
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.faults import answered
+from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.predict import predicted_class, used_attributes
 from hedgerow.errors import DomainError
 from hedgerow.models.model import Model
@@ -54,17 +55,18 @@ def check_rows(table: Expression, label: Label, inputs: Inputs) -> None:
     EngineError
         If the engine fails, as a view does that cannot cast a value.
     """
-    columns = list(inputs.values())
-    sums = {f"n{i}": column.numbers.count() for i, column in enumerate(columns)}
-    sums |= {f"t{i}": column.text.count() for i, column in enumerate(columns) if column.kind == "text"}
-    floats = {i: column for i, column in enumerate(columns) if column.kind == "float"}
-    sums |= {f"i{i}": is_infinite(column).sum() for i, column in floats.items()}
-    found = _ask(
-        table.group_by(code=class_code(label, EngineColumn.of(table, label.name))).agg(**sums, n=ibis._.count())
-    )
+    columns, lookups = list(inputs.values()), Lookups(table, [label.name, *inputs])
+    looked_at = {"code": class_code(label, EngineColumn.of(table, label.name), lookups)}
+    looked_at |= {f"n{i}": column.numbers for i, column in enumerate(columns)}
+    looked_at |= {f"t{i}": column.text for i, column in enumerate(columns) if column.kind == "text"}
+    floats = {f"i{i}": column for i, column in enumerate(columns) if column.kind == "float"}
+    looked_at |= {key: is_infinite(column).cast("int32") for key, column in floats.items()}
+    rows = lookups.rows().select(**looked_at)
+    sums = {key: rows[key].max() if key in floats else rows[key].count() for key in looked_at if key != "code"}
+    found = _ask(rows.group_by("code").agg(**sums, n=rows.count()))
     label.settle(found["code"].to_numpy())
-    for i, column in floats.items():
-        if any(found[f"i{i}"].to_pylist()):
+    for key, column in floats.items():
+        if 1 in found[key].to_pylist():
             raise found_infinity(column.name)
 
 
@@ -98,22 +100,29 @@ def count_errors(
     -------
     wrong, right : ndarrays of shape (n_bins,)
     """
-    cells = {f"b{i}": settled_cell(attribute, inputs[name]) for i, (name, attribute) in enumerate(bins.attributes)}
-    cells["class"] = class_code(label, EngineColumn.of(table, label.name))
-    keys = {} if isinstance(asked, int) else {name: f"m{i}" for i, name in enumerate(used_attributes(asked))}
-    if not isinstance(asked, int):
-        cells |= {key: settled_cell(asked.schema[name], inputs[name]) for name, key in keys.items()}
-    coded = table.select(**cells)
-    by_name = {name: coded[key] for name, key in keys.items()}
-    predicted = asked if isinstance(asked, int) else predicted_class(asked, by_name, label.classes)
-    held = coded.mutate(right=coded["class"] == predicted)
-    places = [(i, cell) for i, (_, attribute) in enumerate(bins.attributes) for cell in range(len(attribute.cells))]
-    inside = {(i, cell): held[f"b{i}"] == cell for i, cell in places}
-    sums = {f"wrong{i}_{cell}": held.count(where=inside[i, cell] & ~held.right) for i, cell in places}
-    sums |= {f"right{i}_{cell}": held.count(where=inside[i, cell] & held.right) for i, cell in places}
-    found = _ask(held.aggregate(**sums))
-    numbers = np.array([found[name][0].as_py() for name in sums], dtype=np.int64)
-    return numbers[: len(places)], numbers[len(places) :]
+    used = () if isinstance(asked, int) else used_attributes(asked)
+    lookups = Lookups(table, [label.name, *bins.names, *used])
+    cells = {f"b{i}": settled_cell(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}
+    cells["class"] = class_code(label, EngineColumn.of(table, label.name), lookups)
+    if isinstance(asked, int):
+        coded = lookups.rows().select(**cells)
+        predicted: Any = asked
+    else:
+        cells |= {f"m{i}": settled_cell(asked.schema[name], inputs[name], lookups) for i, name in enumerate(used)}
+        coded = lookups.rows().select(**cells)
+        predicted = predicted_class(asked, {name: coded[f"m{i}"] for i, name in enumerate(used)}, label.classes)
+    sizes = [len(kind.cells) for _, kind in bins.attributes]
+    rows = np.zeros((sum(sizes), 2), dtype=np.int64)
+    held = coded.mutate(right=ibis.cases((coded["class"] == predicted, 1), else_=0))
+    firsts = [sum(sizes[:i]) for i in range(len(sizes))]
+    places = [
+        ibis.cases((held[f"b{i}"] >= 0, 2 * (held[f"b{i}"] + first) + held.right)) for i, first in enumerate(firsts)
+    ]
+    found = _ask(held.select(place=ibis.array(places).unnest()).group_by("place").agg(n=ibis._.count()))
+    for place, n in zip(found["place"].to_pylist(), found["n"].to_pylist(), strict=True):
+        if place is not None:  # a value that no bin holds
+            rows[divmod(place, 2)] = n
+    return rows[:, 0], rows[:, 1]
 
 
 def _ask(query: Expression) -> Any:

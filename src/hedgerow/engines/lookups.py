@@ -1,0 +1,160 @@
+"""The codes of values among constants: a few are compared in turn, many are joined as a table of values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import ibis
+import ibis.expr.operations as ops
+
+from hedgerow.engines.columns import Expression, double, literal_text
+
+FEW = 32
+"""Up to so many constants are compared in turn, one more taking longer; more are joined, in a time that stays."""
+
+Codes = Mapping[Any, int]
+"""A code for each constant, all of them text, whole numbers, float64 or booleans."""
+
+_WIDTH = 6  # of a code as text
+_ALL = 2**62  # rows
+
+
+class Lookups:
+    """What is found out for each row of a table before its codes are: numbers that take long to get, and joins.
+
+    Constants differ, text as bytes: a row equals at most one of a table of them, so that a join adds and drops none.
+
+    Parameters
+    ----------
+    table : Ibis table
+        The rows.
+    names : sequence of str
+        The columns that are looked at.
+    """
+
+    def __init__(self, table: Expression, names: Sequence[str]) -> None:
+        self._table = table.select(*dict.fromkeys(names))
+        self._joins: list[tuple[Expression, Expression]] = []
+        self._found: dict[Any, Expression] = {}
+        taken = {name.lower() for name in names}
+        self._numbers = (number for number in count() if not {f"key{number}", f"code{number}"} & taken)
+
+    def once(self, value: Expression) -> Expression:
+        """Return an expression that is evaluated once for each row, however often it is referred to."""
+        if not isinstance(value.op(), ops.Field) and value.op() not in self._found:
+            name = f"key{next(self._numbers)}"
+            self._table = self._table.mutate(**{name: value})
+            self._found[value.op()] = self._table[name]
+        return self._found.get(value.op(), value)
+
+    def code(self, steps: Sequence[tuple[Expression, Codes]], otherwise: Expression | int) -> Expression | int:
+        """Return the code of the first of some expressions that equals one of its constants, or else `otherwise`.
+
+        Each is evaluated once for a row at most, and only if those before it are not found.
+        """
+        found = otherwise
+        if any(len(codes) > FEW and not key.type().is_boolean() for key, codes in steps):
+            codes = self._joined(steps)
+            return ibis.cases(*((code.notnull(), code) for code in codes), else_=otherwise)
+        for key, codes in reversed(steps):
+            found = _compared(key, codes, found)
+        return found
+
+    def rows(self) -> Expression:
+        """Return the table with its joins, from which the codes can be selected."""
+        rows = self._table
+        if self._found and rows.get_backend().name == "postgres":  # it would put what is found in place of its name
+            rows = rows.limit(_ALL)
+        for constants, equal in self._joins:
+            rows = rows.left_join(constants, [equal])
+        return rows
+
+    def _joined(self, steps: Sequence[tuple[Expression, Codes]]) -> list[Expression]:
+        found: list[Expression] = []
+        for key, codes in steps:
+            number = next(self._numbers)
+            constants = _table_of(codes, key, number)
+            comparable = _comparable(key, key)
+            if found:
+                comparable = ibis.cases((found[-1].isnull(), comparable), else_=ibis.null(comparable.type()))
+            self._joins.append((constants, comparable == constants[f"key{number}"]))
+            found.append(constants[f"code{number}"])
+        return found
+
+
+def _compared(key: Expression, codes: Codes, otherwise: Expression | int) -> Expression:
+    """Return the code of a key by comparing it with the constants in turn, or else `otherwise`."""
+    if key.type().is_string() and key.get_backend().name == "duckdb":  # which would evaluate the key for each constant
+        place = _list_position(ibis.array([literal_text(word) for word in codes]), key)
+        return ibis.cases((place > 0, _list_extract(list(codes.values()), place)), else_=otherwise)
+    return key.cases(*((_literal(value, key), code) for value, code in codes.items()), else_=otherwise)
+
+
+def _literal(value: Any, key: Expression) -> Expression:
+    if key.type().is_string():
+        return literal_text(value)
+    if key.type().is_boolean():
+        return ibis.literal(value)
+    return double(value) if key.type().is_floating() else ibis.literal(value, type=_widest(key))
+
+
+def _widest(key: Expression) -> str:
+    """Return the type that a number is compared in, which holds it and the constants."""
+    return "float64" if key.type().is_floating() else "uint64" if key.type().is_uint64() else "int64"
+
+
+def _table_of(codes: Codes, key: Expression, number: int) -> Expression:
+    """Return a table of constants, comparable with a key, and their codes, in columns of this number.
+
+    It is written as one text with a line for each, which takes less time than as many literals. No constant begins or
+    ends with a line break, so that they are parted by more of them than are next to each other in any. No two tables
+    share a part, which Ibis would give a name that the table of the rows may have, too.
+    """
+    constants = [repr(value) if isinstance(value, float) else str(value) for value in codes]
+    parting = "\n" * (1 + max(len(breaks) for text in constants for breaks in re.findall("\n*", text)))
+    lines = [f"{code:0{_WIDTH}d}{text}" for code, text in zip(codes.values(), constants, strict=True)]
+    table = literal_text(parting.join(lines)).split(parting).unnest().name(f"line{number}").as_table()
+    line = table[f"line{number}"]
+    constant, code = _comparable(line.substr(_WIDTH), key), line.left(_WIDTH).cast("int32")
+    return table.group_by(**{f"key{number}": constant}).agg(**{f"code{number}": code.min()})
+
+
+def _comparable(value: Expression, key: Expression) -> Expression:
+    """Return a key, or the text of a constant, as it is compared in a join: text as bytes, whatever its collation."""
+    if not key.type().is_string():
+        return value.cast(_widest(key))
+    match key.get_backend().name:
+        case "duckdb":
+            return _encode(value)
+        case "postgres":
+            return _convert_to(value, "UTF8")
+        case _:
+            return _encode_as(value, "UTF-8")
+
+
+def _engine_function(name: str, *kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Expression]]:
+    """Declare a function that an engine has and Ibis does not: the types of its arguments and, last, of its value."""
+    return ibis.udf.scalar.builtin(name=name, signature=(kinds[:-1], kinds[-1]))
+
+
+@_engine_function("list_position", "array<string>", "string", "int64")
+def _list_position(words: Expression, word: Expression) -> Any: ...
+
+
+@_engine_function("list_extract", "array<int32>", "int64", "int32")
+def _list_extract(codes: Sequence[int], place: Expression) -> Any: ...
+
+
+@_engine_function("encode", "string", "binary")
+def _encode(text: Expression) -> Any: ...
+
+
+@_engine_function("encode", "string", "string", "binary")
+def _encode_as(text: Expression, encoding: str) -> Any: ...
+
+
+@_engine_function("convert_to", "string", "string", "binary")
+def _convert_to(text: Expression, encoding: str) -> Any: ...

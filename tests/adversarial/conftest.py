@@ -1,0 +1,1 @@
+from tests.engines.conftest import load  # noqa: F401 -- a fixture
