@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
 
+from hedgerow.engines.loggers import muted
 from hedgerow.errors import EngineError
 
 T = TypeVar("T")
@@ -50,25 +49,19 @@ def answered(engine: str, ask: Callable[[], T]) -> T:
     ------
     EngineError
         If it fails. Neither the message nor the traceback of the engine is kept: they can hold cells.
+    KeyboardInterrupt
+        If the user ends it.
     """
     try:
-        with _unlogged():
+        with muted():
             return ask()
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         kind = [base.__name__ for base in type(error).__mro__]
+        interrupted = KeyboardInterrupt in (type(error), type(error.__cause__))  # the latter as DuckDB tells of it
+    if interrupted:
+        raise KeyboardInterrupt
     advice = next(
         (told for base in kind for names, told in _ADVICE if any(name in base for name in names)),
         "see its own log for the reason",
     )
     raise EngineError(f"{engine} did not answer: {advice} ({kind[0]}).")
-
-
-@contextmanager
-def _unlogged() -> Generator[None]:
-    """Let nothing be logged in this process meanwhile: PySpark logs the errors of its engine, cells and all."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(before)
