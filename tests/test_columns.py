@@ -360,10 +360,14 @@ def test_whole_numbers_without_a_sign_are_compared_digit_by_digit():
     assert not any(column.equals(value).any() for value in (2**53, -1, 2**64, 2.0**64))
 
 
-def test_a_float_is_compared_with_the_nearest_to_a_whole_number_that_has_one():
-    column = Column.from_arrow(pa.array([2.0**60, 1e300]), "x")
-    assert column.equals(2**60 + 1).tolist() == [True, False]
-    assert not column.equals(10**500).any()
+def test_a_float_equals_no_whole_number_that_it_cannot_hold():
+    column = Column.from_arrow(pa.array([2.0**53, 2.0**60, 1e22, 1e30, 1e300]), "x")
+    assert column.equals(2**60).tolist() == [False, True, False, False, False]
+    assert column.equals(10**22).tolist() == [False, False, True, False, False]
+    assert column.equals(1e30).tolist() == [False, False, False, True, False]
+    for value in (2**53 + 1, 2**60 + 1, 10**30, 10**500, "9007199254740993"):
+        assert not column.equals(value).any()
+        assert column.without([value]).missing is None or not column.without([value]).missing.any()
 
 
 def test_many_missing_values_are_looked_up_at_once():

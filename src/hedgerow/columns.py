@@ -228,14 +228,19 @@ def spelled_number(value: Value) -> float | None:
     return number if plain_word(number) == plain_word(value) else None
 
 
+def is_double(number: float) -> bool:
+    """Return whether a float64 is this number, every digit of it: 2^53 + 1 is none, nor is NaN."""
+    with suppress(OverflowError):
+        return float(number) == number
+    return False
+
+
 def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:
     """Return a number as an array of some kind holds it, None if it cannot: whole numbers are compared as such."""
     if number is None or kind.kind == "b":
         return number if number in (0, 1) else None
     if kind.kind == "f":
-        with suppress(OverflowError):
-            return float(number)
-        return None
+        return float(number) if is_double(number) else None
     limits = np.iinfo(kind)
     return int(number) if limits.min <= number <= limits.max and number == int(number) else None
 

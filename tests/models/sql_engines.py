@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 import pyarrow as pa
-from hypothesis import example, given, settings
+from hypothesis import example, given
+from hypothesis import settings as with_settings
 
 from hedgerow.models import RuleList, Tree
 from tests.engines.load import POSTGRES, quoted
@@ -35,8 +36,10 @@ class SqlEngine:
 
 
 @contextmanager
-def in_duckdb() -> Iterator[SqlEngine]:
+def in_duckdb(settings: Mapping[str, str] | None = None) -> Iterator[SqlEngine]:
     with duckdb.connect() as connection:
+        for name, value in (settings or {}).items():
+            connection.execute(f"SET {name} = {value}")
 
         def run(query: str, table: pa.Table) -> list[tuple]:
             connection.register("t", table)
@@ -49,10 +52,12 @@ def in_duckdb() -> Iterator[SqlEngine]:
 
 
 @contextmanager
-def in_postgres(url: str) -> Iterator[SqlEngine]:
+def in_postgres(url: str, settings: Mapping[str, str] | None = None) -> Iterator[SqlEngine]:
     import psycopg
 
     with psycopg.connect(url, autocommit=True) as connection:
+        for name, value in (settings or {}).items():
+            connection.execute(f"SET {name} = {value}")
 
         def run(query: str, table: pa.Table) -> list[tuple]:
             columns = ", ".join(f"{quoted(field.name)} {_postgres_type(field.type)}" for field in table.schema)
@@ -98,6 +103,6 @@ def generated(engine: SqlEngine, strategies: dict, *examples: dict, share: float
     def decorate(check: Callable[..., None]) -> None:
         for found in examples:
             check = example(**found)(check)
-        settings(max_examples=int(share * engine.cases), deadline=None)(given(**strategies)(check))()
+        with_settings(max_examples=int(share * engine.cases), deadline=None)(given(**strategies)(check))()
 
     return decorate

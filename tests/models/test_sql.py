@@ -168,12 +168,19 @@ def test_a_list_of_the_default_rule_alone_is_its_class(classes: tuple, text: str
     assert model.to_sql() == f"/* DuckDB; guarantee: none (example) */ {text}"
 
 
+AGE_IN_SQL = (
+    "CASE WHEN TYPEOF(\"age\") LIKE 'DECIMAL%' THEN"
+    " TRY_CAST(TRIM(CAST(\"age\" AS TEXT), E' \\t\\n\\r\\x0B\\f') AS DOUBLE)"
+    ' ELSE TRY_CAST("age" AS DOUBLE) END'
+)
+
+
 def test_the_expression_reads_like_the_rules() -> None:
     schema = Schema({"age": Integer(0, 90, cuts=(30,)), "sex": Categorical(("F", "M"))}, Label("y", (0, 1)))
     rules = (Rule((Literal("age", "<=", (30,)), Literal("sex", "=", ("F",))), (9, 1)), Rule((), (0, 5)))
     assert RuleList(schema, rules, NONE).to_sql() == (
         "/* DuckDB; guarantee: none (example) */ CASE\n"
-        '  WHEN (TRY_CAST("age" AS DOUBLE) <= 30'
+        f"  WHEN ({AGE_IN_SQL} <= 30"
         " AND NOT TRIM(CAST(\"age\" AS TEXT), E' \\t\\n\\r\\x0B\\f') IN ('', 'nan', '-nan'))"
         " AND TRIM(CAST(\"sex\" AS TEXT), E' \\t\\n\\r\\x0B\\f') = 'F' THEN 0\n"
         "  ELSE 1\n"
@@ -185,7 +192,7 @@ def test_the_expression_reads_like_the_tree() -> None:
     schema = Schema({"age": Integer(0, 90, cuts=(30,)), "sex": Categorical(("F", "M"))}, Label("y", (0, 1)))
     inner = Split(Literal("sex", "=", ("F",)), Leaf(label=0), Leaf(label=1))
     assert Tree(schema, Split(Literal("age", "<=", (30,)), inner, Leaf((0, 5))), NONE).to_sql() == (
-        '/* DuckDB; guarantee: none (example) */ CASE WHEN TRY_CAST("age" AS DOUBLE) <= 30'
+        f"/* DuckDB; guarantee: none (example) */ CASE WHEN {AGE_IN_SQL} <= 30"
         " AND NOT TRIM(CAST(\"age\" AS TEXT), E' \\t\\n\\r\\x0B\\f') IN ('', 'nan', '-nan')\n"
         "  THEN CASE WHEN TRIM(CAST(\"sex\" AS TEXT), E' \\t\\n\\r\\x0B\\f') = 'F'\n"
         "    THEN 0\n"

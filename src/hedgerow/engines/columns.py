@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, Self, cast
 
 import ibis
 
-from hedgerow.columns import LONGEST_NUMBER, NUMBER, WHOLE, spelled_number
+from hedgerow.columns import LONGEST_NUMBER, NUMBER, WHOLE, is_double, spelled_number
 from hedgerow.errors import DomainError
 from hedgerow.values import Value
 
@@ -46,7 +45,8 @@ class EngineColumn:
         Raises
         ------
         DomainError
-            If the table has no such column, or its type is not boolean, number, date or text.
+            If the table has no such column, its type is not boolean, number, date or text, or Spark would read its name
+            as another.
         TypeError
             If the name is not text.
         """
@@ -54,6 +54,10 @@ class EngineColumn:
             raise TypeError(f"expected the name of a column, got {type(name).__name__}.")
         if name not in table.columns:
             raise DomainError(f"expected this column, found: {', '.join(sorted(table.columns))}.", column=name)
+        if "${" in name and table.get_backend().name == "pyspark":
+            raise DomainError(
+                "expected a name without ${, for which Spark puts a setting's value; rename it in a view.", column=name
+            )
         values = table[name]
         kind = values.type()
         if kind.is_boolean():
@@ -109,9 +113,7 @@ class EngineColumn:
         if self.kind == "integer":
             low, high = (0, 2**64) if self.values.type().is_uint64() else (-(2**63), 2**63)
             return int(number) if low <= number < high and number == int(number) else None
-        with suppress(OverflowError):
-            return float(number)
-        return None
+        return float(number) if is_double(number) else None
 
 
 def _days(dates: Expression) -> Expression:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from hedgerow.columns import found_booleans, found_infinity, found_no_number
 from hedgerow.engines.cells import BOOLEAN, INFINITE, NO_NUMBER, cell_code, class_code
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
-from hedgerow.engines.faults import answered
 from hedgerow.engines.lookups import Lookups
+from hedgerow.engines.queries import ask
 from hedgerow.errors import DomainError, TooManyPatternsError
 from hedgerow.schema.attributes import Boolean, Cells
 from hedgerow.schema.label import Label
@@ -63,9 +63,8 @@ def count_rows(table: Expression, schema: Schema, label: str) -> tuple[dict[str,
     """
     assert schema.label is not None
     few = few_groups(table, schema, label)
-    name = table.get_backend().name
-    found = answered(name, lambda: few.to_pyarrow())
-    if not len(found) and answered(name, lambda: len(table.limit(1).select(one=1).to_pyarrow())):
+    found = ask(few)
+    if not len(found) and len(ask(table.limit(1).select(one=1))):
         raise TooManyPatternsError(MOST_PATTERNS)
     classes = schema.label.settle(found[_CLASS].to_numpy())
     cells = {name: _settled(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}

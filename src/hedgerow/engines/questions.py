@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from hedgerow.columns import found_infinity
 from hedgerow.engines.cells import class_code, is_infinite, settled_cell
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
-from hedgerow.engines.faults import answered
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.predict import predicted_class, used_attributes
+from hedgerow.engines.queries import ask
 from hedgerow.errors import DomainError
 from hedgerow.models.model import Model
 from hedgerow.schema.label import Label
@@ -63,7 +63,7 @@ def check_rows(table: Expression, label: Label, inputs: Inputs) -> None:
     looked_at |= {key: is_infinite(column).cast("int32") for key, column in floats.items()}
     rows = lookups.rows().select(**looked_at)
     sums = {key: rows[key].max() if key in floats else rows[key].count() for key in looked_at if key != "code"}
-    found = _ask(rows.group_by("code").agg(**sums, n=rows.count()))
+    found = ask(rows.group_by("code").agg(**sums, n=rows.count()))
     label.settle(found["code"].to_numpy())
     for key, column in floats.items():
         if 1 in found[key].to_pylist():
@@ -72,7 +72,7 @@ def check_rows(table: Expression, label: Label, inputs: Inputs) -> None:
 
 def count_all(table: Expression) -> int:
     """Return the number of rows. Exact, private."""
-    return int(_ask(table.aggregate(n=table.count()))["n"][0].as_py())
+    return int(ask(table.aggregate(n=table.count()))["n"][0].as_py())
 
 
 def count_errors(
@@ -118,12 +118,8 @@ def count_errors(
     places = [
         ibis.cases((held[f"b{i}"] >= 0, 2 * (held[f"b{i}"] + first) + held.right)) for i, first in enumerate(firsts)
     ]
-    found = _ask(held.select(place=ibis.array(places).unnest()).group_by("place").agg(n=ibis._.count()))
+    found = ask(held.select(place=ibis.array(places).unnest()).group_by("place").agg(n=ibis._.count()))
     for place, n in zip(found["place"].to_pylist(), found["n"].to_pylist(), strict=True):
         if place is not None:  # a value that no bin holds
             rows[divmod(place, 2)] = n
     return rows[:, 0], rows[:, 1]
-
-
-def _ask(query: Expression) -> Any:
-    return answered(query.get_backend().name, lambda: query.to_pyarrow())

@@ -21,6 +21,8 @@ from hedgerow.engines.faults import answered
 from hedgerow.engines.files import list_files
 
 ENGINES = ("duckdb", "spark", "postgres")
+_OPTIONS = "-c default_transaction_read_only=on -c standard_conforming_strings=on"
+"""What PostgreSQL is told, last: it lets no option of the address change it."""
 
 
 @contextmanager
@@ -116,7 +118,7 @@ def _postgres(where: str, name: str) -> Generator[Expression]:
     if parts is None:
         raise ValueError(f"{shown(where)}: expected postgresql://user@host/database, found what is no address.")
     options = dict(parse_qsl(parts.query))
-    options["options"] = f"{options.get('options', '')} -c default_transaction_read_only=on".strip()
+    options["options"] = f"{options.get('options', '')} {_OPTIONS}".strip()
     _require("psycopg", "postgres", "PostgreSQL needs an extra")
     plain = parts._replace(query="", scheme="postgresql").geturl()
     connection = answered("postgres", lambda: ibis.connect(plain, **options))

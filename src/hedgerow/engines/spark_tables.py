@@ -44,6 +44,7 @@ def spark_files(files: Files, master: str | None) -> Generator[Expression]:
             f"the session of Spark that is active has another master than {master!r}; stop it, or leave master out."
         )
     builder = SparkSession.builder.appName("hedgerow").config("spark.log.level", "OFF")  # its errors can quote cells
+    builder = builder.config("spark.sql.parser.escapedStringLiterals", False)
     start = (builder.master(master) if master else builder).getOrCreate
     session: Any = users or answered("spark", start)
     view = f"hedgerow_{uuid4().hex}"

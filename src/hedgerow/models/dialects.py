@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,11 +23,18 @@ _EXACT_DIGITS = 15  # a decimal of so many digits is the nearest double, however
 _E_STRING = (
     r"E' \t\n\r\x0B\f'"  # PostgreSQL and DuckDB know no escape for the vertical tab, in plain strings none at all
 )
-# Single precision has its value only by its own type.
+_SPELLED = f"CASE WHEN LENGTH(t) <= {LONGEST_NUMBER} AND t ~ '{NUMBER}' THEN CAST(t AS DOUBLE PRECISION) END"
+# Floating point is no text: how many digits of it PostgreSQL writes is a setting.
 _POSTGRES_NUMBER = f"""
-CASE WHEN CAST(PG_TYPEOF(x) AS TEXT) = 'real' THEN CAST(CAST(t AS REAL) AS DOUBLE PRECISION)
-  WHEN LENGTH(t) <= {LONGEST_NUMBER} AND t ~ '{NUMBER}' THEN CAST(t AS DOUBLE PRECISION) END
+CASE WHEN CAST(PG_TYPEOF(x) AS TEXT) IN ('real', 'double precision') THEN CAST(x AS DOUBLE PRECISION)
+  ELSE {_SPELLED} END
 """
+# No cast makes booleans and enumerations numbers, and a column may be of these: in rows all types can be compared.
+_POSTGRES_EQUAL = """
+CASE CAST(PG_TYPEOF(x) AS TEXT) WHEN 'double precision' THEN doubles WHEN 'real' THEN singles ELSE spelled END
+"""
+# Engines divide a decimal of many digits out to a neighbour of the double that is nearest.
+_NUMBER = "CASE WHEN TYPEOF(x) LIKE '{}%' THEN TRY_CAST(t AS DOUBLE) ELSE TRY_CAST(x AS DOUBLE) END"
 
 
 @dataclass(frozen=True)
@@ -39,10 +51,15 @@ class Dialect:
         The number that a column ``x`` holds or its trimmed text ``t`` spells; NULL if none, never an error.
     fractional : str
         Whether ``x`` is of a type of numbers that can have a fraction.
+    equal : str
+        Whether such an ``x`` is one of some numbers: ``spelled``, where ``number`` is or the text spells one of them;
+        ``doubles`` and ``singles``, where a row of ``x`` is a row of one in this precision.
     nan : tuple of str
         How NaN reads as text.
     white : str
         ASCII white space, as a literal; by default as sqlglot writes it.
+    spelled : str
+        As `number`, of text alone; by default the same.
     flags : str
         What regular expressions begin with, so that ``$`` is the end and nothing else.
 
@@ -50,7 +67,7 @@ class Dialect:
     --------
     >>> spark = dialect_named("spark")
     >>> spark.written(spark.literal("it's"))
-    "'it\\'s'"
+    "CONCAT('it', CHAR(39), 's')"
     """
 
     name: str
@@ -60,6 +77,8 @@ class Dialect:
     nan: tuple[str, ...] = ("NaN",)
     white: str = ""
     flags: str = ""
+    equal: str = "spelled"
+    spelled: str = ""
 
     def text(self, column: exp.Column) -> exp.Trim:
         """Return the text of a column without white space around it."""
@@ -74,6 +93,23 @@ class Dialect:
         """Return whether a column is of floating-point numbers or decimals, whose text is not unique."""
         return self._filled(self.fractional, column)
 
+    def equals(self, column: exp.Column, numbers: Sequence[float]) -> exp.Condition:
+        """Return whether a column of floating-point numbers or decimals holds one of some numbers, exactly."""
+        literals = [self.literal(float(number)) for number in numbers]
+        in_rows = [_row_equals(column, exp.cast(literal.copy(), "double")) for literal in literals]
+        in_single = [
+            _row_equals(column, exp.cast(literal.copy(), "real"))
+            for number, literal in zip(numbers, literals, strict=True)
+            if _is_single(number)
+        ]
+        return self._filled(
+            self.equal,
+            column,
+            spelled=among(self._filled(self.spelled or self.number, column), literals),
+            doubles=exp.or_(*in_rows),
+            singles=exp.or_(*in_single) if in_single else exp.false(),
+        )
+
     def matches(self, text: exp.Condition, *patterns: str) -> exp.Condition:
         """Return whether a whole text matches one of some regular expressions, which must be free of backslashes."""
         return exp.RegexpLike(this=text, expression=exp.Literal.string(f"{self.flags}^({'|'.join(patterns)})$"))
@@ -81,9 +117,9 @@ class Dialect:
     def literal(self, value: Value) -> Any:
         """Return a value as SQL: every digit of a number, every character of a text."""
         if isinstance(value, str):
-            quoted = self.written(exp.Literal.string(value))
-            # Spark puts the values of settings and environment variables where a query says ${…}, in literals too.
-            return exp.var(quoted.replace("${", r"\u0024{") if self.name == "spark" else quoted)
+            return exp.var(_QUOTED.get(self.name, lambda text: self.written(exp.Literal.string(text)))(value))
+        if isinstance(value, float) and math.isinf(value):
+            return exp.cast(exp.Literal.string("Infinity" if value > 0 else "-Infinity"), "double")
         digits = repr(value)
         if isinstance(value, float) and ("e" in digits or sum(map(str.isdigit, digits)) > _EXACT_DIGITS):
             return exp.cast(exp.Literal.string(digits), "double")
@@ -101,8 +137,8 @@ class Dialect:
         text: Any = exp.var(self.written(tree))
         return exp.paren(text) if isinstance(tree, exp.Connector) else text
 
-    def _filled(self, template: str, column: exp.Column) -> exp.Condition:
-        parts = {"x": column, "t": self.text(column)}
+    def _filled(self, template: str, column: exp.Column, **others: exp.Condition) -> exp.Condition:
+        parts = {"x": column, "t": self.text(column), **others}
         found: Any = _parsed(template, self.name).transform(
             lambda node: parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
         )
@@ -124,13 +160,45 @@ def _parsed(template: str, dialect: str) -> exp.Expr:
     return parse_one(template, read=dialect)
 
 
+def among(found: exp.Condition, literals: Sequence[Any]) -> exp.Condition:
+    """Return whether an expression is one of some literals."""
+    return found.eq(literals[0]) if len(literals) == 1 else found.isin(*literals)
+
+
+def _row_equals(column: exp.Column, literal: exp.Condition) -> exp.Condition:
+    rows = (exp.Anonymous(this="ROW", expressions=[value.copy()]) for value in (column, literal))
+    return exp.Anonymous(this="RECORD_EQ", expressions=list(rows))
+
+
+def _is_single(number: float) -> bool:
+    """Return whether a number is one of single precision."""
+    with suppress(OverflowError):
+        return struct.unpack("f", struct.pack("f", number))[0] == number
+    return False
+
+
+def _postgres_text(text: str) -> str:
+    """Return text as a constant that is read alike whatever ``standard_conforming_strings`` is."""
+    quoted = text.replace("'", "''")
+    return "E'" + quoted.replace("\\", "\\\\") + "'" if "\\" in text else f"'{quoted}'"
+
+
+def _spark_text(text: str) -> str:
+    """Return text as a constant without backslashes, which Spark reads in two ways, or ``${``, which it fills in."""
+    pieces = [piece for piece in re.split(rf"([{_SPARK_ESCAPED}])|(?<=\$)(?=\{{)", text) if piece]
+    written = [f"CHAR({ord(piece)})" if piece in _SPARK_ESCAPED else f"'{piece}'" for piece in pieces]
+    return f"CONCAT({', '.join(written)})" if len(written) > 1 else "".join(written) or "''"
+
+
+_SPARK_ESCAPED = "'\\\\\t\n\r\v\f"
+_QUOTED: Mapping[str, Callable[[str], str]] = {"postgres": _postgres_text, "spark": _spark_text}
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
         Dialect(
             name="duckdb",
             title="DuckDB",
-            number="TRY_CAST(x AS DOUBLE)",
+            number=_NUMBER.format("DECIMAL"),
             fractional="TYPEOF(x) IN ('FLOAT', 'DOUBLE') OR TYPEOF(x) LIKE 'DECIMAL%'",
             nan=("nan", "-nan"),
             white=_E_STRING,
@@ -141,12 +209,15 @@ DIALECTS = {
             number=_POSTGRES_NUMBER,
             fractional="CAST(PG_TYPEOF(x) AS TEXT) IN ('real', 'double precision', 'numeric')",
             white=_E_STRING,
+            equal=_POSTGRES_EQUAL,
+            spelled=_SPELLED,
         ),
         Dialect(
             name="spark",
             title="Spark",
-            number="TRY_CAST(x AS DOUBLE)",
+            number=_NUMBER.format("decimal"),
             fractional="TYPEOF(x) IN ('float', 'double') OR TYPEOF(x) LIKE 'decimal%'",
+            white=_spark_text(" \t\n\r\v\f"),
             flags="(?d)",
         ),
         Dialect(

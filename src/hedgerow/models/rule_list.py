@@ -175,10 +175,11 @@ class RuleList(Model):
     def to_sql(self, dialect: str = "duckdb") -> str:
         """Return a CASE expression that gives the predicted class from the raw columns, in the SQL of an engine.
 
-        Columns may be boolean, of any number type, or text, white space around it left out; dates must be given as the
-        days since 1970-01-01 that `predict` reads them as. A value outside a domain whose policy is an error makes
-        `predict` raise; in SQL it satisfies the literals that compare true with it, and text that is no number none.
-        In PostgreSQL, text counts as no number either where no program writes numbers so, such as ``10e-150``.
+        Columns may be boolean where the schema says so, of any number type, or text, white space around it left out;
+        dates must be given as the days since 1970-01-01 that `predict` reads them as. No setting of the connection
+        changes what is predicted. A value outside a domain whose policy is an error makes `predict` raise; in SQL it
+        satisfies the literals that compare true with it, and text that is no number none. In PostgreSQL, text counts as
+        no number either where no program writes numbers so, such as ``10e-150``.
 
         Parameters
         ----------
@@ -189,7 +190,7 @@ class RuleList(Model):
         Raises
         ------
         ValueError
-            If there is no such dialect.
+            If there is no such dialect, or Spark would read a column's name as another.
         """
         return sql.case_expression(self._cases(), self.schema, dialect_named(dialect), self._guarantee)
 

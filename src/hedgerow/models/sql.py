@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +9,10 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from hedgerow.columns import plain_word, spelled_number
+from hedgerow.bounded import shown
+from hedgerow.columns import is_double, plain_word, spelled_number
 from hedgerow.models.conditions import Pieces
-from hedgerow.models.dialects import Dialect
+from hedgerow.models.dialects import Dialect, among
 from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
@@ -45,6 +45,10 @@ def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]
 
     def write(part: tuple[Literal, bool]) -> str:
         literal, alone = part
+        if dialect.name == "spark" and "${" in literal.attribute:
+            raise ValueError(
+                f"expected names without ${{, for which Spark puts a setting's value; got {shown(literal.attribute)}."
+            )
         if literal.attribute not in columns:
             columns[literal.attribute] = _Raw(literal.attribute, schema[literal.attribute], dialect)
         tree = _condition(literal, columns[literal.attribute])
@@ -76,7 +80,7 @@ def constant(value: Value, dialect: Dialect) -> str:
 
 def expression(lines: Sequence[str], dialect: Dialect, comment: str) -> str:
     """Return the lines of an expression after a comment."""
-    comment = printable(comment).replace("*/", "* /").replace("/*", "/ *")
+    comment = printable(comment).replace("*/", "* /").replace("/*", "/ *").replace("${", "$ {")
     return f"/* {dialect.title}; {comment} */ " + "\n".join(lines)
 
 
@@ -152,23 +156,33 @@ class _Raw:
         return self.dialect.settled(inside)
 
     def one_of(self, values: Sequence[Value], *words: str) -> exp.Condition:
-        """Whether the column holds one of these values or words. NULL only if it is.
+        """Whether the column holds one of these values or words. True if it does, NULL or false if it is NULL.
 
         As in `Column.equals`, text is compared as text, but for the zeros after the point of whole numbers; floating
-        point and decimals as numbers. Whole numbers and booleans have one text each.
+        point and decimals as numbers, since engines write different numbers alike. Whole numbers and booleans have one
+        text each.
         """
-        texts = [plain_word(value) for value in values]
+        found = [self._among(self.text, words)] if words else []
+        texts = list(dict.fromkeys(plain_word(value) for value in values))
+        if not values:
+            return exp.or_(*found)
+        numbers = [number for number in map(spelled_number, values) if number is not None and is_double(number)]
+        in_text = self._spelled(texts)
+        if numbers:
+            in_numbers = self.dialect.settled(self.dialect.equals(self.column, list(dict.fromkeys(numbers))))
+            in_text = exp.Case().when(self.is_fractional, in_numbers).else_(in_text)
+        elif any(map(_WHOLE.fullmatch, texts)):
+            in_text = exp.and_(exp.not_(self.is_fractional), in_text)
+        return exp.or_(*found, in_text)
+
+    def _spelled(self, texts: Sequence[str]) -> exp.Condition:
+        """Whether the text of the column is one of these, zeros after the point of a whole number left out."""
         whole = [text for text in texts if _WHOLE.fullmatch(text)]
-        others = [*words, *(text for text in texts if not _WHOLE.fullmatch(text))]
-        numbers = [number for number in map(spelled_number, values) if number is not None and math.isfinite(number)]
-        found: list[exp.Condition] = [self._among(self.text, list(dict.fromkeys(others)))] if others else []
+        others = [text for text in texts if not _WHOLE.fullmatch(text)]
+        found: list[exp.Condition] = [self._among(self.text, others)] if others else []
         if whole:
             found.append(self.dialect.matches(self.text, *(f"{text}([.]0+)?" for text in whole)))
-        if numbers:
-            equal = exp.func("COALESCE", self._among(self.number, numbers), exp.false())
-            found.append(exp.and_(self.is_fractional, equal))
         return exp.or_(*found)
 
     def _among(self, found: exp.Condition, values: Sequence[Value]) -> exp.Condition:
-        literals = [self.dialect.literal(value) for value in values]
-        return found.eq(literals[0]) if len(literals) == 1 else found.isin(*literals)
+        return among(found, [self.dialect.literal(value) for value in values])

@@ -1,0 +1,55 @@
+"""What is asked of an engine: a query, on a connection that reads constants as they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from hedgerow.engines.columns import Expression
+from hedgerow.engines.faults import answered
+from hedgerow.errors import EngineError
+
+_CONSTANTS = {
+    "postgres": ("standard_conforming_strings", "on"),
+    "pyspark": ("spark.sql.parser.escapedStringLiterals", "false"),
+}
+"""For each engine the setting by which it reads a backslash in a constant, and what Ibis takes for granted that it is.
+
+By another, names and categories of a schema from others could end their quotes, and be SQL.
+"""
+
+
+def ask(query: Expression) -> pa.Table:
+    """Return the rows that a query gives.
+
+    Raises
+    ------
+    EngineError
+        If the engine fails, or reads constants otherwise than they are written. No error quotes a cell.
+    """
+    backend = query.get_backend()
+    check_settings(backend)
+    return answered(backend.name, lambda: query.to_pyarrow())
+
+
+def check_settings(backend: Any) -> None:
+    """Check that a connection of Ibis reads constants as they are written.
+
+    Raises
+    ------
+    EngineError
+        If it does not.
+    """
+    if backend.name not in _CONSTANTS:
+        return
+    name, expected = _CONSTANTS[backend.name]
+    if backend.name == "postgres":  # which tells the client whenever the setting changes
+        found = answered(backend.name, lambda: backend.con.info.parameter_status(name))
+    else:
+        found = answered(backend.name, lambda: backend.raw_sql(f"SET {name}").collect()[0]["value"])
+    if str(found).lower() != expected:
+        raise EngineError(
+            f"{backend.name}: expected a connection with {name} = {expected}, found another value; set it, or give an "
+            "address, for a connection of hedgerow's own."
+        )

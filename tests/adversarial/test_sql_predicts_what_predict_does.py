@@ -1,0 +1,112 @@
+"""A model's SQL predicts what `predict` does, for every storage type of a column and every setting of the engine."""
+
+from contextlib import contextmanager
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from hedgerow.columns import Column
+from hedgerow.errors import DomainError
+from hedgerow.schema import Boolean, Categorical, Integer, Real
+from tests.engines.servers import POSTGRES, SPARK
+from tests.models.sql_engines import in_duckdb, in_postgres, in_spark
+from tests.models.test_dialects import agrees
+
+THIRD = 1 / 3
+SINGLE = 0.10000000149011612  # the single nearest to 0.1
+CELL = {"missing": "cell", "outside": "cell"}
+ATTRIBUTES = {
+    "sentinels": Real(
+        -1e308, 7e307, cuts=(-9.25, 0.1, THIRD, 1e300), missing_values=(-9.1, 0.1, 1, THIRD, "?"), **CELL
+    ),
+    "single sentinels": Real(-1e308, 7e307, cuts=(0.05, 0.5), missing_values=(SINGLE, 1e300, "1e300"), **CELL),
+    "integer": Integer(-10, 2**53 - 1, cuts=(0, 2**53 - 2), missing_values=(-9, "-8", 0.1, SINGLE), **CELL),
+    "categories": Categorical(
+        (1, repr(THIRD), "0.1", "0.7999999999999999", 2**53, 2**53 + 1), missing_values=(SINGLE,), **CELL
+    ),
+    "words": Categorical(("1", "0.1", "0.33333333333333331", "2.5"), missing_values=("?", -9.1), **CELL),
+    "infinity": Categorical(("inf", 1), missing_values=("-inf",), **CELL),
+    "boolean": Boolean(missing="cell", missing_values=(THIRD, SINGLE, 9)),
+}
+DOUBLES = [
+    *(0.1, SINGLE, THIRD, 0.333333333333333, 0.33333333333333331, 0.9999999999999999, 1.0, 1.0000000000000002, -9.1),
+    *(-9.100000000000001, -9.0, -8.0, 1e300, 1.5e307, 0.7999999999999999, 0.8, 2.5, 2.0**53, 2.0**53 - 2, None),
+    *(float("nan"), -0.0, 5e-324, 0.05000000000000001),
+]
+HUGE = [1e308, 1.7976931348623157e308, -1e308, -1.5e308]  # an error for a Real that is declared no wider, else a cell
+WHOLE = [0, 1, -9, -8, 2**53 - 2, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63), None]
+DIGITS = ["0.79999999999999990000", "0.1", "0.33333333333333331", "0.3333333333333333", "1", "-9.1", "2.5", "0.8"]
+COLUMNS = {
+    "double": pa.array([*DOUBLES, *HUGE]),
+    "single": pa.array([0.1, THIRD, 1.0, 0.99999994, -9.1, -9.0, 2.5, 3e38, float("nan"), None], pa.float32()),
+    "decimal(38, 20)": pa.array([*map(Decimal, DIGITS), None], pa.decimal128(38, 20)),
+    "decimal(12, 3)": pa.array([*map(Decimal, ("0.1", "1", "-9.1", "2.5", "0.8", "-9")), None], pa.decimal128(12, 3)),
+    "bigint": pa.array(WHOLE, pa.int64()),
+    "text": pa.array(["0.1", "1", "1.0", "-9.1", "-9.10", "-9", "2.5", "0.3333333333333333", " 0.8", "1e300", None]),
+}
+FLAGS = {
+    "double": pa.array([0.0, 1.0, -0.0, THIRD, SINGLE, 9.0, float("nan"), None]),
+    "single": pa.array([0.0, 1.0, SINGLE, 9.0, None], pa.float32()),
+    "boolean": pa.array([True, False, None]),
+    "text": pa.array(["TRUE", "0", repr(THIRD), "9", None]),
+}
+
+
+@contextmanager
+def in_session(session, settings):
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield in_spark(session)
+    finally:
+        for name in settings:
+            session.conf.unset(name)
+
+
+SETTINGS = {
+    "duckdb": [{}, {"default_collation": "'nocase'", "old_implicit_casting": "true", "integer_division": "true"}],
+    "postgres": [
+        {},
+        {"extra_float_digits": "-15", "standard_conforming_strings": "off", "datestyle": "'german'"},
+        {"extra_float_digits": "3", "transform_null_equals": "on", "escape_string_warning": "off"},
+    ],
+    "spark": [
+        {"spark.sql.parser.escapedStringLiterals": "true", "spark.sql.ansi.doubleQuotedIdentifiers": "true"},
+        {"spark.sql.legacy.consecutiveStringLiterals.enabled": "true", "spark.sql.caseSensitive": "true"},
+    ],
+}
+_EACH = [("duckdb", i) for i in range(2)]
+_EACH += [pytest.param("postgres", i, marks=POSTGRES.marks) for i in range(3)]
+_EACH += [pytest.param("spark", i, marks=SPARK.marks) for i in range(2)]
+
+
+@pytest.mark.parametrize(("engine", "number"), _EACH)
+def test_every_storage_under_every_setting(request, engine, number):
+    settings = SETTINGS[engine][number]
+    if engine == "spark":
+        opened = in_session(request.getfixturevalue("spark"), settings)
+    elif engine == "postgres":
+        opened = in_postgres(request.getfixturevalue("postgres_url"), settings)
+    else:
+        opened = in_duckdb(settings)
+    with opened as found:
+        for values in COLUMNS.values():
+            for name, attribute in ATTRIBUTES.items():
+                if name != "boolean":
+                    agrees(found, attribute, values.filter(pa.array(fits(attribute, values))))
+        for values in FLAGS.values():
+            agrees(found, ATTRIBUTES["boolean"], values)
+
+
+def fits(attribute, values):
+    """Return which values `predict` answers for; it refuses others, of which SQL cannot."""
+
+    def one(value):
+        try:
+            attribute.encode(Column.from_arrow(value, "x"))
+        except DomainError:
+            return False
+        return True
+
+    return [one(values.slice(i, 1)) for i in range(len(values))]
