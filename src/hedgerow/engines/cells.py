@@ -115,7 +115,10 @@ def _among(
 ) -> Expression:
     """Return the code of a value that is one of some, `MISSING` if it is NULL, NaN or said to be missing.
 
-    Text is looked up as it is written, and only then without white space around it and zeros after its point.
+    Text is looked up as it is written, and only then without white space around it and zeros after its point. No
+    comparison may be asked of a NaN: engines settle one before they read a row where a file's statistics tell the
+    answer, and the least and the largest value of a column leave NaN out, so that ``x <= 1`` becomes true for every
+    row. So NULL and NaN come before all else.
     """
     absent = [(value, MISSING) for value in missing]
     if column.kind == "text":
