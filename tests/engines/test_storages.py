@@ -12,6 +12,7 @@ import pytest
 from hedgerow.csv_files import read_csv
 from hedgerow.engines.cells import cell_code, class_code
 from hedgerow.engines.columns import EngineColumn
+from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.sources import open_table
 from hedgerow.schema import Boolean, Label
 from tests.engines.servers import SPARK
@@ -31,12 +32,13 @@ WRITERS += [pytest.param("spark", writer, marks=SPARK.marks) for writer in ("pya
 
 def codes_of(table, names):
     """Return the codes of every column for every kind, in the order of ``i``, by column and kind."""
+    lookups = Lookups(table, ["i", *names])
     codes = {
-        f"c{i}_{j}": class_code(kind, column) if isinstance(kind, Label) else cell_code(kind, column)
+        f"c{i}_{j}": (class_code if isinstance(kind, Label) else cell_code)(kind, column, lookups)
         for i, column in enumerate(EngineColumn.of(table, name) for name in names)
         for j, kind in enumerate(KINDS.values())
     }
-    found = table.select(i=ibis._.i.cast("int64"), **codes).to_pyarrow().sort_by("i")
+    found = lookups.rows().select(i=ibis._.i.cast("int64"), **codes).to_pyarrow().sort_by("i")
     return found["i"].to_pylist(), {
         (name, kind): found[f"c{i}_{j}"].to_pylist() for i, name in enumerate(names) for j, kind in enumerate(KINDS)
     }
