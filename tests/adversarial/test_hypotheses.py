@@ -3,14 +3,20 @@
 docs/privacy.md: "None of a hypothesis's code meets a row", "in arithmetic that does not depend on the others".
 """
 
+import sys
 import types
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
@@ -18,6 +24,9 @@ from hedgerow.errors import HypothesisError
 from hedgerow.marginals import choose_bins
 from hedgerow.marginals import oracle as module
 from hedgerow.marginals.hypothesis import Always
+from hedgerow.marginals.rowwise.data import check_data
+from hedgerow.marginals.rowwise.features import Chain, Fill
+from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Real, Schema
 from hedgerow.schema.numbers import Real as RealKind
 
@@ -255,3 +264,182 @@ def test_what_a_hypothesis_has_cost_is_on_the_card_once():
     own.fit(FRAME, oracle)
     oracle.error_marginals(BINS, own)
     assert oracle.privacy.epsilon == 1
+
+
+# What no row can make fail, and what has no code at all.
+
+AGES = pd.DataFrame({"age": RNG.uniform(0, 100, 200), "b": RNG.normal(size=200)})
+OLD = (AGES["age"] > 40.5).to_numpy(dtype=int)
+AGE = Schema({"age": Real(0.0, 100.0, (50.0,), missing="cell", outside="clip")})
+
+
+def nodes_of(tree, **changed):
+    """Put numbers into the nodes of a tree of scikit-learn's, as its state can be written."""
+    state = tree.tree_.__getstate__()
+    nodes = state["nodes"].copy()
+    for name, value in changed.items():
+        nodes[name] = value
+    tree.tree_.__setstate__({**state, "nodes": nodes})
+
+
+def forest_of_other_classes():
+    """A forest whose tree predicts a third class, for the oldest alone."""
+    rows = AGES[["age", "b"]]
+    model = RandomForestClassifier(1, max_depth=1).fit(rows, OLD)
+    model.estimators_ = [DecisionTreeClassifier().fit(rows.to_numpy(), np.digitize(rows["age"], [60, 80]))]
+    return model
+
+
+def forest_of_other_features():
+    """A forest whose tree compares a third feature, for the old alone."""
+    model = RandomForestClassifier(1, max_depth=1).fit(AGES, OLD)
+    wide = np.column_stack([AGES, OLD])
+    tree = DecisionTreeClassifier(max_depth=2).fit(wide, (AGES["b"] > 0) ^ (AGES["age"] > 41))
+    nodes_of(tree, feature=np.where(tree.tree_.feature < 0, -2, np.arange(tree.tree_.node_count) + 2))
+    model.estimators_ = [tree]
+    return model
+
+
+def negative_feature():
+    model = DecisionTreeClassifier(max_depth=1).fit(AGES, OLD)
+    nodes_of(model, feature=np.full(model.tree_.node_count, -1))
+    return model
+
+
+def edited(model, **attributes):
+    for name, value in attributes.items():
+        setattr(model, name, value)
+    return model
+
+
+def linear_of_others(width):
+    return edited(LogisticRegression().fit(AGES, OLD), coef_=np.ones((1, width)))
+
+
+def network_of_others():
+    with pytest.warns(UserWarning, match="iterations"):
+        model = MLPClassifier((2,), max_iter=1).fit(AGES, OLD)
+    return edited(model, coefs_=[np.ones((9, 2)), model.coefs_[1]])
+
+
+def encoded(**attributes):
+    """A pipeline whose encoder has attributes of somebody else's."""
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    model = make_pipeline(make_column_transformer((encoder, ["b"])), LogisticRegression())
+    model.fit(AGES.assign(b=OLD.astype(float)), OLD)
+    edited(model[0].transformers_[0][1], **attributes)
+    return model
+
+
+def endless():
+    model = make_pipeline(LogisticRegression()).fit(AGES, OLD)
+    model.steps = [("again", model)]
+    return model
+
+
+UNFIT = {
+    "a forest of other classes": forest_of_other_classes,
+    "a forest of other features": forest_of_other_features,
+    "a feature below the first": negative_feature,
+    "more weights than columns": lambda: linear_of_others(7),
+    "fewer weights than columns": lambda: linear_of_others(1),
+    "a network of more columns": network_of_others,
+    "a category that is not there": lambda: encoded(drop_idx_=np.array([999], object)),
+    "half of a surrogate pair": lambda: encoded(categories_=[np.array(["a", "\ud800"], object)]),
+    "a pipeline in itself": endless,
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+@pytest.mark.parametrize("n", [0, 1, 200])
+def test_a_hypothesis_that_some_row_would_make_fail_is_refused_whatever_the_rows_are(name, n):
+    budget = hr.Budget(1)
+    oracle = hr.Oracle(AGES[:n], OLD[:n], budget)
+    with pytest.raises(HypothesisError, match=r"cannot be asked about|cannot be read as data"):
+        oracle.error_marginals(AGE, UNFIT[name]())
+    assert budget.spent == 0
+
+
+class Spying(str):
+    """Text whose comparison sees the caller's rows."""
+
+    seen: ClassVar[list] = []
+
+    def __hash__(self):
+        frame = sys._getframe(1)
+        self.seen.extend(name for name in ("matrix", "rows", "columns") if name in frame.f_locals)
+        return str.__hash__(self)
+
+    __eq__ = str.__eq__
+
+
+class Itself:
+    """A setting that is what it is compared with, and meets what is combined with it."""
+
+    __array_ufunc__ = None
+    met: ClassVar[list] = []
+
+    def __eq__(self, other):
+        return self
+
+    __hash__ = object.__hash__
+
+    def __rand__(self, other):
+        self.met.append(other)
+        return np.zeros(len(other), dtype=bool)
+
+
+def spying_network():
+    with pytest.warns(UserWarning, match="iterations"):
+        return edited(MLPClassifier((1,), max_iter=1).fit(AGES, OLD), activation=Spying("identity"))
+
+
+@pytest.mark.parametrize("make", [spying_network, lambda: encoded(handle_unknown=Itself())])
+def test_a_setting_with_code_of_its_own_is_refused(make):
+    budget = hr.Budget(1)
+    with pytest.raises(HypothesisError, match=r"a setting is a (Spying|Itself) where text is expected"):
+        hr.Oracle(AGES, OLD, budget).error_marginals(AGE, make())
+    assert (Spying.seen, Itself.met, budget.spent) == ([], [], 0)
+
+
+class Number(float):
+    """A number of a derived type."""
+
+
+@pytest.mark.parametrize("part", [Number(1), Spying("a"), [1.0], np.ones(2).view(np.matrix), np.array([None])])
+def test_what_was_read_is_plain_down_to_its_last_part(part):
+    check_data(Fill((1.0, "a")))
+    with pytest.raises(ValueError, match=r"which can have code of its own|some of its numbers are none"):
+        check_data(Chain((Fill((1.0, part)),)))
+
+
+def test_what_a_hypothesiss_card_denies_the_oracle_does_not_claim():
+    taken = hr.PrivateTreeClassifier(1.0, max_depth=1, schema="from-data").fit(AGES, OLD)
+    oracle = hr.Oracle(AGES, OLD, hr.Budget(1), 2)
+    oracle.error_marginals(AGE, taken)
+    assert not oracle.privacy.is_private
+    assert "domain taken from the data" in oracle.privacy.headline
+
+
+def forced(epsilon):
+    charge = Charge("x", Fraction(1))
+    card = PrivacyCard((charge,), noise="n", software="s")
+    object.__setattr__(charge, "epsilon", epsilon)
+    return card
+
+
+def test_a_charge_that_was_changed_by_force_takes_nothing_off():
+    budget = hr.Budget(1)
+    oracle = hr.Oracle(AGES, OLD, budget)
+    with pytest.raises(ValueError, match=r"epsilon must be a finite number >= 0, got -0\.9"):
+        oracle.error_marginals(AGE, edited(Always(1), privacy=forced(Fraction(-9, 10))))
+    assert budget.spent == 0
+
+
+def test_a_charge_that_is_changed_afterwards_changes_no_card():
+    card = forced(Fraction(1))
+    oracle = hr.Oracle(AGES, OLD, hr.Budget(1))
+    oracle.error_marginals(AGE, edited(Always(1), privacy=card))
+    before = oracle.privacy.epsilon
+    object.__setattr__(card.charges[0], "epsilon", Fraction(-9, 10))
+    assert oracle.privacy.epsilon == before

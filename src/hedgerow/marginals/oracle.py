@@ -23,7 +23,7 @@ from hedgerow.marginals.own_code import OwnCode
 from hedgerow.marginals.rowwise.read import charges_of
 from hedgerow.marginals.target import Target
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons
+from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons, renewed
 from hedgerow.privacy.counts import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, SecureNoise, SeededNoise
 from hedgerow.privacy.release import Gate
@@ -183,7 +183,7 @@ class Oracle:
         self._noise: NoiseSource = SecureNoise() if random_state is None else SeededNoise(generator(random_state))
         self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
         self._max_queries, self._asked = max_queries, 0
-        self._charges: dict[int, Charge] = {}  # by identity: two of the same text are two
+        self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: two of the same text are two
         self._run_code = False
         self._lock = threading.Lock()
 
@@ -220,11 +220,12 @@ class Oracle:
             return PrivacyCard.none(
                 "not private: exact answers" if self._budget is None else "nothing was answered", software=software
             )
+        charges = tuple(made for _, made in self._charges.values())
         return PrivacyCard(
-            tuple(self._charges.values()),
+            charges,
             noise=self._noise.description,
             software=software,
-            notes=(*_NOTES, _UNIT + (_UNIT_DELTA if any(charge.delta for charge in self._charges.values()) else "")),
+            notes=(*_NOTES, _UNIT + (_UNIT_DELTA if any(charge.delta for charge in charges) else "")),
         )
 
     def noise_scale(self, n_attributes: int) -> float:
@@ -318,7 +319,15 @@ class Oracle:
             return f"up to {self._max_queries} answers, all charged with the first; the first: {what}"
         return f"{what}, question {self._asked + 1} of {self._max_queries}"
 
-    def _answer(self, bins: Schema, query: Any, what: str, void: str | None = None, paid: Sequence[Charge] = ()) -> Any:
+    def _answer(
+        self,
+        bins: Schema,
+        query: Any,
+        what: str,
+        void: str | None = None,
+        paid: Sequence[tuple[Charge, Charge]] = (),
+    ) -> Any:
+        costs = [*((charge, renewed(charge)) for charge in bins.charges), *paid]
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
@@ -332,8 +341,9 @@ class Oracle:
             def charged() -> Any:
                 self._asked += 1
                 own = Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism), join_reasons(why, noise.void))
-                costs = (*bins.charges, *paid, *([own] if own.epsilon or own.delta else []))
-                self._charges |= {id(charge): charge for charge in costs}
+                known = [*costs, *([(own, own)] if own.epsilon or own.delta else [])]
+                for charge, made in known:
+                    self._charges.setdefault(id(charge), (charge, made))
                 return query()
 
             return Gate(self._budget, noise).release(mechanism, charged, purpose=purpose, void=why)

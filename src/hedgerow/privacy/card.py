@@ -253,6 +253,29 @@ class PrivacyCard:
         return card
 
 
+def renewed(charge: Charge, *, void: str | None = None) -> Charge:
+    """Return a charge made anew, so that nobody else holds the object; with one more reason why it has no guarantee.
+
+    Raises
+    ------
+    ValueError
+        If it is no charge, or not one that could have been made: an object's attributes can be changed by force.
+    """
+    if type(charge) is not Charge:
+        raise ValueError(f"expected a Charge, got {type(charge).__name__}.")
+    text = (charge.purpose, charge.mechanism, charge.void or "", void or "")
+    if any(type(part) is not str for part in text):
+        raise ValueError("expected a charge whose words are text.")
+    return Charge(
+        charge.purpose,
+        charge.epsilon,
+        charge.delta,
+        charge.mechanism,
+        join_reasons(charge.void, void),
+        declared=charge.declared,
+    )
+
+
 def join_reasons(*given: str | None) -> str | None:
     """Return why there is no guarantee, or None. A reason may hold several, between semicolons; each is said once.
 

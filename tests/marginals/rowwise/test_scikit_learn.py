@@ -69,7 +69,7 @@ REFUSED = {
     "unfitted pipeline": (make_pipeline(StandardScaler(), LogisticRegression()), "the Pipeline is not fitted"),
     "unfitted of hedgerow's": (hr.PrivateTreeClassifier(1.0), "the PrivateTreeClassifier is not fitted"),
     "other width": (ridge().fit(X[:, :3], Y), "it was fitted on 3 columns, and there are 5"),
-    "three classes": (ridge().fit(X, Y + (X[:, 0] > 1)), "expected predictions that are one of 0, 1"),
+    "three classes": (ridge().fit(X, Y + (X[:, 0] > 1)), "expected a classifier of two classes, got one of 3"),
     "classes of others": (DecisionTreeClassifier().fit(X, Y + 7), "expected predictions that are one of 0, 1"),
     "not finite": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), np.nan)), "not finite, or too large"),
     "huge": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), 1e200)), "not finite, or too large"),
@@ -80,7 +80,7 @@ REFUSED = {
     "objects": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), object())), "not in arrays of NumPy's"),
     "layers that do not fit": (
         edited(small_network(), coefs_=[np.ones((5, 3)), np.ones((4, 1))]),
-        "shape \\(4, 1\\) where \\(3, -1\\) is expected",
+        "expected layers that fit each other, and one output for two classes",
     ),
     "an activation of others": (edited(small_network(), activation="sin"), "got 'sin'"),
     "classes that do not fit": (tree_of_object(), "where .* is expected"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.bounded import shown
 from hedgerow.columns import Column
 from hedgerow.marginals.rowwise.arithmetic import LARGEST, Floats, affine, hyperbolic_tangent, logistic
 from hedgerow.marginals.rowwise.features import Chain, Rows
@@ -56,6 +58,16 @@ class Scored(Protocol):
         """Whether it takes rows with missing numbers."""
         ...
 
+    @property
+    def width(self) -> int:
+        """How many features it takes: `scores` has a result for any row of so many."""
+        ...
+
+    @property
+    def n_classes(self) -> int:
+        """How many scores it gives."""
+        ...
+
     def scores(self, matrix: Floats) -> Floats:
         """Return the scores, shape ``(n_rows, n_classes)``: the first of the largest decides; NaN: no class."""
         ...
@@ -87,6 +99,19 @@ class Network:
     biases: tuple[Floats, ...]
     activation: str = "identity"
     missing: bool = False
+    n_classes: int = 2
+
+    def __post_init__(self) -> None:
+        ends = [1, *(len(weights) for weights in self.weights[:0:-1])][::-1]
+        if [weights.shape[1] for weights in self.weights] != ends or [len(bias) for bias in self.biases] != ends:
+            raise ValueError("expected layers that fit each other, and one output for two classes")
+        if type(self.activation) is not str or self.activation not in ACTIVATIONS:
+            raise ValueError(f"expected the activation {', '.join(ACTIVATIONS)}, got {shown(self.activation)}")
+
+    @property
+    def width(self) -> int:
+        """How many features it takes."""
+        return len(self.weights[0])
 
     def scores(self, matrix: Floats) -> Floats:
         """Return 0 for the first class and the output for the second; NaN where numbers are too large."""
@@ -114,8 +139,13 @@ class BinaryTree:
         Whether a missing value goes left.
     shares : ndarray of float, shape (n_nodes, n_classes)
         Of the classes.
-    depth : int
-        The most steps from the root to a leaf.
+    width : int
+        How many features there are.
+
+    Raises
+    ------
+    ValueError
+        If some row of so many features could not be walked to a leaf.
     """
 
     left: NDArray[np.int64]
@@ -124,7 +154,25 @@ class BinaryTree:
     threshold: Floats
     missing_left: NDArray[np.bool_]
     shares: Floats
-    depth: int
+    width: int
+
+    def __post_init__(self) -> None:
+        size, inner = len(self.shares), self.left >= 0
+        if {len(part) for part in (self.left, self.right, self.feature, self.threshold, self.missing_left)} != {size}:
+            raise ValueError("its nodes are not those of a tree")
+        below, feature = np.stack([self.left, self.right])[:, inner], self.feature[inner]
+        if (below <= np.flatnonzero(inner)).any() or (below >= size).any():  # later ones only: every way ends
+            raise ValueError("its nodes are not those of a tree")
+        if not size or (feature < 0).any() or (feature >= self.width).any():
+            raise ValueError("its nodes are not those of a tree of so many features")
+
+    @cached_property
+    def depth(self) -> int:
+        """The most steps from the root to a leaf."""
+        found = np.zeros(len(self.left), dtype=np.int64)
+        for node in np.flatnonzero(self.left >= 0):
+            found[[self.left[node], self.right[node]]] = found[node] + 1
+        return int(found.max())
 
     def leaves(self, values: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the leaf of each row: comparisons and look-ups only."""
@@ -150,6 +198,20 @@ class Forest:
 
     trees: tuple[BinaryTree, ...]
     missing: bool = True
+
+    def __post_init__(self) -> None:
+        if len({(tree.width, tree.shares.shape[1]) for tree in self.trees}) != 1:
+            raise ValueError("expected trees of one and the same features and classes")
+
+    @property
+    def width(self) -> int:
+        """How many features it takes."""
+        return self.trees[0].width
+
+    @property
+    def n_classes(self) -> int:
+        """How many scores it gives."""
+        return self.trees[0].shares.shape[1]
 
     def scores(self, matrix: Floats) -> Floats:
         """Return the sums of the shares."""
@@ -177,6 +239,10 @@ class Prepared:
     steps: Chain
     classifier: Scored
     codes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.codes) != self.classifier.n_classes:
+            raise ValueError(f"it has {len(self.codes)} classes, and scores for {self.classifier.n_classes}")
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the class of each row; none where a step has no result, or a number is missing and must not be."""
@@ -217,6 +283,10 @@ class Points:
     points: tuple[Floats, ...]
     intercept: float
     codes: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        if [len(points) for points in self.points] != [len(attribute.cells) for _, attribute in self.bins.attributes]:
+            raise ValueError("expected points for each bin")
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the class of each row."""

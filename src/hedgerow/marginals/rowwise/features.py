@@ -98,6 +98,10 @@ class Scale:
     offset: tuple[float, ...]
     bounds: tuple[float, float] = (-np.inf, np.inf)
 
+    def __post_init__(self) -> None:
+        if {len(part) for part in (self.divisor, self.factor, self.offset)} != {len(self.shift)}:
+            raise ValueError("expected as many numbers to scale by as features")
+
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
         """All are numbers, before and after."""
         return _all_numbers(text, len(self.shift), "scaled")
@@ -160,6 +164,12 @@ class OneHot:
     categories: tuple[tuple[str | float | None, ...], ...]
     dropped: tuple[int, ...]
     refuse_others: bool
+
+    def __post_init__(self) -> None:
+        if len(self.dropped) != len(self.categories):
+            raise ValueError("expected a category to leave out, or none, for each column")
+        if any(not -1 <= dropped < len(values) for dropped, values in zip(self.dropped, self.categories, strict=True)):
+            raise ValueError("a category that is left out is not there")
 
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
         """Text has categories of text, numbers have numbers; after it all are numbers."""

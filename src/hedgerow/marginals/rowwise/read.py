@@ -17,18 +17,20 @@ from hedgerow.errors import HypothesisError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.marginals.binning import check_kind, check_total, plain_bins
 from hedgerow.marginals.hypothesis import Always, class_codes
-from hedgerow.marginals.rowwise.classifiers import ByModel, Constant, Points, Prepared, RowClassifier
+from hedgerow.marginals.rowwise.classifiers import NO_CLASS, ByModel, Constant, Points, Prepared, RowClassifier
+from hedgerow.marginals.rowwise.data import check_data, made_up_columns
 from hedgerow.marginals.rowwise.features import Chain
 from hedgerow.marginals.rowwise.scikit_learn import CLASSIFIERS, plain_values, plain_vector, read_step
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
-from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.card import Charge, PrivacyCard, renewed
 
 READABLE = (
     "hedgerow's rule lists, trees and marginal learners; scikit-learn's linear classifiers, MLPClassifier, decision "
     "trees and forests, alone or in a Pipeline after scalers, SimpleImputer, OneHotEncoder and ColumnTransformer"
 )
+_MOST_NESTED = 20  # pipelines in pipelines
 
 
 @dataclass(frozen=True)
@@ -68,14 +70,25 @@ def read_classifier(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -
         fit the columns. Public: it follows from the hypothesis and the columns' names and types.
     """
     try:
-        return _read(hypothesis, columns, classes)
+        found = _read(hypothesis, columns, classes)
+        if found is not None:
+            check_data(found)
+            _try_out(found, columns, len(classes))
+        return found
     except HypothesisError:
         raise
     except NotFittedError:
         problem = f"the {type(hypothesis).__name__} is not fitted"
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
         problem = f"the {type(hypothesis).__name__} cannot be asked about: {error}"
     raise HypothesisError(f"{problem}. Expected a fitted classifier for the columns {', '.join(columns.names)}.")
+
+
+def _try_out(found: RowClassifier, columns: Columns, n_classes: int) -> None:
+    """Evaluate rows that anyone could write: what fails on every row is to fail now, whether or not there is one."""
+    codes = found(made_up_columns(columns.names, columns.kinds), 2)
+    if codes.shape != (2,) or (codes < NO_CLASS).any() or (codes >= n_classes).any():
+        raise ValueError("it does not predict one class a row")
 
 
 def _read(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> RowClassifier | None:
@@ -111,14 +124,20 @@ def model_of(hypothesis: Any) -> RuleList | Tree | None:
     return Tree.from_json(hypothesis.to_json()) if type(hypothesis) is Tree else None
 
 
-def charges_of(hypothesis: Any) -> tuple[Charge, ...]:
-    """Return what a hypothesis's own card says that it cost; empty where it has none.
+def charges_of(hypothesis: Any) -> tuple[tuple[Charge, Charge], ...]:
+    """Return what a hypothesis's own card says that it cost: each charge, and the same made anew; else empty.
 
-    Whether it was learned from the oracle's rows nobody can tell from it, so that it is taken to be.
+    Whether it was learned from the oracle's rows nobody can tell from it, so that it is taken to be. Where its card has
+    no guarantee, its charges have none.
+
+    Raises
+    ------
+    ValueError
+        If a charge takes something off, or is no charge.
     """
     cards = [getattr(hypothesis, name, None) for name in ("privacy", "privacy_")]
-    found = [card.charges for card in cards if type(card) is PrivacyCard]
-    return tuple(charge for charges in found for charge in charges if type(charge) is Charge)
+    found = [card for card in cards if type(card) is PrivacyCard]
+    return tuple((charge, renewed(charge, void=card.void)) for card in found for charge in card.charges)
 
 
 def _by_model(model: RuleList | Tree, columns: Columns, classes: Sequence[Any]) -> ByModel:
@@ -142,15 +161,21 @@ def _points(fitted: Any, columns: Columns, classes: Sequence[Any]) -> Points:
     sizes = [len(attribute.cells) for _, attribute in bins.attributes]
     points = np.split(plain_vector(fitted.coef_, sum(sizes)), np.cumsum(sizes)[:-1])
     negative, positive = class_codes(plain_values(fitted.classes_), classes)
+    if type(fitted.intercept_) not in (int, float, np.float64):
+        raise ValueError("its intercept is no number")
     return Points(bins, places, tuple(points), float(fitted.intercept_), (negative, positive))
 
 
 def _prepared(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> Prepared | None:
     names: tuple[str, ...] | None = columns.names if columns.named else None
     steps, classifier = [], hypothesis
-    while type(classifier) is Pipeline:
+    for _ in range(_MOST_NESTED):
+        if type(classifier) is not Pipeline:
+            break
         *before, (_, classifier) = classifier.steps
         steps += [step for _, step in before]
+    else:
+        raise ValueError(f"pipelines are inside one another, more than {_MOST_NESTED} of them")
     if type(classifier) not in CLASSIFIERS:
         return None
     check_is_fitted(classifier)
@@ -166,10 +191,10 @@ def _prepared(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> Prep
     text = Chain(tuple(read)).of_kinds(tuple(kind == "text" for kind in columns.kinds))
     if any(text):
         raise ValueError("it takes numbers, and some columns are of text")
-    if getattr(classifier, "n_features_in_", None) != len(text):
-        raise ValueError(f"it takes {getattr(classifier, 'n_features_in_', 0)} columns, and {len(text)} come")
-    of_classes = class_codes(plain_values(classifier.classes_), classes)
-    return Prepared(Chain(tuple(read)), CLASSIFIERS[type(classifier)](classifier), of_classes)
+    scored = CLASSIFIERS[type(classifier)](classifier)
+    if scored.width != len(text):
+        raise ValueError(f"it takes {scored.width} columns, and {len(text)} come")
+    return Prepared(Chain(tuple(read)), scored, class_codes(plain_values(classifier.classes_), classes))
 
 
 def _check_columns(step: Any, names: tuple[str, ...] | None, width: int | None) -> None:

@@ -34,7 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.bounded import shown
 from hedgerow.marginals.rowwise.arithmetic import LARGEST, Floats
-from hedgerow.marginals.rowwise.classifiers import ACTIVATIONS, BinaryTree, Forest, Network, Scored
+from hedgerow.marginals.rowwise.classifiers import BinaryTree, Forest, Network, Scored
 from hedgerow.marginals.rowwise.features import Chain, Fill, OneHot, Parts, Scale, Step
 
 Names = tuple[str, ...] | None
@@ -75,18 +75,10 @@ def _linear(fitted: Any) -> Network:
 
 def _network(fitted: Any) -> Network:
     _check_binary(fitted)
-    if fitted.activation not in ACTIVATIONS:
-        raise ValueError(f"expected the activation {', '.join(ACTIVATIONS)}, got {shown(fitted.activation)}")
-    if fitted.out_activation_ != "logistic" or len(fitted.coefs_) != len(fitted.intercepts_):
+    if _word(fitted.out_activation_) != "logistic":
         raise ValueError("expected one output for two classes")
-    weights, inputs = list[Floats](), -1
-    for part in fitted.coefs_:
-        weights.append(plain_array(part, (inputs, -1)))
-        inputs = weights[-1].shape[1]
-    if not weights or inputs != 1:
-        raise ValueError("expected one output for two classes")
-    biases = [plain_vector(b, w.shape[1]) for b, w in zip(fitted.intercepts_, weights, strict=True)]
-    return Network(tuple(weights), tuple(biases), fitted.activation)
+    weights = tuple(plain_array(part, (-1, -1)) for part in fitted.coefs_)
+    return Network(weights, tuple(map(plain_vector, fitted.intercepts_)), _word(fitted.activation))
 
 
 def _check_binary(fitted: Any) -> None:
@@ -103,8 +95,8 @@ def _forest(fitted: Any) -> Forest:
     trees = tuple(
         _nodes(tree) for tree in fitted.estimators_ if type(tree) in (DecisionTreeClassifier, ExtraTreeClassifier)
     )
-    if len(trees) != len(fitted.estimators_) or not trees or len({tree.shares.shape[1] for tree in trees}) != 1:
-        raise ValueError("expected trees of one and the same classes")
+    if len(trees) != len(fitted.estimators_):
+        raise ValueError("expected trees of scikit-learn's")
     return Forest(trees)
 
 
@@ -114,17 +106,10 @@ def _nodes(fitted: Any) -> BinaryTree:
     left, right, feature = (
         plain_vector(part, size).astype(np.int64) for part in (tree.children_left, tree.children_right, tree.feature)
     )
-    here, inner = np.arange(size), left >= 0
-    below = np.stack([left, right])[:, inner]  # below a node are later ones only, so that every way ends
-    if (below <= here[inner]).any() or (below >= size).any() or (feature[inner] >= width).any():
-        raise ValueError("its nodes are not those of a tree")
     threshold = np.where(np.isposinf(tree.threshold), LARGEST, tree.threshold)  # there only missing values go right
     threshold = plain_vector(threshold, size)
     shares = plain_array(tree.value, (size, 1, classes))[:, 0, :]
     totals = shares.sum(axis=1, keepdims=True)
-    depth = np.zeros(size, dtype=np.int64)
-    for node in np.flatnonzero(inner):
-        depth[[left[node], right[node]]] = depth[node] + 1
     return BinaryTree(
         left,
         right,
@@ -132,7 +117,7 @@ def _nodes(fitted: Any) -> BinaryTree:
         threshold,
         plain_vector(tree.missing_go_to_left, size) > 0,
         shares / np.where(totals > 0, totals, 1.0),
-        int(depth.max()),
+        width,
     )
 
 
@@ -194,7 +179,8 @@ def _identity(step: Any, names: Names) -> Step:  # noqa: ARG001 -- of any column
 
 
 def _standard(step: Any, names: Names) -> Step:  # noqa: ARG001
-    return _scale(int(step.n_features_in_), shift=step.mean_ if step.with_mean else None, divisor=step.scale_)
+    with_mean = _flag(step.with_mean)
+    return _scale(int(step.n_features_in_), shift=step.mean_ if with_mean else None, divisor=step.scale_)
 
 
 def _max_abs(step: Any, names: Names) -> Step:  # noqa: ARG001
@@ -208,12 +194,12 @@ def _robust(step: Any, names: Names) -> Step:  # noqa: ARG001
 
 def _min_max(step: Any, names: Names) -> Step:  # noqa: ARG001
     low, high = map(float, step.feature_range)
-    bounds = (low, high) if step.clip is True else (-np.inf, np.inf)
+    bounds = (low, high) if _flag(step.clip) else (-np.inf, np.inf)
     return _scale(int(step.n_features_in_), factor=step.scale_, offset=step.min_, bounds=bounds)
 
 
 def _check_no_clip(step: Any) -> None:
-    if getattr(step, "clip", False):
+    if _flag(getattr(step, "clip", False)):
         raise ValueError("clip=True is not known")
 
 
@@ -233,7 +219,7 @@ def _scale(
 
 
 def _imputer(step: Any, names: Names) -> Step:  # noqa: ARG001
-    if step.add_indicator or not (isinstance(step.missing_values, float) and np.isnan(step.missing_values)):
+    if _flag(step.add_indicator) or not (isinstance(step.missing_values, float) and np.isnan(step.missing_values)):
         raise ValueError("expected a SimpleImputer of missing_values=nan without add_indicator")
     values = plain_values(step.statistics_)
     if any(value is None for value in values):
@@ -245,10 +231,9 @@ def _one_hot(step: Any, names: Names) -> Step:  # noqa: ARG001
     if step.min_frequency is not None or step.max_categories is not None:
         raise ValueError("infrequent categories of a OneHotEncoder are not known")
     categories = tuple(tuple(plain_values(values)) for values in step.categories_)
-    dropped = [None] * len(categories) if step.drop_idx_ is None else list(step.drop_idx_)
-    return OneHot(
-        categories, tuple(-1 if drop is None else int(drop) for drop in dropped), step.handle_unknown == "error"
-    )
+    dropped = [None] * len(categories) if step.drop_idx_ is None else plain_values(step.drop_idx_)
+    unknown = _word(step.handle_unknown)
+    return OneHot(categories, tuple(-1 if drop is None else int(drop) for drop in dropped), unknown == "error")
 
 
 def plain_values(values: Any) -> list[str | float | None]:
@@ -265,11 +250,28 @@ def plain_values(values: Any) -> list[str | float | None]:
     for value in values.tolist():
         if value is None or (isinstance(value, float) and np.isnan(value)):
             found.append(None)
-        elif type(value) in (str, int, float, bool):
-            found.append(value if isinstance(value, str) else float(value))
+        elif type(value) in (int, float, bool):
+            found.append(float(value))
+        elif type(value) is str:
+            value.encode()  # UnicodeEncodeError is a ValueError: no column holds half of a surrogate pair
+            found.append(value)
         else:
             raise ValueError(f"it has a value that is neither text nor a number: {shown(value)}")
     return found
+
+
+def _word(value: Any) -> str:
+    """Return a setting that is a word: text itself, whose comparisons are Python's."""
+    if type(value) is not str:
+        raise ValueError(f"a setting is a {type(value).__name__} where text is expected")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    """Return a setting that is yes or no."""
+    if type(value) not in (bool, int, np.bool_):
+        raise ValueError(f"a setting is a {type(value).__name__} where True or False is expected")
+    return bool(value)
 
 
 def _columns(step: Any, names: Names) -> Step | None:
