@@ -8,9 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from hedgerow.columns import Column
+from hedgerow.columns import Column, Table
 from hedgerow.errors import DomainError
-from hedgerow.objects import arrow_of_objects
+from hedgerow.objects import arrow_of_categories, arrow_of_objects, has_object_categories
 
 OF_A_KIND = {
     "numbers": [1, 0.5, np.float16(0.9), np.float32(0.1), np.int8(3), Decimal("0.3"), 2**53, np.longdouble(0.25)],
@@ -76,3 +76,21 @@ def test_mixtures_and_other_kinds_are_refused(values):
 
 def test_values_that_are_all_missing_are_a_column_without_a_type():
     assert arrow_of_objects(objects(GAPS)).type == pa.null()
+
+
+@pytest.mark.parametrize("more", [[], [1], [True], ["text"], [np.longdouble(1.9)]])
+def test_a_category_of_no_row_changes_none(more):
+    """One more once turned 0.9 into 0."""
+    categories = pd.Index([np.float16(0.9), np.float16(0.5), *more], dtype=object)
+    series = pd.Series(pd.Categorical.from_codes([0, 1, -1, 0], categories=categories))
+    assert has_object_categories(series)
+    assert arrow_of_categories(series).to_pylist() == [0.89990234375, 0.5, None, 0.89990234375]
+    column = Table.of(pd.DataFrame({"a": series})).column("a", 0)
+    assert column.present().tolist() == [0.89990234375, 0.5, 0.89990234375]
+
+
+def test_each_category_becomes_what_it_becomes_alone():
+    categories = pd.Index([np.float16(0.9), 1, np.longdouble(1.9)], dtype=object)
+    series = pd.Series(pd.Categorical.from_codes([0, 1, 2], categories=categories))
+    assert arrow_of_categories(series).to_pylist() == [0.89990234375, 1.0, 1.9]
+    assert not has_object_categories(pd.Series(["a"]).astype("category").cat.rename_categories([1]))

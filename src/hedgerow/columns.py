@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import DomainError
 from hedgerow.guard import guarded
-from hedgerow.objects import arrow_of_objects
+from hedgerow.objects import arrow_of_categories, arrow_of_objects, has_object_categories
 from hedgerow.values import Value, value_text
 
 Mask = NDArray[np.bool_]
@@ -190,8 +190,8 @@ def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     array.validate(full=True)
     if _is_text(array.type):
         array = array.cast(pa.large_string())  # first: one piece of other text holds 2 GB at most
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):  # of no piece at all, some types cannot be made one
+        array = array.combine_chunks() if array.num_chunks else _none_of(array.type)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     kind = array.type
@@ -200,6 +200,10 @@ def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_date(kind):
         return array.cast(pa.date32()).cast(pa.int32())
     return array.cast(pa.large_string()) if _is_text(kind) else array
+
+
+def _none_of(kind: pa.DataType) -> pa.Array:
+    return pa.array([], kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -409,8 +413,12 @@ def series_column(series: Any, name: str) -> Column:
     """Return the column of a narwhals series."""
 
     def read() -> Any:
-        as_objects = series.implementation.is_pandas_like() and series.dtype == nw.Object
-        return series.to_numpy() if as_objects else series.to_arrow()
+        if series.implementation.is_pandas_like():
+            if series.dtype == nw.Object:
+                return series.to_numpy()
+            if has_object_categories(series.to_native()):
+                return arrow_of_categories(series.to_native())
+        return series.to_arrow()
 
     found = guarded(read, _unreadable(name))
     return Column.from_numpy(found, name) if isinstance(found, np.ndarray) else Column.from_arrow(found, name)

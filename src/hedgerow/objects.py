@@ -41,6 +41,23 @@ def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
     return pa.array([None if gap else make(item) for item, gap in zip(items, missing, strict=True)], arrow)
 
 
+def has_object_categories(series: pd.Series[Any]) -> bool:
+    """Return whether a series is categorical, and its categories are objects, which have no type."""
+    return isinstance(series.dtype, pd.CategoricalDtype) and series.dtype.categories.dtype == object
+
+
+def arrow_of_categories(series: pd.Series[Any]) -> pa.Array:
+    """Return a categorical series of objects as an Arrow array; raises as `arrow_of_objects` does.
+
+    Categories of no row do not count.
+    """
+    codes, categories = series.cat.codes.to_numpy(), series.cat.categories.to_numpy()
+    used, places = np.unique(codes[codes >= 0], return_inverse=True)
+    index = np.zeros(len(codes), dtype=np.int64)
+    index[codes >= 0] = places
+    return arrow_of_objects(categories[used]).take(pa.array(index, mask=codes < 0))
+
+
 def _is_missing(item: Any) -> bool:
     if item is None or item is pd.NA or item is pd.NaT:
         return True

@@ -86,6 +86,19 @@ def test_a_link_that_takes_the_files_place_is_refused(path, tmp_path):
     assert FileBudget(tmp_path / "other.json").spent == 0
 
 
+def test_another_folder_that_takes_the_place_of_the_budgets_is_refused(tmp_path):
+    for name in ("project", "other"):
+        (tmp_path / name).mkdir()
+        FileBudget.create(tmp_path / name / "budget.json", 1)
+    budget = FileBudget(tmp_path / "project" / "budget.json")
+    (tmp_path / "project").rename(tmp_path / "old")
+    (tmp_path / "project").symlink_to(tmp_path / "other")
+    for act in (lambda: budget.charge(1, purpose="x"), lambda: budget.check(1), lambda: budget.spent):
+        with pytest.raises(ModelFormatError, match="expected the folder of the budget, found another in its place"):
+            act()
+    assert FileBudget(tmp_path / "other" / "budget.json").spent == 0
+
+
 def test_a_second_name_given_later_is_refused(path):
     budget = FileBudget(path)
     path.with_name("twin.json").hardlink_to(path)

@@ -4,6 +4,8 @@ What differs between the two is drawn: never whether there is an answer, what is
 charged. A refusal that depends on whether there is a row would tell it for nothing.
 """
 
+import datetime
+
 import duckdb
 import ibis
 import numpy as np
@@ -14,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.columns import Table
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError
@@ -375,3 +378,11 @@ def test_a_table_of_postgres_without_rows_is_learned_from(postgres_url, folder, 
     code, _, err = run(*fit)
     assert (code, err) == (0, "")
     assert FileBudget("b.json").spent == 1
+
+
+def test_a_dictionary_in_no_piece_is_a_column_without_rows():
+    days = pa.array([datetime.date(2020, 1, 1)], pa.date32()).dictionary_encode()
+    for kind in (days, pa.array(["a"]).dictionary_encode(), pa.array([1]).dictionary_encode()):
+        table = pa.table({"a": kind}).filter([False])
+        assert table["a"].num_chunks == 0
+        assert len(Table.of(table).column("a", 0)) == 0

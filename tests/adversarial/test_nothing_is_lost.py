@@ -321,3 +321,21 @@ def test_without_force_nothing_is_written_over_where_there_are_no_hard_links(fol
     monkeypatch.setattr("hedgerow.cli.fit.spent_text", occupied_later)
     assert run(*FIT, "-o", "out.json")[0] == 2
     assert (folder / "out.json").read_text() == "another's"
+
+
+@pytest.mark.parametrize("name", ["data.csv", "schema.yaml", "link.json"])
+def test_no_output_takes_the_place_of_what_a_command_reads(name, folder, run):
+    (folder / "link.json").symlink_to("data.csv")
+    before = (folder / "data.csv").read_bytes(), (folder / "schema.yaml").read_bytes()
+    code, _, err = run("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", name, "--force")
+    assert code == 2
+    assert "is what this command reads; give the output another name" in err
+    assert before == ((folder / "data.csv").read_bytes(), (folder / "schema.yaml").read_bytes())
+
+
+def test_no_output_takes_the_place_of_any_budget(folder, run):
+    budget = FileBudget.create(folder / "spent.json", 1)
+    budget.charge(1, purpose="x")
+    fitted = run("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "spent.json", "--force")
+    assert (fitted[0], "is a budget, and its record of what was spent would be lost" in fitted[2]) == (2, True)
+    assert budget.spent == 1

@@ -55,7 +55,7 @@ def audit(
     """
     for path in (plot, output):
         if path is not None:
-            check_output(path, force=force)
+            check_output(path, model, data, schema, force=force)
     if plot is not None:
         check_picture(plot)
     if by and data is None:

@@ -118,7 +118,7 @@ def fit(
         "confidence": confidence,
     }
     for_trees = {"max_depth": max_depth}
-    check_output(output, force=force)
+    check_output(output, data, schema, force=force)
     declared = None if schema is None else load_schema(schema)
     make, parameters = _choose(model, for_lists, for_trees)
     if search is not None:

@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from hedgerow.durable import write_whole
+from hedgerow.errors import ModelFormatError
+from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.values import printable
 
 if TYPE_CHECKING:
@@ -34,18 +36,23 @@ def say(text: object, *, err: bool = False, newline: bool = True) -> None:
     typer.echo(shown, err=err, nl=newline)
 
 
-def check_output(path: Path, *, force: bool) -> None:
-    """Check before any work is done that a file can be written.
+def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
+    """Check before any work is done that a file can be written, and that nothing is lost by it.
 
     Raises
     ------
     ValueError
-        If the file exists and `force` is not given, or its folder does not exist.
+        If the file exists and `force` is not given, or its folder does not exist; or if it is one of the command's own
+        inputs, or a budget, whose record would be lost: neither is replaced, whatever was given.
     """
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file.")
     if os.path.lexists(path) and not force:
         raise ValueError(f"{path} exists already; give another name, or --force where the command has it.")
+    if path.exists() and any(given is not None and _is_same(path, given) for given in inputs):
+        raise ValueError(f"{path} is what this command reads; give the output another name.")
+    if path.is_file() and _is_budget(path):
+        raise ValueError(f"{path} is a budget, and its record of what was spent would be lost; give another name.")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"{path}: there is no folder {path.parent}.")
     if not os.access(path.absolute().parent, os.W_OK):
@@ -82,6 +89,18 @@ def print_or_write(text: str, path: Path | None) -> None:
     else:
         write_whole(path, text + "\n")
         say(f"written to {path}", err=True)
+
+
+def _is_same(path: Path, given: Path | str) -> bool:
+    return os.path.exists(given) and os.path.samefile(path, given)
+
+
+def _is_budget(path: Path) -> bool:
+    try:
+        FileBudget(path)
+    except (OSError, ModelFormatError):
+        return False
+    return True
 
 
 def check_picture(path: Path) -> None:

@@ -45,7 +45,7 @@ def predict(
     [bold]Example[/bold]: hedgerow predict model.json new.csv -o predictions.csv
     """
     if output is not None:
-        check_output(output, force=force)
+        check_output(output, model, data, force=force)
     released = load_model(model)
     with stage(f"reading {data}"):
         caught = released.apply(read_csv(data))

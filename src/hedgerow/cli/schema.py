@@ -54,7 +54,7 @@ def new(
     [bold]Example[/bold]: hedgerow schema new patients.csv --target ill -o patients.yaml
     """
     check_ending(output)
-    check_output(output, force=force)
+    check_output(output, data, force=force)
     with open_rows(data, None, None, MEMORY) as rows:
         names = list(rows.columns)
     _check_present([target], names)
@@ -80,7 +80,7 @@ def from_public(
     [bold]Example[/bold]: hedgerow schema from-public census.csv --target income -o census.yaml
     """
     check_ending(output)
-    check_output(output, force=force)
+    check_output(output, data, force=force)
     _check_present([*(drop or []), *([target] if target is not None else [])], read_header(data))
     with stage(f"reading {data}"):
         words = tuple(missing or ())
@@ -107,7 +107,7 @@ def learn(
     if epsilon is None:
         raise ValueError("epsilon must be chosen: the privacy loss of all cut points together, such as --epsilon 0.2.")
     check_ending(output)
-    check_output(output, force=force)
+    check_output(output, data, declared, force=force)
     schema = load_schema(declared)
     account = open_budget(budget, output)
     if account is not None:

@@ -50,7 +50,7 @@ def show(
         raise ValueError("--dialect says whose SQL; add --format sql.")
     for path in (plot, output):
         if path is not None:
-            check_output(path, force=force)
+            check_output(path, model, force=force)
     if plot is not None:
         check_picture(plot)
     released = load_model(model)

@@ -61,6 +61,8 @@ def total(amounts: Iterable[Fraction]) -> Fraction:
 def amount_text(amount: Fraction | float, *, digits: int = 6, left: bool = False) -> str:
     """Return an amount in so many digits: never less than was spent, never more than is left.
 
+    What has a decimal of so many digits as its nearest float is shown as that decimal: it was written so.
+
     Examples
     --------
     >>> amount_text(Fraction(1, 3)), amount_text(Fraction(1, 3), left=True), amount_text(0.1)
@@ -68,8 +70,9 @@ def amount_text(amount: Fraction | float, *, digits: int = 6, left: bool = False
     """
     exactly = Fraction(amount)
     short = f"{float(exactly):.{digits}g}"
-    if float(short) == float(exactly) and (float(short) or not exactly):
-        return short  # what was written as a decimal is shown as it was written
+    if abs(Fraction(short) - exactly) * 2**52 <= exactly:
+        return short
     rounding = Context(prec=digits, rounding=ROUND_FLOOR if left else ROUND_CEILING)
     rounded = rounding.divide(Decimal(exactly.numerator), Decimal(exactly.denominator))
-    return f"{float(rounded):.{digits}g}" if float(rounded) else f"{rounded.normalize():e}"
+    text = f"{float(rounded):.{digits}g}"
+    return text if Fraction(text) == Fraction(rounded) else f"{rounded.normalize():e}"

@@ -53,6 +53,7 @@ class FileBudget(Budget):
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = Path(path).resolve()  # one file has one lock, whatever links lead to it
+        self._folder = self._path.parent.stat()
         account = self._read()
         super().__init__(account.epsilon, account.delta)
         self.spent_here = Fraction(0)
@@ -83,15 +84,23 @@ class FileBudget(Budget):
         PermissionError
             If the file is read-only.
         """
+        self._check_folder()
         with _opened(self._path) as file:
             _check_writable(self._path, file)
         super().check(epsilon, delta)
 
+    def _check_folder(self) -> None:
+        """Refuse another folder that took the place of the budget's."""
+        if not os.path.samestat(self._path.parent.stat(), self._folder):
+            raise ModelFormatError(f"{self._path}: expected the folder of the budget, found another in its place.")
+
     def _read(self) -> Account:
+        self._check_folder()
         with _opened(self._path) as file:
             return _parse(self._path, file)
 
     def _update(self, change: Callable[[Account], Account]) -> Account:
+        self._check_folder()
         with _locked(self._path) as file:
             _check_writable(self._path, file)
             before = _parse(self._path, file)
