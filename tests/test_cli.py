@@ -174,7 +174,7 @@ BAD = {
     "missing label": (GOOD + "41,F,0.5,\n", [], "column 'ill': some labels are missing"),
     "empty file": ("", [], "found an empty file"),
     "quote in the header": ('age,sex,dose,"ill\n41,F,0.5,SECRET\n', [], "a first line whose quotes do not match"),
-    "quote not closed": (GOOD + '41,"SECRET,0.5,no\n', [], "expected 4 fields on every line"),
+    "quote not closed": (GOOD + '41,"SECRET,0.5,no\n', [], "found a quote that is not closed"),
     "control character": ("age,\x1b[31mSECRET\n", [], "a file that is not UTF-8 text"),
     "non-finite number": (GOOD + "41,F,1e999,no\n", [], "column 'dose': expected numbers, found text"),
     "text for a number": (GOOD + "SECRET,F,0.5,no\n", [], "column 'age': expected numbers, found text"),

@@ -32,7 +32,7 @@ attributes:
   sex: {kind: categorical, values: [F, M], missing: cell}
 """
 HEADER, ROW = b"age,sex,ill", b"41,F,yes"
-ENDS = {"line end": b"\n", "no line end": b"", "blank lines": b"\n\n\n", "CRLF": b"\r\n", "CR": b"\r"}
+ENDS = {"line end": b"\n", "no line end": b"", "blank lines": b"\n\n\n", "CRLF": b"\r\n"}
 EXACT = ("--search", "exact", "--max-rules", "2", "--max-literals", "1", "--release-counts")
 FITS = {
     "greedy list": (),
@@ -70,6 +70,15 @@ def test_a_csv_file_with_nothing_below_its_header_is_a_table(tmp_path, end):
         path.write_bytes(start + HEADER + line + ROW + ENDS[end])
         assert read_csv(path).schema == table.schema
         assert read_csv(path).to_pylist() == [{"age": "41", "sex": "F", "ill": "yes"}]
+
+
+@pytest.mark.parametrize("rows", [b"", b"\r" + ROW, b"\r" + ROW + b"\n" + ROW])
+def test_a_csv_file_whose_header_ends_in_a_carriage_return_is_refused_with_and_without_rows(tmp_path, rows):
+    path = tmp_path / "t.csv"
+    path.write_bytes(HEADER + rows + b"\r")
+    assert read_header(path) == ["age", "sex", "ill"]
+    with pytest.raises(DomainError, match="found another end on line 1"):
+        read_csv(path)
 
 
 @pytest.mark.parametrize("end", ENDS)
