@@ -418,7 +418,7 @@ def series_column(series: Any, name: str) -> Column:
                 return series.to_numpy()
             if has_object_categories(series.to_native()):
                 return arrow_of_categories(series.to_native())
-        return series.to_arrow()
+        return series.to_native() if series.implementation.is_pyarrow() else series.to_arrow()
 
     found = guarded(read, _unreadable(name))
     return Column.from_numpy(found, name) if isinstance(found, np.ndarray) else Column.from_arrow(found, name)

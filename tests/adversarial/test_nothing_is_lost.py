@@ -305,7 +305,7 @@ def test_the_output_cannot_take_the_place_of_the_budget(command, folder, run):
     for name in ("b.json", "link.json", folder / "b.json"):
         code, out, err = run(*COMMANDS[command], "--force", "-o", name)
         assert (code, out) == (2, "")
-        assert "is the budget's file; give another name for the output" in err
+        assert "is a budget, and its record of what was spent would be lost; give another name" in err
     assert spent() == 0
 
 

@@ -37,18 +37,9 @@ def show(file: Annotated[Path, typer.Argument(help="Budget file.")]) -> None:
     say(FileBudget(file))
 
 
-def open_budget(file: Path | None, output: Path) -> FileBudget | None:
-    """Open the budget that a command is to charge before it writes `output`, if there is one.
-
-    Raises
-    ------
-    ValueError
-        If the output would take the place of the budget.
-    """
-    budget = None if file is None else FileBudget(file)
-    if budget is not None and output.resolve() == budget.path:
-        raise ValueError(f"{output} is the budget's file; give another name for the output.")
-    return budget
+def open_budget(file: Path | None) -> FileBudget | None:
+    """Open the budget that a command is to charge, if there is one."""
+    return None if file is None else FileBudget(file)
 
 
 @contextmanager

@@ -123,7 +123,7 @@ def fit(
     make, parameters = _choose(model, for_lists, for_trees)
     if search is not None:
         parameters["search"] = search.value
-    account = open_budget(budget, output)
+    account = open_budget(budget)
     classifier = make(
         epsilon,
         **parameters,

@@ -109,7 +109,7 @@ def learn(
     check_ending(output)
     check_output(output, data, declared, force=force)
     schema = load_schema(declared)
-    account = open_budget(budget, output)
+    account = open_budget(budget)
     if account is not None:
         account.check(epsilon)
     with stage(f"reading {data}"):
