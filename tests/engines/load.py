@@ -13,7 +13,11 @@ _number = count()
 POSTGRES = {
     "bool": "boolean",
     "int8": "smallint",
+    "uint8": "smallint",
+    "int16": "smallint",
     "uint16": "integer",
+    "int32": "integer",
+    "uint32": "bigint",
     "uint64": "numeric(20)",
     "int64": "bigint",
     "float": "real",
@@ -21,9 +25,8 @@ POSTGRES = {
     "date32[day]": "date",
     "string": "text",
     "large_string": "text",
-    "decimal128(12, 3)": "numeric(12, 3)",
-    "decimal128(38, 20)": "numeric(38, 20)",
     "timestamp[us]": "timestamp",
+    "timestamp[us, tz=UTC]": "timestamptz",
 }
 Load = Callable[[pa.Table], ibis.Table]
 
@@ -51,7 +54,7 @@ def into_postgres(url: str) -> Iterator[Load]:
 
     def load(table: pa.Table) -> ibis.Table:
         name = fresh()
-        columns = ", ".join(f"{quoted(field.name)} {POSTGRES[str(field.type)]}" for field in table.schema)
+        columns = ", ".join(f"{quoted(field.name)} {_in_postgres(field.type)}" for field in table.schema)
         with psycopg.connect(url, autocommit=True) as setup:
             setup.execute(f"CREATE TABLE {name} ({columns})")
             with setup.cursor() as cursor, cursor.copy(f"COPY {name} FROM STDIN") as copy:
@@ -63,13 +66,21 @@ def into_postgres(url: str) -> Iterator[Load]:
     connection.disconnect()
 
 
+def _in_postgres(kind: pa.DataType) -> str:
+    return f"numeric({kind.precision}, {kind.scale})" if pa.types.is_decimal(kind) else POSTGRES[str(kind)]
+
+
 def into_spark(session) -> Load:
     from pyspark.sql import types
 
     kinds = {
         "bool": types.BooleanType(),
         "int8": types.ByteType(),
+        "uint8": types.ShortType(),
+        "int16": types.ShortType(),
         "uint16": types.IntegerType(),
+        "int32": types.IntegerType(),
+        "uint32": types.LongType(),
         "uint64": types.DecimalType(20, 0),
         "int64": types.LongType(),
         "float": types.FloatType(),
@@ -77,15 +88,17 @@ def into_spark(session) -> Load:
         "date32[day]": types.DateType(),
         "string": types.StringType(),
         "large_string": types.StringType(),
-        "decimal128(12, 3)": types.DecimalType(12, 3),
-        "decimal128(38, 20)": types.DecimalType(38, 20),
         "timestamp[us]": types.TimestampNTZType(),
+        "timestamp[us, tz=UTC]": types.TimestampType(),
     }
     connection = ibis.pyspark.connect(session)
 
+    def in_spark(kind: pa.DataType) -> types.DataType:
+        return types.DecimalType(kind.precision, kind.scale) if pa.types.is_decimal(kind) else kinds[str(kind)]
+
     def load(table: pa.Table) -> ibis.Table:
         name = fresh()
-        schema = types.StructType([types.StructField(field.name, kinds[str(field.type)]) for field in table.schema])
+        schema = types.StructType([types.StructField(field.name, in_spark(field.type)) for field in table.schema])
         columns = [
             [None if value is None else Decimal(value) for value in column.to_pylist()]
             if pa.types.is_uint64(column.type)

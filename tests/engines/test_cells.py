@@ -7,6 +7,7 @@ import ibis
 import pyarrow as pa
 import pytest
 
+from hedgerow import Schema, Tally
 from hedgerow.columns import Column, found_booleans, found_infinity, found_no_number
 from hedgerow.engines import lookups
 from hedgerow.engines.cells import BOOLEAN, INFINITE, NO_NUMBER, cell_code, class_code
@@ -191,3 +192,15 @@ def test_an_engine_finds_what_memory_finds(load, storage, few, monkeypatch):
         ]
         assert not different, f"{name}: value, in memory, in the engine: {different}"
         assert len(set(expected)) > 1, f"{name}: nothing is told apart"
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_times_are_refused_in_memory_and_in_engines(load, zone):
+    """With a time zone or without: which day or number one is depends on settings of the process and the connection."""
+    days = pa.array([0, 86_400_000_000, None], pa.timestamp("us", zone))
+    table = pa.table({"x": days, "y": pa.array([0, 1, 0], pa.int64())})
+    schema = Schema({"x": Integer(0, 9, missing="cell")}, Label("y", (0, 1)))
+    refused = "column 'x': expected booleans, numbers.* found the type timestamp"
+    for count in (lambda: Tally.count(table, "y", schema), lambda: Tally.from_table(load(table), schema)):
+        with pytest.raises(DomainError, match=refused):
+            count()
