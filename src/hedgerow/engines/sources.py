@@ -52,7 +52,8 @@ def open_table(
     Raises
     ------
     ValueError
-        If the address, or what is asked of the engine, is not one of these.
+        If the address, or what is asked of the engine, is not one of these; if a session of Spark is active that has
+        another master.
     FileNotFoundError
         If there is no such file.
     ImportError

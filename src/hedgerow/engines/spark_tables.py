@@ -18,6 +18,7 @@ from pyspark.sql import functions as f
 from hedgerow.engines.columns import Expression
 from hedgerow.engines.faults import answered
 from hedgerow.engines.files import CsvForm, Files, check_names
+from hedgerow.engines.sessions import session_of_user
 from hedgerow.errors import DomainError, EngineError
 
 
@@ -38,11 +39,7 @@ def spark_files(files: Files, master: str | None) -> Generator[Expression]:
         raise DomainError("expected CSV files without carriage returns within cells for Spark, found one.")
     if any(os.path.basename(path).startswith((".", "_")) for path in files.paths):
         raise DomainError("expected files with names that Spark reads, found one that begins with . or _; rename it.")
-    users = SparkSession.getActiveSession()  # theirs to configure and to stop
-    if users is not None and master is not None and users.conf.get("spark.master", None) != master:
-        raise ValueError(
-            f"the session of Spark that is active has another master than {master!r}; stop it, or leave master out."
-        )
+    users = session_of_user(master)
     builder = SparkSession.builder.appName("hedgerow").config("spark.log.level", "OFF")  # its errors can quote cells
     builder = builder.config("spark.sql.parser.escapedStringLiterals", False)
     start = (builder.master(master) if master else builder).getOrCreate
