@@ -41,12 +41,12 @@ def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
     return pa.array([None if gap else make(item) for item, gap in zip(items, missing, strict=True)], arrow)
 
 
-def has_object_categories(series: pd.Series[Any]) -> bool:
+def has_object_categories(series: pd.Series) -> bool:
     """Return whether a series is categorical, and its categories are objects, which have no type."""
     return isinstance(series.dtype, pd.CategoricalDtype) and series.dtype.categories.dtype == object
 
 
-def arrow_of_categories(series: pd.Series[Any]) -> pa.Array:
+def arrow_of_categories(series: pd.Series) -> pa.Array:
     """Return a categorical series of objects as an Arrow array; raises as `arrow_of_objects` does.
 
     Categories of no row do not count.

@@ -1,4 +1,4 @@
-"""Claim: a schema or a model from others is no SQL, however a connection reads backslashes: names and values stay quoted.
+"""Claim: a schema or a model of others is no SQL, however a connection reads backslashes.
 
 PostgreSQL with standard_conforming_strings off, and Spark with escapedStringLiterals, end a constant elsewhere than
 standard SQL does.
