@@ -32,8 +32,9 @@ def test_an_error_is_replaced_with_all_that_hangs_on_it(kind):
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
 def test_who_stops_the_program_is_heard(kind):
-    with pytest.raises(kind):
+    with pytest.raises(kind, match="^$") as caught:
         guarded(lambda: fail(kind), ValueError("expected"))
+    assert (caught.value.__context__, caught.value.__cause__) == (None, None)
 
 
 def test_no_warning_is_shown_nor_raised_and_the_filters_stay_as_they_were():

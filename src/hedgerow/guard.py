@@ -39,11 +39,11 @@ def guarded(call: Callable[[], T], problem: Exception) -> T:
     try:
         with _without_warnings():
             return call()
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException:  # a panic of polars is no Exception
-        pass
-    raise problem
+    except (SystemExit, GeneratorExit) as error:
+        told: BaseException = type(error)()
+    except BaseException as error:  # a panic of polars is no Exception
+        told = KeyboardInterrupt() if isinstance(error, KeyboardInterrupt) else problem
+    raise told
 
 
 def generator(random_state: Any) -> np.random.Generator:
