@@ -32,7 +32,7 @@ def test_an_error_is_replaced_with_all_that_hangs_on_it(kind):
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
 def test_who_stops_the_program_is_heard(kind):
-    with pytest.raises(kind, match="^$") as caught:
+    with pytest.raises(kind, match=r"^$") as caught:
         guarded(lambda: fail(kind), ValueError("expected"))
     assert (caught.value.__context__, caught.value.__cause__) == (None, None)
 
