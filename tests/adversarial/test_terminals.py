@@ -13,6 +13,7 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -191,24 +192,25 @@ def on_terminal(*arguments: str, stream: str = "stdout") -> str:
     return said.decode()
 
 
+Run = Callable[..., tuple[int, str, str]]
 FORMULAS = ["=1+1", "+1+1", "-1+1", "@SUM(1)", '=HYPERLINK("http://x","y")', "＝1", "+", "-no", "+1_000", "-inf"]
 HARMLESS = ["-1", "+1.5", "-1e5", ".5", "1=1", "'=1", "a", "yes"]
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_text_that_a_spreadsheet_would_run_is_written_with_an_apostrophe(tmp_path: Path, text: str) -> None:
+def test_text_that_a_spreadsheet_would_run_is_written_with_an_apostrophe(tmp_path: Path, text: str, run: Run) -> None:
     model = tree(text, text)
-    header, *rows = predictions(tmp_path, model)
+    header, *rows = predictions(tmp_path, model, run)
     assert header[0] == f"'{text}"
     assert {row[0] for row in rows} == {f"'{text}", "z"}
-    run = predicted(tmp_path, "--json")
-    assert [row[text] for row in json.loads(run.stdout)] == [text, "z"]
-    assert "apostrophe" not in run.stderr
+    out, err = predicted(tmp_path, run, "--json")
+    assert [row[text] for row in json.loads(out)] == [text, "z"]
+    assert "apostrophe" not in err
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_other_text_is_written_as_it_is(tmp_path: Path, text: str) -> None:
-    header, *rows = predictions(tmp_path, tree(text, text), noted=False)
+def test_other_text_is_written_as_it_is(tmp_path: Path, text: str, run: Run) -> None:
+    header, *rows = predictions(tmp_path, tree(text, text), run, noted=False)
     assert header[0] == text
     assert {row[0] for row in rows} == {text, "z"}
 
@@ -224,14 +226,15 @@ def tree(name: str, value: str) -> Tree:
     return Tree(schema, Split(Literal("b", "true"), Leaf(label=value), Leaf(label="z")), card("x"))
 
 
-def predicted(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    arguments = ("predict", str(folder / "model.json"), str(folder / "rows.csv"), "--proba", *options)
-    return subprocess.run(command(*arguments), capture_output=True, text=True, check=True)
+def predicted(folder: Path, run: Run, *options: str) -> tuple[str, str]:
+    code, out, err = run("predict", folder / "model.json", folder / "rows.csv", "--proba", *options)
+    assert code == 0
+    return out, err
 
 
-def predictions(folder: Path, model: Tree, *, noted: bool = True) -> list[list[str]]:
+def predictions(folder: Path, model: Tree, run: Run, *, noted: bool = True) -> list[list[str]]:
     model.save(folder / "model.json")
     (folder / "rows.csv").write_text("b\ntrue\nfalse\n")
-    run = predicted(folder)
-    assert run.stderr.count("apostrophe") == noted
-    return list(csv.reader(io.StringIO(run.stdout)))
+    out, err = predicted(folder, run)
+    assert err.count("apostrophe") == noted
+    return list(csv.reader(io.StringIO(out)))
