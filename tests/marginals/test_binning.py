@@ -24,6 +24,21 @@ def test_the_number_of_bins_keeps_rows_to_noise_near_four(rows, scale):
     assert n_bins(rows, scale) == min(range(2, 13), key=lambda q: abs(q - wanted))
 
 
+@pytest.mark.parametrize(("rows", "scale"), [(5000, 75), (2500, 4), (700, 44), (10**6, 1), (50, 500)])
+def test_the_published_rule_has_no_limit_but_two(rows, scale):
+    wanted = rows / (4 * np.sqrt(2) * scale)
+    found = n_bins(rows, scale, np.inf)
+    assert found == 2 or abs(found - wanted) <= 0.5
+    assert n_bins(700, 0, np.inf) == 12
+
+
+def test_published_bins_keep_the_ratio_that_the_paper_keeps():
+    """EXPRIL §4.2 on 2,500 rows with λ = 4: 110 bins of 23 rows, four standard deviations of 5.7; 12 bins have 37."""
+    source = np.random.default_rng(0).normal(size=(2500, 1))
+    assert len(bins_or_chosen("published", source, 2500, 4.0)["x0"].cuts) == 109
+    assert len(bins_or_chosen("auto", source, 2500, 4.0)["x0"].cuts) == 11
+
+
 def test_without_noise_there_are_as_many_bins_as_allowed():
     assert n_bins(700, 0) == 12
     assert n_bins(700, 1e-300) == 12
@@ -152,7 +167,7 @@ def test_a_column_whose_weight_is_all_on_missing_rows_is_cut_by_its_rows():
 
 @pytest.mark.parametrize("bins", ["many", 1, 0, True, 2.0, None])
 def test_bins_that_are_none_are_refused(bins):
-    with pytest.raises(ValueError, match="bins must be 'auto', a whole number >= 2 or a Schema"):
+    with pytest.raises(ValueError, match="bins must be 'auto', 'published', a whole number >= 2 or a Schema"):
         bins_or_chosen(bins, np.array([[1.0], [2.0]]), 2, 0.0)
 
 

@@ -181,7 +181,12 @@ BAD_EXPRIL = {
     "no queries": ({"queries": 0}, SOURCE, ValueError, "queries must be a whole number >= 1, got 0"),
     "queries true": ({"queries": True}, SOURCE, ValueError, "queries must be a whole number >= 1, got True"),
     "too many queries": ({"queries": 4}, SOURCE, ValueError, "queries=4 are to be asked, and the oracle has 3 left"),
-    "bins": ({"bins": 1}, SOURCE, ValueError, "bins must be 'auto', a whole number >= 2 or a Schema, got 1"),
+    "bins": (
+        {"bins": 1},
+        SOURCE,
+        ValueError,
+        "bins must be 'auto', 'published', a whole number >= 2 or a Schema, got 1",
+    ),
     "bins in words": ({"bins": "few"}, SOURCE, ValueError, "bins must be 'auto'"),
     "weights": ({"estimator": KNeighborsClassifier()}, SOURCE, TypeError, "sample_weight"),
     "gaps": ({"estimator": LogisticRegression()}, GAPS, ValueError, "Input X contains NaN"),

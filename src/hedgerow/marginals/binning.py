@@ -23,11 +23,13 @@ from hedgerow.schema.schema import Schema
 ROWS_PER_NOISE = 4
 """Rows in a bin, in standard deviations of the noise on it, that bins are chosen for (EXPRIL §4.2)."""
 MOST_BINS = 12
+"""Bins an attribute, at most, with ``bins="auto"``: a choice of hedgerow's own. EXPRIL's rule has no such limit."""
+_LIMITS = {"auto": MOST_BINS, "published": float("inf")}
 _RARE = 1 / 4  # of an equal share: rarer categories are one bin together
 
 
-def n_bins(n_rows: float, scale: float) -> int:
-    """Return the number q of bins an attribute for which ``n/(q·√2·λ)`` is about 4, from 2 to 12 (EXPRIL §4.2).
+def n_bins(n_rows: float, scale: float, most: float = MOST_BINS) -> int:
+    """Return the number q of bins an attribute for which ``n/(q·√2·λ)`` is about 4 (EXPRIL §4.2), from 2 to a limit.
 
     Parameters
     ----------
@@ -35,14 +37,16 @@ def n_bins(n_rows: float, scale: float) -> int:
         Rows of the target, or what is known of them: never the private number itself.
     scale : float
         λ, the scale of the Laplace noise on a count; ``√2·λ`` is its standard deviation. 0 without noise.
+    most : float, default=`MOST_BINS`
+        The limit; infinite for EXPRIL's rule. Without noise the rule has no answer, and `MOST_BINS` it is.
 
     Examples
     --------
-    >>> n_bins(5000, 75), n_bins(700, 44), n_bins(700, 0)
-    (12, 3, 12)
+    >>> n_bins(5000, 75), n_bins(700, 44), n_bins(2500, 4), n_bins(2500, 4, float("inf")), n_bins(700, 0)
+    (12, 3, 12, 110, 12)
     """
     best = n_rows / (ROWS_PER_NOISE * sqrt(2) * scale) if scale else float("inf")
-    return MOST_BINS if isinf(best) else int(np.clip(round(best), 2, MOST_BINS))
+    return MOST_BINS if isinf(best) else int(np.clip(round(best), 2, most))
 
 
 def choose_bins(source: Any, most: int, weights: NDArray[np.float64] | None = None) -> Schema:
@@ -202,7 +206,7 @@ def bins_or_chosen(
 
     Parameters
     ----------
-    bins : "auto", int or Schema
+    bins : "auto", "published", int or Schema
         What the user asks for.
     source : frame or array
         Public rows.
@@ -224,8 +228,10 @@ def bins_or_chosen(
             if not count and cell not in ("missing", "outside"):
                 raise DomainError(f"bin {cell} has no row of the source; choose others.", column=name)
         return bins
-    if isinstance(bins, str) and bins == "auto":
-        return choose_bins(source, n_bins(n_rows, scale), weights)
+    if isinstance(bins, str) and bins in _LIMITS:
+        return choose_bins(source, n_bins(n_rows, scale, _LIMITS[bins]), weights)
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 2:
-        raise ValueError(f"bins must be 'auto', a whole number >= 2 or a Schema, got {shown_argument(bins)}.")
+        raise ValueError(
+            f"bins must be 'auto', 'published', a whole number >= 2 or a Schema, got {shown_argument(bins)}."
+        )
     return choose_bins(source, bins, weights)

@@ -62,9 +62,10 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         How many questions to ask in all.
     reweight : bool, default=True
         Whether the target may be distributed differently from the source. False saves noise where it is not.
-    bins : "auto", int or Schema, default="auto"
-        At most how many bins an attribute; "auto" follows from the noise (see `marginals.binning.n_bins`), and they are
-        chosen anew for every question. A schema: these bins.
+    bins : {"auto", "published"}, int or Schema, default="auto"
+        At most how many bins an attribute; "auto" follows from the noise and is 12 at most, "published" is EXPRIL's
+        rule, which has no such limit (`marginals.binning.n_bins`); they are chosen anew for every question. A schema:
+        these bins.
     random_state : int or None
         For the default estimator.
 

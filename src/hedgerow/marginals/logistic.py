@@ -44,7 +44,7 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
         ℓ. "auto" follows from the known variance s² of the noise, not from private data:
         ``(1 + s²/h)/0.25``, where h is the information that a bin has on its θ. It is the ridge for which a bin's
         estimate has the least expected error, if log-odds by bin have a standard deviation of ½.
-    bins : "auto", int or Schema, default="auto"
+    bins : {"auto", "published"}, int or Schema, default="auto"
         As for `ExprilClassifier`.
     reweight : bool, default=True
         Whether the target may be distributed differently from the source.

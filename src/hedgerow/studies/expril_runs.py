@@ -42,12 +42,15 @@ class Method:
         Whether they are noisy, for ε = 1.
     questions : int
         How many questions on errors.
+    bins : str
+        How many bins, as `ExprilClassifier` has it.
     """
 
     variant: str | None
     release: str
     private: bool = True
     questions: int = 2
+    bins: str = "auto"
 
     @property
     def budget(self) -> Budget | None:
@@ -60,8 +63,10 @@ class Method:
 METHODS: Mapping[str, Method] = {
     "C-EXPRIL": Method("cumulative", "ratio", private=False),
     "I-EXPRIL": Method("instantaneous", "ratio", private=False),
-    "1DP-C-EXPRIL": Method("cumulative", "ratio"),
-    "1DP-I-EXPRIL": Method("instantaneous", "ratio"),
+    "1DP-C-EXPRIL": Method("cumulative", "ratio", bins="published"),
+    "1DP-I-EXPRIL": Method("instantaneous", "ratio", bins="published"),
+    "1DP-C-EXPRIL, 12 bins": Method("cumulative", "ratio"),
+    "1DP-I-EXPRIL, 12 bins": Method("instantaneous", "ratio"),
     "C, counts": Method("cumulative", "counts"),
     "I, counts": Method("instantaneous", "counts"),
     "C, counts, 1 question": Method("cumulative", "counts", questions=1),
@@ -69,7 +74,8 @@ METHODS: Mapping[str, Method] = {
     "logistic": Method(None, "counts", questions=1),
     "logistic, exact": Method(None, "counts", private=False, questions=1),
 }
-"""The paper's four; the same on counts, which are private by proof; and an additive model from one question."""
+"""The paper's four; the same with at most 12 bins an attribute, as `ExprilClassifier` has by default; on counts, which
+are private by proof; and an additive model from one question."""
 
 
 class WatchedOracle(Oracle):
@@ -180,7 +186,9 @@ def learn(name: str, made: Problem, method: Method, run: int, estimator: Any) ->
     )
     learner: Any = MarginalLogisticClassifier(reweight=reweight)
     if method.variant is not None:
-        learner = ExprilClassifier(estimator, variant=method.variant, queries=questions, reweight=reweight)
+        learner = ExprilClassifier(
+            estimator, variant=method.variant, queries=questions, reweight=reweight, bins=method.bins
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OverlapWarning)  # of weights that noise alone makes few: the accuracies show it
         learner.fit(made.source, oracle)
