@@ -31,6 +31,10 @@ VIEWS = {
     "noisy": (
         "Supports are the noisy counts released with the model: the view of its readers. The rows' own supports differ."
     ),
+    "weighted": (
+        "Supports are weighted: a row drawn several times counts as often. They are not numbers of rows, nor are the "
+        "copies independent: the bits in all are too many."
+    ),
     "given": "Supports are as given.",
     "data": "Supports are those of the rows given: for the curator's eyes only, not for release.",
 }
@@ -57,7 +61,7 @@ class Reconstruction:
         can be.
     supports : tuple of int
         Rows of the table in each region.
-    view : {"exact", "noisy", "given", "data"}
+    view : {"exact", "noisy", "weighted", "given", "data"}
         Where the supports are from.
     prior_bits : float, optional
         The entropy, in bits, of a row before the model is read, under the prior. None without a prior.

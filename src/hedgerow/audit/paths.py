@@ -55,8 +55,9 @@ class Paths:
         Rows of each class in each leaf, as the model tells them.
     classes : tuple, optional
         The class labels.
-    exact : bool
-        Whether these are the true numbers. Noisy ones may be negative and need not sum to the number of rows.
+    view : {"exact", "noisy", "weighted"}
+        What these numbers are: true ones; noisy ones, which may be negative and need not sum to the number of rows; or
+        weighted ones, in which a row that was drawn twice counts twice.
     exclusive : bool
         Whether no row can go two ways, as in a tree, so that the order does not matter.
 
@@ -70,7 +71,7 @@ class Paths:
     supports: tuple[int, ...] | None = None
     counts: tuple[tuple[int, ...], ...] | None = None
     classes: tuple[Any, ...] | None = None
-    exact: bool = True
+    view: str = "exact"
     exclusive: bool = False
 
     def __post_init__(self) -> None:
@@ -82,6 +83,11 @@ class Paths:
 
     def __len__(self) -> int:
         return len(self.paths)
+
+    @property
+    def exact(self) -> bool:
+        """Whether supports and counts are true numbers of rows."""
+        return self.view == "exact"
 
     @property
     def literals(self) -> Iterable[Literal]:

@@ -54,7 +54,8 @@ def reconstruction(
         compares with need not be among its cut points.
     supports : sequence of int, optional
         Rows in each region, in the model's order. Default: those that the model tells, released ones as they are, but
-        not below 0, nor where no row can be: the view of whoever reads the model.
+        not below 0, nor where no row can be: the view of whoever reads the model. Those of a tree that takes copies
+        for rows are named weighted.
     data : frame, array or Tally, optional
         The rows of the table, with the schema's columns: supports are counted from them (the curator's view), and
         each row's exposure can be asked for. A tally of them, counted on the schema wherever they are, will do.
@@ -223,7 +224,7 @@ def _supports(
         raise ValueError("the model tells no supports; give them (supports=...), or the rows (data=...).")
     if paths.exact:
         return _whole(paths.supports, len(paths)), "exact"
-    return tuple(0 if isnan(left) else max(n, 0) for n, left in zip(paths.supports, bits, strict=True)), "noisy"
+    return tuple(0 if isnan(left) else max(n, 0) for n, left in zip(paths.supports, bits, strict=True)), paths.view
 
 
 def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:

@@ -101,10 +101,10 @@ def test_weights_of_classes_are_no_rows():
     assert paths.counts is None
 
 
-def test_rows_of_whole_weight_count_as_often_and_of_others_once():
+def test_rows_count_once_whatever_they_weigh():
     X, y, schema = [[0], [0], [1]], [0, 1, 1], Schema({"a": Boolean()})
     whole, _ = paths_of(DecisionTreeClassifier().fit(X, y, sample_weight=[2, 3, 4]), schema)
-    assert (whole.supports, whole.counts) == ((5, 4), ((2, 3), (0, 4)))
+    assert (whole.supports, whole.counts) == ((2, 1), None)
     parts, _ = paths_of(DecisionTreeClassifier().fit(X, y, sample_weight=[0.5, 3, 4]), schema)
     assert (parts.supports, parts.counts) == ((2, 1), None)
 
@@ -201,10 +201,10 @@ def test_whole_numbers_that_float32_cannot_tell_apart():
 def test_a_forest_is_read_tree_by_tree():
     X, y = pd.DataFrame({"a2": [0, 1] * 20, "a1": range(10, 50)}), ["no", "yes"] * 20
     for forest in (RandomForestClassifier(3), ExtraTreesClassifier(3), BaggingClassifier(), AdaBoostClassifier()):
-        with pytest.raises(TypeError, match=r"features=forest.feature_names_in_\) for tree in forest.estimators_\]"):
+        with pytest.raises(TypeError, match=r"one by one: .* for tree, names in audit.trees_of\(forest, schema\)\]"):
             paths_of(forest.fit(X, y), PAPER)
     for forest in (RandomForestRegressor(3), GradientBoostingClassifier(n_estimators=3)):
-        with pytest.raises(TypeError, match=r"one by one: \[audit.reconstruction\(tree, schema\) for tree in forest"):
+        with pytest.raises(TypeError, match=r"one by one: .* for tree, names in audit.trees_of\(forest, schema\)\]"):
             paths_of(forest.fit(X.to_numpy(), [0, 1] * 20), PAPER)
 
 
@@ -228,14 +228,16 @@ def test_the_trees_of_a_forest_sort_rows_as_they_do_there(forest):
     y = labels(rng, table) + (rng.random() < 2) * 10
     forest.fit(table[list(schema)[::-1]], y)
     subsets = getattr(forest, "estimators_features_", [range(4)] * len(trees_of(forest, schema)))
-    for (tree, features), subset in zip(trees_of(forest, schema), subsets, strict=True):
+    for number, ((tree, features), subset) in enumerate(zip(trees_of(forest, schema), subsets, strict=True)):
         X = table[list(schema)[::-1]].to_numpy()[:, subset]
         paths, _ = paths_of(tree, schema, features)
         domain, ways = settled(paths, schema)
         leaves = tree.apply(X.astype(np.float32))
         assert len(set(zip(ways.sort(table, domain.schema), leaves, strict=True))) == len(set(leaves))
         assert sum(worlds_of(domain.regions(ways), domain.weights)) == domain.worlds
-        assert sum(paths.supports) in (80, 4) or isinstance(forest, AdaBoostClassifier)
+        samples = getattr(forest, "estimators_samples_", None)
+        drawn = range(80) if samples is None else np.unique(samples[number])
+        assert sum(paths.supports) == len(drawn) or isinstance(forest, AdaBoostClassifier)
         assert paths.classes is None or set(paths.classes) <= {10, 11}
 
 
@@ -258,11 +260,12 @@ def test_a_bootstrap_without_some_class_keeps_the_names_of_the_others():
         assert set(drawn) == set(samples)  # fully grown trees know their rows
 
 
-def test_bootstrap_repeats_count_in_a_forest():
+def test_bootstrap_repeats_are_no_rows_of_a_forest():
     X, y = [[i % 2] for i in range(50)], [i % 2 for i in range(50)]
     forest = RandomForestClassifier(3, random_state=0).fit(X, y)
-    for tree, features in trees_of(forest, Schema({"a": Boolean()})):
-        assert sum(paths_of(tree, Schema({"a": Boolean()}), features)[0].supports) == 50
+    schema = Schema({"a": Boolean()})
+    for (tree, features), drawn in zip(trees_of(forest, schema), forest.estimators_samples_, strict=True):
+        assert sum(paths_of(tree, schema, features)[0].supports) == len(np.unique(drawn)) < 50
 
 
 def test_models_that_are_not_fitted_are_refused():

@@ -79,7 +79,7 @@ def _released_paths(model: Model) -> Paths:
         supports if told else None,
         counts if told else None,
         model.schema.classes,
-        exact=model.privacy.noise == "none",
+        view="exact" if model.privacy.noise == "none" else "noisy",
         exclusive=isinstance(model, Tree),
     )
 

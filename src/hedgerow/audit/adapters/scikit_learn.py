@@ -27,10 +27,11 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     scikit-learn compares the columns as float32. A threshold is therefore told as the largest float64 that is, cast
     to float32, at most that: so that 0.3, say, goes where scikit-learn sends it.
 
-    Supports are weighted numbers of rows, in which a row drawn twice counts twice, if they are whole and the classes
-    are not weighted; else numbers of different rows. The trees of a forest do not know of its class weights: see
-    `trees_of`. Before scikit-learn 1.8, the nodes of a tree that was fitted on missing values count other rows than
-    it sends there, so supports are not told.
+    Supports are numbers of rows, whatever their weight above 0: one that a bootstrap drew twice is one. Classes are
+    counted where every leaf weighs as many as it has rows; weights that balance so in each leaf cannot be told from
+    none. The trees of a forest know neither its class weights nor whether rows are copies: see `trees_of`. Before
+    scikit-learn 1.8, the nodes of a tree that was fitted on missing values count other rows than it sends there, so
+    supports are not told.
 
     Raises
     ------
@@ -49,12 +50,12 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     leaves, ways = zip(*_ways(model.tree_, columns), strict=True)
     if not _COUNTS_MISSING and _asks_of_missing(model.tree_, columns):
         return Paths(ways, classes=_classes(model), exclusive=True)
-    supports = _supports(model)[list(leaves)]
     return Paths(
         ways,
-        tuple(map(int, supports)),
-        _counts(model, list(leaves), supports),
+        tuple(map(int, model.tree_.n_node_samples[list(leaves)])),
+        _counts(model, list(leaves)),
         _classes(model),
+        view="weighted" if getattr(model, "has_copies_", False) else "exact",
         exclusive=True,
     )
 
@@ -63,7 +64,7 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
     """Return the trees of a forest, a bagging of trees or a boosting of trees, each with what its columns are.
 
     The trees are copies which have the classes of the forest, not those numbers that it trains them on, and know if
-    the forest weights its classes.
+    the forest weights its classes, or gave them copies of rows: as a bagging does under metadata routing.
 
     Parameters
     ----------
@@ -91,9 +92,10 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
     names = getattr(forest, "feature_names_in_", None)
     columns = Columns.of(schema, features, names, forest.n_features_in_).features
     subsets = getattr(forest, "estimators_features_", [range(len(columns))] * len(grown))
+    drawn = getattr(forest, "estimators_samples_", [None] * len(grown))
     return tuple(
-        (_as_in_forest(tree, forest), tuple(columns[i] for i in subset))
-        for tree, subset in zip(grown, subsets, strict=True)
+        (_as_in_forest(tree, forest, rows), tuple(columns[i] for i in subset))
+        for tree, subset, rows in zip(grown, subsets, drawn, strict=True)
     )
 
 
@@ -128,19 +130,12 @@ def _last_left(threshold: float) -> float:
     return middle if np.float32(middle) == low else nextafter(middle, -inf)
 
 
-def _supports(model: Any) -> NDArray[Any]:
-    """Return the rows of each node."""
-    weighted, different = model.tree_.weighted_n_node_samples, model.tree_.n_node_samples
-    repeats = _are_whole(weighted) and bool((np.rint(weighted) >= different).all())
-    return np.rint(weighted) if repeats and getattr(model, "class_weight", None) is None else different
-
-
-def _counts(model: Any, leaves: list[int], supports: NDArray[Any]) -> tuple[tuple[int, ...], ...] | None:
+def _counts(model: Any, leaves: list[int]) -> tuple[tuple[int, ...], ...] | None:
     """Return the rows of each class in each leaf, which scikit-learn keeps as shares of the weights."""
-    if _classes(model) is None:
+    if _classes(model) is None or getattr(model, "class_weight", None) is not None:
         return None
     counts = model.tree_.value[leaves, 0, :] * model.tree_.weighted_n_node_samples[leaves, None]
-    if not _are_whole(counts) or (np.rint(counts).sum(axis=1) != supports).any():
+    if not _are_whole(counts) or (np.rint(counts).sum(axis=1) != model.tree_.n_node_samples[leaves]).any():
         return None
     return tuple(tuple(map(int, row)) for row in np.rint(counts))
 
@@ -165,24 +160,17 @@ def _grown(model: Any) -> list[Any]:
 
 
 def _one_by_one(forest: Any) -> str:
-    loop = "[audit.reconstruction(tree, schema) for tree in forest.estimators_]"
-    if getattr(forest, "class_weight", None) is not None or _has_subsets(forest):
-        loop = "[audit.reconstruction(tree, schema, features=names) for tree, names in audit.trees_of(forest, schema)]"
-    elif hasattr(forest, "feature_names_in_"):
-        loop = "[audit.reconstruction(tree, schema, features=forest.feature_names_in_) for tree in forest.estimators_]"
-    return f"a {type(forest).__name__} is made of many trees; audit its trees one by one: {loop}"
+    return (
+        f"a {type(forest).__name__} is made of many trees; audit its trees one by one: "
+        "[audit.reconstruction(tree, schema, features=names) for tree, names in audit.trees_of(forest, schema)]"
+    )
 
 
-def _has_subsets(forest: Any) -> bool:
-    everything = list(range(forest.n_features_in_))
-    return any(list(subset) != everything for subset in getattr(forest, "estimators_features_", ()))
-
-
-def _as_in_forest(tree: Any, forest: Any) -> Any:
-    """Return a copy of a tree that knows the classes of its forest and whether they are weighted."""
-    if _classes(tree) is None or isinstance(forest, AdaBoostClassifier):  # which trains its trees on the labels
-        return tree
+def _as_in_forest(tree: Any, forest: Any, drawn: Any) -> Any:
+    """Return a copy of a tree that knows the classes of its forest, whether they are weighted, and if it has copies."""
     own = copy(tree)
-    own.classes_ = np.asarray(forest.classes_)[tree.classes_.astype(int)]
-    own.class_weight = getattr(forest, "class_weight", tree.class_weight)
+    own.has_copies_ = drawn is not None and bool(tree.tree_.n_node_samples[0] > len(np.unique(drawn)))
+    if _classes(tree) is not None and not isinstance(forest, AdaBoostClassifier):  # which trains its trees on labels
+        own.classes_ = np.asarray(forest.classes_)[tree.classes_.astype(int)]
+        own.class_weight = getattr(forest, "class_weight", tree.class_weight)
     return own
