@@ -1,19 +1,22 @@
 """Claim: "Supports are the exact counts that the model tells" (exposure.py): supports of scikit-learn's trees are rows.
 
 Whole-number weights and the repeats of a bootstrap were once counted as rows: 600 rows of 200, and the bits of copies.
+A tree behind an encoder was read in the encoder's units, and nothing compared what it tells with the rows at hand.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor, RandomForestClassifier
+from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OrdinalEncoder, StandardScaler, TargetEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import hedgerow as hr
-from hedgerow.audit import reconstruction, trees_of
-from hedgerow.schema import Integer, Schema
+from hedgerow.audit import joint_reconstruction, reconstruction, trees_of
+from hedgerow.schema import Integer, Real, Schema
 
 SCHEMA = Schema({"a": Integer(0, 9), "b": Integer(0, 9)})
 X = np.random.default_rng(0).integers(0, 10, (200, 2))
@@ -90,3 +93,40 @@ def test_copies_that_a_tree_takes_for_rows_are_named_weighted(kind, member):
         assert "are not numbers of rows" in str(found)
         with pytest.raises(ValueError, match="expected a model that tells the exact counts of each class"):
             hr.audit.given_learner(tree, forest.fit, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        OrdinalEncoder(),
+        StandardScaler(),
+        MinMaxScaler((2, 7)),
+        TargetEncoder(),
+        KBinsDiscretizer(5, encode="ordinal", strategy="uniform"),
+    ],
+    ids=lambda encoder: type(encoder).__name__,
+)
+def test_rows_that_a_tree_puts_elsewhere_are_refused(encoder):
+    frame, wide = pd.DataFrame(3 * X, columns=["a", "b"]), Schema({"a": Real(-30, 30), "b": Real(-30, 30)})
+    encoded = encoder.set_output(transform="pandas").fit_transform(frame, Y)
+    assert list(encoded) == ["a", "b"]
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(encoded, Y)
+    for rows in (frame, frame.to_numpy()):
+        with pytest.raises(
+            ValueError, match=r"other numbers of them in its regions.* an encoder or a scaler"
+        ) as refused:
+            reconstruction(tree, wide, data=rows)
+        assert not any(digit in str(refused.value) for digit in "0123456789")
+    for supports in (None, reconstruction(tree, wide).supports):
+        with pytest.raises(ValueError, match="other numbers of them"):
+            reconstruction(tree, wide, data=frame, supports=supports)
+    with pytest.raises(ValueError, match="other numbers of them"):
+        joint_reconstruction([tree], frame, wide)
+    assert reconstruction(DecisionTreeClassifier(random_state=0).fit(frame, Y), wide, data=frame).view == "data"
+
+
+def test_rows_other_than_those_of_the_fit_are_counted_if_they_are_more_or_fewer():
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:150], Y[:150])
+    assert reconstruction(tree, SCHEMA, data=X).n_rows == 200
+    with pytest.raises(ValueError, match="other numbers of them"):
+        reconstruction(tree, SCHEMA, data=X[50:])

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from hedgerow.audit.adapters import Features, paths_of
 from hedgerow.audit.domain import Domain
 from hedgerow.audit.exposure import Reconstruction
-from hedgerow.audit.paths import Paths
+from hedgerow.audit.leaves import released_model
+from hedgerow.audit.paths import HasRegions, Paths
 from hedgerow.audit.prior import Marginals, Prior
 from hedgerow.audit.weights import Resolution
 from hedgerow.audit.worlds import Region, worlds_of
@@ -85,7 +86,9 @@ def reconstruction(
     DomainError
         If the data hold values that the schema does not allow.
     ValueError
-        If there are no supports, or they are not one whole number from 0 on a region that sum to the rows there are.
+        If there are no supports, or they are not one whole number from 0 on a region that sum to the rows there are; or
+        if another library's model tells exactly how many rows came to each region, as many in all as the data have, and
+        they are not there.
 
     References
     ----------
@@ -111,6 +114,8 @@ def reconstruction(
         raise ValueError(f"the model's regions do not share out the rows of the domain; {advice}.")
     places = None if data is None else paths.sort(data, domain.schema)
     counts = data.rows() if isinstance(data, Tally) else None
+    if places is not None and _is_of_others(model):
+        _check_told(paths, places, counts)
     counted, view = _supports(paths, supports, places, counts, weighed[1])
     conditions = paths.conditions(domain.schema)
     return Reconstruction(
@@ -169,6 +174,9 @@ def joint_reconstruction(
     settled = [domain.settled(paths) for paths, _ in read]
     leaves = np.column_stack([paths.sort(data, domain.schema) for paths in settled])
     rows = data.rows() if isinstance(data, Tally) else None
+    for model, paths, places in zip(several, settled, leaves.T, strict=True):
+        if _is_of_others(model):
+            _check_told(paths, places, rows)
     met, places = np.unique(leaves, axis=0, return_inverse=True)
     counts = np.bincount(places.reshape(-1), rows)
     own = [domain.regions(paths) for paths in settled]
@@ -211,7 +219,7 @@ def _supports(
     bits: Sequence[float],
 ) -> tuple[tuple[int, ...], str]:
     """Return the rows of each region, and where they are from."""
-    counted = None if places is None else tuple(map(int, np.bincount(places, counts, minlength=len(paths))))
+    counted = None if places is None else _counted(paths, places, counts)
     if given is not None:
         checked = _whole(given, len(paths))
         known = sum(counted) if counted is not None else sum(paths.supports) if paths.supports and paths.exact else None
@@ -225,6 +233,30 @@ def _supports(
     if paths.exact:
         return _whole(paths.supports, len(paths)), "exact"
     return tuple(0 if isnan(left) else max(n, 0) for n, left in zip(paths.supports, bits, strict=True)), paths.view
+
+
+def _counted(paths: Paths, places: _Index, counts: NDArray[np.int64] | None) -> tuple[int, ...]:
+    return tuple(map(int, np.bincount(places, counts, minlength=len(paths))))
+
+
+def _is_of_others(model: Any) -> bool:
+    """Return whether a model speaks of columns, and not of the schema's attributes."""
+    return released_model(model) is None and not isinstance(model, HasRegions)
+
+
+def _check_told(paths: Paths, places: _Index, counts: NDArray[np.int64] | None) -> None:
+    """Raise ValueError if another library's model tells of as many rows, but of others in some region, than there are.
+
+    Models of hedgerow, and those with regions of literals, speak of attributes, and can be asked about other rows.
+    """
+    told, counted = paths.supports if paths.exact else None, _counted(paths, places, counts)
+    if told is not None and sum(told) == sum(counted) and tuple(told) != counted:
+        raise ValueError(
+            "expected the rows that the model was fitted on, got as many, but the model tells other numbers of them in "
+            "its regions. If the rows are right, its columns are not what they are called: an encoder or a scaler that "
+            "keeps names made them of the attributes; say what they are (features=...). If they are other rows, tell "
+            "how many of them lie in each region (supports=...) and leave out the data."
+        )
 
 
 def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:
