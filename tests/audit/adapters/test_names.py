@@ -36,7 +36,7 @@ def test_dummies_of_pandas_and_scikit_learn_are_known():
     red, blue = (Literal("hue", "=", (value,)) for value in ("red", "dark blue"))
     codes = {value: Literal("code", "=", (value,)) for value in (1, 20, -3)}
     smoker = [Literal("smoker", "false"), Literal("smoker", "true")]
-    dummies = pd.get_dummies(frame, columns=list(frame), dummy_na=True)
+    dummies = pd.get_dummies(frame[["hue", "smoker"]], dummy_na=True).join(pd.get_dummies(frame["code"], prefix="code"))
     found = {name: meaning(name, SCHEMA) for name in dummies if not name.startswith(("code_nan", "smoker_nan"))}
     assert {literal for name, literal in found.items() if name.startswith("hue")} == {
         red,
@@ -44,10 +44,17 @@ def test_dummies_of_pandas_and_scikit_learn_are_known():
         Literal("hue", "missing"),
     }
     assert {literal for name, literal in found.items() if name.startswith("code")} == set(codes.values())
-    for columns in (frame, frame.astype({"code": float, "smoker": float})):
+    for columns in (frame, frame.astype({"smoker": float})):
         encoder = OneHotEncoder().fit(columns)
         expected = [*(codes[code] for code in (-3, 1, 20)), *smoker]
         assert [meaning(name, SCHEMA) for name in encoder.get_feature_names_out()][3:] == expected
+
+
+def test_a_value_that_is_called_as_a_bin_is_refused():
+    assert meaning("code_-3.0", SCHEMA) == Literal("code", "=", (-3,))
+    for name in ("code_1.0", "code_20.0", "step__code_1.0"):
+        with pytest.raises(SchemaError, match="can be a value of code or the number of a bin"):
+            meaning(name, SCHEMA)
 
 
 def test_an_equals_sign_is_as_good():

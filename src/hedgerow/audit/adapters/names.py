@@ -11,14 +11,20 @@ from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.values import Value, quoted_text
 
+_LEFT, _INFREQUENT = "remainder__", "_infrequent_sklearn"
+
 
 def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
     """Return the attribute that a column holds, or the literal where it is 1.
 
+    A name of a ``ColumnTransformer``, ``{step}__{column}``, is that of the column if it is a literal's, or that of an
+    attribute which the transformer left as it is, ``remainder__{attribute}``.
+
     Raises
     ------
     SchemaError
-        If the schema has no such attribute, and none or several literals that could be called so.
+        If the schema has no such attribute, and none or several literals that could be called so; or if the name does
+        not tell what it stands for: a bin by its number, infrequent categories, what a step made of an attribute.
 
     Examples
     --------
@@ -34,11 +40,17 @@ def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
     name = feature.attribute if isinstance(feature, Literal) else str(feature)
     if name in schema:
         return feature if isinstance(feature, Literal) else name
-    found = [] if isinstance(feature, Literal) else sorted(set(_literals_called(name, schema)), key=str)
+    ends = [] if isinstance(feature, Literal) else _ends(name)
+    left = name.removeprefix(_LEFT)
+    found = [left] * (left in schema) + sorted({x for end in ends for x in _literals_called(end, schema)}, key=str)
     if len(found) == 1:
         return found[0]
     declared = ", ".join(map(quoted_text, schema.names))
-    problem = f"can be {' or '.join(map(str, found))}" if found else "is a column of the model but not declared"
+    problem = (
+        f"can be {' or '.join(map(str, found))}"
+        if found
+        else next(filter(None, (_untold(end, schema) for end in ends)), "is a column of the model but not declared")
+    )
     raise SchemaError(
         f"{problem}; give features=: for each column an attribute, of {declared}, or a Literal on one of them.",
         attribute=name,
@@ -62,11 +74,30 @@ def finite_number(text: str) -> float | None:
         return None
 
 
+def _ends(name: str) -> list[str]:
+    """Return the name, and what is left of it without the steps of a ``ColumnTransformer`` before it."""
+    parts = name.split("__")
+    return ["__".join(parts[i:]) for i in range(len(parts))]
+
+
+def _untold(name: str, schema: Schema) -> str | None:
+    """Return why the name of a column does not tell what it is, though it is made of an attribute's; None if not."""
+    if name in schema:
+        return f"is what a step made of {quoted_text(name)}, and its name does not tell what"
+    attribute, _, rest = name.rpartition("_")
+    if attribute in schema and rest.endswith(".0") and rest[:-2].isdecimal():
+        return f"can be a value of {quoted_text(attribute)} or the number of a bin (KBinsDiscretizer)"
+    attribute = name.removesuffix(_INFREQUENT)
+    if attribute in schema:
+        return f"stands for the infrequent values of {quoted_text(attribute)}, and its name does not tell which"
+    return None
+
+
 def _literals_called(column: str, schema: Schema) -> Iterator[Literal]:
     """Yield the literals that a column of this name can be meant for."""
     for name, attribute in schema.attributes:
         for literal in attribute.literals(name, negations=True):
-            if column == str(literal) or column in _dummy_names(literal):
+            if column in _dummy_names(literal) or (column == str(literal) and column != name):
                 yield literal
         for operator in ("<=", ">") if isinstance(attribute, (Integer, Real)) else ():
             start = f"{name} {operator} "
@@ -80,7 +111,8 @@ def _dummy_names(literal: Literal) -> set[str]:
     match literal.operator:
         case "=":
             text = str(literal.operands[0])
-            spelled = [text] if whole_number(text) is None else [text, f"{text}.0"]
+            number = whole_number(text)  # a bin is called by its number from 0 on, 0.0
+            spelled = [text] if number is None or number >= 0 else [text, f"{text}.0"]
         case "true":
             spelled = ["True", "1", "1.0"]
         case "false":
