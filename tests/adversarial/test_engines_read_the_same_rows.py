@@ -333,3 +333,40 @@ def test_a_database_is_the_file_of_this_name(tmp_path, monkeypatch, name):
         with duckdb.connect(str(tmp_path / other)) as connection:
             connection.execute(f"CREATE TABLE t AS SELECT {number} AS i")
     assert rows_by("duckdb", f"duckdb:///{name}.duckdb::t") == {(2,): 1}
+
+
+def test_a_schema_with_a_dot_is_not_split(tmp_path):
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.sql("CREATE TABLE patients AS SELECT i FROM range(100) AS t(i)")
+        connection.sql('CREATE SCHEMA "clinic.main"')
+        connection.sql('CREATE TABLE "clinic.main".patients AS SELECT 1 AS i')
+    with open_table(f"duckdb:///{tmp_path / 'clinic.duckdb'}::clinic.main.patients") as table:
+        assert table.count().to_pyarrow().as_py() == 1
+    with open_table(f"duckdb:///{tmp_path / 'clinic.duckdb'}::patients") as table:
+        assert table.count().to_pyarrow().as_py() == 100
+
+
+def test_a_macro_of_the_name_of_a_function_is_refused(tmp_path):
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.sql("CREATE TABLE t AS SELECT 'x' AS s")
+        connection.sql("CREATE MACRO mine(a) AS a")
+    with open_table(f"duckdb:///{tmp_path / 'clinic.duckdb'}::t") as table:
+        assert table.count().to_pyarrow().as_py() == 1
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.sql("CREATE MACRO list_position(a, b) AS 2")
+    with (
+        pytest.raises(EngineError, match="the database has a macro of the name of one of DuckDB's functions"),
+        open_table(f"duckdb:///{tmp_path / 'clinic.duckdb'}::t"),
+    ):
+        pass
+
+
+def test_a_backslash_beside_a_wildcard_is_refused(tmp_path):
+    (tmp_path / "a").mkdir()
+    for name in ("a/b[1].parquet", "a\\b[1].parquet"):
+        pq.write_table(pa.table({"name": [name]}), tmp_path / name)
+    with (
+        pytest.raises(DomainError, match=r"expected a name without a backslash beside \* \? or \[; rename it"),
+        open_table(str(tmp_path)),
+    ):
+        pass

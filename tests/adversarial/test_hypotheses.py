@@ -4,7 +4,9 @@ docs/privacy.md: "None of a hypothesis's code meets a row", "in arithmetic that 
 """
 
 import sys
+import tracemalloc
 import types
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -443,3 +445,67 @@ def test_a_charge_that_is_changed_afterwards_changes_no_card():
     before = oracle.privacy.epsilon
     object.__setattr__(card.charges[0], "epsilon", Fraction(-9, 10))
     assert oracle.privacy.epsilon == before
+
+
+class Unreadable:
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+
+@pytest.mark.parametrize("void", ["code", "bins"])
+def test_a_later_question_of_a_gaussian_oracle_that_has_no_guarantee_voids_card_and_budget(void):
+    budget = hr.Budget(1, 1e-6)
+    oracle = hr.Oracle(AGES, OLD, budget, 3, release="gaussian", run_code=True)
+    oracle.error_marginals(AGE, Always(1))
+    assert (oracle.privacy.is_private, budget.void) == (True, None)
+    if void == "code":
+        oracle.error_marginals(AGE, Unreadable())
+    else:
+        oracle.marginals(replace(AGE, void="domain taken from the data"))
+    assert not oracle.privacy.is_private
+    assert budget.void
+    assert (budget.spent, budget.remaining) == (1, 0)
+
+
+@pytest.mark.parametrize("n", [1, 50])
+def test_memory_does_not_grow_as_rows_times_what_the_learner_sends(n):
+    """A network of a layer of 2 million units and bins by the hundred thousand: as much for one row as for fifty."""
+    with pytest.warns(UserWarning, match="iterations"):
+        model = MLPClassifier((2,), max_iter=1).fit(AGES, OLD)
+    units = 300_000
+    model.coefs_, model.intercepts_ = [np.zeros((2, units)), np.zeros((units, 1))], [np.zeros(units), np.ones(1)]
+    bins = Schema({"age": Real(0.0, 100.0, tuple(np.linspace(1, 99, 50_000)), missing="cell", outside="clip")})
+    oracle = hr.Oracle(AGES[:n], OLD[:n], hr.Budget(1))
+    tracemalloc.start()
+    oracle.error_marginals(bins, model)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 350 * 2**20
+
+
+def test_a_charge_whose_void_is_told_later_is_void():
+    fitted = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=Schema(AGE.attributes, hr.Label("y", (0, 1))))
+    tree = fitted.fit(AGES[["age"]], OLD).tree_
+    seeded = hr.Tree(tree.schema, tree.root, PrivacyCard(tree.privacy.charges, noise="x", software="x", void="seeded"))
+    for order in ((tree, seeded), (seeded, tree)):
+        oracle = hr.Oracle(AGES, OLD, hr.Budget(1))
+        for model in order:
+            oracle.error_marginals(AGE, model)
+        assert oracle.privacy.headline == "none (seeded)"
+        assert oracle.privacy.epsilon == Fraction(1) + Fraction(2, 3)
+
+
+def test_what_a_card_without_charges_denies_is_noted():
+    greedy = hr.GreedyRuleListClassifier(schema="from-data").fit(AGES, OLD)
+    oracle = hr.Oracle(AGES, OLD, hr.Budget(1))
+    oracle.error_marginals(AGE, greedy)
+    assert any("asked about a hypothesis whose own card says: none (" in note for note in oracle.privacy.notes)
+
+
+def test_the_cards_of_what_a_hypothesis_holds_are_read():
+    fitted = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=Schema(AGE.attributes, hr.Label("y", (0, 1))))
+    fitted.fit(AGES[["age"]], OLD)
+    del fitted.privacy_
+    oracle = hr.Oracle(AGES, OLD, hr.Budget(1))
+    oracle.error_marginals(AGE, fitted)
+    assert oracle.privacy.epsilon == Fraction(1) + Fraction(1, 3)

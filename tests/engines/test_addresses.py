@@ -101,3 +101,8 @@ def test_what_is_shown_of_a_server_is_where_it_is():
     assert re.fullmatch(
         r"postgresql://ann:\*{3}@host:5432/db::ward.t", shown("postgresql://ann:x@host:5432/db::ward.t")
     )
+
+
+def test_what_follows_a_path_of_duckdb_is_hidden():
+    assert shown("duckdb:///md:db?motherduck_token=TOKEN::t") == "duckdb:///md:db?***"
+    assert shown("duckdb:///clinic.duckdb::patients") == "duckdb:///clinic.duckdb::patients"

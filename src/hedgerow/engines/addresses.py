@@ -60,8 +60,9 @@ def shown(address: str) -> str:
         found = _SECRET.search(address)
         return address if found is None else f"{address[: found.start()]}***"
     scheme, _, rest = address.partition("://")
-    if scheme == "duckdb" and rest.startswith("/"):  # a path, without passwords
-        return address
+    if scheme == "duckdb" and rest.startswith("/"):  # a path; what follows a question mark is no part of one
+        path, mark, _ = address.partition("?")
+        return f"{path}?***" if mark else path
     found = _SERVER.fullmatch(address)
     if found is None:
         return f"{scheme}://***" if re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme, re.IGNORECASE) else "***"

@@ -63,7 +63,9 @@ def duckdb_table(path: str, name: str, memory: str) -> Generator[Expression]:
             found = "more than one table or view" if places else "no table and no view"
             raise EngineError(f"duckdb did not answer: {shown(path)} has {found} named {printable(name)!r}.")
         ((schema, table),) = places
-        yield answered("duckdb", lambda: connection.table(table, database=schema))
+        _check_functions(connection)
+        place = (connection.current_catalog, schema)  # in one text, Ibis would split it at a dot
+        yield answered("duckdb", lambda: connection.table(table, database=place))
     finally:
         connection.disconnect()
 
@@ -85,6 +87,20 @@ def _places(connection: Any, name: str) -> list[tuple[str, str]]:
         "OR (table_schema = 'main' AND table_name = ?))",
         [schema or "main", table, name],
     ).fetchall()
+
+
+def _check_functions(connection: Any) -> None:
+    """Refuse a database with a macro of the name of one of DuckDB's functions: queries would call it instead."""
+    query = (
+        "SELECT count(*) FROM duckdb_functions() WHERE NOT internal "
+        "AND function_name IN (SELECT function_name FROM duckdb_functions() WHERE internal)"
+    )
+    ((shadowed,),) = answered("duckdb", lambda: connection.con.execute(query).fetchall())
+    if shadowed:
+        raise EngineError(
+            "duckdb did not answer: the database has a macro of the name of one of DuckDB's functions, which would be "
+            "called in its place; drop it, or count a copy of the table."
+        )
 
 
 def _table_of(connection: Any, files: Files) -> Expression:

@@ -168,6 +168,9 @@ def _told(folders: Sequence[str], file: Path) -> list[tuple[str, str | None]]:
 def _real_paths(files: Sequence[Path]) -> tuple[str, ...]:
     """Return where files are, and refuse one that is found by two names: its rows would count twice."""
     paths = tuple(os.path.realpath(file) for file in files)
+    for file, path in zip(files, paths, strict=True):
+        if "\\" in path and has_glob(path):  # no pattern of DuckDB's means this name alone
+            raise DomainError(f"{_shown_path(file)}: expected a name without a backslash beside * ? or [; rename it.")
     seen: set[tuple[int, int]] = set()
     for file, path in zip(files, paths, strict=True):
         status = os.stat(path)

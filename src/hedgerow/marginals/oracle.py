@@ -184,6 +184,7 @@ class Oracle:
         self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
         self._max_queries, self._asked = max_queries, 0
         self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: two of the same text are two
+        self._denials: dict[str, None] = {}
         self._run_code = False
         self._lock = threading.Lock()
 
@@ -225,7 +226,11 @@ class Oracle:
             charges,
             noise=self._noise.description,
             software=software,
-            notes=(*_NOTES, _UNIT + (_UNIT_DELTA if any(charge.delta for charge in charges) else "")),
+            notes=(
+                *_NOTES,
+                *(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials),
+                _UNIT + (_UNIT_DELTA if any(charge.delta for charge in charges) else ""),
+            ),
         )
 
     def noise_scale(self, n_attributes: int) -> float:
@@ -287,16 +292,16 @@ class Oracle:
         bins = plain_bins(bins)
         self._target.check(bins)
         asked = self._target.ready(hypothesis, bins, run_code=self._run_code)
-        void, paid = (OWN_CODE if isinstance(asked, OwnCode) else None), charges_of(hypothesis)
+        void, (paid, denials) = (OWN_CODE if isinstance(asked, OwnCode) else None), charges_of(hypothesis)
         if self._release == "ratio":
 
             def ratio() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
                 wrong, right = self._target.errors_by_bin(bins, asked)
                 return wrong, wrong + right
 
-            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", void, paid)))
+            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", void, paid, denials)))
         counts = self._answer(
-            bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", void, paid
+            bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", void, paid, denials
         )
         found = np.array(counts, dtype=np.int64)
         half = len(found) // 2
@@ -326,6 +331,7 @@ class Oracle:
         what: str,
         void: str | None = None,
         paid: Sequence[tuple[Charge, Charge]] = (),
+        denials: Sequence[str] = (),
     ) -> Any:
         costs = [*((charge, renewed(charge)) for charge in bins.charges), *paid]
         with self._lock:
@@ -341,9 +347,10 @@ class Oracle:
             def charged() -> Any:
                 self._asked += 1
                 own = Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism), join_reasons(why, noise.void))
-                known = [*costs, *([(own, own)] if own.epsilon or own.delta else [])]
-                for charge, made in known:
-                    self._charges.setdefault(id(charge), (charge, made))
+                for charge, made in [*costs, *([(own, own)] if own.epsilon or own.delta or own.void else [])]:
+                    before = self._charges.get(id(charge))
+                    self._charges[id(charge)] = (charge, made if before is None else renewed(before[1], void=made.void))
+                self._denials |= dict.fromkeys(denials)
                 return query()
 
             return Gate(self._budget, noise).release(mechanism, charged, purpose=purpose, void=why)

@@ -112,7 +112,7 @@ class Budget:
     ) -> None:
         """Charge (ε, δ) for one release. Never refunded.
 
-        `void` says why the release has no guarantee, if it has none.
+        `void` says why the release has no guarantee, if it has none; then ε may be 0, where an earlier charge paid.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class Budget:
 
     def _enter(self, charge: Charge) -> int:
         """Record a charge, if it fits, and return its place in the record."""
-        if charge.epsilon == 0:
+        if charge.epsilon == 0 and not charge.void:
             raise ValueError("epsilon must be a number > 0, got 0.")
 
         def change(account: Account) -> Account:

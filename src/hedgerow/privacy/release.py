@@ -47,13 +47,11 @@ class Gate:
             If the mechanism cannot be built; nothing is charged and no row is touched.
         """
         run = self.noise.prepare(mechanism)
-        if mechanism.epsilon or mechanism.delta:  # else it was charged with the first of its series (`GaussianCounts`)
+        reasons = join_reasons(void, self.noise.void)
+        # Later releases of a series were charged with the first (`GaussianCounts`); why one has no guarantee was not.
+        if mechanism.epsilon or mechanism.delta or reasons:
             self.budget.charge(
-                mechanism.epsilon,
-                mechanism.delta,
-                purpose=purpose,
-                mechanism=str(mechanism),
-                void=join_reasons(void, self.noise.void),
+                mechanism.epsilon, mechanism.delta, purpose=purpose, mechanism=str(mechanism), void=reasons
             )
         with np.errstate(all="ignore"):  # a warning, or an error made of one, would disclose a number
             return run(query())

@@ -27,6 +27,7 @@ Cells = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
 OUTSIDE, MISSING = -1, -2
 """The codes of values outside the domain and of missing ones, before the attribute's policies have been applied."""
+_NO_VALUE = -3  # text where a number is declared, which no policy allows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,16 +179,17 @@ class Attribute(ABC):
         if column.missing is not None:
             codes = np.where(column.missing, MISSING, codes)
         refused = ((codes == MISSING) & (self.missing == "error")) | ((codes == OUTSIDE) & (self.outside != "cell"))
+        refused |= codes == _NO_VALUE
         cells = self.settle(np.where(refused, 0, codes), column.name)
         return np.where(refused, OUTSIDE, cells.astype(np.int64))
 
     def _code_of_each(self, column: Column) -> Codes:
-        """Return what `_code` does, `OUTSIDE` for a row on which it fails; by halves, down to that row."""
+        """Return what `_code` does, `_NO_VALUE` for a row on which it fails; by halves, down to that row."""
         try:
             return self._code(column)
         except DomainError:
             if len(column) == 1:
-                return np.array([OUTSIDE], dtype=np.int32)
+                return np.array([_NO_VALUE], dtype=np.int32)
         half = len(column) // 2
         return np.concatenate([self._code_of_each(part) for part in (column[:half], column[half:])])
 

@@ -20,7 +20,8 @@ from hedgerow.schema.attributes import OUTSIDE
 from hedgerow.schema.schema import Schema
 
 Codes = NDArray[np.int64]
-_BLOCK = 2**14  # rows at a time, for memory; results do not depend on it
+_BLOCK = 2**14  # rows at a time, at most, for memory; results do not depend on it
+_NUMBERS = 2**22  # of a block, at most, but for one row: what a hypothesis is like must not make the rows too many
 NO_CLASS = -1
 """What is predicted where a row has no result: none of the classes, hence wrong."""
 
@@ -68,6 +69,11 @@ class Scored(Protocol):
         """How many scores it gives."""
         ...
 
+    @property
+    def widest(self) -> int:
+        """How many numbers it has of a row at once, at most."""
+        ...
+
     def scores(self, matrix: Floats) -> Floats:
         """Return the scores, shape ``(n_rows, n_classes)``: the first of the largest decides; NaN: no class."""
         ...
@@ -112,6 +118,11 @@ class Network:
     def width(self) -> int:
         """How many features it takes."""
         return len(self.weights[0])
+
+    @property
+    def widest(self) -> int:
+        """How many units the largest layer has, or features."""
+        return max(map(max, (weights.shape for weights in self.weights)))
 
     def scores(self, matrix: Floats) -> Floats:
         """Return 0 for the first class and the output for the second; NaN where numbers are too large."""
@@ -213,6 +224,11 @@ class Forest:
         """How many scores it gives."""
         return self.trees[0].shares.shape[1]
 
+    @property
+    def widest(self) -> int:
+        """How many features or classes there are."""
+        return max(self.width, self.n_classes)
+
     def scores(self, matrix: Floats) -> Floats:
         """Return the sums of the shares."""
         values = matrix.astype(np.float32)
@@ -234,19 +250,25 @@ class Prepared:
         What scores the classes.
     codes : tuple of int
         The number of each of the classifier's classes.
+    widest : int
+        How many numbers there are of a row at once, at most.
     """
 
     steps: Chain
     classifier: Scored
     codes: tuple[int, ...]
+    widest: int
 
     def __post_init__(self) -> None:
         if len(self.codes) != self.classifier.n_classes:
             raise ValueError(f"it has {len(self.codes)} classes, and scores for {self.classifier.n_classes}")
+        if len(set(self.codes)) != len(self.codes):
+            raise ValueError("it has a class twice")
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the class of each row; none where a step has no result, or a number is missing and must not be."""
-        parts = [slice(start, start + _BLOCK) for start in range(0, n_rows, _BLOCK)]
+        block = max(1, min(_BLOCK, _NUMBERS // max(1, self.widest)))
+        parts = [slice(start, start + block) for start in range(0, n_rows, block)]
         found = [self._block([column[part] for column in columns], len(range(n_rows)[part])) for part in parts]
         return np.concatenate([np.empty(0, dtype=np.int64), *found])
 

@@ -250,6 +250,18 @@ class Parts:
         return Rows(tuple(feature for part in made for feature in part.features), refused)
 
 
+def widest(step: Step, text: tuple[bool, ...]) -> int:
+    """Return how many features a row has at most on its way through a step."""
+    if isinstance(step, Chain):
+        found = len(text)
+        for one in step.steps:
+            found, text = max(found, widest(one, text)), one.of_kinds(text)
+        return found
+    if isinstance(step, Parts):
+        return sum(widest(one, tuple(text[i] for i in numbers)) for numbers, one in step.parts)
+    return max(len(text), len(step.of_kinds(text)))
+
+
 def _all_numbers(text: tuple[bool, ...], expected: int, done: str) -> tuple[bool, ...]:
     if any(text) or len(text) != expected:
         raise ValueError(f"{expected} columns of numbers are {done}, and other columns come")

@@ -19,12 +19,13 @@ from hedgerow.marginals.binning import check_kind, check_total, plain_bins
 from hedgerow.marginals.hypothesis import Always, class_codes
 from hedgerow.marginals.rowwise.classifiers import NO_CLASS, ByModel, Constant, Points, Prepared, RowClassifier
 from hedgerow.marginals.rowwise.data import check_data, made_up_columns
-from hedgerow.marginals.rowwise.features import Chain
+from hedgerow.marginals.rowwise.features import Chain, widest
 from hedgerow.marginals.rowwise.scikit_learn import CLASSIFIERS, plain_values, plain_vector, read_step
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import Charge, PrivacyCard, renewed
+from hedgerow.schema.schema import Schema
 
 READABLE = (
     "hedgerow's rule lists, trees and marginal learners; scikit-learn's linear classifiers, MLPClassifier, decision "
@@ -124,20 +125,39 @@ def model_of(hypothesis: Any) -> RuleList | Tree | None:
     return Tree.from_json(hypothesis.to_json()) if type(hypothesis) is Tree else None
 
 
-def charges_of(hypothesis: Any) -> tuple[tuple[Charge, Charge], ...]:
-    """Return what a hypothesis's own card says that it cost: each charge, and the same made anew; else empty.
+def charges_of(hypothesis: Any) -> tuple[list[tuple[Charge, Charge]], list[str]]:
+    """Return what a hypothesis's own cards say that it cost, each charge with the same made anew; and what they deny.
 
-    Whether it was learned from the oracle's rows nobody can tell from it, so that it is taken to be. Where its card has
-    no guarantee, its charges have none.
+    Whether it was learned from the oracle's rows nobody can tell from it, so that what was charged is taken to be.
+    Where a card has no guarantee, its charges have none; where it has no charges either, the reason is returned: the
+    hypothesis counts as public, unless what its cut points cost is known.
 
     Raises
     ------
     ValueError
         If a charge takes something off, or is no charge.
     """
-    cards = [getattr(hypothesis, name, None) for name in ("privacy", "privacy_")]
-    found = [card for card in cards if type(card) is PrivacyCard]
-    return tuple((charge, renewed(charge, void=card.void)) for card in found for charge in card.charges)
+    paid, denials = list[tuple[Charge, Charge]](), list[str]()
+    for part in _parts(hypothesis):
+        for card in (getattr(part, name, None) for name in ("privacy", "privacy_")):
+            if type(card) is PrivacyCard:
+                paid += [(charge, renewed(charge, void=card.void)) for charge in card.charges]
+                denials += [str(card.void)] if card.void and not card.charges else []
+        schema = getattr(part, "schema", None)
+        if isinstance(part, Model) and not part.privacy.charges and type(schema) is Schema:
+            paid += [(charge, renewed(charge)) for charge in schema.charges]
+    return paid, denials
+
+
+def _parts(hypothesis: Any) -> list[Any]:
+    """Return a hypothesis, the model that it was fitted as, and the hypothesis that it holds."""
+    found = [hypothesis]
+    for name in ("rule_list_", "tree_", "hypothesis_"):
+        part = getattr(hypothesis, name, None)
+        found += [part] if isinstance(part, Model) else []
+        if name == "hypothesis_" and isinstance(part, TallyEstimator):
+            found += [part, *(vars(part).get(inner) for inner in ("rule_list_", "tree_"))]
+    return [part for part in found if part is not None]
 
 
 def _by_model(model: RuleList | Tree, columns: Columns, classes: Sequence[Any]) -> ByModel:
@@ -194,7 +214,9 @@ def _prepared(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> Prep
     scored = CLASSIFIERS[type(classifier)](classifier)
     if scored.width != len(text):
         raise ValueError(f"it takes {scored.width} columns, and {len(text)} come")
-    return Prepared(Chain(tuple(read)), scored, class_codes(plain_values(classifier.classes_), classes))
+    kinds = tuple(kind == "text" for kind in columns.kinds)
+    codes = class_codes(plain_values(classifier.classes_), classes)
+    return Prepared(Chain(tuple(read)), scored, codes, max(scored.widest, widest(Chain(tuple(read)), kinds)))
 
 
 def _check_columns(step: Any, names: tuple[str, ...] | None, width: int | None) -> None:
