@@ -10,14 +10,29 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
+from sklearn.ensemble import BaggingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+    TargetEncoder,
+)
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.audit import reconstruction
+from hedgerow.audit import reconstruction, trees_of
 from hedgerow.audit.adapters.names import meaning
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
+from tests.audit.adapters.agreement import check, every_row
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -94,3 +109,131 @@ def test_a_verbose_name_of_two_meanings_is_refused():
     with pytest.raises(SchemaError, match="can be a__b = c or b = c; give features="):
         meaning("a__b_c", schema)
     assert meaning("a__b_x", schema) == Literal("a__b", "=", ("x",))
+
+
+KBINS = {"quantile_method": "averaged_inverted_cdf"}
+TRANSFORMERS = {
+    "one-hot": OneHotEncoder(),
+    "one-hot, infrequent": OneHotEncoder(min_frequency=0.2),
+    "one-hot, most": OneHotEncoder(max_categories=2, handle_unknown="infrequent_if_exist"),
+    "one-hot, dropped": OneHotEncoder(drop="first", min_frequency=0.2),
+    "ordinal": OrdinalEncoder(),
+    "ordinal, infrequent": OrdinalEncoder(max_categories=2),
+}
+NUMBERS = {
+    "standard": StandardScaler(),
+    "min-max": MinMaxScaler((-3, 5)),
+    "max-abs": MaxAbsScaler(),
+    "robust": RobustScaler(),
+    "bins": KBinsDiscretizer(4, encode="ordinal", strategy="kmeans"),
+    "one-hot bins": KBinsDiscretizer(4, strategy="uniform"),
+    "both": make_pipeline(StandardScaler(), "passthrough", MinMaxScaler()),
+    "scaled bins": make_pipeline(KBinsDiscretizer(5, encode="ordinal", **KBINS), StandardScaler()),
+}
+
+
+def pipeline_of(words, numbers, seed):
+    steps = ColumnTransformer(
+        [("a", words, ["grade", "hue"]), ("b", numbers, [3, 4])], remainder="passthrough", sparse_threshold=0
+    )
+    return make_pipeline(steps, DecisionTreeClassifier(max_depth=6, random_state=seed)).fit(FRAME, Y)
+
+
+@pytest.mark.parametrize(("words", "numbers"), list(zip([*TRANSFORMERS, "one-hot", "ordinal"], NUMBERS, strict=True)))
+def test_a_pipeline_is_read_as_it_sorts_rows(words, numbers):
+    for seed in range(2):
+        pipeline = pipeline_of(clone(TRANSFORMERS[words]), clone(NUMBERS[numbers]), seed)
+        leaves = pipeline[-1].apply(pipeline[:-1].transform(FRAME))
+        check(pipeline, lambda _, leaves=leaves: leaves, FRAME, SCHEMA, bits=False)
+        told = reconstruction(pipeline, SCHEMA)
+        assert told.supports == reconstruction(pipeline, SCHEMA, data=FRAME).supports
+        assert told.supports == reconstruction(pipeline[-1], SCHEMA, features=pipeline[:-1]).supports
+
+
+@pytest.mark.parametrize("words", TRANSFORMERS)
+@pytest.mark.parametrize("numbers", NUMBERS)
+def test_worlds_are_the_rows_of_the_domain_that_a_pipeline_sends_there(words, numbers):
+    schema = Schema({"grade": SCHEMA["grade"], "hue": SCHEMA["hue"], "a": Integer(0, 9), "b": Integer(-4, 4)})
+    rows = every_row(schema)
+    table = pd.concat([rows.iloc[::7], rows.sample(200, weights=rows["grade"] + 1, random_state=0)])
+    y = (table["hue"].isin(["red", "pink"]) ^ (table["a"] > 4) ^ (table["b"] < table["grade"])).astype(int)
+    steps = ColumnTransformer(
+        [("x", clone(TRANSFORMERS[words]), ["hue", "grade"]), ("y", clone(NUMBERS[numbers]), slice("a", "b"))]
+    )
+    pipeline = make_pipeline(steps, DecisionTreeClassifier(max_depth=6, random_state=0)).fit(table, y)
+    leaf = lambda frame: pipeline[-1].apply(steps.transform(frame))  # noqa: E731
+    check(pipeline, leaf, table, schema, bits=False, domain=rows)
+
+
+def test_a_discretiser_of_codes_has_the_worlds_of_its_bins():
+    bins = KBinsDiscretizer(2, strategy="uniform", encode="onehot-dense").fit(FRAME[["grade"]])
+    pipeline = make_pipeline(bins, DecisionTreeClassifier(random_state=0)).fit(FRAME[["grade"]], FRAME["grade"] > 1)
+    found = reconstruction(pipeline, Schema({"grade": SCHEMA["grade"]}), data=FRAME)
+    assert found.worlds == (2, 2)
+
+
+def test_missing_values_go_where_the_pipeline_sends_them():
+    schema = Schema({"hue": Categorical(("red", "blue"), missing="cell"), "age": Integer(0, 99, missing="cell")})
+    hues = pd.Series(["red", "blue", None, "red"] * 20, dtype=object)
+    table = pd.DataFrame({"hue": hues, "age": [3.0, 40.0, 60.0, np.nan] * 20})
+    y = [0, 1, 0, 1] * 20
+    for words in (OneHotEncoder(max_categories=2), OrdinalEncoder(), OrdinalEncoder(encoded_missing_value=-1)):
+        steps = ColumnTransformer([("x", words, ["hue"]), ("y", StandardScaler(), ["age"])])
+        for seed in range(4):
+            pipeline = make_pipeline(steps, DecisionTreeClassifier(random_state=seed)).fit(table, y)
+            leaf = lambda frame, p=pipeline: p[-1].apply(p[:-1].transform(frame))  # noqa: E731
+            check(pipeline, leaf, table, schema, bits=False, domain=every_row(schema))
+
+
+def test_a_value_that_the_encoder_has_not_seen_goes_where_the_encoder_says():
+    wide = Schema({"hue": Categorical(("red", "blue", "green", "pink", "white", "black"))})
+    y = FRAME["hue"].isin(["green", "pink"])
+    for handle, worlds in (("error", {4, 2}), ("ignore", {4, 2}), ("infrequent_if_exist", {2, 4})):
+        encoder = OneHotEncoder(min_frequency=0.2, handle_unknown=handle)
+        pipeline = make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(FRAME[["hue"]], y)
+        found = reconstruction(pipeline, wide)
+        rare = found.supports.index(int(y.sum()))
+        assert set(found.worlds) == worlds
+        assert found.worlds[rare] == (4 if handle == "infrequent_if_exist" else 2)
+    pipeline = make_pipeline(OrdinalEncoder(), DecisionTreeClassifier(random_state=0)).fit(FRAME[["hue"]], y)
+    with pytest.raises(SchemaError, match="has values that the encoder has not seen and refuses"):
+        reconstruction(pipeline, wide)
+
+
+@pytest.mark.parametrize(
+    ("steps", "problem"),
+    [
+        ((TargetEncoder(),), "columns of a TargetEncoder are, which encodes the rows that it is fitted on in another"),
+        ((QuantileTransformer(n_quantiles=10),), "cannot tell what the columns of a QuantileTransformer are"),
+        ((FunctionTransformer(np.negative),), "cannot tell what the columns of a FunctionTransformer are"),
+        ((OneHotEncoder(),), "a OneHotEncoder is read on booleans and categories only"),
+        ((StandardScaler(), KBinsDiscretizer(3, **KBINS)), "is binned after another step"),
+        ((StandardScaler(), OneHotEncoder()), "a OneHotEncoder is read on booleans and categories only"),
+    ],
+    ids=str,
+)
+def test_steps_that_cannot_be_read_are_refused(steps, problem):
+    pipeline = make_pipeline(*steps, DecisionTreeClassifier(max_depth=2)).fit(FRAME[["age"]], Y)
+    with pytest.raises((TypeError, SchemaError), match=problem):
+        reconstruction(pipeline, SCHEMA)
+
+
+def test_pipelines_and_features_say_one_thing():
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)).fit(FRAME[["age"]], Y)
+    with pytest.raises(ValueError, match="expected no features=, since the pipeline's own steps say"):
+        reconstruction(pipeline, SCHEMA, features=["age"])
+    weighted = ColumnTransformer([("a", StandardScaler(), ["age"])], transformer_weights={"a": 2})
+    with pytest.raises(TypeError, match="a ColumnTransformer with transformer_weights"):
+        reconstruction(make_pipeline(weighted, DecisionTreeClassifier()).fit(FRAME, Y), SCHEMA)
+    unnamed = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(FRAME[["age"]].to_numpy(), Y)
+    with pytest.raises(ValueError, match="got one that was fitted on 1 columns without names; fit it on a frame"):
+        reconstruction(unnamed, SCHEMA)
+
+
+def test_a_forest_behind_steps_is_read_tree_by_tree():
+    steps = ColumnTransformer([("hot", OneHotEncoder(max_categories=3), ["hue"]), ("scale", StandardScaler(), ["age"])])
+    forest = make_pipeline(steps, BaggingClassifier(max_features=2, n_estimators=4, random_state=0)).fit(FRAME, Y)
+    drawn = forest[-1].estimators_samples_
+    for (tree, features), rows in zip(trees_of(forest[-1], SCHEMA, forest[:-1]), drawn, strict=True):
+        curator = reconstruction(tree, SCHEMA, features=features, data=FRAME.iloc[np.unique(rows)])
+        assert reconstruction(tree, SCHEMA, features=features).supports == curator.supports

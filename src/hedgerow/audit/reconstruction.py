@@ -68,9 +68,10 @@ def reconstruction(
     prior : mapping, optional
         For some attributes, the public probability of each cell, in order or under its name. A row is then not any
         row of its region alike, and its entropy takes the place of the logarithm of the number of worlds.
-    features : sequence of str or Literal, optional
+    features : sequence of str or Literal, or fitted transformer, optional
         For models on arrays: what each column is. Default: the names that the model was fitted with, or the schema's
-        attributes in order. A `Literal` is a column that is 1 where it holds and else 0.
+        attributes in order. A `Literal` is a column that is 1 where it holds and else 0. A fitted transformer of
+        scikit-learn says what it makes of the attributes; a fitted ``Pipeline`` as the model says so itself.
 
     Returns
     -------
@@ -254,8 +255,9 @@ def _check_told(paths: Paths, places: _Index, counts: NDArray[np.int64] | None) 
         raise ValueError(
             "expected the rows that the model was fitted on, got as many, but the model tells other numbers of them in "
             "its regions. If the rows are right, its columns are not what they are called: an encoder or a scaler that "
-            "keeps names made them of the attributes; say what they are (features=...). If they are other rows, tell "
-            "how many of them lie in each region (supports=...) and leave out the data."
+            "keeps names made them of the attributes; give the whole Pipeline, or the fitted transformer "
+            "(features=...). If they are other rows, tell how many of them lie in each region (supports=...) and leave "
+            "out the data."
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.adapters.columns import Features
@@ -37,7 +38,7 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
     Parameters
     ----------
     model : RuleList, Tree, fitted estimator, or anything with ``regions()`` and ``supports``
-        The model.
+        The model, or a fitted ``Pipeline`` that ends in one.
     schema : Schema, optional
         The public schema of the rows. Default: that of the model, if it is hedgerow's.
     features : sequence of str or Literal, optional
@@ -63,11 +64,22 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
         raise ValueError("expected a schema, since the model has none: what values each attribute can have.")
     if own is not None:
         return own, schema
+    if isinstance(model, Pipeline):
+        model, features = _last_step(model, features)
     found = (read(model, schema, features) for read in _READERS.values())
     paths = next((one for one in found if one is not None), None)
     if paths is None:
         raise TypeError(_unsupported(model))
     return paths, schema
+
+
+def _last_step(pipeline: Pipeline, features: Features | None) -> tuple[Any, Features | None]:
+    """Return the model of a pipeline, and what the steps before it make of the table."""
+    if len(pipeline.steps) < 2:
+        return pipeline[-1], features
+    if features is not None:
+        raise ValueError("expected no features=, since the pipeline's own steps say what its columns are.")
+    return pipeline[-1], pipeline[:-1]
 
 
 def _released_paths(model: Model) -> Paths:

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from math import inf, isfinite, nextafter
 from typing import Self
 
+from sklearn.base import BaseEstimator
+
+from hedgerow.audit.adapters.coded import Coded, Rescaled
+from hedgerow.audit.adapters.encoders import Feature, made_by
 from hedgerow.audit.adapters.names import finite_number, meaning, whole_number
 from hedgerow.audit.paths import Path
 from hedgerow.columns import plain_word
@@ -18,8 +22,9 @@ from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.values import Value, quoted_text
 
-Features = Sequence[str | Literal]
-"""What each column of the array that a model was fitted on is: an attribute, or 1 where a literal holds and else 0."""
+Features = Sequence[Feature] | BaseEstimator
+"""What each column of the array that a model was fitted on is: an attribute, or 1 where a literal holds and else 0; or
+the fitted transformer of scikit-learn that made them."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +35,13 @@ class Columns:
     ----------
     schema : Schema
         The public schema of the rows.
-    features : tuple of str or Literal
-        For each column the attribute whose value it holds, or the literal where it is 1 and else 0.
+    features : tuple of str, Literal, Coded or Rescaled
+        For each column the attribute whose value it holds, the literal where it is 1 and else 0, or what a transformer
+        made of an attribute.
     """
 
     schema: Schema
-    features: tuple[str | Literal, ...]
+    features: tuple[Feature, ...]
 
     @classmethod
     def of(cls, schema: Schema, features: Features | None, names: Sequence[str] | None, width: int) -> Self:
@@ -54,15 +60,14 @@ class Columns:
         if isinstance(features, str):
             raise TypeError(f"features must be a sequence, one entry for each column, got the text {features!r}.")
         known = schema.names if names is None else names
-        problem = TypeError("features must be a sequence, one entry for each column.")
-        chosen = tuple(known) if features is None else guarded(lambda: tuple(features), problem)
+        chosen = tuple(known) if features is None else _given(schema, features)
         if len(chosen) != width:
             given = "entries" if features is not None else "names" if names is not None else "attributes of the schema"
             raise ValueError(
                 f"expected one entry for each of the {width} columns that the model was fitted on, got {len(chosen)} "
                 f"{given}; give features=: for each column the name of an attribute, or the Literal that it is 1 for."
             )
-        return cls(schema, tuple(meaning(feature, schema) for feature in chosen))
+        return cls(schema, tuple(x if isinstance(x, (Coded, Rescaled)) else meaning(x, schema) for x in chosen))
 
     @classmethod
     def of_bits(cls, schema: Schema, features: Features | None) -> Self:
@@ -82,7 +87,8 @@ class Columns:
                     attribute=other,
                 )
             return cls.of(schema, None, None, len(schema))
-        return cls.of(schema, features, None, len(features))
+        chosen = _given(schema, features)
+        return cls.of(schema, chosen, None, len(chosen))
 
     def at_most(self, column: int, number: float, *, holds: bool, missing_holds: bool | None = None) -> Path:
         """Return the steps that say that a column is at most a number, or that it is not.
@@ -107,9 +113,13 @@ class Columns:
         feature, number = self.features[column], float(number)
         if not isfinite(number) and (number != inf or missing_holds is not False):
             raise SchemaError(f"the model compares column {column} ({feature}) with {number}, which is no number.")
+        if isinstance(feature, Coded):
+            return feature.at_most(number, holds=holds, missing_holds=missing_holds)
         if isinstance(feature, Literal):
             _check_splits_bit(feature.attribute, str(feature), number)
             return ((feature, not holds),)
+        if isinstance(feature, Rescaled):
+            number, feature = feature.last_at_most(number, self.schema), feature.attribute
         attribute = self.schema[feature]
         _check_tellable(feature, attribute, number, missing_holds)
         missing_here = None if attribute.missing != "cell" else missing_holds == holds
@@ -143,8 +153,8 @@ class Columns:
             If the column is no categorical attribute, or can be missing or outside.
         """
         feature = self.features[column]
-        attribute = None if isinstance(feature, Literal) else self.schema[feature]
-        if isinstance(feature, Literal) or not isinstance(attribute, Categorical):
+        attribute = self.schema[feature] if isinstance(feature, str) else None
+        if not isinstance(feature, str) or not isinstance(attribute, Categorical):
             raise SchemaError(f"the model compares column {column} ({feature}) with words; expected a categorical one.")
         _check_tellable(feature, attribute, None, None)
         chosen = {plain_word(value) for value in values}
@@ -172,6 +182,13 @@ class Columns:
                 attribute=feature,
             )
         return self.at_most(column, 0.5, holds=not holds)
+
+
+def _given(schema: Schema, features: Features) -> tuple[Feature, ...]:
+    """Return the columns as they are given, or as the transformer that is given makes them."""
+    if isinstance(features, BaseEstimator):
+        return made_by(features, schema)
+    return guarded(lambda: tuple(features), TypeError("features must be a sequence, one entry for each column."))
 
 
 def _check_splits_bit(attribute: str, text: str, number: float) -> None:

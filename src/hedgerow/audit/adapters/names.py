@@ -52,7 +52,8 @@ def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
         else next(filter(None, (_untold(end, schema) for end in ends)), "is a column of the model but not declared")
     )
     raise SchemaError(
-        f"{problem}; give features=: for each column an attribute, of {declared}, or a Literal on one of them.",
+        f"{problem}; give features=: for each column an attribute, of {declared}, or a Literal on one of them; or the "
+        "fitted transformer that made the columns.",
         attribute=name,
     )
 

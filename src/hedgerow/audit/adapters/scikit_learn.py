@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.adapters.columns import Columns, Features
 from hedgerow.audit.paths import Path, Paths
+from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
 _NOWHERE = -1  # the child of a leaf
@@ -118,8 +119,9 @@ def _ways(tree: Any, columns: Columns) -> list[tuple[int, Path]]:
 
 def _asks_of_missing(tree: Any, columns: Columns) -> bool:
     """Return whether a tree asks for an attribute that can be missing."""
-    asked = {columns.features[i] for i in tree.feature[tree.children_left != _NOWHERE]}
-    return any(isinstance(name, str) and columns.schema[name].missing == "cell" for name in asked)
+    asked = [columns.features[i] for i in tree.feature[tree.children_left != _NOWHERE]]
+    names = [x if isinstance(x, str) else x.attribute for x in asked if not isinstance(x, Literal)]
+    return any(columns.schema[name].missing == "cell" for name in names)
 
 
 def _last_left(threshold: float) -> float:
