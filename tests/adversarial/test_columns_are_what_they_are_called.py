@@ -237,3 +237,24 @@ def test_a_forest_behind_steps_is_read_tree_by_tree():
     for (tree, features), rows in zip(trees_of(forest[-1], SCHEMA, forest[:-1]), drawn, strict=True):
         curator = reconstruction(tree, SCHEMA, features=features, data=FRAME.iloc[np.unique(rows)])
         assert reconstruction(tree, SCHEMA, features=features).supports == curator.supports
+
+
+@pytest.mark.parametrize(
+    ("attribute", "step", "problem"),
+    [
+        (
+            Integer(18, 90, missing="cell", missing_values=(20,)),
+            KBinsDiscretizer(3, **KBINS),
+            "is binned, which takes no",
+        ),
+        (Integer(18, 50, outside="cell"), KBinsDiscretizer(3, **KBINS), "is binned, which takes no missing values"),
+        (Integer(18, 50, outside="cell"), StandardScaler(), "those outside the domain could be on either side"),
+        (Categorical(tuple(range(21, 91)), missing="cell", missing_values=(20,)), StandardScaler(), "mean missing by"),
+        (Categorical((18, 19), outside="cell"), StandardScaler(), "values outside the domain could be anything"),
+    ],
+    ids=str,
+)
+def test_values_that_the_schema_takes_otherwise_than_the_steps_are_refused(attribute, step, problem):
+    pipeline = make_pipeline(step, DecisionTreeClassifier(max_depth=2)).fit(FRAME[["age"]], Y)
+    with pytest.raises(SchemaError, match=problem):
+        reconstruction(pipeline, Schema({"age": attribute}))

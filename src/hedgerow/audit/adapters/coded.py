@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, isnan
+from math import inf, isnan, nextafter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,8 @@ class Rescaled:
             places = range(low, high, max((high - low) // _AT_ONCE, 1))[1:]
             fit = int((self._numbers([value(x) for x in places]) <= number).sum())
             low, high = (low, *places, high)[fit : fit + 2]
+        if low < place(attribute.low):  # the place before that of 0.0 is -0.0, which is no less
+            return float(attribute.low - 1 if whole else nextafter(attribute.low, -inf))
         return float(value(low))
 
     def _numbers(self, values: Sequence[float]) -> NDArray[np.float64]:

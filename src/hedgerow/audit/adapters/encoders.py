@@ -25,7 +25,7 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.adapters.coded import Coded, Map, Rescaled
-from hedgerow.audit.adapters.names import meaning, whole_number
+from hedgerow.audit.adapters.names import finite_number, meaning, whole_number
 from hedgerow.columns import Table
 from hedgerow.errors import SchemaError
 from hedgerow.guard import guarded
@@ -189,6 +189,12 @@ def _bins(bins: KBinsDiscretizer, schema: Schema, given: Feature, place: int) ->
         return [_mapped(schema, given, _block(bins, place, start + i)) for i in range(width)]
     if not isinstance(given, str):
         raise SchemaError("is binned after another step, which is not read.", attribute=name)
+    if schema[name].missing == "cell" or schema[name].outside == "cell":
+        raise SchemaError(
+            "is binned, which takes no missing values and bins those outside the domain; declare it without cells for "
+            "them.",
+            attribute=name,
+        )
     cuts = [nextafter(float(edge), -inf) for edge in bins.bin_edges_[place][1:-1]]
     return [_between(given, low, high) for low, high in zip([-inf, *cuts], [*cuts, inf], strict=True)]
 
@@ -232,6 +238,12 @@ def _cells(name: str, attribute: Attribute) -> list[Literal]:
 
 def _codes(name: str, attribute: Attribute) -> list[float]:
     """Return the number in each cell of booleans or of categories that are whole numbers."""
+    if any(finite_number(str(token)) is not None for token in attribute.missing_values):
+        raise SchemaError(
+            "has numbers that mean missing by the schema and that the transformer takes for numbers; give it NaN for "
+            "them, and declare it without these `missing_values`.",
+            attribute=name,
+        )
     values = [whole_number(value) for value in attribute.values] if isinstance(attribute, Categorical) else [0, 1]
     codes = [float(value) for value in values if value is not None]
     if len(codes) < len(values):
