@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hedgerow.columns import column_of
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real
+from hedgerow.schema.attributes import OUTSIDE
 from hedgerow.values import value_text
 from tests.schema import enumerate_literals
 
@@ -328,3 +329,19 @@ def test_a_literal_that_does_not_fit_is_an_error_that_names_the_attribute(attrib
 def test_a_list_is_kept_as_a_tuple_so_that_attributes_are_values():
     assert hash(Categorical(["a", "b"])) == hash(Categorical(("a", "b")))
     assert Integer(0, 9, [3]) == Integer(0, 9, (3,))
+
+
+@pytest.mark.parametrize("make", [Integer, Real])
+def test_a_row_that_would_be_refused_is_refused_for_itself_whatever_the_policies(make):
+    """Text that is no number, or one beyond float64, was once put into the cell of values outside the domain."""
+    words = ["5", "abc", "200", None, "1e400"]
+    attribute = make(0, 9, (4,), outside="cell", missing="cell")
+    found = attribute.cells_or_refused(column_of(words, "x"))
+    assert found.tolist() == [1, OUTSIDE, 3, 2, OUTSIDE]
+    for word, cell in zip(words, found, strict=True):
+        alone = column_of(np.array([word], dtype=object), "x")
+        if cell == OUTSIDE:
+            with pytest.raises(DomainError, match="^column 'x': expected"):
+                attribute.encode(alone)
+        elif word is not None:
+            assert attribute.encode(alone).tolist() == [cell]

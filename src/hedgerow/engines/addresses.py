@@ -39,7 +39,7 @@ def is_address(data: str) -> bool:
 
 
 def has_glob(path: str) -> bool:
-    """Return whether a path can be a pattern of many; it is none where a file or folder of this very name exists."""
+    """Return whether a path can be a pattern of many names."""
     return re.search(r"[*?\[]", path) is not None
 
 

@@ -34,8 +34,6 @@ class Target:
     ----------
     table : Table
         The rows.
-    data : frame or array
-        The same as they were given.
     label : Label
         The two classes.
     codes : ndarray of shape (n_rows,)
@@ -47,7 +45,6 @@ class Target:
     """
 
     table: Table
-    data: Any
     label: Label
     codes: NDArray[np.int64]
     inputs: tuple[Column, ...]
@@ -77,7 +74,7 @@ class Target:
                 raise DomainError(
                     "expected text in a column of objects, found others; give it a type.", column=column.name
                 )
-        return cls(table, frame, label, codes, inputs, kinds)
+        return cls(table, label, codes, inputs, kinds)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -120,13 +117,13 @@ class Target:
 
     def rows_by_bin(self, bins: Schema) -> Counts:
         """Return the rows in each bin, shape ``(n_bins,)``. Exact, private."""
-        return _by_bin(bins, self.data, np.ones(len(self), dtype=bool))
+        wrong, right = _by_bin(bins, self.table, np.zeros(len(self), dtype=bool))
+        return wrong + right
 
     def errors_by_bin(self, bins: Schema, asked: RowClassifier | OwnCode) -> tuple[Counts, Counts]:
         """Return the rows of each bin that a hypothesis, made ready, gets wrong and right. Exact, private."""
         found = asked.codes(self.table) if isinstance(asked, OwnCode) else asked(self.inputs, len(self))
-        wrong = found != self.codes
-        return _by_bin(bins, self.data, wrong), _by_bin(bins, self.data, ~wrong)
+        return _by_bin(bins, self.table, found != self.codes)
 
     def made_up(self, bins: Schema) -> Table:
         """Return rows that anyone could write: values of the bins, in columns of the target's names and types."""
@@ -200,7 +197,12 @@ def _fitting(values: list[Any], kind: str) -> list[Any]:
     return [min(max(floor(value), limits.min), limits.max) for value in values]
 
 
-def _by_bin(bins: Schema, data: Any, here: NDArray[np.bool_]) -> Counts:
-    """Return how many of some rows are in each bin, in memory that is as rows and bins together, not as both times."""
-    cells = bins.encode(Table.of(data))
-    return np.concatenate([np.bincount(cells[name][here], minlength=len(one.cells)) for name, one in bins.attributes])
+def _by_bin(bins: Schema, table: Table, wrong: NDArray[np.bool_]) -> tuple[Counts, Counts]:
+    """Return how many rows of each bin are wrong and right, in memory that grows as rows plus bins, not rows × bins."""
+    cells = bins.encode(table)
+    sizes = [(cells[name], len(attribute.cells)) for name, attribute in bins.attributes]
+    of_wrong, of_all = (
+        np.concatenate([np.bincount(column[rows], minlength=size) for column, size in sizes])
+        for rows in (wrong, slice(None))
+    )
+    return of_wrong, of_all - of_wrong

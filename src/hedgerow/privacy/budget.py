@@ -121,7 +121,7 @@ class Budget:
         RuntimeError
             If the process was forked since the budget was made.
         ValueError
-            If ε is not > 0 or δ is not in [0, 1).
+            If ε is not > 0 (or 0, with `void`), or δ is not in [0, 1).
         """
         self._enter(Charge(purpose, exact(epsilon, "epsilon"), exact(delta, "delta"), mechanism, void))
 

@@ -208,15 +208,15 @@ def _prepared(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> Prep
                 return None
             read.append(made)
             names = None
-    text = Chain(tuple(read)).of_kinds(tuple(kind == "text" for kind in columns.kinds))
-    if any(text):
+    chain, text = Chain(tuple(read)), tuple(kind == "text" for kind in columns.kinds)
+    after = chain.of_kinds(text)
+    if any(after):
         raise ValueError("it takes numbers, and some columns are of text")
     scored = CLASSIFIERS[type(classifier)](classifier)
-    if scored.width != len(text):
-        raise ValueError(f"it takes {scored.width} columns, and {len(text)} come")
-    kinds = tuple(kind == "text" for kind in columns.kinds)
+    if scored.width != len(after):
+        raise ValueError(f"it takes {scored.width} columns, and {len(after)} come")
     codes = class_codes(plain_values(classifier.classes_), classes)
-    return Prepared(Chain(tuple(read)), scored, codes, max(scored.widest, widest(Chain(tuple(read)), kinds)))
+    return Prepared(chain, scored, codes, max(scored.widest, widest(chain, text)))
 
 
 def _check_columns(step: Any, names: tuple[str, ...] | None, width: int | None) -> None:
