@@ -341,7 +341,7 @@ def test_a_row_that_would_be_refused_is_refused_for_itself_whatever_the_policies
     for word, cell in zip(words, found, strict=True):
         alone = column_of(np.array([word], dtype=object), "x")
         if cell == OUTSIDE:
-            with pytest.raises(DomainError, match="^column 'x': expected"):
+            with pytest.raises(DomainError, match=r"^column 'x': expected"):
                 attribute.encode(alone)
         elif word is not None:
             assert attribute.encode(alone).tolist() == [cell]
