@@ -14,7 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 _SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|<!--.*?-->|\]\([^)\n]*\)|https?://\S+|^#[^\n]*", re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|(?<![\w.])\.\d+")
-_UNIT = re.compile(r"\s?(?:%|points?\b|ms\b|s\b|seconds?\b|minutes?\b|hours?\b|times\b|GB\b|GiB\b|MB\b|bits?\b|standard\b)")
+_UNIT = re.compile(
+    r"\s?(?:%|points?\b|ms\b|s\b|seconds?\b|minutes?\b|hours?\b|times\b|GB\b|GiB\b|MB\b|bits?\b|standard\b)"
+)
 
 
 class Page:
@@ -67,12 +69,13 @@ def _blank(match: re.Match[str]) -> str:
 def short(value: float, digits: int, *, sign: bool = False) -> str:
     """Return a number as the pages write it: no zero before the point, a real minus; with `sign` also a plus.
 
-    >>> short(0.0441, 3), short(-0.0441, 3), short(0.0441, 3, sign=True), short(1.25, 1)
-    ('.044', '−.044', '+.044', '1.2')
+    >>> short(0.0441, 3), short(-0.0441, 3), short(0.0441, 3, sign=True), short(1.26, 1), short(-0.0004, 3)
+    ('.044', '−.044', '+.044', '1.3', '.000')
     """
     text = f"{abs(value):.{digits}f}"
     text = text[1:] if text.startswith("0.") else text
-    return ("−" if value < 0 else "+" if sign else "") + text
+    below = value < 0 and float(text) > 0  # a zero has no minus
+    return ("−" if below else "+" if sign else "") + text
 
 
 def spread(mean: float, deviation: float, digits: int = 1) -> str:

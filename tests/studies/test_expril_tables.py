@@ -41,6 +41,14 @@ def test_the_papers_numbers_stand_under_ours():
     )
 
 
+def test_differences_from_the_paper_are_in_standard_errors():
+    """C-EXPRIL on C: 80 ± 1.23 over 7 runs against 88.8 ± 3.3 over 100: −8.8 / √(1.23²/7 + 3.3²/100) = −15.4."""
+    line = expril_tables.difference_table(cells()).splitlines()[2].strip("| ").split(" | ")
+    assert line[:3] == ["C", "-6.2 (-12.7)", "-8.8 (-15.4)"]
+    one = {"accuracy": 0.8, "accuracy sd": float("nan"), "runs": 1}
+    assert expril_tables.difference(one, (88.8, 3.3)) == "-8.8"
+
+
 def test_hedgerows_best_is_of_pure_privacy_and_against_the_papers():
     mine = cells()
     for cell in mine:

@@ -46,6 +46,12 @@ def starting(mine, words):
     return claim
 
 
+def more_seeds(records, times):
+    """Return the records again, as those of other seeds."""
+    step = records["seed"].max() + 1
+    return pd.concat([records.assign(seed=records["seed"] + step * n) for n in range(times)], ignore_index=True)
+
+
 def swapped(records):
     other = records.copy()
     other["learner"] = other["learner"].map({"optimal": "greedy", "greedy": "optimal"})
@@ -88,7 +94,7 @@ def test_numbers_are_those_of_the_records():
 
 
 def test_one_greedy_model_that_leaks_less_at_its_accuracy_makes_always_an_average():
-    records = read(TREES)
+    records = more_seeds(read(TREES), 4)
     records.loc[7, "uncertainty"] = 0.95
     assert starting(found(records, "trees", "adult"), "for a given accuracy").holds == "on average"
 
@@ -120,9 +126,12 @@ def test_claims_on_lists():
     assert most.holds == "yes"
     assert starting(mine, "greedy lists more often run out").holds == "yes"
     assert "optimal 0.0 %, greedy 50.0 %" in starting(mine, "greedy lists more often run out").found
-    assert mine["optimal lists contain more information for the same parameters"].holds == "yes"
+    assert mine["optimal lists contain more information for the same parameters"].holds == "undecided"  # one seed
+    two = found(more_seeds(records, 2), "lists", "adult")
+    assert two["optimal lists contain more information for the same parameters"].holds == "yes"
     again = mine["optimal lists contain more information for the same parameters, each in the order that tells least"]
-    assert (again.holds, "+0.0100" in again.found) == ("no", True)  # (0 + .97 − .95) / 2
+    assert "+0.0100" in again.found  # (0 + .97 − .95) / 2
+    assert two[again.statement].holds == "no"
     assert "optimal 0.1350 (at most 0.2700)" in starting(mine, "Dist_G depends on the order").found
     assert not any(name.startswith("largest optimal lists: the least") for name in found(records, "lists", "compas"))
 

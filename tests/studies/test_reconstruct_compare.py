@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from hedgerow.studies.reconstruct_compare import Comparison, at_same, at_same_parameters, steps
 
@@ -17,29 +18,40 @@ def test_means_are_over_seeds_and_counts_over_comparisons():
     assert str(found) == "+0.5000 ± 1.5000 (2 above, 1 equal, 1 below)"
     one = Comparison.of(np.array([1.0]), np.array([0]))
     assert np.isnan(one.se)
-    assert one.holds(1) == "yes"
+    assert one.holds(1) == one.holds(-1) == "undecided"
     none = Comparison.of(np.array([]), np.array([]))
     assert none.holds(1) == none.holds(-1) == "undecided"
 
 
+def test_a_difference_is_one_by_the_t_test_over_seeds():
+    means = np.array([0.2, 0.1, 0.4, -0.1, 0.3])
+    found = Comparison.of(means, np.arange(5))
+    assert found.p == pytest.approx(stats.ttest_1samp(means, 0).pvalue)
+    assert found.mean / found.se > 2  # two standard errors of five splits are p = .12
+    assert found.holds(1) == "undecided"
+    assert Comparison.of(means + 0.1, np.arange(5)).holds(1) == "yes"
+    assert Comparison.of(np.full(5, 0.1), np.arange(5)).p == 0
+    assert Comparison.of(np.zeros(5), np.arange(5)).p == 1
+
+
 @pytest.mark.parametrize(
-    ("mean", "se", "below", "sign", "always", "expected"),
+    ("mean", "p", "below", "sign", "always", "expected"),
     [
-        (1.0, 0.4, 0, 1, False, "yes"),
-        (1.0, 0.6, 0, 1, False, "undecided"),
-        (1.0, 0.6, 0, 1, True, "undecided"),
-        (1.0, 0.6, 2, 1, True, "no"),
-        (-1.0, 0.4, 3, 1, False, "no"),
-        (-1.0, 0.4, 3, -1, False, "yes"),
-        (1.0, 0.4, 1, 1, True, "on average"),
-        (1.0, 0.4, 0, 1, True, "yes"),
-        (-1.0, 0.4, 1, 1, True, "no"),
-        (-1.0, 0.4, 9, -1, True, "on average"),  # one is above
-        (0.0, 0.0, 0, 1, False, "undecided"),
+        (1.0, 0.04, 0, 1, False, "yes"),
+        (1.0, 0.06, 0, 1, False, "undecided"),
+        (1.0, 0.06, 0, 1, True, "undecided"),
+        (1.0, 0.06, 2, 1, True, "no"),
+        (-1.0, 0.04, 3, 1, False, "no"),
+        (-1.0, 0.04, 3, -1, False, "yes"),
+        (1.0, 0.04, 1, 1, True, "on average"),
+        (1.0, 0.04, 0, 1, True, "yes"),
+        (-1.0, 0.04, 1, 1, True, "no"),
+        (-1.0, 0.04, 9, -1, True, "on average"),  # one is above
+        (0.0, 1.0, 0, 1, False, "undecided"),
     ],
 )
-def test_what_holds_is_beyond_two_standard_errors(mean, se, below, sign, always, expected):
-    assert Comparison(1, 5, below, mean, se).holds(sign, always=always) == expected
+def test_what_holds_is_significant(mean, p, below, sign, always, expected):
+    assert Comparison(1, 5, below, mean, 0.5, p).holds(sign, always=always) == expected
 
 
 def test_models_of_the_same_parameters_are_compared_one_by_one():

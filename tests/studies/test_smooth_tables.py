@@ -54,3 +54,15 @@ def test_numbers_of_the_paper_stand_beside_ours_with_the_difference():
     )
     assert len(PAPER) == 6
     assert smooth_tables.CLOSE == 0.005
+
+
+def test_rates_below_one_row_outside_are_not_printed():
+    cells = [
+        {"dataset": name, "method": GREEDY, "epsilon": np.inf, "fpr": fpr, "tpr": 2 * fpr, "others": others}
+        | {"auc": 0.5, "auc se": 0.01, "runs": 3}
+        for name, others in (("german", 150), ("compas", 1083))
+        for fpr in (0.0001, 0.001, 0.01, 0.1)
+    ]
+    german, compas = (line.strip("| ").split(" | ") for line in smooth_tables.auc_table(cells).splitlines()[2:])
+    assert german == ["german", GREEDY, "0.5000", "0.0100", "–", "0.0200", "0.2000", "3"]
+    assert compas[4] == "0.0020"

@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 FPR: Array = np.geomspace(1e-4, 1, 201)
 """The false positive rates at which curves are kept: 50 a decade."""
 FPR.setflags(write=False)
+RATES = (0.001, 0.01, 0.1)
+"""The false positive rates at which true positive rates are printed, where there are enough rows to have them."""
 BAND = (0.05, 0.95)
 """The quantiles over splits that intervals and bands run between."""
 
@@ -88,7 +90,7 @@ class Membership:
 
     @property
     def finest_fpr(self) -> float:
-        """One row out of the others to be told apart: below this rate, a curve is interpolated and no evidence."""
+        """One row out of the others to be told apart: below this rate, a curve is interpolated and shows nothing."""
         return 1 / self.sizes[3]
 
     def tpr_at(self, fpr: float) -> float:
@@ -97,10 +99,14 @@ class Membership:
         Raises
         ------
         ValueError
-            If the rate is not between the smallest that is kept and 1.
+            If the rate is not between `finest_fpr`, or the smallest that is kept, and 1.
         """
-        if not self.fpr[0] <= fpr <= 1:
-            raise ValueError(f"fpr must be between {self.fpr[0]:g} and 1, got {shown_argument(fpr)}.")
+        finest = max(float(self.fpr[0]), self.finest_fpr)
+        if not finest <= fpr <= 1:
+            raise ValueError(
+                f"fpr must be between {finest:.3g} and 1, got {shown_argument(fpr)}. Below one row of the "
+                f"{self.sizes[3]} others there is no true positive rate: audit more rows."
+            )
         return float(np.interp(fpr, self.fpr, self.tpr))
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -117,16 +123,23 @@ class Membership:
             f"knows {known} and {known_others} of them and is tried on the other {members} and {others}."
         )
 
+    @property
+    def _rates(self) -> list[str]:
+        """The rates that there are rows for, in a line, and the finest in another if some are below it."""
+        seen = [f"{100 * rate:g} %: {100 * self.tpr_at(rate):.2g} %" for rate in RATES if rate >= self.finest_fpr]
+        lines = [f"members found at a false positive rate of  {'  '.join(seen)}  (a blind guess finds as many)"]
+        finest = f"{self.sizes[3]} others: false positive rates below {100 * self.finest_fpr:.3g} % cannot be measured"
+        return lines * bool(seen) + [finest] * (len(seen) < len(RATES))
+
     def __str__(self) -> str:
         low, high = self.auc_interval
-        rates = [f"{100 * rate:g} %: {100 * self.tpr_at(rate):.2g} %" for rate in (0.001, 0.01, 0.1)]
         return "\n".join(
             [
                 f"attack   {self.attack}",
                 f"target   {self.target}",
                 f"AUC      {self.auc:.3f} (0.5 is a blind guess), standard error {self.auc_standard_error:.3f}; "
                 f"90 % of splits between {low:.3f} and {high:.3f}",
-                f"members found at a false positive rate of  {'  '.join(rates)}  (a blind guess finds as many)",
+                *self._rates,
                 f"splits   {self._splits}",
                 PRIVATE,
             ]

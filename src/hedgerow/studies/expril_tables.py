@@ -27,6 +27,8 @@ PAPER: Mapping[str, tuple[Printed, ...]] = {
     "CTG-B": ((91.2, 1.1), (86.1, 1.4), (84.9, 1.8), (70.1, 3.8), (65.1, 4.0), (75.5, 1.4)),
 }
 """EXPRIL's Table 2."""
+PAPER_RUNS = 100
+"""Of how many runs its means and standard deviations are."""
 RATIO: Mapping[str, float] = {
     "A": 1.8e-1,
     "B": 2.7e-1,
@@ -55,8 +57,26 @@ def paper_table(cells: Sequence[Cell]) -> str:
         found = last(mine)
         loss = 1 - found["C-EXPRIL"]["accuracy"] / found[BEST]["accuracy"]
         lines.append([name, *(_percent(found[column]) for column in COLUMNS), f"{loss:.1e}", str(found[BEST]["runs"])])
-        lines.append(["paper", *(f"{mean} ± {sd}" for mean, sd in PAPER[name]), f"{RATIO[name]:.1e}", "100"])
+        lines.append(["paper", *(f"{mean} ± {sd}" for mean, sd in PAPER[name]), f"{RATIO[name]:.1e}", f"{PAPER_RUNS}"])
     return markdown(["problem", *COLUMNS, "ratio", "runs"], lines)
+
+
+def difference_table(cells: Sequence[Cell]) -> str:
+    """Return what is ours above the paper's in points, and in brackets in standard errors of the difference."""
+    lines = [
+        [name, *(difference(found[column], printed) for column, printed in zip(COLUMNS, PAPER[name], strict=True))]
+        for name, mine in by(cells, "dataset").items()
+        for found in [last(mine)]
+    ]
+    return markdown(["problem", *COLUMNS], lines)
+
+
+def difference(cell: Cell, printed: Printed) -> str:
+    """Return the points that a mean is above the paper's, and how many standard errors of the difference that is."""
+    mean, sd = printed
+    points = 100 * cell["accuracy"] - mean
+    se = ((100 * cell["accuracy sd"]) ** 2 / cell["runs"] + sd**2 / PAPER_RUNS) ** 0.5
+    return f"{points:+.1f}" + ("" if np.isnan(se) else f" ({points / se:+.1f})")
 
 
 def our_table(cells: Sequence[Cell]) -> str:

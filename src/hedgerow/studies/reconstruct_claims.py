@@ -23,8 +23,8 @@ class Claim:
     where : str
         Section and figure of the paper; "-" for what it does not say.
     holds : str
-        "yes"; "no"; "on average", where it is said of every case and some are against it; "undecided", within two
-        standard errors; "-", where there is nothing to decide.
+        "yes"; "no"; "on average", where it is said of every case and some are against it; "undecided", where the t
+        test over seeds is not significant; "-", where there is nothing to decide.
     found : str
         The numbers.
     """

@@ -8,9 +8,12 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from hedgerow.studies.reconstruct_runs import GREEDY, OPTIMAL, Frame
 
+LEVEL = 0.05
+"""The p-value below which a difference is said to be one."""
 _EQUAL = 1e-9
 Values = NDArray[np.float64]
 
@@ -27,6 +30,8 @@ class Comparison:
         The mean over seeds of the mean difference of a seed.
     se : float
         Its standard error over seeds; NaN for one seed.
+    p : float
+        The two-sided p-value of Student's t test that the mean over seeds is 0; NaN for one seed.
     """
 
     above: int
@@ -34,25 +39,26 @@ class Comparison:
     below: int
     mean: float
     se: float
+    p: float
 
     @classmethod
     def of(cls, differences: Values, seeds: Values) -> Comparison:
         """Count and average differences, each of the seed beside it."""
         if not len(differences):
-            return cls(0, 0, 0, float("nan"), float("nan"))
+            return cls(0, 0, 0, *3 * (float("nan"),))
         means = np.array([differences[seeds == seed].mean() for seed in np.unique(seeds)])
-        se = float(means.std(ddof=1) / len(means) ** 0.5) if len(means) > 1 else float("nan")
+        se, p = _spread(means)
         above, below = int((differences > _EQUAL).sum()), int((differences < -_EQUAL).sum())
-        return cls(above, len(differences) - above - below, below, float(means.mean()), se)
+        return cls(above, len(differences) - above - below, below, float(means.mean()), se, p)
 
     def holds(self, sign: int, *, always: bool = False) -> str:
         """Return whether the first is larger (`sign` 1) or smaller (−1): "yes", "no", "undecided" or "on average".
 
-        It is if the mean over seeds says so by more than two standard errors. Where it is claimed of every single
-        comparison, one that is against it makes it hold "on average" at best.
+        It is if the mean over seeds is not 0 by Student's t test at `LEVEL`, two-sided. Where it is claimed of every
+        single comparison, one that is against it makes it hold "on average" at best.
         """
         contradicted = always and bool(self.below if sign > 0 else self.above)
-        if not abs(self.mean) > 2 * np.nan_to_num(self.se):
+        if not self.p < LEVEL:
             return "no" if contradicted else "undecided"
         if self.mean * sign < 0:
             return "no"
@@ -61,6 +67,16 @@ class Comparison:
     def __str__(self) -> str:
         counts = f"{self.above} above, {self.equal} equal, {self.below} below"
         return f"{self.mean:+.4f} ± {self.se:.4f} ({counts})"
+
+
+def _spread(means: Values) -> tuple[float, float]:
+    """Return the standard error of the mean of some means, and the p-value of the t test that it is 0."""
+    if len(means) < 2:
+        return float("nan"), float("nan")
+    se = float(means.std(ddof=1) / len(means) ** 0.5)
+    if se == 0:
+        return 0.0, float(means[0] == 0)
+    return se, float(2 * stats.t.sf(abs(means.mean()) / se, len(means) - 1))
 
 
 def at_same_parameters(records: Frame, column: str) -> Comparison:

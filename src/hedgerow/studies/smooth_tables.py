@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
+from hedgerow.audit.roc import RATES
 from hedgerow.studies.smooth_runs import GREEDY, GREEDY_AS_AUTHORS
 
 CLOSE = 0.005
@@ -146,15 +147,18 @@ def table_1(cells: Sequence[Cell]) -> str:
 
 
 def auc_table(cells: Sequence[Cell]) -> str:
-    """Return the area under the ROC curve of each attack with its standard error, in Markdown."""
-    rates = (0.001, 0.01, 0.1)
+    """Return the area under the ROC curve of each attack with its standard error, in Markdown.
+
+    A false positive rate below one row of those that the model was not fitted on has no true positive rate: "–".
+    """
     lines: list[list[str]] = []
     for dataset, mine in by(cells, "dataset").items():
         for part in by(mine, "method").values():
-            found = np.interp(rates, [cell["fpr"] for cell in part], [cell["tpr"] for cell in part])
-            numbers = [part[0]["auc"], part[0]["auc se"], *found]
-            lines.append([dataset, named(part[0]), *(f"{x:.4f}" for x in numbers), str(part[0]["runs"])])
-    return markdown(["dataset", "attacked", "AUC", "se", *(f"TPR at FPR {rate:g}" for rate in rates), "runs"], lines)
+            found = np.interp(RATES, [cell["fpr"] for cell in part], [cell["tpr"] for cell in part])
+            shown = [f"{tpr:.4f}" if fpr * part[0]["others"] >= 1 else "–" for fpr, tpr in zip(RATES, found, strict=True)]
+            numbers = [f"{part[0]['auc']:.4f}", f"{part[0]['auc se']:.4f}", *shown]
+            lines.append([dataset, named(part[0]), *numbers, str(part[0]["runs"])])
+    return markdown(["dataset", "attacked", "AUC", "se", *(f"TPR at FPR {rate:g}" for rate in RATES), "runs"], lines)
 
 
 def named(cell: Cell) -> str:
