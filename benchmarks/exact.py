@@ -7,11 +7,11 @@ import numpy as np
 from measure import RESULTS, median_seconds, report
 
 import hedgerow as hr
-from hedgerow.learn.cost import Cost
-from hedgerow.learn.every import every_level
-from hedgerow.learn.lattice import Rows, Search
-from hedgerow.learn.semirings import all_models
-from hedgerow.learn.space import Space
+from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.exhaustive import every_level
+from hedgerow.learn.search.lattice import Rows, Search
+from hedgerow.learn.search.semirings import all_models
+from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
 
 EPSILON = 0.1

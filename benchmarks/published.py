@@ -7,6 +7,7 @@ the rules that fewer than 5 % or more than 95 % of the training rows satisfy.
 
 import argparse
 from contextlib import nullcontext
+from fractions import Fraction
 from unittest.mock import patch
 
 import numpy as np
@@ -14,7 +15,8 @@ from measure import report
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
-from hedgerow.learn import rule_lists
+from hedgerow.learn import ssrl
+from hedgerow.learn.greedy.ssrl import PUBLISHED
 
 EPSILONS = (0.1, 0.5, 1, 2, 5, 10, 20)
 MECHANISMS = (
@@ -67,14 +69,22 @@ def split(data, seed):
 
     def score(name, epsilon, fit):
         mechanism, _, filtered = name.partition(", ")
-        clf = hr.PrivateRuleListClassifier(epsilon, mechanism=mechanism, random_state=1000 * seed + fit)
-        with patch.object(rule_lists, "grow", grow_filtered) if filtered else nullcontext():
+        clf = learner(mechanism, epsilon, 1000 * seed + fit, len(X))
+        with patch.object(ssrl, "grow", grow_filtered) if filtered else nullcontext():
             return clf.fit_tally(tally).score(X_test, y_test)
 
     return [
         [np.mean([score(mechanism, epsilon, fit) for fit in range(FITS)]) for epsilon in EPSILONS]
         for mechanism in MECHANISMS
     ]
+
+
+def learner(mechanism, epsilon, seed, n):
+    """Return the estimator of a mechanism, with δ = 1/n²."""
+    if mechanism not in PUBLISHED:
+        return hr.PrivateRuleListClassifier(epsilon, random_state=seed)
+    delta = Fraction(1, n**2) if PUBLISHED[mechanism].spends_delta else None
+    return hr.DPGreedyRLClassifier(epsilon, mechanism=mechanism, delta=delta, random_state=seed)
 
 
 def grow_filtered(tally, candidates, most, choose):

@@ -130,7 +130,7 @@ def test_a_greedy_tree_tells_no_cost(run):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*TREE, "--max-rules", "3"), "--max-rules is for --model rule-list, but the model is a tree"),
+        ((*TREE, "--max-rules", "3"), "--max-rules is for --model rule-list or dp-greedyrl, but the model is a tree"),
         ((*FIT, "--max-depth", "3"), "--max-depth is for --model tree, but the model is a rule-list"),
         ((*TREE, "--max-depth", "-1"), "max_depth must be a whole number >= 0"),
         ((*FIT, "--search", "exact", "--lookahead", "0"), "lookahead must be a whole number >= 1"),
@@ -244,7 +244,18 @@ def test_a_seeded_model_is_written_for_research_only_and_says_so(run):
 
 @pytest.mark.usefixtures("folder")
 def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_says_so(run):
-    words = (*FIT, "--mechanism", "smooth-laplace", "--delta", "1e-9", "--min-support", "0.1", "--confidence", "0.9")
+    words = (
+        *FIT,
+        *SSRL,
+        "--mechanism",
+        "smooth-laplace",
+        "--delta",
+        "1e-9",
+        "--min-support",
+        "0.1",
+        "--confidence",
+        "0.9",
+    )
     code, out, err = run(*words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "--mechanism smooth-laplace has no proven guarantee: the scale of the noise depends on the rows" in err
@@ -253,18 +264,21 @@ def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_s
     card = hr.RuleList.load("model.json").privacy
     assert card.guarantee.startswith("none (published as (5, 1e-09)-differential privacy; not proven: ")
     assert (card.delta, card.is_private) == (Fraction(1e-9), False)
-    assert run(*FIT, "--force", "--mechanism", "exponential")[0] == 0
+    assert run(*FIT, *SSRL, "--force", "--mechanism", "exponential")[0] == 0
     assert hr.RuleList.load("model.json").privacy.is_private
 
 
+SSRL, DELTA = ("--model", "dp-greedyrl"), ("--delta", "1e-9")
 BAD_MECHANISMS = {
-    "of a tree": (("--mechanism", "exponential", "--model", "tree"), "--mechanism is for --model rule-list"),
-    "of no name": (("--mechanism", "best"), "mechanism must be one of permute-and-flip, smooth-laplace"),
-    "of exact search": (("--mechanism", "exponential", "--search", "exact"), "mechanism is for search='greedy'"),
-    "delta": (("--delta", "1e-9"), "delta is for mechanism smooth-laplace, global-gaussian"),
-    "min_support": (("--min-support", "1"), "min_support must be in [0, 1)"),
-    "confidence": (("--confidence", "0.2"), "confidence must be in [0.5, 1)"),
-    "no delta": (("--mechanism", "smooth-laplace", "--research", "--budget", "b.json"), "delta must be given"),
+    "of a tree": (("--mechanism", "exponential", "--model", "tree"), "--mechanism is for --model dp-greedyrl, but the"),
+    "of a list": (("--mechanism", "exponential"), "--mechanism is for --model dp-greedyrl, but the model is a rule-l"),
+    "of no name": ((*SSRL, "--mechanism", "best"), "mechanism must be one of smooth-laplace"),
+    "search": ((*SSRL, "--search", "exact"), "--search is for --model rule-list or tree, but the model is a dp-greedy"),
+    "counts": ((*SSRL, "--release-counts"), "--release-counts is for --model rule-list or tree"),
+    "delta": ((*SSRL, "--mechanism", "exponential", "--delta", "1e-9"), "delta is for mechanism smooth-laplace, glob"),
+    "min_support": ((*SSRL, *DELTA, "--research", "--min-support", "1"), "min_support must be in [0, 1)"),
+    "confidence": ((*SSRL, *DELTA, "--research", "--confidence", "0.2"), "confidence must be in [0.5, 1)"),
+    "no delta": ((*SSRL, "--mechanism", "smooth-laplace", "--research"), "delta must be chosen"),
 }
 
 
@@ -282,7 +296,7 @@ def test_bad_words_about_a_mechanism_cost_nothing(case, folder, run):
 
 def test_a_budget_file_is_charged_with_delta(folder, run):
     run("budget", "new", "b.json", "--epsilon", "9", "--delta", "1e-6")
-    words = (*FIT, "--mechanism", "global-gaussian", "--research", "--budget", "b.json")
+    words = (*FIT, *SSRL, "--mechanism", "global-gaussian", "--research", "--budget", "b.json")
     assert run(*words, "--delta", "1e-9")[0] == 0
     (charge,) = json.loads((folder / "b.json").read_text())["charges"]
     assert (charge["epsilon"], charge["delta"]) == (5, 1e-9)

@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 import pytest
 
-from hedgerow.guard import generator, guarded
+from hedgerow.guard import guarded
+from hedgerow.randomness import generator
 
 
 class PanicError(BaseException):

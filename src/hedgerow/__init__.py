@@ -7,6 +7,7 @@ GROUP BY. The **budget** is the only door between them.
 from hedgerow import audit, datasets, errors
 from hedgerow._version import __version__
 from hedgerow.learn import (
+    DPGreedyRLClassifier,
     GreedyRuleListClassifier,
     OptimalRuleListClassifier,
     OptimalTreeClassifier,
@@ -25,6 +26,7 @@ __all__ = [
     "Budget",
     "Categorical",
     "Charge",
+    "DPGreedyRLClassifier",
     "ExprilClassifier",
     "GreedyRuleListClassifier",
     "Integer",

@@ -6,11 +6,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, TypeVar
-
-import numpy as np
-
-from hedgerow.bounded import shown_argument
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -44,13 +40,6 @@ def guarded(call: Callable[[], T], problem: Exception) -> T:
     except BaseException as error:  # a panic of polars is no Exception
         told = KeyboardInterrupt() if isinstance(error, KeyboardInterrupt) else problem
     raise told
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Return NumPy's generator of a seed, a fresh one for None; what is no seed is refused, not quoted."""
-    expected = "random_state must be None, a whole number or a numpy.random.Generator"
-    problem = ValueError(f"{expected}, got {shown_argument(random_state)}.")
-    return guarded(lambda: np.random.default_rng(random_state), problem)
 
 
 _lock = threading.Lock()

@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, ModelFormatError, SchemaError
-from hedgerow.learn.published import PUBLISHED
+from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.models import Rule
 from hedgerow.models.envelope import seal
 from hedgerow.privacy.budget_file import FileBudget
@@ -302,14 +302,14 @@ def test_seeded_fits_are_not_counted_as_if_the_cap_held():
 def test_nor_are_mechanisms_without_proof(name):
     budget = hr.Budget(2, Fraction(1, 10))
     delta = {"delta": Fraction(1, 100)} if PUBLISHED[name].spends_delta else {}
-    clf = hr.PrivateRuleListClassifier(1.0, mechanism=name, budget=budget, max_rules=2, **delta)
+    clf = hr.DPGreedyRLClassifier(1.0, mechanism=name, budget=budget, max_rules=2, **delta)
     card = clf.fit(rows()[["smoker"]], rows()["y"]).privacy_
     (charge,) = budget.charges
     assert charge.void == card.void == budget.void
     assert PUBLISHED[name].gap in charge.void
     choices = [charge for charge in card.charges if "choice of rule" in charge.purpose]
     assert choices == [] or {charge.void for charge in choices} == {f"not proven: {PUBLISHED[name].gap}"}
-    hr.PrivateRuleListClassifier(1.0, mechanism="exponential", budget=budget).fit(rows()[["smoker"]], rows()["y"])
+    hr.DPGreedyRLClassifier(1.0, mechanism="exponential", budget=budget).fit(rows()[["smoker"]], rows()["y"])
     assert budget.charges[1].void is None
     assert "no guarantee for 1 of 2 charges" in str(budget)
 
@@ -428,7 +428,7 @@ LEARNERS = {
     "greedy tree": hr.PrivateTreeClassifier(1.0, search="greedy"),
     "exact tree": hr.PrivateTreeClassifier(1.0),
     "exact tree, counts": hr.PrivateTreeClassifier(1.0, release_counts=True),
-    **{name: hr.PrivateRuleListClassifier(1.0, mechanism=name, max_literals=1) for name in PUBLISHED},
+    **{name: hr.DPGreedyRLClassifier(1.0, mechanism=name, max_literals=1) for name in PUBLISHED},
 }
 DECLARED = hr.Schema({"age": hr.Integer(0, 99), "smoker": hr.Boolean()}, hr.Label("y", (0, 1)))
 FIXED = hr.Schema({"age": hr.Integer(0, 99, (30, 60)), "smoker": hr.Boolean()}, hr.Label("y", (0, 1)))
@@ -489,13 +489,12 @@ def test_what_a_card_adds_up_to_does_not_depend_on_what_came_out(name, epsilon, 
 
 
 @pytest.mark.parametrize("name", [name for name in PUBLISHED if PUBLISHED[name].spends_delta])
-def test_the_number_of_rows_is_on_no_card_that_claims_a_guarantee(name):
-    """With one rule nothing needs the δ that SSRL takes from the exact number of rows; so none is taken."""
-    cards = [
-        hr.PrivateRuleListClassifier(1.0, mechanism=name, max_rules=1, schema=FIXED, random_state=None)
-        .fit(rows(n), rows(n)["y"])
-        .privacy_
-        for n in (10, 50)
-    ]
+def test_the_delta_of_a_card_does_not_come_from_the_number_of_rows(name):
+    """SSRL takes δ = 1/n² of the exact number of rows. It is to be chosen, and is charged before rows are counted."""
+    made = hr.DPGreedyRLClassifier(1.0, mechanism=name, max_rules=2, schema=FIXED)
+    with pytest.raises(ValueError, match=f"delta must be chosen for mechanism='{name}'"):
+        made.fit(rows(10), rows(10)["y"])
+    made.set_params(delta=1e-6, max_rules=1)
+    cards = [made.fit(rows(n), rows(n)["y"]).privacy_ for n in (10, 50)]
     assert [card.is_private for card in cards] == [True, True]
     assert str(cards[0]) == str(cards[1])

@@ -24,7 +24,6 @@ from sklearn.tree import DecisionTreeClassifier
 import hedgerow as hr
 from hedgerow.errors import HypothesisError
 from hedgerow.marginals import choose_bins
-from hedgerow.marginals import oracle as module
 from hedgerow.marginals.hypothesis import Always
 from hedgerow.marginals.rowwise.data import check_data
 from hedgerow.marginals.rowwise.features import Chain, Fill
@@ -52,10 +51,9 @@ class Recording:
         return run
 
 
-def true_answers(X, y, bins, hypothesis, monkeypatch, **options):
+def true_answers(X, y, bins, hypothesis, **options):
     recording = Recording()
-    monkeypatch.setattr(module, "SecureNoise", lambda: recording)
-    hr.Oracle(X, y, hr.Budget(1), 1, **options).error_marginals(bins, hypothesis)
+    hr.Oracle(X, y, hr.Budget(1), 1, random_state=recording, **options).error_marginals(bins, hypothesis)
     return recording.answers[0]
 
 
@@ -89,13 +87,13 @@ def forest(width):
 
 
 @pytest.mark.parametrize("make", [linear, network, forest])
-def test_one_row_more_changes_d_counts_by_one(make, monkeypatch):
+def test_one_row_more_changes_d_counts_by_one(make):
     half = RNG.normal(size=(4096, 15))
     X, y = np.hstack([half, half]), (RNG.random(4096) < 0.5).astype(int)
     bins = choose_bins(X[:50], 2)
     model = make(15)
     for size in SIZES:
-        before, after = (true_answers(X[:n], y[:n], bins, model, monkeypatch) for n in (size, size + 1))
+        before, after = (true_answers(X[:n], y[:n], bins, model) for n in (size, size + 1))
         change = np.abs(after - before)
         assert change.sum() == len(bins) == 30
         assert change.max() == 1
@@ -111,23 +109,20 @@ def test_by_the_librarys_own_code_one_row_more_changes_more(make, monkeypatch):
     monkeypatch.setattr("hedgerow.marginals.own_code._try_out", lambda *_: None)  # eight rows show it at times only
     moved = []
     for size in SIZES:
-        pair = [true_answers(X[:n], y[:n], bins, foreign, monkeypatch, run_code=True) for n in (size, size + 1)]
+        pair = [true_answers(X[:n], y[:n], bins, foreign, run_code=True) for n in (size, size + 1)]
         moved.append(np.abs(pair[1] - pair[0]).sum())
     assert max(moved) > len(bins)
 
 
 @pytest.mark.parametrize("rows", SIZES)
-def test_the_answer_about_rows_is_the_sum_of_the_answers_about_each(rows, monkeypatch):
+def test_the_answer_about_rows_is_the_sum_of_the_answers_about_each(rows):
     half = RNG.normal(size=(rows, 15))
     X, y = np.hstack([half, half]), (RNG.random(rows) < 0.5).astype(int)
     bins, model = choose_bins(np.random.default_rng(0).normal(size=(50, 30)), 2), linear(15)
-    together = true_answers(X, y, bins, model, monkeypatch)
+    together = true_answers(X, y, bins, model)
     some = range(rows) if rows < 40 else range(0)
-    alone = [true_answers(X[i : i + 1], y[i : i + 1], bins, model, monkeypatch) for i in some]
-    split = [
-        true_answers(X[part], y[part], bins, model, monkeypatch)
-        for part in (slice(0, rows // 2), slice(rows // 2, rows))
-    ]
+    alone = [true_answers(X[i : i + 1], y[i : i + 1], bins, model) for i in some]
+    split = [true_answers(X[part], y[part], bins, model) for part in (slice(0, rows // 2), slice(rows // 2, rows))]
     assert together.tolist() == sum(split).tolist()
     if rows < 40:
         assert together.tolist() == sum(alone).tolist()

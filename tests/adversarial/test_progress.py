@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from hedgerow.learn import lattice
-from hedgerow.learn.every import every_level
-from hedgerow.learn.exact import ModelSampler, Plan
-from hedgerow.learn.space import Space
+from hedgerow.learn.search import lattice
+from hedgerow.learn.search.exhaustive import every_level
+from hedgerow.learn.search.sampler import Draw, ModelSampler
+from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Schema
 from hedgerow.tally import Tally
 
@@ -19,7 +19,7 @@ def steps(patterns, block_bytes, monkeypatch):
     rows = np.unique(np.random.default_rng(0).integers(0, 6, (4000, 5)), axis=0)[:patterns]
     tally = Tally.count(rows, np.arange(len(rows)) % 2, SCHEMA)
     told = []
-    plan = Plan(Space.of_trees(SCHEMA), 3, 0.1)
+    plan = Draw(Space.of_trees(SCHEMA), 3, 0.1)
     ModelSampler(tally, plan, every_level(plan.space, 3), told.append).sample(1.0, lambda _: 0)
     return told
 

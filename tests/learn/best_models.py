@@ -9,8 +9,8 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from hedgerow import Tally
-from hedgerow.learn.lattice import Stop
-from hedgerow.learn.space import CAUGHT, Space
+from hedgerow.learn.search.lattice import Stop
+from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Schema
 from tests.schema.test_attributes import holds
 

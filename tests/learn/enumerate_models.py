@@ -14,8 +14,8 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.learn.lattice import Stop, Take
-from hedgerow.learn.space import CAUGHT, Space
+from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Real, Schema
 from hedgerow.tally import Tally
 

@@ -6,7 +6,7 @@ and the true answers it noises differ by no more than the sensitivity it declare
 
 from dataclasses import dataclass, field
 
-from hedgerow.learn.exact import ModelSampler
+from hedgerow.learn.search.sampler import ModelSampler
 
 
 def kept(values):

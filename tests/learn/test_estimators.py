@@ -279,7 +279,10 @@ NOISE = [
     ({"stop_probability": None}, "stop_probability must be between 0 and 1"),
     ({"release_counts": "no"}, "release_counts must be True or False, got 'no'"),
     ({"budget": 1.0}, "budget must be a Budget or None"),
-    ({"random_state": "seed"}, "random_state must be None, a whole number or a numpy.random.RandomState, got 'seed'"),
+    (
+        {"random_state": "seed"},
+        "random_state must be None, a whole number, .*RandomState or .*Generator, got 'seed'",
+    ),
 ]
 
 

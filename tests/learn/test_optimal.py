@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn import certified
+from hedgerow.learn.search import pruned as certified
 from hedgerow.models import Leaf
 from tests.learn.best_models import problems
 from tests.learn.files import needs

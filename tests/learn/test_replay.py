@@ -9,12 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn import exact, greedy, greedy_trees, private, rule_lists, trees
-from hedgerow.learn.exact import ModelSampler
-from hedgerow.learn.space import Space
-from hedgerow.privacy.draws import ModelDraw
+from hedgerow.learn import plans
+from hedgerow.learn.greedy import rule_lists as greedy
+from hedgerow.learn.greedy import trees as greedy_trees
+from hedgerow.learn.search import sampler as exact
+from hedgerow.learn.search.sampler import ModelSampler
+from hedgerow.learn.search.space import Space
+from hedgerow.privacy.model_draw import ModelDraw
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
-from hedgerow.schema import cuts
 from tests.learn.replay import Recorder, Replayer
 from tests.learn.tables import ROW, SCHEMA, frame
 
@@ -36,19 +38,15 @@ def learner(estimator, **parameters):
     """Return what fits the estimator with a given source of noise."""
 
     def learn(table, source):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(private, "SecureNoise", lambda: source)
-            made = type(estimator)(**{**estimator.get_params(), "schema": SCHEMA, **parameters})
-            return made.fit(table, table["risk"])
+        given = {**estimator.get_params(), "schema": SCHEMA, "random_state": source, **parameters}
+        return type(estimator)(**given).fit(table, table["risk"])
 
     return learn
 
 
 def learn_cuts(table, source):
     declared = hr.Schema({"age": hr.Integer(0, 120), "dose": hr.Real(0.0, 1.0, missing="cell", outside="clip")})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cuts, "SecureNoise", lambda: source)
-        return hr.Schema.learn(table, declared, epsilon=1.0, bins=3)
+    return hr.Schema.learn(table, declared, epsilon=1.0, bins=3, noise=source)
 
 
 def released(learned):
@@ -137,7 +135,7 @@ def test_the_replay_catches_options_of_an_exact_draw_filtered_by_their_support(e
         fewer = Space(space.candidates, space.options[kept], space.branches, space.closed[sides][:, kept])
         return draw(tally, replace(plan, space=fewer), gate, *more)
 
-    for module in (exact, trees):
+    for module in (exact, plans):
         monkeypatch.setattr(module, "draw_model", filtered)
     with pytest.raises(AssertionError, match=r"the question itself changed|changed a mechanism"):
         check(learner(estimator), ROWS, NEW, SEEDED)
@@ -157,7 +155,7 @@ def test_the_replay_catches_a_stop_that_looks_at_the_rows(monkeypatch):
     def stopping(tally, candidates, most, choose, grow=greedy.grow):
         return grow(tally, candidates, most if tally.total().sum() > 20 else 1, choose)
 
-    monkeypatch.setattr(rule_lists, "grow", stopping)
+    monkeypatch.setattr(plans, "grow", stopping)
     with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
         check(learner(GREEDY_LIST), ROWS, NEW, SEEDED)
 
@@ -166,7 +164,7 @@ def test_the_replay_catches_a_tree_whose_depth_looks_at_the_rows(monkeypatch):
     def stopping(tally, space, most, choose, grow=greedy_trees.grow_tree):
         return grow(tally, space, most if tally.total().sum() > 20 else 1, choose)
 
-    monkeypatch.setattr(trees, "grow_tree", stopping)
+    monkeypatch.setattr(plans, "grow_tree", stopping)
     with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
         check(learner(GREEDY_TREE), ROWS, NEW, SeededNoise(np.random.default_rng(2)))
 
@@ -181,12 +179,12 @@ def test_the_replay_catches_nodes_left_out_because_they_hold_no_rows(monkeypatch
 
         return greedy_trees.grow_tree(tally, space, most, answered)
 
-    monkeypatch.setattr(trees, "grow_tree", growing)
+    monkeypatch.setattr(plans, "grow_tree", growing)
     with pytest.raises(AssertionError, match="the question itself changed"):
         check(learner(GREEDY_TREE), ROWS[:1], NEW, SEEDED)
 
 
-@pytest.mark.parametrize(("module", "estimator"), [(exact, EXACT_LIST), (trees, EXACT_TREE)], ids=["lists", "trees"])
+@pytest.mark.parametrize(("module", "estimator"), [(exact, EXACT_LIST), (plans, EXACT_TREE)], ids=["lists", "trees"])
 def test_the_replay_catches_an_exact_draw_whose_depth_looks_at_the_rows(module, estimator, monkeypatch):
     def shallow(tally, plan, *more, draw=exact.draw_model):
         return draw(tally, replace(plan, depth=1 if tally.total().sum() <= 20 else 2), *more)
@@ -202,7 +200,7 @@ def test_the_replay_catches_blocks_left_out_because_no_rows_are_left(monkeypatch
             plan = replace(plan, blocks=plan.blocks[:1])
         return draw(tally, plan, gate, epsilon, progress)
 
-    monkeypatch.setattr(rule_lists, "draw_list", ending)
+    monkeypatch.setattr(plans, "draw_list", ending)
     with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
         check(learner(EXACT_LIST, lookahead=1), ROWS, NEW, SEEDED)
 
@@ -222,7 +220,7 @@ def test_the_replay_catches_labels_that_are_read_off_the_rows(monkeypatch):
         antecedents, _ = draw(tally, *more)
         return antecedents, tuple(tally.leaf_counts(antecedents).argmax(axis=1))
 
-    monkeypatch.setattr(rule_lists, "draw_list", labelling)
+    monkeypatch.setattr(plans, "draw_list", labelling)
     with pytest.raises(AssertionError, match="changed the model"):
         check(learner(EXACT_LIST, max_rules=1), ROWS, {**NEW, "risk": "low"}, SEEDED)
 
@@ -234,6 +232,6 @@ def test_the_replay_catches_an_exact_draw_whose_weight_looks_at_the_rows(monkeyp
         draw = ModelDraw(epsilon, fair.weight / max(int(tally.total().sum()), 1))
         return gate.release(draw, lambda: ModelSampler(tally, plan, levels, progress), purpose=purpose)
 
-    monkeypatch.setattr(trees, "draw_model", heavier)
+    monkeypatch.setattr(plans, "draw_model", heavier)
     with pytest.raises(AssertionError, match="changed a mechanism or its charge"):
         check(learner(EXACT_TREE), ROWS, NEW, SEEDED)

@@ -10,9 +10,9 @@ from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
-from hedgerow.learn import exact
-from hedgerow.learn.cost import Cost
-from hedgerow.learn.space import Space
+from hedgerow.learn.search import sampler as exact
+from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
 from tests.learn.best_models import Problem, problems
 from tests.learn.files import needs
@@ -59,7 +59,6 @@ def test_with_much_budget_the_private_list_is_the_greedy_one():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"mechanism": "laplace"}, "mechanism must be one of permute-and-flip, smooth-laplace, .*, got 'laplace'"),
         ({"lookahead": 0}, "lookahead must be a whole number >= 1, got 0"),
         ({"lookahead": 1.5}, "lookahead must be a whole number"),
         ({"lookahead": True}, "lookahead must be a whole number"),

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
-from hedgerow.learn import trees
-from hedgerow.learn.cost import Cost
+from hedgerow.learn import plans
+from hedgerow.learn.search.cost import Cost
 from hedgerow.models import Leaf
 from hedgerow.privacy.noise import PermuteAndFlip, Siblings
 from hedgerow.privacy.selection import SENSITIVITY
 from hedgerow.schema import Boolean, Label, Schema
 from tests.learn.best_models import problems
 from tests.learn.files import needs
+from tests.learn.greedy.test_trees import divides, impurity
 from tests.learn.tables import SCHEMA, conjunction, people
-from tests.learn.test_greedy_trees import divides, impurity
 
 SEEDS = st.integers(0, 2**31 - 1)
 
@@ -163,9 +163,9 @@ def test_a_search_cost_is_that_of_the_states_that_are_visited():
     clf, done = hr.PrivateTreeClassifier(1.0, max_depth=3, schema=SCHEMA), []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            trees,
+            plans,
             "draw_model",
-            lambda *given, draw=trees.draw_model: draw(*given[:-1], lambda n: (done.append(n), given[-1](n))),
+            lambda *given, draw=plans.draw_model: draw(*given[:-1], lambda n: (done.append(n), given[-1](n))),
         )
         clf.fit(people(), people()["risk"])
     cost = clf.search_cost(SCHEMA)

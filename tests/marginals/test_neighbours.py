@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.marginals import oracle as module
 from hedgerow.marginals.hypothesis import Always
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.replay import Recorder
@@ -25,13 +24,10 @@ RELEASES = ["counts", "gaussian"]
 def recorded(rows, kind, release, *questions, noise=None, budget=None):
     """Return an oracle, and what its noise source was given: (mechanism, true answer, noisy answer) a question."""
     recorder = Recorder(noise or SeededNoise(np.random.default_rng(0)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "SecureNoise", lambda: recorder)
-        oracle = hr.Oracle(
-            *split(FRAMES[kind](rows)), budget or hr.Budget(1, 1e-6), len(questions), release=release, run_code=True
-        )
-        for bins, hypothesis in questions:
-            oracle.marginals(bins) if hypothesis is None else oracle.error_marginals(bins, hypothesis)
+    options = {"release": release, "run_code": True, "random_state": recorder}
+    oracle = hr.Oracle(*split(FRAMES[kind](rows)), budget or hr.Budget(1, 1e-6), len(questions), **options)
+    for bins, hypothesis in questions:
+        oracle.marginals(bins) if hypothesis is None else oracle.error_marginals(bins, hypothesis)
     return oracle, recorder.trace
 
 

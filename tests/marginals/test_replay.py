@@ -34,10 +34,9 @@ def fit(name, rows, release, source, *, run_code=False):
     """Return what a learner made of a target, the oracle, and its budget."""
     target = pd.DataFrame(rows, columns=["a", "b", "c", "y"]).astype({"a": float, "b": float, "c": bool, "y": bool})
     budget = hr.Budget(1, 1e-6)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "SecureNoise", lambda: source)
-        oracle = hr.Oracle(target[["a", "b", "c"]], target["y"], budget, release=release, run_code=run_code)
-        return LEARNERS[name]().fit(SOURCE, oracle), oracle, budget
+    options = {"release": release, "run_code": run_code, "random_state": source}
+    oracle = hr.Oracle(target[["a", "b", "c"]], target["y"], budget, **options)
+    return LEARNERS[name]().fit(SOURCE, oracle), oracle, budget
 
 
 def check(name, rows, row, release, noise, **options):

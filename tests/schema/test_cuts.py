@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hedgerow.columns import Table
 from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
 from hedgerow.privacy.budget import Budget
-from hedgerow.schema import Boolean, Integer, Real, Schema, cuts
+from hedgerow.privacy.gate import Gate
+from hedgerow.schema import Boolean, Integer, Real, Schema
 from hedgerow.schema.cuts import GRID, learn_cuts, open_numbers, plan_cuts
 
 POLICIES = {"missing": "cell", "missing_values": (-9, "?"), "outside": "cell"}
@@ -35,11 +36,9 @@ class Recorder:
 
 def record(rows, attributes=ATTRIBUTES, bins=3):
     recorder, budget = Recorder(), Budget(1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cuts, "SecureNoise", lambda: recorder)
-        planned = plan_cuts(attributes, budget.epsilon, bins)
-        table = Table.of(pl.DataFrame(rows, schema=list(attributes), orient="row"))
-        learn_cuts(table, attributes, planned, budget)
+    planned = plan_cuts(attributes, budget.epsilon, bins)
+    table = Table.of(pl.DataFrame(rows, schema=list(attributes), orient="row"))
+    learn_cuts(table, attributes, planned, Gate(budget, recorder))
     return recorder.seen, budget
 
 

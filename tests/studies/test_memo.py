@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.learn.rule_lists import MECHANISMS
+from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.schema.candidates import Candidates
 from hedgerow.studies.memo import MemoTally
 from hedgerow.tally import Tally
@@ -18,10 +18,11 @@ def lists(tally):
     """Lists of every mechanism, an exact draw and the greedy list."""
     options = {"max_rules": 4, "max_literals": 1}
     fits = [
-        hr.PrivateRuleListClassifier(epsilon, mechanism=mechanism, random_state=seed, **options)
-        for mechanism in MECHANISMS
+        hr.DPGreedyRLClassifier(epsilon, mechanism=name, delta=delta, random_state=seed, **options)
+        for name, delta in ((name, 1e-6 if how.spends_delta else None) for name, how in PUBLISHED.items())
         for epsilon, seed in ((0.1, 0), (10, 1))
     ]
+    fits += [hr.PrivateRuleListClassifier(0.1, random_state=0, **options)]
     fits.append(hr.PrivateRuleListClassifier(1.0, search="exact", lookahead=1, random_state=0, **options))
     fits.append(hr.GreedyRuleListClassifier(**options))
     return [clf.fit_tally(tally).rule_list_.to_json() for clf in fits]

@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -26,7 +28,8 @@ compas = needs("compas_binary")
 def test_a_record_says_what_fitting_and_scoring_the_rows_says(method):
     data = load("compas")
     X, X_test, y, y_test = train_test_split(data.frame, data.labels, test_size=0.3, random_state=3)
-    clf = learner("compas", method, 0.5, None if method == GREEDY else noise_seed("compas", 3, method, 0.5)).fit(X, y)
+    clf = learner("compas", method, 0.5, None if method == GREEDY else noise_seed("compas", 3, method, 0.5), len(X))
+    clf.fit(X, y)
     private = () if method == GREEDY else (method,)
     record = Overfitting("compas", private, (0.5,))(3)[-1]
     assert record["accuracy"] == pytest.approx(clf.score(X_test, y_test), abs=1e-12)
@@ -44,15 +47,21 @@ def test_no_sensitive_column_is_left():
 
 @compas
 def test_parameters_are_those_of_the_paper():
-    clf = learner("compas", "smooth-laplace", 1.0, 0)
-    assert (clf.max_rules, clf.max_literals, clf.min_support, clf.confidence, clf.delta) == (5, 2, 0.05, 0.99, None)
+    clf = learner("compas", "smooth-laplace", 1.0, 0, 100)
+    assert (clf.max_rules, clf.max_literals, clf.min_support, clf.confidence, clf.delta) == (
+        5,
+        2,
+        0.05,
+        0.99,
+        Fraction(1, 10000),
+    )
     assert {name: setting.min_support for name, setting in DATASETS.items()} == {
         "compas": 0.05,
         "german": 0.12,
         "adult": 0.05,
     }
-    assert learner("compas", GREEDY, np.inf, None).max_rules == 5
-    assert learner("compas", GREEDY_AS_AUTHORS, np.inf, None).max_rules == 6
+    assert learner("compas", GREEDY, np.inf, None, 9).max_rules == 5
+    assert learner("compas", GREEDY_AS_AUTHORS, np.inf, None, 9).max_rules == 6
 
 
 def test_every_fit_has_noise_of_its_own():

@@ -24,7 +24,7 @@ from hedgerow.audit.probabilistic import ProbabilisticDataset
 from hedgerow.audit.refit import Learner, Refit, refit_of, told_by
 from hedgerow.audit.row_knowledge import Row
 from hedgerow.audit.weights import Resolution
-from hedgerow.guard import generator
+from hedgerow.randomness import generator
 from hedgerow.schema.schema import Schema
 
 _Rows = Sequence[tuple[Any, ...]]

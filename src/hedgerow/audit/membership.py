@@ -17,7 +17,7 @@ from hedgerow.audit.leaves import released_model
 from hedgerow.audit.roc import Array, Membership, curve
 from hedgerow.audit.rows import Index, Rows, label_values
 from hedgerow.bounded import shown_argument
-from hedgerow.guard import generator
+from hedgerow.randomness import generator
 
 
 def membership(

@@ -27,7 +27,7 @@ from hedgerow.audit.tables import dataset_html, dataset_text
 from hedgerow.audit.weights import Resolution
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError
-from hedgerow.guard import generator
+from hedgerow.randomness import generator
 from hedgerow.schema.schema import Schema
 from hedgerow.values import printable
 

@@ -18,7 +18,7 @@ from hedgerow.audit.leaves import released_model
 from hedgerow.audit.probabilistic import ProbabilisticDataset
 from hedgerow.audit.row_knowledge import Row
 from hedgerow.learn.base import TallyEstimator
-from hedgerow.learn.private import PrivateEstimator
+from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,8 +17,8 @@ from hedgerow.cli.rows import DATA, Engine, Master, Memory, Rows, open_rows, tar
 from hedgerow.cli.schema import load_schema
 from hedgerow.durable import reserved
 from hedgerow.engines.addresses import MEMORY
-from hedgerow.learn import PrivateRuleListClassifier, PrivateTreeClassifier
-from hedgerow.learn.published import PUBLISHED
+from hedgerow.learn import DPGreedyRLClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
+from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.models import RuleList, Tree
 from hedgerow.schema import Boolean, Label, Schema
 
@@ -27,6 +28,15 @@ class Kind(StrEnum):
 
     rule_list = "rule-list"
     tree = "tree"
+    dp_greedyrl = "dp-greedyrl"
+
+
+Estimator = PrivateRuleListClassifier | PrivateTreeClassifier | DPGreedyRLClassifier
+ESTIMATORS: Mapping[Kind, Callable[..., Estimator]] = {
+    Kind.rule_list: PrivateRuleListClassifier,
+    Kind.tree: PrivateTreeClassifier,
+    Kind.dp_greedyrl: DPGreedyRLClassifier,
+}
 
 
 class SearchKind(StrEnum):
@@ -58,13 +68,13 @@ def fit(
     mechanism: Annotated[
         str | None,
         typer.Option(
-            help="Greedy search for lists: how rules are chosen.  [permute-and-flip]  As published in SSRL: "
-            f"{', '.join(PUBLISHED)}; those without a proven guarantee need --research."
+            help=f"For dp-greedyrl, SSRL's lists as published: {', '.join(PUBLISHED)}.  [smooth-laplace]  "
+            "Those without a proven guarantee need --research."
         ),
     ] = None,
     delta: Annotated[
         float | None,
-        typer.Option(help="Of the whole list, for smooth-laplace and global-gaussian. Default: 1/rows²."),
+        typer.Option(help="Of the whole list, for smooth-laplace and global-gaussian: below 1/rows."),
     ] = None,
     min_support: Annotated[
         float | None, typer.Option(help="For smooth-*: share of the rows that must be left for a rule.  [0.05]")
@@ -106,33 +116,24 @@ def fit(
         raise ValueError("--seed replaces secure noise and voids the guarantee; add --research if that is meant.")
     if epsilon is None:
         raise ValueError("epsilon must be chosen: the privacy loss to spend on this model, such as --epsilon 1.")
-    _check_proven(mechanism, research=research)
-    for_lists: dict[str, Any] = {
+    given: dict[str, Any] = {
         "max_rules": max_rules,
         "max_literals": max_literals,
         "negations": negations,
+        "search": None if search is None else search.value,
         "lookahead": lookahead,
         "mechanism": mechanism,
         "delta": delta,
         "min_support": min_support,
         "confidence": confidence,
+        "max_depth": max_depth,
+        "release_counts": release_counts or None,
     }
-    for_trees = {"max_depth": max_depth}
     check_output(output, data, schema, force=force)
     declared = None if schema is None else load_schema(schema)
-    make, parameters = _choose(model, for_lists, for_trees)
-    if search is not None:
-        parameters["search"] = search.value
     account = open_budget(budget)
-    classifier = make(
-        epsilon,
-        **parameters,
-        release_counts=release_counts,
-        schema=declared,
-        budget=account,
-        random_state=seed,
-        verbose=True,
-    )
+    classifier = _estimator(model, given, epsilon, schema=declared, budget=account, random_state=seed)
+    _check_proven(classifier, research=research)
     if account is not None:
         account.check(epsilon, delta or 0)
     with open_rows(data, engine, master, memory) as rows, reserved(output, room=ROOM, force=force) as write:
@@ -146,30 +147,37 @@ def fit(
         say(f"{released}\n\n{released.privacy}\n\nwritten to {output}")
 
 
-def _check_proven(mechanism: str | None, *, research: bool) -> None:
+def _estimator(model: Kind, given: dict[str, Any], epsilon: float, **common: Any) -> Estimator:
+    """Return the estimator with those of its parameters that were given; parameters of other models are refused."""
+    make = ESTIMATORS[model]
+    names = signature(make).parameters
+    parameters = {name: value for name, value in given.items() if value is not None}
+    for name in parameters:
+        if name not in names:
+            takers = " or ".join(kind for kind, other in ESTIMATORS.items() if name in signature(other).parameters)
+            raise ValueError(f"--{name.replace('_', '-')} is for --model {takers}, but the model is a {model}.")
+    if "verbose" in names:
+        parameters["verbose"] = True
+    return make(epsilon, **parameters, **common)
+
+
+def _check_proven(classifier: Estimator, *, research: bool) -> None:
     """Refuse a mechanism whose guarantee is published but not proven, unless it is asked for knowingly."""
-    published = PUBLISHED.get(mechanism or "")
+    if not isinstance(classifier, DPGreedyRLClassifier):
+        return
+    published = PUBLISHED.get(classifier.mechanism)
     if published is not None and published.gap is not None and not research:
         raise ValueError(
-            f"--mechanism {mechanism} has no proven guarantee: {published.gap}. Add --research if that is meant."
+            f"--mechanism {classifier.mechanism} has no proven guarantee: {published.gap}. Add --research if that is "
+            "meant."
         )
 
 
-def _choose(model: Kind, for_lists: dict[str, Any], for_trees: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the estimator and those of its parameters that were given; the other model's are refused."""
-    mine, others = (for_lists, for_trees) if model is Kind.rule_list else (for_trees, for_lists)
-    for name, value in others.items():
-        if value is not None:
-            other = Kind.tree if model is Kind.rule_list else Kind.rule_list
-            raise ValueError(f"--{name.replace('_', '-')} is for --model {other}, but the model is a {model}.")
-    make = PrivateRuleListClassifier if model is Kind.rule_list else PrivateTreeClassifier
-    return make, {name: value for name, value in mine.items() if value is not None}
-
-
-def _learn(classifier: PrivateRuleListClassifier | PrivateTreeClassifier, rows: Rows, label: str) -> RuleList | Tree:
+def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree:
     """Fit, once the cost of an exact search is checked."""
-    exact = classifier.search == "exact"
-    if exact:
+    exact = False
+    if not isinstance(classifier, DPGreedyRLClassifier) and classifier.search == "exact":
+        exact = True
         declared = classifier.schema
         classifier.search_cost(declared if isinstance(declared, Schema) else _all_boolean(rows.columns, label))
     rows.learn(classifier, label, quietly=exact)

@@ -1,11 +1,13 @@
 """Learners: from a tally, through the budget, to a released model."""
 
-from hedgerow.learn.greedy_lists import GreedyRuleListClassifier
+from hedgerow.learn.baseline import GreedyRuleListClassifier
 from hedgerow.learn.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
+from hedgerow.learn.ssrl import DPGreedyRLClassifier
 from hedgerow.learn.trees import PrivateTreeClassifier
 
 __all__ = [
+    "DPGreedyRLClassifier",
     "GreedyRuleListClassifier",
     "OptimalRuleListClassifier",
     "OptimalTreeClassifier",

@@ -13,14 +13,14 @@ from hedgerow.learn.base import (
     RuleListEstimator,
     TallyEstimator,
     TreeEstimator,
-    check_share,
 )
-from hedgerow.learn.certified import Terms
-from hedgerow.learn.greedy_trees import leaf_totals
-from hedgerow.learn.lattice import Rows, Take
-from hedgerow.learn.optimum import Optimum, find_optimum, rows_needed
-from hedgerow.learn.private import SOFTWARE
-from hedgerow.learn.space import Space
+from hedgerow.learn.leaf_counts import leaf_totals
+from hedgerow.learn.learned import LearnedList, LearnedTree
+from hedgerow.learn.parameters import check_share
+from hedgerow.learn.search.lattice import Rows, Take
+from hedgerow.learn.search.optimum import Optimum, find_optimum, rows_needed
+from hedgerow.learn.search.pruned import Terms
+from hedgerow.learn.search.space import Space
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
@@ -169,8 +169,8 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
         while isinstance(part, Take):
             antecedents.append(space.antecedents[part.option])
             part = part.left
-        card = PrivacyCard.none("not private", software=SOFTWARE)
-        return self._publish_list(schema, antecedents, card, counts=tally.leaf_counts(antecedents))
+        card = PrivacyCard.none("not private")
+        return self._publish(schema, LearnedList(antecedents, tally.leaf_counts(antecedents)), card)
 
 
 class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
@@ -246,6 +246,5 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         space, tally = Space.of_trees(schema), count()
         tree = self._find(tally, space, int(self.max_depth)).model
-        counts = list(leaf_totals(tally, space, tree))
-        card = PrivacyCard.none("not private", software=SOFTWARE)
-        return self._publish_tree(space, tree, card, counts=counts)
+        card = PrivacyCard.none("not private")
+        return self._publish(schema, LearnedTree(space, tree, leaf_totals(tally, space, tree)), card)

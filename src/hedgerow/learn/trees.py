@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Literal
 
 from hedgerow.learn.base import TreeEstimator
-from hedgerow.learn.cost import Cost
-from hedgerow.learn.exact import Plan, draw_model, simplified
-from hedgerow.learn.greedy_trees import PrivateTests, grow_tree, release_tree_counts
-from hedgerow.learn.private import LEAF_SHARE, PrivateEstimator
-from hedgerow.learn.space import Space
+from hedgerow.learn.plans import DrawnTree, GreedyTree
+from hedgerow.learn.private_base import Plan, SearchEstimator
+from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.sampler import Draw
+from hedgerow.learn.search.space import Space
+from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip, Siblings
-from hedgerow.privacy.release import Gate
-from hedgerow.privacy.selection import SENSITIVITY
 from hedgerow.schema.schema import Schema
-from hedgerow.tally import Tally
 
 
-class PrivateTreeClassifier(PrivateEstimator, TreeEstimator):
+class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     """A decision tree learned and released under pure ε-differential privacy.
 
     Neighbouring tables differ by adding or removing one row. The total is exactly `epsilon`, and the card adds to it
@@ -90,7 +86,7 @@ class PrivateTreeClassifier(PrivateEstimator, TreeEstimator):
         epsilon: float | None = None,
         *,
         max_depth: int = 3,
-        search: str = "exact",
+        search: Literal["greedy", "exact"] = "exact",
         release_counts: bool = False,
         stop_probability: float = 0.1,
         schema: Schema | str | None = None,
@@ -127,32 +123,10 @@ class PrivateTreeClassifier(PrivateEstimator, TreeEstimator):
         cost.check(advice)
         return cost
 
-    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
-        cost = self.search_cost(schema) if self.search == "exact" else None
-        space, noise = Space.of_trees(schema), self._noise()
-        if cost is not None:
-            plan = Plan(space, int(self.max_depth), float(self.stop_probability))
-            return self._draw(plan, cost, noise, count)
-        return self._grow(space, noise, count)
-
-    def _grow(self, space: Space, noise: NoiseSource, count: Callable[[], Tally]) -> Self:
-        most, epsilon = int(self.max_depth), Budget(self.epsilon or 0).epsilon
-        each = epsilon * (1 - LEAF_SHARE) / max(most, 1)
-        for mechanism in (Siblings(PermuteAndFlip(each, SENSITIVITY)), DiscreteLaplace(epsilon * LEAF_SHARE)):
-            noise.prepare(mechanism)  # an epsilon too small to be of use is refused before it is charged
-        share = self._open_budget("tree", space.candidates.schema, noise)
-        gate, tally = Gate(share, noise), count()
-        tree = grow_tree(tally, space, most, PrivateTests(gate, each))
-        counts = release_tree_counts(tally, space, tree, gate, share.remaining)
-        return self._publish_tree(space, tree, self._card(space.candidates.schema, share, noise), counts=counts)
-
-    def _draw(self, plan: Plan, cost: Cost, noise: NoiseSource, count: Callable[[], Tally]) -> Self:
-        space, (for_draw, for_counts) = plan.space, self._shares(noise)
-        noise.prepare(plan.mechanism(for_draw))
-        with self._searching(cost) as progress:
-            share = self._open_budget("tree", space.candidates.schema, noise)
-            gate, tally = Gate(share, noise), count()
-            purpose = f"draw of a tree of depth up to {plan.depth} with its labels"
-            tree = simplified(draw_model(tally, plan, gate, for_draw, purpose, progress))
-        counts = release_tree_counts(tally, space, tree, gate, share.remaining) if for_counts else None
-        return self._publish_tree(space, tree, self._card(space.candidates.schema, share, noise), counts=counts)
+    def _plan(self, schema: Schema) -> Plan:
+        epsilon, depth = exact(self.epsilon or 0, "epsilon"), int(self.max_depth)
+        if self.search == "exact":
+            cost = self.search_cost(schema)
+            draw = Draw(Space.of_trees(schema), depth, float(self.stop_probability))
+            return DrawnTree(epsilon=epsilon, cost=cost, release_counts=bool(self.release_counts), draw=draw)
+        return GreedyTree(epsilon=epsilon, space=Space.of_trees(schema), depth=depth)

@@ -183,7 +183,10 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("queries must be 2 or more: with ratios, reweighting spends one of its own.")
         if not (self.estimator is None or hasattr(self.estimator, "get_params")):
             raise TypeError(f"estimator must be a classifier or None, got {type(self.estimator).__name__}.")
-        problem = ValueError(f"random_state must be a seed or None, got {shown_argument(self.random_state)}.")
+        problem = ValueError(
+            f"random_state must be None, a whole number or a RandomState, as for scikit-learn's networks, got "
+            f"{shown_argument(self.random_state)}."
+        )
         guarded(lambda: check_random_state(self.random_state), problem)
         names = Table.of(X).column_names
         if names != oracle.columns:

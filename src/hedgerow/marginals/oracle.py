@@ -13,7 +13,7 @@ from hedgerow._version import __version__
 from hedgerow.bounded import shown_argument
 from hedgerow.columns import is_boolean, label_name
 from hedgerow.errors import NotPicklableError, OracleExhaustedError
-from hedgerow.guard import generator, guarded
+from hedgerow.guard import guarded
 from hedgerow.marginals.answers import BinMasses, ErrorCounts, ErrorMasses, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.forms import Form, check_form
@@ -25,8 +25,8 @@ from hedgerow.marginals.target import Target
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons, renewed
 from hedgerow.privacy.counts import GaussianCounts
-from hedgerow.privacy.noise import Mechanism, NoiseSource, SecureNoise, SeededNoise
-from hedgerow.privacy.release import Gate
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
@@ -180,7 +180,7 @@ class Oracle:
     def _begin(self, target: Any, budget: Budget | None, max_queries: int, release: str, random_state: Any) -> None:
         self._target = target
         self._budget, self._release = budget, release
-        self._noise: NoiseSource = SecureNoise() if random_state is None else SeededNoise(generator(random_state))
+        self._noise: NoiseSource = noise_source(random_state)
         self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
         self._max_queries, self._asked = max_queries, 0
         self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: two of the same text are two

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow.bounded import shown_argument
 from hedgerow.columns import Table
-from hedgerow.guard import generator
+from hedgerow.randomness import generator
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
 
+from hedgerow._version import __version__
 from hedgerow.bounded import parse_amount
 from hedgerow.privacy.amounts import amount_text, exact, total
 from hedgerow.values import printable
 
 NEIGHBOURS = "tables that differ by adding or removing one row that fits the schema"
+SOFTWARE = f"hedgerow {__version__}"
+"""What cards name as the software that made a model."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ class PrivacyCard:
             raise ValueError("a card without a charge has no guarantee; say why it is void.")
 
     @classmethod
-    def none(cls, reason: str, *, software: str) -> Self:
+    def none(cls, reason: str, *, software: str = SOFTWARE) -> Self:
         """Make the card of a model learned without privacy."""
         return cls((), noise="none", software=software, void=reason)
 

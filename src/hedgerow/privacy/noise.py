@@ -12,11 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import opendp.prelude as dp
 from numpy.typing import NDArray
+
+from hedgerow.randomness import generator
 
 dp.enable_features("contrib")
 
@@ -49,7 +51,7 @@ class Mechanism(Protocol):
     def build(self) -> Callable[[Any], Any]:
         """Return what runs it: an OpenDP measurement, whose privacy map at `sensitivity` is at most `epsilon`.
 
-        `hedgerow.privacy.draws.ModelDraw` takes many draws from OpenDP and accounts for its loss itself.
+        `hedgerow.privacy.model_draw.ModelDraw` takes many draws from OpenDP and accounts for its loss itself.
         """
         ...
 
@@ -66,6 +68,7 @@ class Simulable(Mechanism, Protocol):
         ...
 
 
+@runtime_checkable
 class NoiseSource(Protocol):
     """Where the randomness of a release comes from."""
 
@@ -111,6 +114,26 @@ class SeededNoise:
     def prepare(self, mechanism: Simulable) -> Callable[[Any], Any]:
         """Return what draws from the mechanism's distribution with the seeded generator."""
         return lambda values: mechanism.simulate(values, self.rng)
+
+
+def noise_source(random_state: Any) -> NoiseSource:
+    """Return where the noise of a release comes from: secure unless something else is asked for.
+
+    Parameters
+    ----------
+    random_state : NoiseSource, int, numpy.random.RandomState, numpy.random.Generator or None
+        None: secure noise. A `NoiseSource`: itself. Anything else: a seeded generator, which voids every guarantee.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if random_state is None:
+        return SecureNoise()
+    if isinstance(random_state, NoiseSource):
+        return random_state
+    return SeededNoise(generator(random_state))
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from hedgerow.bounded import shown_argument
 from hedgerow.columns import Table
 from hedgerow.errors import SchemaError
-from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.noise import Quantile, SecureNoise
-from hedgerow.privacy.release import Gate
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import Quantile
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 
@@ -64,10 +63,9 @@ def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int)
 
 
 def learn_cuts(
-    table: Table, attributes: Mapping[str, Attribute], planned: Sequence[PlannedCut], budget: Budget
+    table: Table, attributes: Mapping[str, Attribute], planned: Sequence[PlannedCut], gate: Gate
 ) -> dict[str, tuple[float, ...]]:
     """Make the planned releases and return the cut points of each attribute, increasing, without duplicates."""
-    gate = Gate(budget, SecureNoise())
     found: dict[str, set[float]] = {name: set() for name, _ in planned}
     for name, mechanism in planned:
 

@@ -17,6 +17,8 @@ from hedgerow.durable import write_whole
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, join_reasons
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import NoiseSource, SecureNoise
 from hedgerow.schema.attributes import Attribute, Cells
 from hedgerow.schema.cuts import learn_cuts, plan_cuts
 from hedgerow.schema.declared import name_problem
@@ -276,6 +278,7 @@ class Schema:
         epsilon: float | Fraction,
         budget: Budget | None = None,
         bins: int = 5,
+        noise: NoiseSource | None = None,
     ) -> Self:
         """Find the cut points of `declared`'s numbers from *private* rows, by private quantiles under a charge.
 
@@ -295,6 +298,8 @@ class Schema:
             Where to charge it. Default: a budget of its own.
         bins : int, default=5
             How many intervals of about equal mass to aim at.
+        noise : NoiseSource, optional
+            Where the noise comes from. Default: `SecureNoise`.
 
         Returns
         -------
@@ -323,13 +328,13 @@ class Schema:
         """
         if not (budget is None or isinstance(budget, Budget)):
             raise TypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
-        table = Table.of(frame)
+        noise, table = noise or SecureNoise(), Table.of(frame)
         declared.check_columns(table)
         own = Budget(epsilon)
         planned = plan_cuts(dict(declared.attributes), own.epsilon, bins)
-        void = join_reasons(declared.void, *(charge.void for charge in declared.charges))
+        void = join_reasons(declared.void, *(charge.void for charge in declared.charges), noise.void)
         share = own if budget is None else budget.allocate(epsilon, purpose="cut points of a schema", void=void)
-        cuts = learn_cuts(table, dict(declared.attributes), planned, share)
+        cuts = learn_cuts(table, dict(declared.attributes), planned, Gate(share, noise))
         attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
         return cls(tuple(attributes), declared.label, (*declared.charges, *share.charges), declared.void)
 

@@ -105,7 +105,10 @@ def write_table(folder: Path, runs: int) -> str:
     raw = [store(folder, name).read(runs).assign(dataset=name) for name in PROBLEMS if _file(folder, name).is_file()]
     parts = (
         ("Table 2: test accuracy in per cent, mean ± standard deviation", expril_tables.paper_table(cells)),
-        ("Above the paper's, in points, and in standard errors of the difference", expril_tables.difference_table(cells)),
+        (
+            "Above the paper's, in points, and in standard errors of the difference",
+            expril_tables.difference_table(cells),
+        ),
         ("The same target, asked otherwise (ε = 1 but for the last)", expril_tables.our_table(cells)),
         ("C against I, Wilcoxon's signed-rank test", expril_tables.signed_rank_table(pd.concat(raw))),
     )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from hedgerow.learn.published import PUBLISHED
-from hedgerow.privacy.published import SmoothCauchy, SmoothLaplace
+from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.privacy.sensitivity import GINI_SENSITIVITY, smooth_sensitivity
+from hedgerow.privacy.ssrl import SmoothCauchy, SmoothLaplace
 from hedgerow.studies import smooth_plots
 from hedgerow.studies.runs import Measure
 from hedgerow.studies.smooth_runs import (
@@ -22,6 +22,7 @@ from hedgerow.studies.smooth_runs import (
     GREEDY,
     GREEDY_AS_AUTHORS,
     MAX_RULES,
+    PERMUTE_AND_FLIP,
     Attacking,
     Learning,
     Overfitting,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURE_1 = "figure-1"
-ALL_METHODS = (*PUBLISHED, "permute-and-flip", EXACT)
+ALL_METHODS = (*PUBLISHED, PERMUTE_AND_FLIP, EXACT)
 """The lines of Figure 3: SSRL's mechanisms, hedgerow's, and the draw from all lists."""
 COUNTS_OR_GINI = ("noisy-counts", "global-laplace")
 

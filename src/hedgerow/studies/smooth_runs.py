@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 from hedgerow import datasets
 from hedgerow.audit import Overfit, membership
-from hedgerow.learn import GreedyRuleListClassifier, PrivateRuleListClassifier
-from hedgerow.learn.rule_lists import MECHANISMS
+from hedgerow.learn import DPGreedyRLClassifier, GreedyRuleListClassifier, PrivateRuleListClassifier
+from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.models import RuleList
 from hedgerow.studies.memo import MemoTally
 from hedgerow.studies.runs import Record
@@ -24,8 +24,10 @@ MAX_RULES = 5
 """K, the default rule included, for every method."""
 CONFIDENCE = 0.99
 TEST_SHARE = 0.3
-GREEDY, GREEDY_AS_AUTHORS, EXACT = "GreedyRL", "GreedyRL, 6 rules", "exact"
-"""Without privacy; the same with the default rule not counted, as the authors' baseline has it; one draw from all."""
+GREEDY, GREEDY_AS_AUTHORS = "GreedyRL", "GreedyRL, 6 rules"
+"""Without privacy; the same with the default rule not counted, as the authors' baseline has it."""
+EXACT, PERMUTE_AND_FLIP = "exact", "permute-and-flip"
+"""One draw from all lists; hedgerow's greedy lists."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class Split:
 
     def fit(self, dataset: str, method: str, epsilon: float, seed: int | None) -> RuleList:
         """Learn a rule list from the train rows; a seed of None is secure noise."""
-        return learner(dataset, method, epsilon, seed).fit_tally(self.train).rule_list_
+        n_rows = int(self.train.total().sum())
+        return learner(dataset, method, epsilon, seed, n_rows).fit_tally(self.train).rule_list_
 
     def accuracy(self, model: RuleList) -> float:
         """Return the share of the test rows that a list predicts right."""
@@ -98,17 +101,19 @@ class Split:
         return Overfit(tuple(model.schema.classes), model.conditions, train, test, as_released_code)
 
 
-def learner(dataset: str, method: str, epsilon: float, seed: int | None) -> Any:
-    """Return the estimator of a method: K = 5, up to 2 literals, λ of the dataset, C = .99, δ = 1/n²."""
+def learner(dataset: str, method: str, epsilon: float, seed: int | None, n_rows: int) -> Any:
+    """Return the estimator of a method: K = 5, up to 2 literals, λ of the dataset, C = .99, δ = 1/n² for n rows."""
     setting, schema = DATASETS[dataset], load(dataset).schema
     if method in (GREEDY, GREEDY_AS_AUTHORS):
         return GreedyRuleListClassifier(max_rules=MAX_RULES + (method == GREEDY_AS_AUTHORS), schema=schema)
     options: dict[str, Any] = {"max_rules": MAX_RULES, "schema": schema, "random_state": seed}
     if method == EXACT:
         return PrivateRuleListClassifier(epsilon, search="exact", **options, **setting.exact)
-    return PrivateRuleListClassifier(
-        epsilon, mechanism=method, min_support=setting.min_support, confidence=CONFIDENCE, **options
-    )
+    if method == PERMUTE_AND_FLIP:
+        return PrivateRuleListClassifier(epsilon, **options)
+    options |= {"min_support": setting.min_support, "confidence": CONFIDENCE}
+    delta = Fraction(1, n_rows**2) if PUBLISHED[method].spends_delta else None
+    return DPGreedyRLClassifier(epsilon, mechanism=cast(Any, method), delta=delta, **options)
 
 
 def noise_seed(dataset: str, run: int, method: str, epsilon: float) -> int:
@@ -127,7 +132,7 @@ class Learning:
     dataset : str
         One of `DATASETS`.
     methods : tuple of str
-        Private methods: mechanisms of `PrivateRuleListClassifier` or `EXACT`.
+        Private methods: mechanisms of `DPGreedyRLClassifier`, `PERMUTE_AND_FLIP` or `EXACT`.
     epsilons : tuple of float
         The values of ε.
     """
@@ -138,7 +143,7 @@ class Learning:
     baselines: tuple[str, ...] = (GREEDY,)
 
     def __post_init__(self) -> None:
-        unknown = sorted({*self.methods} - {*MECHANISMS, EXACT})
+        unknown = sorted({*self.methods} - {*PUBLISHED, PERMUTE_AND_FLIP, EXACT})
         if unknown or self.dataset not in DATASETS:
             raise ValueError(f"unknown dataset or methods: {self.dataset!r}, {', '.join(unknown)}.")
 
@@ -199,11 +204,11 @@ class Attacking:
     def __call__(self, run: int) -> Sequence[Record]:
         """Return one record a point of a curve: its rates, and the area under the whole curve."""
         data, records = load(self.dataset), list[Record]()
+        fitted = len(data.frame) // 2
         for method in self.methods:
             epsilon = np.inf if method in (GREEDY, GREEDY_AS_AUTHORS) else self.epsilon
-            found = membership(
-                learner(self.dataset, method, epsilon, None), data.frame, data.labels, repeats=1, random_state=run
-            )
+            target = learner(self.dataset, method, epsilon, None, fitted)
+            found = membership(target, data.frame, data.labels, repeats=1, random_state=run)
             cell = {"method": method, "epsilon": epsilon, "auc": found.auc, "others": found.sizes[3]}
             records += [{**cell, "fpr": float(x), "tpr": float(y)} for x, y in zip(found.fpr, found.tpr, strict=True)]
         return records

@@ -155,7 +155,9 @@ def auc_table(cells: Sequence[Cell]) -> str:
     for dataset, mine in by(cells, "dataset").items():
         for part in by(mine, "method").values():
             found = np.interp(RATES, [cell["fpr"] for cell in part], [cell["tpr"] for cell in part])
-            shown = [f"{tpr:.4f}" if fpr * part[0]["others"] >= 1 else "–" for fpr, tpr in zip(RATES, found, strict=True)]
+            shown = [
+                f"{tpr:.4f}" if fpr * part[0]["others"] >= 1 else "–" for fpr, tpr in zip(RATES, found, strict=True)
+            ]
             numbers = [f"{part[0]['auc']:.4f}", f"{part[0]['auc se']:.4f}", *shown]
             lines.append([dataset, named(part[0]), *numbers, str(part[0]["runs"])])
     return markdown(["dataset", "attacked", "AUC", "se", *(f"TPR at FPR {rate:g}" for rate in RATES), "runs"], lines)

@@ -1,0 +1,1 @@
+"""Greedy learners: rule by rule, or level by level."""

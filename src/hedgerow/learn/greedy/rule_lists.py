@@ -1,0 +1,109 @@
+"""The greedy loop of rule lists (SSRL §3.1), written once, and the two ways to choose a rule: exactly and privately."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import PermuteAndFlip
+from hedgerow.privacy.selection import SENSITIVITY, split_scores
+from hedgerow.schema.candidates import Antecedent, Candidates
+from hedgerow.tally import Counts, Tally
+
+Open = NDArray[np.intp]
+Query = Callable[[], tuple[Counts, Counts]]
+"""Ask for (caught counts of the open candidates, counts of all that remains), which are private."""
+Choose = Callable[[Query, int, int], int]
+"""Given a query, the position and the number of open candidates, return which of them to take, or their number to stop.
+The query touches private counts: a private chooser charges first."""
+
+
+def grow(tally: Tally, candidates: Candidates, most: int, choose: Choose) -> tuple[Antecedent, ...]:
+    """Grow a rule list of up to `most` rules, each chosen by `choose` on what the earlier ones left.
+
+    A candidate that implies a chosen rule can catch nothing more and is closed; the schema decides that, not the rows.
+    """
+    chosen: list[Antecedent] = []
+    remaining = tally
+    is_open = np.ones(len(candidates), dtype=bool)
+    while len(chosen) < most and is_open.any():
+        open_now = np.flatnonzero(is_open)
+
+        def query(remaining: Tally = remaining, open_now: Open = open_now) -> tuple[Counts, Counts]:
+            return remaining.class_counts(candidates)[open_now], remaining.total()
+
+        pick = choose(query, len(chosen), len(open_now))
+        if pick == len(open_now):
+            break
+        index = int(open_now[pick])
+        chosen.append(candidates[index])
+        is_open &= ~candidates.implying(index)
+        remaining = remaining.without(candidates[index])
+    return tuple(chosen)
+
+
+@dataclass(frozen=True)
+class ExactChoice:
+    """The candidate of smallest Gini impurity with enough support; not private.
+
+    Stops when no candidate with support lowers the impurity. Ties go to the smaller impurity of the caught rows, as in
+    the GreedyRL of PDR and SSRL, then to the earlier candidate.
+
+    Attributes
+    ----------
+    min_support : float
+        The share of `n_rows` that a rule must catch.
+    n_rows : int
+        Rows of the whole table.
+    """
+
+    min_support: float
+    n_rows: int
+
+    def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
+        """Return the best open candidate, or their number to stop."""
+        caught, total = query()
+        support = caught.sum(axis=1)
+        allowed = np.flatnonzero((support > 0) & (support / max(self.n_rows, 1) >= self.min_support))
+        if not len(allowed):
+            return n_open
+        scores = split_scores(caught[allowed], total)[:-1]
+        near = allowed[scores <= scores.min() + 2]  # two roundings down: the exact best is among these
+        distinct, first = np.unique(caught[near], axis=0, return_index=True)
+        best = min(
+            (_gini(rows) + _gini(total - rows), _gini(rows), int(near[i]))
+            for rows, i in zip(distinct, first, strict=True)
+        )
+        return best[-1] if best[0] < _gini(total) else n_open
+
+
+def _gini(counts: Counts) -> Fraction:
+    """Return the unnormalised Gini impurity exactly."""
+    n = int(counts.sum())
+    return n - Fraction(sum(int(count) ** 2 for count in counts), n) if n else Fraction(0)
+
+
+@dataclass(frozen=True)
+class PrivateChoice:
+    """Permute-and-flip on the Gini impurity, stopping being a candidate too (docs/privacy.md, fact 1). ε-DP a call.
+
+    Attributes
+    ----------
+    gate : Gate
+        What is charged.
+    epsilon : Fraction
+        What each choice costs.
+    """
+
+    gate: Gate
+    epsilon: Fraction
+
+    def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
+        """Return the open candidate drawn, or their number to stop."""
+        mechanism = PermuteAndFlip(self.epsilon, SENSITIVITY)
+        return self.gate.release(mechanism, lambda: split_scores(*query()), purpose=f"choice of rule {position + 1}")

@@ -1,0 +1,276 @@
+"""Greedy rule lists with the selection mechanisms of SSRL as published: the split of (ε, δ), the choices, the counts.
+
+docs/privacy.md says which of them are proven. The loop is `hedgerow.learn.greedy.rule_lists.grow`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hedgerow.learn.greedy.rule_lists import Choose, Query
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import DiscreteLaplace, Integers
+from hedgerow.privacy.sensitivity import gini_scores, smooth_sensitivity
+from hedgerow.privacy.ssrl import (
+    Exponential,
+    GlobalGaussian,
+    GlobalLaplace,
+    Scores,
+    SmoothCauchy,
+    SmoothLaplace,
+)
+from hedgerow.schema.candidates import Antecedent
+from hedgerow.tally import Counts, Tally
+
+
+@dataclass(frozen=True)
+class NodeTerms:
+    """What one node of a list is chosen under.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        What every release at a node costs; δ for a choice only.
+    min_support : int
+        The fewest rows that are to be left where a rule is chosen, Λ.
+    threshold : int
+        By how much the noisy number of rows left must exceed Λ, 𝒯.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    min_support: int
+    threshold: int
+
+
+Make = Callable[[Gate, NodeTerms], Choose]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A selection mechanism of SSRL.
+
+    Attributes
+    ----------
+    make : callable
+        Makes the chooser.
+    releases : int
+        Releases at a node: the choice, the counts of its rule and, if 3, the support before them.
+    spends_delta : bool
+        Whether a choice costs δ too.
+    gap : str or None
+        Why the guarantee that was published is not proven; None where it is.
+    notes : tuple of str
+        What the card says besides.
+    """
+
+    make: Make
+    releases: int
+    spends_delta: bool = False
+    gap: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def node_epsilon(self, epsilon: Fraction, max_rules: int) -> Fraction:
+        """Return ε_node: ``ε/(3K − 1)`` with a support test, else ``ε/(2K − 1)`` (SSRL §4.2 and §5.2).
+
+        K rules, the default one included, make K − 1 nodes and the default's counts. With a support test that is
+        3K − 2 releases, so that the published 3K − 1 leaves one share unused.
+        """
+        return epsilon / (self.releases * max_rules - 1)
+
+    def claim(self, epsilon: Fraction, delta: Fraction) -> str | None:
+        """Return why a list of total (ε, δ) carries no guarantee, or None where it does."""
+        if self.gap is None:
+            return None
+        shown = f"({float(epsilon):g}, {float(delta):.4g})" if self.spends_delta else f"{float(epsilon):g}"
+        return f"published as {shown}-differential privacy; {_not_proven(self.gap)}"
+
+
+def _not_proven(gap: str) -> str:
+    return f"not proven: {gap}"
+
+
+def least_support(share: float, n_rows: int) -> int:
+    """Return Λ: this share of all rows, rounded down, and at least 1 (SSRL, Algorithm 1, line 1)."""
+    return max(math.floor(share * n_rows), 1)
+
+
+def confidence_threshold(confidence: float, epsilon: Fraction) -> int:
+    """Return 𝒯: by how much Laplace noise of scale 1/ε exceeds 0 with chance ``1 − confidence`` (SSRL, Algorithm 3).
+
+    Examples
+    --------
+    >>> confidence_threshold(0.98, Fraction(1, 10))
+    34
+    """
+    return 1 + math.ceil(-(math.log(2) + math.log1p(-confidence)) / float(epsilon))
+
+
+@dataclass(frozen=True)
+class SmoothChoice:
+    """Stop if too few rows are left, by a noisy count; else the smallest noisy G, the noise scaled by S*.
+
+    Attributes
+    ----------
+    gate : Gate
+        What is charged.
+    terms : NodeTerms
+        What a node costs, and when growth stops.
+    mechanism : SmoothLaplace or SmoothCauchy
+        What chooses.
+    gap : str
+        What is not proven of it.
+    """
+
+    gate: Gate
+    terms: NodeTerms
+    mechanism: SmoothLaplace | SmoothCauchy
+    gap: str
+
+    def __call__(self, query: Query, position: int, n_open: int) -> int:
+        """Return the open candidate chosen, or their number to stop."""
+
+        def support() -> Integers:
+            return query()[1].sum(keepdims=True)
+
+        def scores() -> Scores:
+            caught, total = query()
+            least = self.terms.min_support
+            scale = smooth_sensitivity(total.sum(), min_support=least, beta=self.mechanism.beta)
+            return gini_scores(caught, total) / scale
+
+        test = DiscreteLaplace(self.terms.epsilon)
+        (rows,) = self.gate.release(test, support, purpose=f"number of rows left for rule {position + 1}")
+        if rows < self.terms.min_support + self.terms.threshold:
+            return n_open
+        return self.gate.release(
+            self.mechanism, scores, purpose=f"choice of rule {position + 1}", void=_not_proven(self.gap)
+        )
+
+
+@dataclass(frozen=True)
+class GlobalChoice:
+    """Choose by G and its global sensitivity, 1/2.
+
+    Attributes
+    ----------
+    gate : Gate
+        What is charged.
+    mechanism : GlobalLaplace, GlobalGaussian or Exponential
+        What chooses.
+    gap : str or None
+        What is not proven of it.
+    """
+
+    gate: Gate
+    mechanism: GlobalLaplace | GlobalGaussian | Exponential
+    gap: str | None = None
+
+    def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
+        """Return the open candidate chosen, or their number to stop."""
+        purpose = f"choice of rule {position + 1}"
+        return self.gate.release(
+            self.mechanism, lambda: gini_scores(*query()), purpose=purpose, void=self.gap and _not_proven(self.gap)
+        )
+
+
+@dataclass(frozen=True)
+class CountsChoice:
+    """Release both class counts of every candidate and of all rows left, and choose the smallest G of the noisy counts.
+
+    A node's ε is shared equally by its 2|R| counts, with |R| the open candidates and "no rule": Laplace noise of scale
+    2|R|/ε on each (SSRL §5.2). A row is in one of a candidate's two counts, so that half that ε would do.
+
+    Attributes
+    ----------
+    gate : Gate
+        What is charged.
+    epsilon : Fraction
+        What a choice costs.
+    """
+
+    gate: Gate
+    epsilon: Fraction
+
+    def __call__(self, query: Query, position: int, n_open: int) -> int:
+        """Return the open candidate chosen, or their number to stop."""
+        purpose = f"class counts of {n_open} candidates and of no rule, for the choice of rule {position + 1}"
+        mechanism = DiscreteLaplace(self.epsilon, 2 * (n_open + 1))
+        noisy = self.gate.release(mechanism, lambda: np.vstack(query()).ravel(), purpose=purpose)
+        counts = np.maximum(np.array(noisy).reshape(-1, 2), 0)
+        return int(np.argmin(gini_scores(counts[:-1], counts[-1])))
+
+
+def release_rule_counts(
+    tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction
+) -> tuple[Counts, list[int]]:
+    """Release the class counts of each rule, the default rule last, and what they predict (SSRL, Algorithm 2).
+
+    One charge of ε a rule, although the rules hold different rows and one charge would do for all of them. A rule
+    predicts the first class if its count is the larger, else the second.
+    """
+    names = [f"rule {i + 1}" for i in range(len(antecedents))] + ["the default rule"]
+    noisy = [
+        gate.release(
+            DiscreteLaplace(epsilon),
+            lambda i=i: tally.leaf_counts(antecedents)[i],
+            purpose=f"counts of {name} by class",
+        )
+        for i, name in enumerate(names)
+    ]
+    return np.array(noisy, dtype=np.int64), [int(first <= second) for first, second in noisy]
+
+
+_SMOOTH_GAP = (
+    "the scale of the noise depends on the rows, for which noisy max has no proof; fewer rows than min_support may be "
+    "left, with probability 1 - confidence before each rule, and the noise is then too small; the sensitivity is that "
+    "to added rows only; the number of rows is taken as public"
+)
+_LAPLACE_GAP = (
+    "one row can raise the Gini impurity of some rules and lower that of others, for which noisy max needs noise twice "
+    "as large"
+)
+_GAUSSIAN_GAP = (
+    "the loss of one noisy score is claimed for the choice among all of them, by a formula for epsilon below 1"
+)
+_ROUNDING = (
+    "the Gini impurity is rounded to float64; its largest change by one row, 1/2, is between exact values, and the "
+    "others leave room for the rounding"
+)
+
+_CAUCHY_GAP = f"{_SMOOTH_GAP}; Cauchy noise is not hardened against attacks on floating-point numbers"
+
+PUBLISHED: dict[str, Published] = {
+    "smooth-laplace": Published(
+        lambda gate, terms: SmoothChoice(gate, terms, SmoothLaplace(terms.epsilon, terms.delta), _SMOOTH_GAP),
+        releases=3,
+        spends_delta=True,
+        gap=_SMOOTH_GAP,
+    ),
+    "smooth-cauchy": Published(
+        lambda gate, terms: SmoothChoice(gate, terms, SmoothCauchy(terms.epsilon), _CAUCHY_GAP),
+        releases=3,
+        gap=_CAUCHY_GAP,
+    ),
+    "global-laplace": Published(
+        lambda gate, terms: GlobalChoice(gate, GlobalLaplace(terms.epsilon), _LAPLACE_GAP),
+        releases=2,
+        gap=_LAPLACE_GAP,
+    ),
+    "global-gaussian": Published(
+        lambda gate, terms: GlobalChoice(gate, GlobalGaussian(terms.epsilon, terms.delta), _GAUSSIAN_GAP),
+        releases=2,
+        spends_delta=True,
+        gap=_GAUSSIAN_GAP,
+    ),
+    "exponential": Published(
+        lambda gate, terms: GlobalChoice(gate, Exponential(terms.epsilon)), releases=2, notes=(_ROUNDING,)
+    ),
+    "noisy-counts": Published(lambda gate, terms: CountsChoice(gate, terms.epsilon), releases=2),
+}
+"""SSRL's mechanisms by name."""

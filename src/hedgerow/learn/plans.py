@@ -1,0 +1,177 @@
+"""How private rule lists and trees are learned: greedily, or by one draw from all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hedgerow.learn.greedy.rule_lists import PrivateChoice, grow
+from hedgerow.learn.greedy.trees import PrivateTests, grow_tree
+from hedgerow.learn.leaf_counts import LEAF_SHARE, release_leaf_counts, release_tree_counts
+from hedgerow.learn.learned import LearnedList, LearnedTree
+from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.sampler import Draw, ListDraw, Progress, draw_list, draw_model, simplified
+from hedgerow.learn.search.space import Space
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip, Siblings
+from hedgerow.privacy.selection import SENSITIVITY
+from hedgerow.schema.candidates import Candidates
+from hedgerow.tally import Tally
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proven:
+    """What plans have in common whose guarantee is proven: no δ, and nothing to be said on the card.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+        The privacy loss of the whole model.
+    """
+
+    epsilon: Fraction
+    delta = Fraction(0)
+    void = None
+    notes = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyList(Proven):
+    """A rule list grown rule by rule, each chosen by permute-and-flip; four fifths of ε are for the choices.
+
+    Attributes
+    ----------
+    candidates : Candidates
+        The rules to choose from.
+    most : int
+        How many rules may be chosen.
+    """
+
+    candidates: Candidates
+    most: int
+    model = "rule list"
+    cost = None
+
+    @property
+    def _each(self) -> Fraction:
+        return self.epsilon * (1 - LEAF_SHARE) / max(self.most, 1)
+
+    def prepare(self, noise: NoiseSource) -> None:
+        """Raise ValueError for an epsilon below the supported minimum."""
+        noise.prepare(PermuteAndFlip(self._each, SENSITIVITY))
+        noise.prepare(DiscreteLaplace(self.epsilon * LEAF_SHARE))
+
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
+        """Choose the rules, then release the counts with what is left of ε."""
+        antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._each))
+        return LearnedList(antecedents, release_leaf_counts(tally, antecedents, gate, gate.budget.remaining))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyTree(Proven):
+    """A tree grown level by level, each test chosen by permute-and-flip; four fifths of ε are for the choices.
+
+    Attributes
+    ----------
+    space : Space
+        The tests to choose from.
+    depth : int
+        How many may be taken one after the other.
+    """
+
+    space: Space
+    depth: int
+    model = "tree"
+    cost = None
+
+    @property
+    def _each(self) -> Fraction:
+        return self.epsilon * (1 - LEAF_SHARE) / max(self.depth, 1)
+
+    def prepare(self, noise: NoiseSource) -> None:
+        """Raise ValueError for an epsilon below the supported minimum."""
+        noise.prepare(Siblings(PermuteAndFlip(self._each, SENSITIVITY)))
+        noise.prepare(DiscreteLaplace(self.epsilon * LEAF_SHARE))
+
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:  # noqa: ARG002
+        """Choose the tests, then release the counts with what is left of ε."""
+        tree = grow_tree(tally, self.space, self.depth, PrivateTests(gate, self._each))
+        counts = release_tree_counts(tally, self.space, tree, gate, gate.budget.remaining)
+        return LearnedTree(self.space, tree, counts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn(Proven):
+    """What drawn models have in common: their cost, and a fifth of ε for the counts if they are released.
+
+    Attributes
+    ----------
+    cost : Cost
+        What the search costs.
+    release_counts : bool
+        Whether the counts are released.
+    """
+
+    cost: Cost
+    release_counts: bool
+
+    @property
+    def _for_draw(self) -> Fraction:
+        return self.epsilon * (1 - LEAF_SHARE if self.release_counts else 1)
+
+    def _prepare_counts(self, noise: NoiseSource) -> None:
+        if self.release_counts:
+            noise.prepare(DiscreteLaplace(self.epsilon * LEAF_SHARE))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnList(Drawn):
+    """A rule list drawn with its labels, in one block or several.
+
+    Attributes
+    ----------
+    draw : ListDraw
+        What is drawn from.
+    """
+
+    draw: ListDraw
+    model = "rule list"
+
+    def prepare(self, noise: NoiseSource) -> None:
+        """Raise ValueError for an epsilon below the supported minimum."""
+        self._prepare_counts(noise)
+        noise.prepare(self.draw.block(0).mechanism(self._for_draw / len(self.draw.blocks)))
+
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:
+        """Draw the list, then release the counts if that was asked for."""
+        antecedents, labels = draw_list(tally, self.draw, gate, self._for_draw, progress)
+        left = gate.budget.remaining
+        counts = release_leaf_counts(tally, antecedents, gate, left) if self.release_counts else None
+        return LearnedList(antecedents, counts, labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnTree(Drawn):
+    """A tree drawn with its labels.
+
+    Attributes
+    ----------
+    draw : Draw
+        What is drawn from.
+    """
+
+    draw: Draw
+    model = "tree"
+
+    def prepare(self, noise: NoiseSource) -> None:
+        """Raise ValueError for an epsilon below the supported minimum."""
+        self._prepare_counts(noise)
+        noise.prepare(self.draw.mechanism(self._for_draw))
+
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:
+        """Draw the tree, then release the counts if that was asked for."""
+        space, purpose = self.draw.space, f"draw of a tree of depth up to {self.draw.depth} with its labels"
+        tree = simplified(draw_model(tally, self.draw, gate, self._for_draw, purpose, progress))
+        left = gate.budget.remaining
+        counts = release_tree_counts(tally, space, tree, gate, left) if self.release_counts else None
+        return LearnedTree(space, tree, counts)

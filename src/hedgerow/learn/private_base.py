@@ -1,0 +1,165 @@
+"""A private fit, from the plan to the card: the one template of all private estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any, Literal, Protocol, Self
+
+import numpy as np
+from sklearn.utils import Tags
+
+from hedgerow.learn.base import Learned, TallyEstimator
+from hedgerow.learn.parameters import check_choice, check_flag, check_probability
+from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.sampler import Progress
+from hedgerow.privacy.amounts import exact, total
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.card import SOFTWARE, Charge, PrivacyCard, join_reasons
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import NoiseSource, noise_source
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
+
+SEARCHES = ("exact", "greedy")
+_NOTES = (
+    "the names, types and order of the columns count as public, like the schema",
+    "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
+    "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised",
+)
+
+
+class Plan(Protocol):
+    """How a model is to be learned, made from public values alone."""
+
+    @property
+    def model(self) -> str:
+        """What is learned: "rule list" or "tree"."""
+        ...
+
+    @property
+    def cost(self) -> Cost | None:
+        """What an exact search costs; None for others."""
+        ...
+
+    @property
+    def delta(self) -> Fraction:
+        """What the model costs of δ."""
+        ...
+
+    @property
+    def void(self) -> str | None:
+        """Why a model of this kind has no guarantee; None where it has one."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the card says besides."""
+        ...
+
+    def prepare(self, noise: NoiseSource) -> None:
+        """Raise ValueError for an epsilon below the supported minimum: before anything is charged."""
+        ...
+
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> Learned:
+        """Learn from the rows; every release is charged to the gate's budget before it is made."""
+        ...
+
+
+class PrivateEstimator(TallyEstimator):
+    """An estimator that spends a privacy budget; subclasses say by which plan."""
+
+    epsilon: float | None
+    budget: Budget | None
+    random_state: Any
+    verbose: bool
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.epsilon is None:
+            raise ValueError("epsilon must be chosen: the privacy loss to spend on this model, such as epsilon=1.0.")
+        if exact(self.epsilon, "epsilon") == 0:
+            raise ValueError("epsilon must be a number > 0, got 0.")
+        if not (self.budget is None or isinstance(self.budget, Budget)):
+            raise ValueError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
+
+    def _plan(self, schema: Schema) -> Plan:
+        """Return the plan; a search that is too large is refused here, before any row is read."""
+        raise NotImplementedError
+
+    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
+        plan, noise = self._plan(schema), self._noise()
+        plan.prepare(noise)
+        with _searching(plan.cost, verbose=bool(self.verbose)) as progress:
+            share = self._open_budget(plan, schema, noise)
+            learned = plan.learn(count(), Gate(share, noise), progress)
+        return self._publish(schema, learned, _card(plan, schema, share, noise))
+
+    def _noise(self) -> NoiseSource:
+        seed = self.random_state
+        if isinstance(seed, (int, np.integer)) and 0 <= seed < 2**32:  # as scikit-learn's estimators seed theirs
+            return noise_source(np.random.RandomState(int(seed)))
+        return noise_source(seed)
+
+    def _open_budget(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Budget:
+        """Charge the shared budget, if there is one, with all of `epsilon`, and return what there is to spend."""
+        share = Budget(self.epsilon or 0, plan.delta)
+        total([*(charge.epsilon for charge in schema.charges), share.epsilon])  # raises now what the card would later
+        total([*(charge.delta for charge in schema.charges), share.delta])
+        if self.budget is None:
+            return share
+        purpose = f"{type(self).__name__}: one {plan.model}"
+        return self.budget.allocate(share.epsilon, share.delta, purpose=purpose, void=_void(plan, schema, noise))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+class SearchEstimator(PrivateEstimator):
+    """A private estimator whose model is grown greedily or drawn from all models."""
+
+    search: Literal["greedy", "exact"]
+    release_counts: bool
+    stop_probability: float
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("search", self.search, SEARCHES)
+        check_flag("release_counts", self.release_counts)
+        check_probability("stop_probability", self.stop_probability)
+
+
+def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:
+    """Make the card: all that was charged, so that its amounts do not depend on what was released."""
+    unused = Charge("reserved and not used", share.remaining, share.remaining_delta)
+    return PrivacyCard(
+        (*schema.charges, *share.charges, *([unused] if unused.epsilon or unused.delta else [])),
+        noise=noise.description,
+        software=SOFTWARE,
+        void=_void(plan, schema, noise),
+        notes=_NOTES + plan.notes,
+    )
+
+
+def _void(plan: Plan, schema: Schema, noise: NoiseSource) -> str | None:
+    """Return why a model has no guarantee, or None: the same on its card and on the budget's record."""
+    return join_reasons(plan.void, schema.void, *(charge.void for charge in schema.charges), noise.void)
+
+
+@contextmanager
+def _searching(cost: Cost | None, *, verbose: bool) -> Generator[Progress]:
+    """Show on stderr what an exact search costs before it starts, and its progress."""
+    if cost is None or not verbose:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    console.print(f"exact search: {cost}", highlight=False, soft_wrap=True)
+    with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("searching", total=cost.states)
+        yield lambda done: bar.advance(task, done)

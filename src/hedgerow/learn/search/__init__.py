@@ -1,0 +1,1 @@
+"""Search over all models: the lattice of conjunctions and its recursion."""

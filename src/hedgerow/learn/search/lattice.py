@@ -1,0 +1,252 @@
+"""One recursion over all rule lists, or all trees, of a size: what remains depends on the set of choices only.
+
+A state is a set of sides (`Space`) and the rows on all of them. It may stop and be a leaf, or take one of its open
+options, which divides its rows into those caught and those left, each a leaf or a state of the next level:
+
+    value(state) = stop ⊗ leaf(rows)  ⊕  ⊕ over options of  go ⊗ value(caught) ⊗ value(left)
+
+`Semiring` says what ⊕ and ⊗ are: (min, +) makes the value the fewest errors of any model, (Σ, ×) in logarithms the
+normaliser of the exponential mechanism over all of them. `sweep` values every state of the given levels once, the
+deepest first; `walk` then goes down from the root and builds one model. Which states there are, the caller says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.learn.search.semirings import Semiring, Weights
+from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.tally import Tally
+
+States = NDArray[np.integer]
+_BLOCK_BYTES = 2**24  # of the largest matrix a block of states makes: stays near the processor
+_EXACT_IN_FLOAT32 = 2**24
+
+
+class Rows:
+    """The patterns of a tally as matrices: exact, private.
+
+    Parameters
+    ----------
+    tally : Tally
+        The table.
+    space : Space
+        The options whose rows are to be counted.
+    """
+
+    def __init__(self, tally: Tally, space: Space) -> None:
+        caught, counts = tally.patterns(space.candidates)
+        caught = caught[:, space.options]
+        self.space = space
+        self._sides = np.vstack([{CAUGHT: caught, LEFT: ~caught}[branch].T for branch in space.branches])
+        kind = np.float32 if counts.sum() < _EXACT_IN_FLOAT32 else np.float64  # sums of whole numbers: exact in both
+        self._caught = caught.astype(kind)
+        self._counts = counts.T.astype(kind)
+        self._floor = (counts.sum(axis=1) - counts.max(axis=1)).astype(kind)
+
+    def __len__(self) -> int:
+        return self._sides.shape[1]
+
+    def blocks(self, n_states: int) -> Iterator[NDArray[np.intp]]:
+        """Return the numbers of the states, as many at a time as are worked on together."""
+        size = max(1, _BLOCK_BYTES // (8 * max(len(self), self.space.n_options * len(self._counts), 1)))
+        for start in range(0, n_states, size):
+            yield np.arange(start, min(start + size, n_states))
+
+    def on(self, states: States) -> NDArray[np.bool_]:
+        """Return which patterns are on all sides of each state, shape ``(n_states, n_patterns)``."""
+        rows = np.ones((len(states), len(self)), dtype=bool)
+        for side in states.T:
+            rows &= self._sides[side]
+        return rows
+
+    def caught(self, options: int | NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which patterns an option catches, shape ``(n_patterns,)``, or each of some, one a row."""
+        return self._caught.T[options] > 0
+
+    def counts(self, rows: NDArray[np.bool_]) -> tuple[Weights, Weights]:
+        """Return the rows of each class that each option catches, and all rows of each class.
+
+        Shapes ``(n_classes, n_states, n_options)`` and ``(n_classes, n_states)``, from masks over patterns.
+        """
+        weighted = [self._weighted(rows, weights) for weights in self._counts]
+        return np.stack([one for one, _ in weighted]), np.stack([one for _, one in weighted])
+
+    def floors(self, rows: NDArray[np.bool_]) -> tuple[Weights, Weights]:
+        """Return the rows that any model gets wrong: those outside the majority of their pattern (equivalent points).
+
+        Of the rows that each option catches, shape ``(n_states, n_options)``, and of all, shape ``(n_states,)``.
+        """
+        return self._weighted(rows, self._floor)
+
+    def totals(self, rows: NDArray[np.bool_]) -> Weights:
+        """Return the rows of each class, shape ``(n_classes, n_states)``."""
+        return np.stack([(rows * weights).sum(axis=1, dtype=np.float64) for weights in self._counts])
+
+    def _weighted(self, rows: NDArray[np.bool_], weights: NDArray[np.floating]) -> tuple[Weights, Weights]:
+        weighted = rows * weights
+        with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
+            caught = weighted @ self._caught
+        return caught.astype(np.float64), weighted.sum(axis=1, dtype=np.float64)
+
+
+Chosen = NDArray[np.intp]
+
+
+class Level(Protocol):
+    """The states that are a number of choices below the root."""
+
+    @property
+    def states(self) -> States:
+        """The states as sides, shape ``(n_states, n_choices)``."""
+        ...
+
+    def children(self, chosen: Chosen, branch: int) -> NDArray[np.integer] | None:
+        """Return where in the next level the branch of each option is, for the chosen states of this level.
+
+        Shape ``(n_chosen, n_options)``; -1 for a branch that is not searched further; None if none of them is.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where a model stops: the index of the class, or None where it is not decided with the model."""
+
+    label: int | None
+
+
+@dataclass(frozen=True)
+class Take:
+    """Where a model takes an option: its index, and what follows on both branches."""
+
+    option: int
+    caught: Take | Stop
+    left: Take | Stop
+
+
+@dataclass(frozen=True)
+class Search:
+    """The recursion over the rows of a table in one semiring: its step, its sweep and its walk.
+
+    Attributes
+    ----------
+    rows : Rows
+        The table.
+    levels : sequence of Level
+        The states that may take an option, the root's level first.
+    semiring : Semiring
+        What is computed.
+    min_rows : float
+        Rows that an option must catch, in a tree also leave. Always 0 where the search is private.
+    """
+
+    rows: Rows
+    levels: Sequence[Level]
+    semiring: Semiring
+    min_rows: float = 0.0
+
+    def weigh(
+        self, depth: int, chosen: Chosen, rows: NDArray[np.bool_], following: Weights | None
+    ) -> tuple[Weights, Weights]:
+        """Return the weights of stopping, shape ``(n,)``, and of each option, shape ``(n, n_options)``.
+
+        Parameters
+        ----------
+        depth : int
+            The level of the states.
+        chosen : ndarray of int, shape (n,)
+            Which of its states.
+        rows : ndarray of bool, shape (n, n_patterns)
+            Their patterns.
+        following : ndarray of shape (n_states of the next level,)
+            The values of the next level; None at the last one.
+        """
+        level, space, semiring = self.levels[depth], self.rows.space, self.semiring
+        caught, total = self.rows.counts(rows)
+        left = total[:, :, None] - caught
+        is_open = space.open(level.states[chosen])
+        if self.min_rows:
+            is_open &= enough(self.min_rows, caught, left, space)
+        n_open = is_open.sum(axis=1)
+        options = np.repeat(semiring.go(n_open)[:, None], space.n_options, axis=1)
+        for branch, part in ((CAUGHT, caught), (LEFT, left)):
+            weight = semiring.leaf(part)
+            children = None if following is None else level.children(chosen, branch)
+            if children is not None and following is not None:
+                weight = np.where(children >= 0, following.take(children, mode="clip"), weight)
+            options += weight
+        options[~is_open] = semiring.zero
+        return semiring.leaf(total) + semiring.stop(n_open), options
+
+    def sweep(self, last: Weights | None = None, progress: Callable[[int], object] = lambda _: None) -> list[Weights]:
+        """Return the values of the states of every level, each computed once, the deepest first.
+
+        States without rows are left out: in both semirings they have the value 0, whatever may still be chosen.
+
+        Parameters
+        ----------
+        last : ndarray, optional
+            The values of the last level, where they are known otherwise.
+        progress : callable
+            Called with the number of states done since the call before.
+        """
+        values: list[Weights] = [] if last is None else [last]
+        for depth in reversed(range(len(self.levels) - len(values))):
+            level = self.levels[depth]
+            value = np.zeros(len(level.states))
+            for block in self.rows.blocks(len(value)):
+                rows = self.rows.on(level.states[block])
+                live = np.flatnonzero(rows.any(axis=1))
+                stop, options = self.weigh(depth, block[live], rows[live], values[0] if values else None)
+                value[block[live]] = self.semiring.plus(stop, options)
+                progress(len(block))
+            values.insert(0, value)
+        return values
+
+    def walk(
+        self,
+        values: Sequence[Weights],
+        choose_option: Callable[[Weights], int],
+        choose_label: Callable[[Weights], int],
+    ) -> Take | Stop:
+        """Build one model from the root down.
+
+        `choose_option` is given the weights of stopping and of the open options and returns the place of one of them;
+        `choose_label` is given the rows of each class in a leaf and returns the class.
+        """
+        depths = len(self.levels)
+
+        def leaf(rows: NDArray[np.bool_]) -> Stop:
+            return Stop(choose_label(self.rows.totals(rows)[:, 0]))
+
+        def below(depth: int, index: int, rows: NDArray[np.bool_]) -> Take | Stop:
+            if depth == depths or index < 0:
+                return leaf(rows)
+            chosen, level = np.array([index]), self.levels[depth]
+            following = values[depth + 1] if depth + 1 < depths else None
+            stop, options = self.weigh(depth, chosen, rows, following)
+            taken = np.flatnonzero(options[0] != self.semiring.zero)
+            place = choose_option(np.append(stop, options[0, taken]))
+            if place == 0:
+                return leaf(rows)
+            option = int(taken[place - 1])
+            parts: list[Take | Stop] = []
+            for branch, part in ((CAUGHT, self.rows.caught(option)), (LEFT, ~self.rows.caught(option))):
+                children = None if following is None else level.children(chosen, branch)
+                child = -1 if children is None else int(children[0, option])
+                parts.append(below(depth + 1, child, rows & part))
+            return Take(option, *parts)
+
+        return below(0, 0, np.ones((1, len(self.rows)), dtype=bool))
+
+
+def enough(min_rows: float, caught: Weights, left: Weights, space: Space) -> NDArray[np.bool_]:
+    """Return which options catch, and in a tree also leave, that many rows; from counts by class."""
+    allowed = caught.sum(axis=0) >= min_rows
+    return allowed & (left.sum(axis=0) >= min_rows) if CAUGHT in space.branches else allowed

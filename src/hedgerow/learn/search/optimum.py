@@ -1,0 +1,98 @@
+"""The certified optimum: the best rule list or tree of a table, with a proven lower bound where time runs out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.learn.search.lattice import Rows, Search, Stop, Take
+from hedgerow.learn.search.pruned import Expansion, Terms, expand
+from hedgerow.learn.search.semirings import fewest_errors
+from hedgerow.tally import Tally
+
+_QUICK_STATES = 20_000  # at most, in the last level of the quick search that comes first
+_GOING_DOWN = 0.4  # of the time limit; going back up through the same states takes about as long
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The best model that was found, and what was proven of it.
+
+    Attributes
+    ----------
+    model : Take or Stop
+        The model.
+    objective : float
+        Its errors in rows, each rule or split counting for the penalty more.
+    lower_bound : float
+        What no model within the terms can be below.
+    n_states : int
+        States that were visited.
+    """
+
+    model: Take | Stop
+    objective: float
+    lower_bound: float
+    n_states: int
+
+
+def find_optimum(
+    rows: Rows, terms: Terms, time_limit: float | None, progress: Callable[[int, int, int], object]
+) -> Optimum:
+    """Find the model of fewest errors, penalties included, among all within the terms.
+
+    A quick search that follows few options comes first: it gives a model to fall back upon and, for lists, a bound to
+    prune with. `progress` is called with the level, its states done and its states.
+    """
+    deadline = np.inf if time_limit is None else time.monotonic() + _GOING_DOWN * time_limit
+    quick = expand(rows, terms, width=_width(rows, terms))
+    full = expand(rows, terms, best=quick.best, deadline=deadline, progress=progress)
+    found = [_best_of(rows, terms, expansion) for expansion in (full, quick)]
+    objective, model = min(found, key=lambda pair: pair[0])
+    bound = objective if full.complete else min(objective, _bound(rows, terms, full))
+    return Optimum(model, objective, bound, sum(len(level.states) for level in full.levels))
+
+
+def _width(rows: Rows, terms: Terms) -> int:
+    """Return how many options of each state the quick search can afford to follow."""
+    steps = max(terms.depth - 1, 1)
+    return max(1, int(_QUICK_STATES ** (1 / steps)) // len(rows.space.branches))
+
+
+def _best_of(rows: Rows, terms: Terms, expansion: Expansion) -> tuple[float, Take | Stop]:
+    """Return the best model that the levels hold, and its objective."""
+    search = Search(rows, expansion.levels, fewest_errors(terms.penalty), max(terms.min_rows, 1))
+    values = search.sweep()
+    model = search.walk(values, lambda weights: int(weights.argmin()), lambda counts: int(counts.argmax()))
+    return _objective(rows, terms, model, np.ones((1, len(rows)), dtype=bool)), model
+
+
+def _objective(rows: Rows, terms: Terms, model: Take | Stop, here: np.ndarray) -> float:
+    if isinstance(model, Stop):
+        counts = rows.totals(here)[:, 0]
+        return float(counts.sum() - counts[model.label])
+    caught = rows.caught(model.option)
+    parts = ((model.caught, here & caught), (model.left, here & ~caught))
+    return terms.penalty + sum(_objective(rows, terms, part, mask) for part, mask in parts)
+
+
+def _bound(rows: Rows, terms: Terms, expansion: Expansion) -> float:
+    """Return a lower bound from levels whose last was not expanded: its states count for what no model gets right."""
+    frontier = expansion.levels[-1]
+    floors = np.zeros(len(frontier.states))
+    for block in rows.blocks(len(floors)):
+        floors[block] = rows.floors(rows.on(frontier.states[block]))[1]
+    search = Search(rows, expansion.levels, fewest_errors(terms.penalty), max(terms.min_rows, 1))
+    return float(search.sweep(last=floors)[0][0])
+
+
+def rows_needed(tally: Tally, min_support: float) -> int:
+    """Return the fewest rows that are a share of `min_support` of the table or more."""
+    n = int(tally.total().sum())
+    rows = int(min_support * n)
+    while n and rows / n < min_support:
+        rows += 1
+    return rows

@@ -1,0 +1,283 @@
+"""The states that an optimal model can need: what a search without privacy visits, pruned by bounds on the errors.
+
+Level by level, states that hold the same rows are one state, however they were reached, and an option is followed only
+where a bound allows it to be part of something better than what is known:
+
+- support: it catches (in a tree also leaves) enough rows, and what it leaves can still be divided;
+- equivalent points: of rows with the same pattern at most the majority can be got right, whatever the model
+  (Angelino et al., *Learning Certifiably Optimal Rule Lists*, JMLR 2018, Section 3.14);
+- best so far: for lists the best complete list, for trees the best leaf or single split of the same rows;
+- remaining depth: the last level has no next one.
+
+None of this may be used under differential privacy: which states are visited depends on the labels.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.learn.search.lattice import Chosen, Rows, States, enough
+from hedgerow.learn.search.semirings import Weights
+from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+
+MOST_BYTES = 2**31
+"""Memory for the followed branches of one level; beyond it the search stops and reports its gap."""
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """The branches of one kind that are followed: from which state, by which option, to which state of the next level.
+
+    Attributes
+    ----------
+    state, option, child : ndarray of int, shape (n_edges,)
+        Ordered by state.
+    """
+
+    state: NDArray[np.intp]
+    option: NDArray[np.intp]
+    child: NDArray[np.intp]
+
+
+@dataclass(eq=False)
+class PrunedLevel:
+    """The distinct states that are a number of choices below the root and may be part of an optimal model.
+
+    Attributes
+    ----------
+    space : Space
+        The options.
+    states : ndarray of int, shape (n_states, n_choices)
+        For each state one set of sides that leads to it.
+    edges : dict of int to Edges
+        What is followed from here, by branch; empty until the level is expanded.
+    """
+
+    space: Space
+    states: States
+    edges: dict[int, Edges] = field(default_factory=dict[int, Edges])
+
+    def children(self, chosen: Chosen, branch: int) -> NDArray[np.intp] | None:
+        """Return the next level's state for the branch of each option, -1 where it is not followed."""
+        if branch not in self.edges:
+            return None
+        edges = self.edges[branch]
+        start, stop = np.searchsorted(edges.state, [chosen[0], chosen[-1] + 1]) if len(chosen) else (0, 0)
+        place = np.searchsorted(chosen, edges.state[start:stop])
+        here = chosen[place] == edges.state[start:stop]
+        children = np.full((len(chosen), self.space.n_options), -1, dtype=np.intp)
+        children[place[here], edges.option[start:stop][here]] = edges.child[start:stop][here]
+        return children
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is optimised: errors in rows, each rule or split counting for `penalty` more, within support and depth."""
+
+    depth: int
+    min_rows: float
+    penalty: float
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """The levels of a search, and whether they are all.
+
+    Attributes
+    ----------
+    levels : list of PrunedLevel
+        From the root on.
+    complete : bool
+        Whether every state that could matter was expanded. If not, the last level is the frontier.
+    best : float
+        The smallest objective of any list met on the way; not used for trees.
+    """
+
+    levels: list[PrunedLevel]
+    complete: bool
+    best: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """Errors and floors of a block of states, and of both branches of each of their options."""
+
+    stop: Weights
+    allowed: NDArray[np.bool_]
+    errors: tuple[Weights, Weights]
+    floors: tuple[Weights, Weights]
+    sizes: tuple[Weights, Weights]
+    impurity: Weights
+
+    @classmethod
+    def of(cls, rows: Rows, states: States, live: NDArray[np.bool_], min_rows: float) -> _Split:
+        caught, total = rows.counts(live)
+        left = total[:, :, None] - caught
+        floor, whole = rows.floors(live)
+        allowed = rows.space.open(states) & enough(max(min_rows, 1), caught, left, rows.space)
+        return cls(
+            stop=_errors(total),
+            allowed=allowed,
+            errors=(_errors(caught), _errors(left)),
+            floors=(floor, whole[:, None] - floor),
+            sizes=(caught.sum(axis=0), left.sum(axis=0)),
+            impurity=_impurity(caught) + _impurity(left),
+        )
+
+
+def expand(
+    rows: Rows,
+    terms: Terms,
+    *,
+    best: float = np.inf,
+    width: int | None = None,
+    deadline: float = np.inf,
+    progress: Callable[[int, int, int], object] = lambda *_: None,
+) -> Expansion:
+    """Find the states that may be part of an optimal model.
+
+    Parameters
+    ----------
+    rows : Rows
+        The table.
+    terms : Terms
+        What is optimised.
+    best : float
+        For lists, an objective already reached by some list.
+    width : int, optional
+        Follow only so many options of each state, those of least impurity: quick, and not exhaustive.
+    deadline : float
+        The time, by `time.monotonic`, after which no further level is finished.
+    progress : callable
+        Called with the level, how many of its states are done, and how many there are.
+
+    Returns
+    -------
+    Expansion
+        The levels.
+    """
+    space = rows.space
+    levels = [PrunedLevel(space, np.zeros((1, 0), dtype=np.int32))]
+    reached = np.zeros(1)
+    while len(levels) < terms.depth:
+        step = _Step(rows, terms, levels[-1], reached, best, width)
+        for done in step.blocks():
+            progress(len(levels), done, len(levels[-1].states))
+            if time.monotonic() > deadline or step.n_bytes > MOST_BYTES:
+                return Expansion(levels, complete=False, best=step.best)
+        best = step.best
+        following, reached = step.finish()
+        if not len(following.states):
+            break
+        levels.append(following)
+    return Expansion(levels[: terms.depth], complete=width is None, best=best)
+
+
+class _Step:
+    """The expansion of one level into the next."""
+
+    def __init__(
+        self, rows: Rows, terms: Terms, level: PrunedLevel, reached: Weights, best: float, width: int | None
+    ) -> None:
+        self.rows, self.terms, self.level = rows, terms, level
+        self.reached, self.best, self.width = reached, best, width
+        self.n_bytes = 0
+        self._kept: list[tuple[int, NDArray[np.intp], NDArray[np.intp], NDArray[np.uint8], Weights]] = []
+
+    def blocks(self) -> Iterator[int]:
+        """Go through the level's states block by block, and yield how many are done."""
+        for block in self.rows.blocks(len(self.level.states)):
+            states = self.level.states[block]
+            live = self.rows.on(states)
+            split = _Split.of(self.rows, states, live, self.terms.min_rows)
+            for branch, keep in self._promising(split, block).items():
+                state, option = np.nonzero(keep)
+                part = self.rows.caught(option)
+                masks = np.packbits(live[state] & (part if branch == CAUGHT else ~part), axis=1)
+                cost = self.reached[block][state] + self.terms.penalty + split.errors[CAUGHT][state, option]
+                self._kept.append((branch, block[state], option, masks, cost))
+                self.n_bytes += masks.nbytes + 32 * len(state)
+            yield int(block[-1]) + 1
+
+    def _promising(self, split: _Split, block: NDArray[np.intp]) -> dict[int, NDArray[np.bool_]]:
+        """Return which options' branches are followed, shape ``(n, n_options)`` for each branch."""
+        terms, space = self.terms, self.rows.space
+        keep = split.allowed
+        if CAUGHT in space.branches:
+            single = np.where(keep, sum(split.errors) + terms.penalty, np.inf).min(axis=1, initial=np.inf)
+            known = np.minimum(split.stop, single)[:, None]
+            keep = keep & (sum(split.floors) + terms.penalty < known)
+            least = 2 * max(terms.min_rows, 1)
+        else:
+            cost = self.reached[block][:, None] + terms.penalty + split.errors[CAUGHT]
+            self.best = min(
+                self.best,
+                float(np.where(keep, cost + split.errors[LEFT], np.inf).min(initial=np.inf)),
+                float((self.reached[block] + split.stop).min(initial=np.inf)),
+            )
+            keep = keep & (cost + split.floors[LEFT] < self.best)
+            least = max(terms.min_rows, 1)
+        if self.width is not None:
+            keep = keep & _smallest(np.where(split.allowed, split.impurity, np.inf), self.width)
+        return {
+            branch: keep
+            & (split.errors[branch] - split.floors[branch] > terms.penalty)
+            & (split.sizes[branch] >= least)
+            for branch in space.branches
+        }
+
+    def finish(self) -> tuple[PrunedLevel, Weights]:
+        """Make the next level of the distinct states, with what the cheapest way to each costs."""
+        space = self.rows.space
+        branches = np.concatenate([np.full(len(kept[1]), kept[0]) for kept in self._kept])
+        state, option, masks, cost = (np.concatenate([kept[i] for kept in self._kept]) for i in (1, 2, 3, 4))
+        first, group = _distinct(masks)
+        reached = np.full(len(first), np.inf)
+        np.minimum.at(reached, group, cost)
+        side = np.where(branches == CAUGHT, space.sides(space.branches[0])[option], space.sides(LEFT)[option])
+        states = np.column_stack([self.level.states[state[first]], side[first]]).astype(np.int32)
+        for branch in space.branches:
+            mine = np.flatnonzero(branches == branch)
+            self.level.edges[branch] = Edges(state[mine], option[mine], group[mine])
+        return PrunedLevel(space, states), reached
+
+
+def _errors(counts: Weights) -> Weights:
+    return counts.sum(axis=0) - counts.max(axis=0)
+
+
+def _impurity(counts: Weights) -> Weights:
+    """Return the unnormalised Gini impurity, in floating point: it only decides where a quick search looks."""
+    size = counts.sum(axis=0)
+    return size - (counts**2).sum(axis=0) / np.maximum(size, 1)
+
+
+def _smallest(values: Weights, width: int) -> NDArray[np.bool_]:
+    """Return which are among the `width` smallest of each row."""
+    chosen = np.zeros(values.shape, dtype=bool)
+    np.put_along_axis(chosen, np.argsort(values, axis=1, kind="stable")[:, :width], values=True, axis=1)
+    return chosen
+
+
+def _distinct(masks: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first row of each group of equal rows, and the group of every row.
+
+    Rows are ordered by a hash and then compared as they are, so that a collision can at worst leave equal rows in two
+    groups, never put different ones together.
+    """
+    words = np.pad(masks, ((0, 0), (0, -masks.shape[1] % 8))).view(np.uint64)
+    key = np.zeros(len(masks), dtype=np.uint64)
+    for word in words.T:
+        key = (key ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    order = np.argsort(key, kind="stable")
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (words[order[1:]] != words[order[:-1]]).any(axis=1)
+    group = np.empty(len(order), dtype=np.intp)
+    group[order] = np.cumsum(new) - 1
+    return order[new], group

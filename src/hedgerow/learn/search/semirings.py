@@ -1,0 +1,79 @@
+"""The two semirings in which the one recursion over models is evaluated: fewest errors, and the sum of all weights.
+
+In both, the product of two weights is their sum as numbers: errors add up, and so do logarithms of weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Weights = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Semiring:
+    """How the weights of leaves become the weight of all models below a state.
+
+    Attributes
+    ----------
+    leaf : callable
+        From class counts, shape ``(n_classes, ...)``, the weight of a leaf, shape ``(...)``.
+    plus : callable
+        From the weights of stopping, shape ``(n,)``, and of each option, shape ``(n, m)``, the weight of the state,
+        shape ``(n,)``.
+    zero : float
+        The weight of what cannot be chosen.
+    stop, go : callable
+        From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option.
+    """
+
+    leaf: Callable[[Weights], Weights]
+    plus: Callable[[Weights, Weights], Weights]
+    zero: float
+    stop: Callable[[NDArray[np.intp]], Weights]
+    go: Callable[[NDArray[np.intp]], Weights]
+
+
+def fewest_errors(penalty: float) -> Semiring:
+    """Return (min, +): the fewest rows that a model gets wrong, each rule or split counting for `penalty` more rows."""
+    return Semiring(
+        leaf=lambda counts: counts.sum(axis=0) - counts.max(axis=0),
+        plus=lambda stop, options: np.minimum(stop, options.min(axis=1, initial=np.inf)),
+        zero=np.inf,
+        stop=lambda n_open: np.zeros(len(n_open)),
+        go=lambda n_open: np.full(len(n_open), penalty),
+    )
+
+
+def all_models(epsilon: float, stop_probability: float) -> Semiring:
+    """Return (Σ, ×) in natural logarithms: the weights ``prior(model)·exp(−epsilon·errors(model))`` of all models.
+
+    The prior is a probability over models: at every position where options are open stop with `stop_probability`, else
+    take one of them, all alike; in every leaf one of the classes, all alike. So where no rows are left all models
+    together weigh 1, whatever may still be chosen there.
+
+    Weights are exact up to the rounding that `hedgerow.privacy.model_draw.Rounding` bounds, provided that `epsilon` has
+    few enough digits for ``epsilon·errors`` to be exact.
+    """
+    log_stop, log_go = np.log(stop_probability), np.log1p(-stop_probability)
+
+    def leaf(counts: Weights) -> Weights:
+        most = counts.max(axis=0)
+        shares = np.exp(epsilon * (counts - most)).sum(axis=0) / len(counts)
+        return np.log(shares) - epsilon * (counts.sum(axis=0) - most)
+
+    def plus(stop: Weights, options: Weights) -> Weights:
+        most = np.maximum(stop, options.max(axis=1, initial=-np.inf))
+        return most + np.log(np.exp(stop - most) + np.exp(options - most[:, None]).sum(axis=1))
+
+    return Semiring(
+        leaf=leaf,
+        plus=plus,
+        zero=-np.inf,
+        stop=lambda n_open: np.where(n_open > 0, log_stop, 0.0),
+        go=lambda n_open: log_go - np.log(np.maximum(n_open, 1)),
+    )

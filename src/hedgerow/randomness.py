@@ -1,0 +1,39 @@
+"""Generators of random numbers, made of what scikit-learn takes as ``random_state``. Noise is not drawn with these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hedgerow.bounded import shown_argument
+from hedgerow.guard import guarded
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return NumPy's generator of a seed; what is no seed is refused, not quoted.
+
+    Parameters
+    ----------
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None
+        None: another one each time. A generator is used as it is, and a RandomState is asked for a seed.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+
+    Examples
+    --------
+    >>> int(generator(0).integers(100)) == int(generator(0).integers(100))
+    True
+    """
+    expected = "random_state must be None, a whole number, a numpy.random.RandomState or a numpy.random.Generator"
+    problem = ValueError(f"{expected}, got {shown_argument(random_state)}.")
+
+    def make() -> np.random.Generator:
+        if isinstance(random_state, np.random.RandomState):
+            return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+        return np.random.default_rng(random_state)
+
+    return guarded(make, problem)

@@ -1,0 +1,203 @@
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.learn.greedy.trees import PrivateTests, grow_tree
+from hedgerow.learn.leaf_counts import leaf_totals, release_tree_counts
+from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.space import Space
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Siblings
+from hedgerow.privacy.selection import RESOLUTION, SENSITIVITY
+from hedgerow.schema import Boolean, Label, Schema
+from tests.learn.best_models import problems
+
+THREE = Schema({"a": Boolean(), "b": Boolean(), "c": Boolean()}, Label("y", (0, 1)))
+
+
+def impurity(problem, rows):
+    labels = [problem.labels[i] for i in rows]
+    squares = sum(labels.count(label) ** 2 for label in set(labels))
+    return math.floor(RESOLUTION * (len(labels) - Fraction(squares, max(len(labels), 1))))
+
+
+def divides(problem, path, option):
+    """Whether an option can divide the rows of each side on the way, (option, caught) pairs, as the schema has it."""
+    (literal,) = problem.space.antecedents[option]
+    truth = problem.schema[literal.attribute].truth(literal)
+    for other, caught in path:
+        (before,) = problem.space.antecedents[other]
+        if before.attribute == literal.attribute:
+            side = problem.schema[literal.attribute].truth(before) == caught
+            if not (side & truth).any() or not (side & ~truth).any():
+                return False
+    return True
+
+
+def naive_tree(problem, most):
+    """Return the greedy tree by going through the rows, node by node: the first test of least Gini, or a leaf."""
+    facts = problem.facts
+
+    def grow(rows, path):
+        options = [o for o in range(len(facts)) if len(path) < most and divides(problem, path, o)]
+        scores = [impurity(problem, rows & facts[o]) + impurity(problem, rows - facts[o]) for o in options]
+        if not options or impurity(problem, rows) < min(scores):
+            return Stop(None)
+        best = options[scores.index(min(scores))]
+        caught, left = rows & facts[best], rows - facts[best]
+        return Take(best, grow(caught, (*path, (best, True))), grow(left, (*path, (best, False))))
+
+    return grow(frozenset(range(len(problem.rows))), ())
+
+
+def smallest(query, _):
+    return [int(np.argmin(scores)) for scores in query()]
+
+
+@pytest.mark.parametrize("examples", [150, pytest.param(3000, marks=pytest.mark.slow)])
+def test_growth_by_the_smallest_score_is_the_naive_greedy_algorithm(examples):
+    @settings(max_examples=examples)
+    @given(problems("tree", most_rows=40), st.integers(0, 4))
+    def same(problem, most):
+        assert grow_tree(problem.tally, problem.space, most, smallest) == naive_tree(problem, most)
+
+    same()
+
+
+def tally_of(rows):
+    X = np.array(rows, dtype=bool).reshape(-1, 4)
+    return hr.Tally.count(X[:, :3], X[:, 3].astype(int), THREE)
+
+
+def test_the_nodes_of_a_level_are_asked_for_together_each_with_the_options_the_schema_leaves_it():
+    asked = []
+
+    def first_open(query, level):
+        scores = query()
+        asked.append((level, [len(one) for one in scores]))
+        return [0] * len(scores)
+
+    grown = grow_tree(tally_of([[1, 1, 1, 1]]), Space.of_trees(THREE), 9, first_open)
+    assert asked == [(0, [4]), (1, [3, 3]), (2, [2, 2, 2, 2])]  # with that of stopping; rows or not; then none is left
+    leaf = Stop(None)
+    assert grown == Take(0, *[Take(1, *[Take(2, leaf, leaf)] * 2)] * 2)
+
+
+def test_choosing_to_stop_makes_a_leaf_and_no_further_question_of_it():
+    asked = []
+
+    def choose(query, level):
+        asked.append(len(query()))
+        return [[1], [3 - 1, 0], [0, 1]][level]  # the second test; stop at its first branch; then any
+
+    grown = grow_tree(tally_of([[1, 1, 1, 1]]), Space.of_trees(THREE), 3, choose)
+    assert asked == [1, 2, 2]
+    leaf = Stop(None)
+    assert grown == Take(1, leaf, Take(0, Take(2, leaf, leaf), leaf))
+
+
+def test_no_question_is_asked_where_every_node_has_stopped():
+    asked = []
+
+    def stop(query, level):
+        asked.append(level)
+        return [len(scores) - 1 for scores in query()]
+
+    assert grow_tree(tally_of([]), Space.of_trees(THREE), 5, stop) == Stop(None)
+    assert asked == [0]
+    assert grow_tree(tally_of([]), Space.of_trees(THREE), 0, stop) == Stop(None)
+    assert asked == [0]
+
+
+def test_each_level_is_one_charge_before_any_row_is_counted():
+    budget = hr.Budget(1)
+    seen = []
+
+    def prepare(mechanism):
+        return lambda values: seen.append((mechanism, values)) or [7]
+
+    def count():
+        assert budget.spent == Fraction(1, 4)
+        return ["scores"]
+
+    assert PrivateTests(Gate(budget, SimpleNamespace(prepare=prepare, void=None)), Fraction(1, 4))(count, 2) == [7]
+    assert seen == [(Siblings(PermuteAndFlip(Fraction(1, 4), SENSITIVITY)), ["scores"])]
+    (charge,) = budget.charges
+    assert (charge.purpose, charge.epsilon) == ("choice of the tests of level 3", Fraction(1, 4))
+
+
+def trees(space, draw, depth, sides=()):
+    """A tree drawn among those whose options the schema leaves open."""
+    options = np.flatnonzero(space.open(np.array([sides], dtype=np.intp))[0])
+    if depth == 0 or not len(options) or draw(st.booleans()):
+        return Stop(None)
+    option = int(draw(st.sampled_from(options.tolist())))
+    parts = [trees(space, draw, depth - 1, (*sides, int(space.sides(branch)[option]))) for branch in space.branches]
+    return Take(option, *parts)
+
+
+def leaf_rows(problem, tree, rows):  # reference: the caught before the left
+    if isinstance(tree, Stop):
+        return [rows]
+    fact = problem.facts[tree.option]
+    return leaf_rows(problem, tree.caught, rows & fact) + leaf_rows(problem, tree.left, rows - fact)
+
+
+@settings(max_examples=60)
+@given(problems("tree"), st.data())
+def test_leaves_hold_the_rows_that_come_to_them_one_by_one(problem, data):
+    tree = trees(problem.space, data.draw, 3)
+    parts = leaf_rows(problem, tree, frozenset(range(len(problem.rows))))
+    expected = [[sum(problem.labels[i] == label for i in rows) for label in problem.schema.classes] for rows in parts]
+    assert [counts.tolist() for counts in leaf_totals(problem.tally, problem.space, tree)] == expected
+    seen = []
+
+    def prepare(mechanism):
+        return lambda values: (seen.append((mechanism, values.tolist())), values.tolist())[1]
+
+    budget = hr.Budget(1)
+    counts = release_tree_counts(
+        problem.tally, problem.space, tree, Gate(budget, SimpleNamespace(prepare=prepare, void=None)), Fraction(1, 3)
+    )
+    assert counts.tolist() == expected
+    assert seen == [(DiscreteLaplace(Fraction(1, 3)), [n for row in expected for n in row])]
+    assert budget.spent == Fraction(1, 3)
+
+
+@settings(max_examples=60)
+@given(problems("tree"), st.data())
+def test_one_row_more_changes_one_leaf_by_one(problem, data):
+    tree = trees(problem.space, data.draw, 3)
+    less = type(problem)(problem.schema, problem.rows[1:], problem.space)
+    before, after = (np.array(list(leaf_totals(one.tally, one.space, tree))) for one in (less, problem))
+    assert sorted((after - before).ravel().tolist()) == [0] * (after.size - 1) + [1]
+
+
+@settings(max_examples=100)
+@given(problems("tree"), st.integers(1, 3), st.data())
+def test_one_row_more_changes_the_scores_of_one_node_of_a_level_by_no_more_than_is_declared(problem, most, data):
+    """Facts 1 and 2 of docs/privacy.md: at one node no score falls and none rises by more; the other nodes' stay."""
+    less = type(problem)(problem.schema, problem.rows[1:], problem.space)
+    picks = {}
+
+    def record(query, level):
+        scores = query()
+        picks[level] = scores, [data.draw(st.integers(0, len(one) - 1)) for one in scores]
+        return picks[level][1]
+
+    def compare(query, level):
+        scores, chosen = picks[level]
+        moved = [after - before for before, after in zip(query(), scores, strict=True)]
+        assert sum(bool(change.any()) for change in moved) <= 1
+        assert all(change.min() >= 0 and change.max() <= SENSITIVITY for change in moved)
+        assert Siblings(PermuteAndFlip(Fraction(1), SENSITIVITY)).distance(query(), scores) <= SENSITIVITY
+        return chosen
+
+    grown = grow_tree(problem.tally, problem.space, most, record)
+    assert grow_tree(less.tally, less.space, most, compare) == grown

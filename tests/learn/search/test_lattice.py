@@ -1,0 +1,357 @@
+"""The one recursion against all models one by one (`enumerate_models`), and what it may look at."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.learn.search import lattice
+from hedgerow.learn.search.exhaustive import every_level
+from hedgerow.learn.search.lattice import Rows, Search, Stop, Take
+from hedgerow.learn.search.semirings import all_models, fewest_errors
+from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.schema import Boolean, Categorical, Integer
+from tests.learn.enumerate_models import (
+    Models,
+    Table,
+    all_worlds,
+    executions,
+    list_space,
+    log_sum,
+    models,
+    schema_of,
+    tables,
+)
+
+THREE = schema_of(Boolean(), Boolean(missing="cell"), Boolean(), classes=3)
+SIZES = [60, pytest.param(600, marks=pytest.mark.slow)]
+
+
+def search(table, found, semiring, min_rows=0.0):
+    return Search(Rows(table.tally, found.space), every_level(found.space, found.depth), semiring, min_rows)
+
+
+def root(searched):
+    """The value of the root; of a search without levels, that of the one leaf."""
+    if searched.levels:
+        return float(searched.sweep()[0][0])
+    return float(searched.semiring.leaf(searched.rows.totals(np.ones((1, len(searched.rows)), dtype=bool)))[0])
+
+
+def in_support(found, model, table, min_rows):
+    """Whether every option catches, in a tree also leaves, so many rows where it stands."""
+
+    def rows(worlds):
+        return sum(times for cells, _, times in table.rows if cells in worlds)
+
+    return all(
+        rows(caught) >= min_rows and (not found.is_tree or rows(left) >= min_rows)
+        for caught, left in found.support(model)
+    )
+
+
+def options_in(model):
+    return 1 + options_in(model.caught) + options_in(model.left) if isinstance(model, Take) else 0
+
+
+@pytest.mark.parametrize("examples", SIZES)
+def test_the_prior_over_all_models_is_a_probability(examples):
+    @settings(max_examples=examples)
+    @given(models())
+    def exactly(found):
+        assert len(found.priors) == found.count
+        assert sum(found.priors.values()) == 1
+        assert all(prior > 0 for prior in found.priors.values())
+
+    exactly()
+
+
+DEEP = {
+    "trees of depth 3": Models(Space.of_trees(schema_of(Boolean(), Boolean())), 3, Fraction(1, 4)),
+    "trees on missing cells": Models(Space.of_trees(schema_of(Boolean(), Boolean(missing="cell"))), 2),
+    "trees of 3 classes": Models(Space.of_trees(schema_of(Categorical(("a", "b", "c")), classes=3)), 3),
+    "trees on cut points": Models(Space.of_trees(schema_of(Boolean(), Integer(0, 9, (3, 5)))), 3),
+    "lists of 3 rules": Models(list_space(schema_of(Boolean(), Categorical(("a", "b", "c"))), negations=False), 3),
+    "lists of 2 literals": Models(list_space(schema_of(Boolean(), Integer(0, 9, (4,))), 2), 2, Fraction(3, 4)),
+}
+
+
+def some_table(schema, seed):
+    rng = np.random.default_rng(seed)
+    worlds = all_worlds(schema)
+    picked = rng.permutation(len(worlds))[: rng.integers(1, len(worlds) + 1)]
+    return Table(
+        schema, tuple((worlds[rng.choice(picked)], int(rng.integers(len(schema.classes))), 1) for _ in range(20))
+    )
+
+
+def check_sum(found, table, weight):
+    value = root(search(table, found, all_models(weight, float(found.stop))))
+    assert value == pytest.approx(float(log_sum(found.log_weights(table, weight).values())), rel=1e-9, abs=1e-12)
+
+
+def check_least(found, table, penalty, min_rows):
+    searched = search(table, found, fewest_errors(penalty), min_rows)
+    best = min(
+        found.errors(model, table) + penalty * options_in(model)
+        for model in found.priors
+        if in_support(found, model, table, min_rows)
+    )
+    assert root(searched) == best
+    values = searched.sweep()
+    model = searched.walk(values, lambda w: int(w.argmin()), lambda counts: int(counts.argmax()))
+    assert found.errors(model, table) + penalty * options_in(model) == best
+    assert in_support(found, model, table, min_rows)
+
+
+@pytest.mark.parametrize("examples", SIZES)
+def test_the_sum_over_states_is_the_sum_over_all_models(examples):
+    @settings(max_examples=examples)
+    @given(models(), st.data(), st.sampled_from([0.01, 0.5, 2.0, 10.0]))
+    def same(found, data, weight):
+        check_sum(found, data.draw(tables(found.schema)), weight)
+
+    same()
+
+
+@pytest.mark.parametrize("examples", SIZES)
+def test_the_least_over_states_is_the_least_over_all_models(examples):
+    @settings(max_examples=examples)
+    @given(models(), st.data(), st.sampled_from([0.0, 0.5, 1.0, 2.25]), st.sampled_from([0, 1, 2, 4]))
+    def same(found, data, penalty, min_rows):
+        check_least(found, data.draw(tables(found.schema)), penalty, min_rows)
+
+    same()
+
+
+@pytest.mark.parametrize("found", DEEP.values(), ids=DEEP)
+def test_the_sum_and_the_least_are_those_of_all_models_where_they_are_deep(found):
+    for seed in range(3):
+        table = some_table(found.schema, seed)
+        check_sum(found, table, 0.5)
+        check_least(found, table, 0.5, seed)
+
+
+@pytest.mark.parametrize("examples", SIZES)
+def test_a_walk_can_build_every_model_and_no_other(examples):
+    @settings(max_examples=examples)
+    @given(models(200), st.data())
+    def each(found, data):
+        table = data.draw(tables(found.schema))
+        searched = search(table, found, all_models(1.0, float(found.stop)))
+        values = searched.sweep()
+        built = set()
+        for model, _ in executions(lambda choose: searched.walk(values, choose, choose)):
+            assert model in found.priors
+            assert model not in built
+            built.add(model)
+        assert len(built) == len(found.priors)
+
+    each()
+
+
+def test_a_single_leaf_is_the_model_of_depth_zero():
+    found = Models(Space.of_trees(THREE), 0)
+    table = Table(THREE, (((0, 0, 0), 1, 2), ((1, 2, 0), 0, 1)))
+    walked = search(table, found, fewest_errors(0.0)).walk([], pytest.fail, lambda counts: int(counts.argmax()))
+    assert walked == Stop(1)
+
+
+def test_the_normaliser_of_one_rule_is_what_the_formula_says():
+    """One boolean and one rule, 2 rows x of class 1, 1 row not x of class 0: the design's Z(S, 1) by hand."""
+    schema = schema_of(Boolean())
+    found = Models(list_space(schema, negations=False), 1)
+    table = Table(schema, (((1,), 1, 2), ((0,), 0, 1)))
+    w = 0.7
+
+    def leaf(*counts):
+        return sum(math.exp(-w * (sum(counts) - count)) for count in counts) / len(counts)
+
+    expected = 0.5 * leaf(1, 2) + 0.5 * leaf(0, 2) * leaf(1, 0)
+    assert root(search(table, found, all_models(w, 0.5))) == pytest.approx(math.log(expected), rel=1e-12)
+
+
+@settings(max_examples=30)
+@given(models(), st.sampled_from([0.3, 4.0]))
+def test_a_table_without_rows_has_the_normaliser_one(found, weight):
+    semiring = all_models(weight, float(found.stop))
+    assert root(search(Table(found.schema, ()), found, semiring)) == pytest.approx(0, abs=1e-12)
+
+
+@settings(max_examples=30)
+@given(models(), st.data())
+def test_where_no_rows_are_left_the_value_is_that_of_a_search_that_goes_on(found, data):
+    """Leaving states without rows out is exact: with them visited all the same, every value is the same."""
+    table = data.draw(tables(found.schema))
+    searched = search(table, found, all_models(1.5, float(found.stop)))
+    values = searched.sweep()
+    for depth, level in enumerate(searched.levels):
+        following = values[depth + 1] if depth + 1 < len(values) else None
+        everything = np.arange(len(level.states))
+        on = searched.rows.on(level.states)
+        visited = searched.semiring.plus(*searched.weigh(depth, everything, on, following))
+        np.testing.assert_allclose(visited, values[depth], atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1, 2**10, 2**24 // 7, 2**31 // 7])
+@settings(max_examples=15)
+@given(st.data())
+def test_counts_are_exact_whatever_their_size(scale, data):
+    """In float32 below 2^24 rows, in float64 from there on; odd counts, so that a lost digit shows."""
+    space = data.draw(st.sampled_from([Space.of_trees(THREE), list_space(THREE, 2)]))
+    some = data.draw(tables(THREE, 7))
+    table = replace(some, rows=tuple((c, y, scale - 2 * i - (scale > 1)) for i, (c, y, _) in enumerate(some.rows)))
+    table = replace(table, rows=tuple(row for row in table.rows if row[2] > 0))
+    found = Models(space, 2)
+    rows = Rows(table.tally, space)
+    states = every_level(space, 2)[1].states
+    live = rows.on(states)
+    caught, totals = rows.counts(live)
+    assert np.array_equal(rows.totals(live), totals)
+    n = space.n_options
+    for index, (side,) in enumerate(states.tolist()):
+        branch, option = space.branches[side // n], side % n
+        here = found.catches[option] if branch == CAUGHT else found.worlds - found.catches[option]
+        for label in range(3):
+            mine = [(cells, times) for cells, y, times in table.rows if y == label and cells in here]
+            assert totals[label, index] == sum(times for _, times in mine)
+            for other, worlds in enumerate(found.catches):
+                assert caught[label, index, other] == sum(times for cells, times in mine if cells in worlds)
+
+
+@settings(max_examples=30)
+@given(models(), st.data())
+def test_states_hold_the_rows_on_all_their_sides(found, data):
+    table = data.draw(tables(found.schema))
+    rows = Rows(table.tally, found.space)
+    patterns = [tuple(cells) for cells in table.tally._cells.tolist()]
+    assert len(rows) == len(patterns)
+    for option, worlds in enumerate(found.catches):
+        assert rows.caught(option).tolist() == [cells in worlds for cells in patterns]
+    for level in every_level(found.space, found.depth):
+        for state, mask in zip(level.states.tolist(), rows.on(level.states), strict=True):
+            kept = set(patterns)
+            for side in state:
+                branch = found.space.branches[side // found.space.n_options]
+                caught = found.catches[side % found.space.n_options]
+                kept = {cells for cells in kept if (cells in caught) == (branch == CAUGHT)}
+            assert {cells for cells, on in zip(patterns, mask, strict=True) if on} == kept
+
+
+def test_blocks_of_states_change_nothing(monkeypatch):
+    """Also where one state is a block of its own."""
+    schema = schema_of(Boolean(), Boolean(), Boolean())
+    found = Models(Space.of_trees(schema), 3)
+    table = Table(schema, tuple((world, i % 2, i + 1) for i, world in enumerate(all_worlds(schema))))
+    whole = search(table, found, all_models(0.5, 0.5))
+    values, n_states = whole.sweep(), [len(level.states) for level in whole.levels]
+    assert [len(list(whole.rows.blocks(n))) for n in n_states] == [1, 1, 1]
+    monkeypatch.setattr(lattice, "_BLOCK_BYTES", 1)
+    seen = []
+    for one, other in zip(values, whole.sweep(progress=seen.append), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-14)
+    assert seen == [1] * sum(n_states)
+
+
+def test_progress_adds_up_to_all_states():
+    found = Models(list_space(THREE), 3)
+    searched, seen = search(Table(THREE, (((0, 0, 0), 0, 1),)), found, all_models(1.0, 0.5)), []
+    searched.sweep(progress=seen.append)
+    assert sum(seen) == sum(len(level.states) for level in searched.levels)
+
+
+def trace(tally, found, block_bytes):
+    """Every step of a sweep with all that it is given but numbers: states, blocks, masks, and shapes of matrices."""
+    seen = []
+
+    def noting(name, real):
+        def called(*args):
+            seen.append((name, *map(_without_numbers, args)))
+            return real(*args)
+
+        return called
+
+    semiring = all_models(0.5, float(found.stop))
+    semiring = replace(semiring, **{x: noting(x, getattr(semiring, x)) for x in ("leaf", "plus", "stop", "go")})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
+        for owner, name in ((Rows, "on"), (Rows, "counts"), (Rows, "_weighted"), (Search, "weigh")):
+            patch.setattr(owner, name, noting(name, getattr(owner, name)))
+        search = Search(Rows(tally, found.space), every_level(found.space, found.depth), semiring)
+        search.sweep(progress=lambda done: seen.append(("progress", done)))
+    return seen
+
+
+def _without_numbers(part):
+    if isinstance(part, np.ndarray):
+        return part.shape, part.dtype.str, None if part.dtype.kind == "f" else part.tolist()
+    return part if isinstance(part, int) else type(part)
+
+
+@settings(max_examples=40)
+@given(models(), st.data(), st.sampled_from([1, 2**10, 2**24]))
+def test_a_sweep_does_the_same_whatever_the_labels_are(found, data, block_bytes):
+    """Same patterns, same rows, other labels: the same states in the same blocks, masks and shapes, step by step."""
+    one, last = data.draw(tables(found.schema)), len(found.schema.classes) - 1
+    others = [
+        replace(one, rows=tuple((cells, last - label, times) for cells, label, times in one.rows)),
+        replace(one, rows=tuple((cells, 0, times) for cells, _, times in one.rows)),
+        replace(one, rows=tuple((cells, i % (last + 1), times) for i, (cells, _, times) in enumerate(one.rows))),
+    ]
+    first = trace(one.tally, found, block_bytes)
+    steps = {"on", "counts", "_weighted", "weigh", "leaf", "plus", "stop", "go", "progress"}
+    assert {name for name, *_ in first} == (steps if found.depth else set())
+    for other in others:
+        assert trace(other.tally, found, block_bytes) == first
+
+
+def test_the_trace_of_a_sweep_shows_a_search_that_skips_states_without_errors(monkeypatch):
+    table = Table(THREE, tuple((world, i % 3, 1) for i, world in enumerate(all_worlds(THREE))))
+    found = Models(list_space(THREE), 3)
+    one_class = replace(table, rows=tuple((cells, 0, times) for cells, _, times in table.rows))
+    assert trace(table.tally, found, 2**24) == trace(one_class.tally, found, 2**24)
+
+    def pruned(self, depth, chosen, rows, following, weigh=Search.weigh):
+        mixed = (self.rows.totals(rows) > 0).sum(axis=0) > 1
+        stop, options = np.zeros(len(chosen)), np.zeros((len(chosen), self.rows.space.n_options))
+        stop[mixed], options[mixed] = weigh(self, depth, chosen[mixed], rows[mixed], following)
+        return stop, options
+
+    monkeypatch.setattr(Search, "weigh", pruned)
+    assert trace(table.tally, found, 2**24) != trace(one_class.tally, found, 2**24)
+
+
+@settings(max_examples=30)
+@given(models(), st.data())
+def test_a_sweep_goes_through_every_state_once_whatever_the_rows_are(found, data):
+    table, done = data.draw(tables(found.schema)), []
+    searched = search(table, found, all_models(1.0, 0.5))
+    sizes = [len(level.states) for level in searched.levels]
+    with pytest.MonkeyPatch.context() as patch:
+        on = Rows.on
+        patch.setattr(Rows, "on", lambda self, states: done.append(states.tolist()) or on(self, states))
+        values = searched.sweep()
+    assert [len(value) for value in values] == sizes
+    visited = [tuple(state) for block in done for state in block]
+    assert len(visited) == len(set(visited)) == sum(sizes)
+
+
+def test_support_is_asked_of_both_branches_of_a_test_and_of_what_a_rule_catches():
+    caught, left = np.array([[[3.0, 1.0]], [[1.0, 0.0]]]), np.array([[[1.0, 5.0]], [[0.0, 1.0]]])
+    assert lattice.enough(2, caught, left, list_space(THREE)).tolist() == [[True, False]]
+    assert lattice.enough(2, caught, left, Space.of_trees(THREE)).tolist() == [[False, False]]
+    assert lattice.enough(1, caught, left, Space.of_trees(THREE)).tolist() == [[True, True]]
+
+
+def test_the_branches_have_the_names_that_models_give_them():
+    schema = schema_of(Boolean())
+    table = Table(schema, (((1,), 1, 1), ((0,), 0, 1)))
+    found = Models(Space.of_trees(schema), 1)
+    searched = search(table, found, fewest_errors(0.0))
+    walked = searched.walk(searched.sweep(), lambda w: int(w.argmin()), lambda counts: int(counts.argmax()))
+    assert walked == Take(0, caught=Stop(1), left=Stop(0))
+    assert (CAUGHT, LEFT) == (0, 1)

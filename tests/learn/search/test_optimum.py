@@ -1,0 +1,142 @@
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow import Tally
+from hedgerow.learn.search import lattice, optimum
+from hedgerow.learn.search import pruned as certified
+from hedgerow.learn.search.lattice import Rows, Stop
+from hedgerow.learn.search.optimum import find_optimum, rows_needed
+from hedgerow.learn.search.pruned import Terms
+from tests.learn.best_models import account, problems
+
+PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
+SIZES = pytest.mark.parametrize("examples", [150, pytest.param(5000, marks=pytest.mark.slow)])
+terms_of = st.builds(Terms, st.integers(0, 4), st.integers(0, 5), PENALTIES)
+
+
+def find(problem, terms, time_limit=None):
+    return find_optimum(Rows(problem.tally, problem.space), terms, time_limit, lambda *_: None)
+
+
+def check_model(problem, terms, found):
+    """Check that the model is one within the terms, and that its objective is its own, all row by row."""
+    errors, options, depth, support = account(problem, found.model)
+    assert found.objective == errors + terms.penalty * options
+    assert depth <= terms.depth
+    assert not options or support >= max(terms.min_rows, 1)
+
+
+@SIZES
+@pytest.mark.parametrize("narrow", [False, True], ids=["as it is", "with a first search that finds little"])
+def test_what_is_found_is_the_best_model_that_there_is(examples, narrow):
+    @settings(max_examples=examples)
+    @given(problems(), terms_of)
+    def best(problem, terms):
+        with pytest.MonkeyPatch.context() as patch:
+            if narrow:
+                patch.setattr(optimum, "_QUICK_STATES", 1)
+            found = find(problem, terms)
+        check_model(problem, terms, found)
+        assert found.objective == found.lower_bound == problem.least(terms.depth, terms.min_rows, terms.penalty)
+
+    best()
+
+
+@settings(max_examples=40)
+@given(problems(), terms_of)
+def test_the_best_model_has_no_option_that_saves_nothing(problem, terms):
+    """Of equally good models the one that stops first: no split into leaves of one label, no last rule for nothing."""
+
+    def check(part, is_tree):
+        if isinstance(part, Stop):
+            return
+        both = (part.caught, part.left)
+        if all(isinstance(one, Stop) for one in both):
+            assert part.caught.label != part.left.label
+        for one in both:
+            check(one, is_tree)
+
+    check(find(problem, terms).model, len(problem.space.branches) == 2)
+
+
+def clock(ticks):
+    """A clock that is early until it has been read so often, and then late."""
+    readings = itertools.chain([0.0] * ticks, itertools.repeat(1e9))
+    return SimpleNamespace(monotonic=lambda: next(readings))
+
+
+@SIZES
+@pytest.mark.parametrize("narrow", [False, True], ids=["as it is", "with a first search that finds little"])
+def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
+    stopped = []
+
+    @settings(max_examples=examples)
+    @given(problems(), st.builds(Terms, st.integers(2, 4), st.integers(0, 3), PENALTIES), st.integers(0, 12))
+    def bounded(problem, terms, ticks):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lattice, "_BLOCK_BYTES", 1)
+            if narrow:
+                patch.setattr(optimum, "_QUICK_STATES", 1)
+            patch.setattr(optimum, "time", clock(1))
+            full = certified.expand
+
+            def timed(rows, terms, **more):  # the first, narrow search has no deadline
+                with pytest.MonkeyPatch.context() as inner:
+                    inner.setattr(certified, "time", clock(ticks))
+                    return full(rows, terms, **more)
+
+            patch.setattr(optimum, "expand", timed)
+            found = find(problem, terms, time_limit=1.0)
+        check_model(problem, terms, found)
+        best = problem.least(terms.depth, terms.min_rows, terms.penalty)
+        assert found.lower_bound <= best <= found.objective
+        stopped.append(found.lower_bound < found.objective)
+
+    bounded()
+    assert any(stopped)
+    assert not all(stopped)
+
+
+@settings(max_examples=60)
+@given(problems(), st.builds(Terms, st.integers(2, 4), st.integers(0, 3), PENALTIES), st.integers(0, 30))
+def test_what_is_found_within_memory_comes_with_a_bound_that_holds(problem, terms, most):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certified, "MOST_BYTES", most)
+        found = find(problem, terms)
+    check_model(problem, terms, found)
+    assert found.lower_bound <= problem.least(terms.depth, terms.min_rows, terms.penalty) <= found.objective
+
+
+@settings(max_examples=40)
+@given(problems(), st.integers(0, 4), PENALTIES)
+def test_more_depth_is_never_worse_and_a_penalty_is_never_better(problem, depth, penalty):
+    found = find(problem, Terms(depth, 0, penalty)).objective
+    assert find(problem, Terms(depth + 1, 0, penalty)).objective <= found
+    assert find(problem, Terms(depth, 0, penalty + 1)).objective >= found
+    assert find(problem, Terms(depth, 1, penalty)).objective == found  # an option that catches no row saves nothing
+
+
+def test_the_first_search_is_small_whatever_the_depth():
+    space = SimpleNamespace(branches=(0, 1))
+    for depth, lists, trees in ((1, 20_000, 10_000), (2, 20_000, 10_000), (3, 141, 70), (5, 11, 5), (50, 1, 1)):
+        assert optimum._width(SimpleNamespace(space=space), Terms(depth, 0, 0.0)) == trees
+        assert optimum._width(SimpleNamespace(space=SimpleNamespace(branches=(1,))), Terms(depth, 0, 0.0)) == lists
+
+
+@given(st.integers(0, 400), st.floats(0, 1, exclude_max=True))
+def test_the_rows_needed_are_the_fewest_that_are_such_a_share(n, share):
+    X = pd.DataFrame({"a": np.zeros(n, dtype=bool)})
+    expected = next((k for k in range(n + 1) if n and k / n >= share), 0)
+    assert rows_needed(Tally.count(X, np.zeros(n, dtype=bool)), share) == expected
+
+
+@pytest.mark.parametrize(("n", "share", "rows"), [(100, 0.07, 7), (100, 0.29, 29), (7214, 73 / 7214, 73), (10, 0.0, 0)])
+def test_a_share_that_floating_point_cannot_hold_needs_the_rows_it_says(n, share, rows):
+    X = pd.DataFrame({"a": np.zeros(n, dtype=bool)})
+    assert rows_needed(Tally.count(X, np.zeros(n, dtype=bool)), share) == rows

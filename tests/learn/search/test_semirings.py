@@ -1,0 +1,80 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.learn.search.semirings import all_models, fewest_errors
+
+COUNTS = st.lists(st.lists(st.integers(0, 40), min_size=2, max_size=4), min_size=1, max_size=5).filter(
+    lambda rows: len(set(map(len, rows))) == 1
+)
+WEIGHTS = st.sampled_from([0.01, 0.5, 3.0])
+
+
+@given(COUNTS, WEIGHTS)
+def test_a_leaf_weighs_the_mean_over_labels_of_the_exponential_of_its_errors(counts, weight):
+    found = all_models(weight, 0.5).leaf(np.array(counts, dtype=float).T)
+    for one, value in zip(counts, found, strict=True):
+        mean = sum(math.exp(-weight * (sum(one) - count)) for count in one) / len(one)
+        assert value == pytest.approx(math.log(mean), rel=1e-12, abs=1e-14)
+
+
+@given(COUNTS)
+def test_a_leaf_costs_the_rows_outside_its_majority(counts):
+    found = fewest_errors(1.0).leaf(np.array(counts, dtype=float).T)
+    assert found.tolist() == [sum(one) - max(one) for one in counts]
+
+
+@pytest.mark.parametrize("semiring", [all_models(0.7, 0.3), fewest_errors(0.5)])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_leaf_without_rows_is_the_one_of_the_semiring(semiring, n_classes):
+    assert semiring.leaf(np.zeros((n_classes, 4))) == pytest.approx(0, abs=1e-15)
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.floats(-900, 0), min_size=1, max_size=4),
+    st.integers(0, 5),
+    st.data(),
+)
+def test_sums_of_weights_are_those_of_their_exponentials(stops, n_options, data):
+    entry = st.one_of(st.floats(-900, 0), st.just(-math.inf))
+    options = np.array([[data.draw(entry) for _ in range(n_options)] for _ in stops]).reshape(len(stops), n_options)
+    sums = all_models(1.0, 0.5).plus(np.array(stops), options)
+    least = fewest_errors(0.0).plus(-np.array(stops), -options)
+    for stop, row, total, low in zip(stops, options, sums, least, strict=True):
+        most = max([stop, *row])
+        assert low == -most
+        assert total == pytest.approx(most + math.log(math.fsum(math.exp(x - most) for x in [stop, *row])), rel=1e-12)
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1), st.fractions(Fraction(1, 1000), Fraction(999, 1000)))
+def test_stopping_and_all_open_options_together_have_chance_one(n_open, stop):
+    semiring, n_open = all_models(1.0, float(stop)), np.array(n_open)
+    together = np.exp(semiring.stop(n_open)) + np.where(n_open > 0, n_open * np.exp(semiring.go(n_open)), 0)
+    assert together == pytest.approx(1, rel=1e-12)
+    assert np.exp(semiring.stop(np.array([0, 1]))) == pytest.approx([1, float(stop)], rel=1e-12)
+
+
+def test_each_option_of_the_optimum_costs_the_penalty_and_stopping_nothing():
+    semiring = fewest_errors(2.5)
+    assert semiring.stop(np.array([0, 3])).tolist() == [0, 0]
+    assert semiring.go(np.array([0, 3])).tolist() == [2.5, 2.5]
+
+
+@pytest.mark.parametrize("semiring", [all_models(0.7, 0.3), fewest_errors(0.5)])
+def test_what_cannot_be_chosen_adds_nothing(semiring):
+    stop, options = np.array([-1.5]), np.array([[-2.0, -1.0]])
+    closed = np.hstack([options, [[semiring.zero]]])
+    assert semiring.plus(stop, closed) == pytest.approx(semiring.plus(stop, options))
+    assert semiring.plus(stop, np.array([[semiring.zero]])) == pytest.approx(stop)
+    assert semiring.plus(stop, np.zeros((1, 0))) == pytest.approx(stop)
+
+
+@pytest.mark.parametrize("rows", [2**31, 2**32 - 1])
+def test_the_weight_of_a_large_leaf_neither_overflows_nor_loses_its_digits(rows):
+    counts = np.array([[rows], [rows - 3]], dtype=float)
+    assert all_models(10.0, 0.5).leaf(counts)[0] == -10.0 * (rows - 3) + math.log1p(math.exp(-30)) - math.log(2)

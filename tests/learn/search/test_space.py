@@ -1,0 +1,139 @@
+"""Spaces against the slow way: list all combinations of cells, and see which rows an option can still divide."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Literal, Real
+from tests.learn.enumerate_models import Models, all_worlds, holds, list_space, schema_of, schemas, spaces
+
+
+def side_worlds(space):
+    """The worlds on each side."""
+    found = Models(space, 0)
+    return [
+        caught if branch == CAUGHT else found.worlds - caught for branch in space.branches for caught in found.catches
+    ]
+
+
+@settings(max_examples=80)
+@given(spaces)
+def test_an_option_is_closed_on_a_side_where_no_world_lets_it_divide_rows(space):
+    """For a list: it catches nothing there. For a tree: it catches nothing or everything there."""
+    found = Models(space, 0)
+    sides = side_worlds(space)
+    assert space.n_sides == len(sides) == len(space.branches) * space.n_options
+    assert space.closed.shape == (space.n_sides, space.n_options)
+    for side, row in zip(sides, space.closed, strict=True):
+        catches_none = [not (caught & side) for caught in found.catches]
+        catches_all = [side <= caught for caught in found.catches]
+        expected = [a or b for a, b in zip(catches_none, catches_all, strict=True)] if found.is_tree else catches_none
+        assert row.tolist() == expected
+
+
+@settings(max_examples=80)
+@given(spaces, st.data())
+def test_open_options_are_those_that_no_side_of_the_state_closes(space, data):
+    sides, found = side_worlds(space), Models(space, 0)
+    taken = data.draw(st.integers(0, min(3, space.n_sides)))
+    state = st.lists(st.integers(0, space.n_sides - 1), min_size=taken, max_size=taken)
+    drawn = data.draw(st.lists(state, min_size=1, max_size=5))
+    states = np.array(drawn, dtype=int).reshape(len(drawn), taken)
+    for chosen, row in zip(states.tolist(), space.open(states), strict=True):
+        assert np.flatnonzero(row).tolist() == found.open([sides[side] for side in chosen])
+
+
+@given(spaces)
+def test_an_option_is_closed_on_its_own_sides(space):
+    for branch in space.branches:
+        assert space.closed[space.sides(branch), np.arange(space.n_options)].all()
+
+
+def test_sides_go_by_branch_then_by_option():
+    schema = schema_of(Boolean(), Boolean())
+    tree, rules = Space.of_trees(schema), list_space(schema)
+    assert tree.branches == (CAUGHT, LEFT)
+    assert (tree.sides(CAUGHT).tolist(), tree.sides(LEFT).tolist()) == ([0, 1], [2, 3])
+    assert rules.branches == (LEFT,)
+    assert rules.sides(LEFT).tolist() == [0, 1, 2, 3]
+
+
+def divisions(schema):
+    """Every way to divide the worlds by a literal that is no negation and no interval, as the set of both parts."""
+    worlds = frozenset(all_worlds(schema))
+    literals = [x for name in schema for x in schema[name].literals(name, negations=False) if x.operator != "between"]
+    caught = [frozenset(w for w in worlds if holds(schema, (literal,), w)) for literal in literals]
+    return {frozenset({part, worlds - part}) for part in caught}
+
+
+@settings(max_examples=80)
+@given(schemas)
+def test_the_tests_of_a_tree_divide_in_every_way_once_and_none_is_an_interval(schema):
+    space = Space.of_trees(schema)
+    worlds = frozenset(all_worlds(schema))
+    ways = [frozenset({caught, worlds - caught}) for caught in Models(space, 0).catches]
+    assert len(ways) == len(set(ways))
+    assert all(len(antecedent) == 1 for antecedent in space.antecedents)
+    assert "between" not in {antecedent[0].operator for antecedent in space.antecedents}
+    assert set(ways) == divisions(schema)
+
+
+def test_the_tests_of_a_tree_by_hand():
+    schema = schema_of(
+        Boolean(), Categorical(("a", "b")), Categorical(("a", "b", "c")), Integer(0, 9, (3, 5)), Boolean(missing="cell")
+    )
+    assert [str(*antecedent) for antecedent in Space.of_trees(schema).antecedents] == [
+        "x0",
+        "x1 = a",  # x1 = b is the other branch
+        "x2 = a",
+        "x2 = b",
+        "x2 = c",
+        "x3 <= 3",
+        "x3 <= 5",
+        "x4",
+        "x4 is missing",
+    ]
+
+
+def test_numbers_with_missing_or_outside_cells_can_be_asked_from_both_ends():
+    """``x <= c`` and ``x > c`` are not each other's complement where a value can be neither."""
+    schema = schema_of(Real(0.0, 1.0, (0.5,), missing="cell", outside="cell"))
+    assert [str(*antecedent) for antecedent in Space.of_trees(schema).antecedents] == [
+        "x0 <= 0.5",
+        "x0 > 0.5",
+        "x0 is missing",
+        "x0 is outside its domain",
+    ]
+
+
+@settings(max_examples=60)
+@given(schemas, st.integers(1, 2), st.booleans(), st.data())
+def test_after_some_rules_the_options_are_those_that_imply_none_of_them(schema, max_literals, negations, data):
+    candidates = Candidates.of(schema, max_literals, negations=negations)
+    chosen = tuple(
+        candidates[i] for i in data.draw(st.lists(st.integers(0, len(candidates) - 1), max_size=3, unique=True))
+    )
+    worlds = all_worlds(schema)
+
+    def catches(antecedent):
+        return {world for world in worlds if holds(schema, antecedent, world)}
+
+    space = Space.of_lists(candidates, chosen)
+    expected = [a for a in candidates if not any(catches(a) <= catches(rule) for rule in chosen)]
+    assert list(space.antecedents) == expected
+    assert [candidates[i] for i in space.options] == expected
+
+
+def test_a_space_may_have_no_options_left():
+    candidates = Candidates.of(schema_of(Boolean()), 1)
+    space = Space.of_lists(candidates, tuple(candidates))
+    assert (space.n_options, space.n_sides) == (0, 0)
+    assert space.open(np.zeros((1, 0), dtype=int)).shape == (1, 0)
+
+
+def test_a_rule_must_be_a_candidate_to_come_before_others():
+    candidates = Candidates.of(schema_of(Boolean()), 1, negations=False)
+    with pytest.raises(KeyError, match="x0"):
+        Space.of_lists(candidates, ((Literal("x0", "false"),),))

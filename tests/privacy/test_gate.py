@@ -1,0 +1,92 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hedgerow.errors import BudgetExceededError
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise, SeededNoise
+
+
+class Diary:
+    """A noise source that writes down when it is prepared and when it runs."""
+
+    void, description = None, "diary"
+
+    def __init__(self, log):
+        self.log = log
+
+    def prepare(self, _):
+        self.log.append("prepare")
+        return lambda values: self.log.append("run") or values
+
+
+class DiaryBudget(Budget):
+    def __init__(self, epsilon, log):
+        super().__init__(epsilon)
+        self.log = log
+
+    def charge(self, *args, **kwargs):
+        super().charge(*args, **kwargs)
+        self.log.append("charge")
+
+
+def test_a_release_is_prepared_then_charged_then_rows_are_touched_then_noise_is_added():
+    log = []
+    gate = Gate(DiaryBudget(1, log), Diary(log))
+    gate.release(DiscreteLaplace(Fraction(1)), lambda: log.append("rows") or np.zeros(1), purpose="x")
+    assert log == ["prepare", "charge", "rows", "run"]
+
+
+def test_rows_are_not_touched_when_the_budget_is_spent():
+    budget = Budget(0.5)
+    with pytest.raises(BudgetExceededError, match="Nothing was charged"):
+        Gate(budget, SecureNoise()).release(DiscreteLaplace(Fraction(1)), lambda: pytest.fail("touched"), purpose="x")
+    assert budget.spent == 0
+
+
+def test_a_failure_after_the_charge_is_not_refunded():
+    budget = Budget(1)
+
+    def failing():
+        raise RuntimeError("disk on fire")
+
+    with pytest.raises(RuntimeError, match="disk on fire"):
+        Gate(budget, SecureNoise()).release(DiscreteLaplace(Fraction(1)), failing, purpose="x")
+    assert budget.spent == 1
+
+
+def test_a_mechanism_that_cannot_be_built_costs_nothing():
+    budget = Budget(1)
+    with pytest.raises(ValueError, match="too small"):
+        Gate(budget, SecureNoise()).release(
+            DiscreteLaplace(Fraction(1, 10**20)), lambda: pytest.fail("touched"), purpose="x"
+        )
+    assert budget.charges == ()
+
+
+def test_the_record_names_purpose_and_mechanism():
+    budget = Budget(1)
+    Gate(budget, SecureNoise()).release(
+        DiscreteLaplace(Fraction(1, 2)), lambda: np.zeros(3, np.int64), purpose="counts"
+    )
+    (charge,) = budget.charges
+    assert (charge.purpose, charge.epsilon) == ("counts", Fraction(1, 2))
+    assert charge.mechanism == "discrete Laplace, sensitivity 1, scale 2"
+
+
+def test_the_record_says_why_a_release_has_no_guarantee():
+    budget = Budget(4)
+    counts = DiscreteLaplace(Fraction(1))
+
+    def zeros():
+        return np.zeros(3, np.int64)
+
+    seeded = Gate(budget, SeededNoise(np.random.default_rng(0)))
+    Gate(budget, SecureNoise()).release(counts, zeros, purpose="proven")
+    Gate(budget, SecureNoise()).release(counts, zeros, purpose="unproven", void="not proven")
+    seeded.release(counts, zeros, purpose="seeded")
+    seeded.release(counts, zeros, purpose="both", void="not proven")
+    assert [charge.void for charge in budget.charges] == [None, "not proven", "seeded", "not proven; seeded"]
+    assert budget.void == "not proven; seeded"

@@ -1,0 +1,328 @@
+"""Rounding on the way to a draw, against 60 digits; and the draws themselves, against their exact probabilities."""
+
+import math
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.learn.search.exhaustive import every_level
+from hedgerow.learn.search.lattice import Rows, Search
+from hedgerow.learn.search.sampler import Draw, ModelSampler
+from hedgerow.learn.search.semirings import all_models
+from hedgerow.learn.search.space import Space
+from hedgerow.privacy.model_draw import MOST_ROWS, ModelDraw, Rounding
+from hedgerow.privacy.noise import SecureNoise, SeededNoise
+from hedgerow.schema import Boolean, Categorical
+from tests.learn.enumerate_models import (
+    PRECISE,
+    Models,
+    Table,
+    all_worlds,
+    exact_chance,
+    executions,
+    list_space,
+    models,
+    schema_of,
+    tables,
+)
+from tests.privacy.test_noise import p_value
+
+SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(11))]
+EPSILONS = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(10)]
+SIZES = [40, pytest.param(300, marks=pytest.mark.slow)]
+
+sizes = st.builds(
+    Rounding,
+    depth=st.integers(0, 12),
+    leaves=st.integers(1, 256),
+    options=st.integers(0, 10_000),
+    classes=st.integers(2, 20),
+    stop_probability=st.sampled_from([1e-9, 0.1, 0.5, 0.9, 1 - 1e-9]),
+)
+epsilons = st.fractions(Fraction(1, 10**5), 10**5)
+
+
+# What is kept for rounding is enough
+
+
+@st.composite
+def large(draw, schema):
+    """A table of up to 2^31 rows: few patterns with counts of any size, also with hardly any difference."""
+    few = draw(tables(schema, 6))
+    most = 2**31 // max(len(few.rows), 1) - 1
+    count = st.one_of(st.integers(1, 3), st.integers(1, most), st.integers(most - 3, most))
+    return replace(few, rows=tuple((cells, label, draw(count)) for cells, label, _ in few.rows))
+
+
+def worst_rounding(found, table, weight):
+    """The largest error of any model's log-probability as computed, in nats."""
+    plan = Draw(found.space, found.depth, float(found.stop))
+    rows = Rows(table.tally, found.space)
+    search = Search(rows, every_level(plan.space, plan.depth), all_models(float(weight), plan.stop_probability))
+    values = search.sweep()
+    factor = float(weight)
+
+    def draws(choose):
+        return search.walk(values, choose, lambda counts: choose(-factor * (counts.sum() - counts)))
+
+    exactly = found.log_probabilities(table, weight)
+    return max(abs(PRECISE.subtract(exact_chance(path), exactly[model])) for model, path in executions(draws))
+
+
+def reserved(mechanism):
+    return Decimal((mechanism.epsilon - mechanism.weight).numerator) / Decimal(
+        (mechanism.epsilon - mechanism.weight).denominator
+    )
+
+
+@pytest.mark.parametrize("examples", SIZES)
+def test_rounding_of_two_tables_is_within_what_is_kept_for_it(examples):
+    """Of every model, on tables of up to 2^31 rows, against 60 digits."""
+
+    @settings(max_examples=examples)
+    @given(models(60), st.data(), st.sampled_from(EPSILONS))
+    def within(found, data, epsilon):
+        mechanism = Draw(found.space, found.depth, float(found.stop)).mechanism(epsilon)
+        one, other = data.draw(large(found.schema)), data.draw(large(found.schema))
+        together = sum(worst_rounding(found, table, mechanism.weight) for table in (one, other))
+        assert together <= reserved(mechanism)
+
+    within()
+
+
+def test_rounding_is_real_and_grows_with_the_rows():
+    """So that the test above has power: a ten-thousandth of what is kept would not be enough."""
+    schema = schema_of(Boolean(), Categorical(("a", "b", "c")))
+    found = Models(Space.of_trees(schema), 2)
+    mechanism = Draw(found.space, 2, 0.5).mechanism(Fraction(10))
+    few = Table(schema, tuple((world, i % 2, 3 * i + 1) for i, world in enumerate(all_worlds(schema))))
+    many = replace(few, rows=tuple((cells, label, times * 2**25 + 7) for cells, label, times in few.rows))
+    small, big = (worst_rounding(found, table, mechanism.weight) for table in (few, many))
+    assert big > 1000 * small
+    assert reserved(mechanism) / 10**4 < big < reserved(mechanism)
+    assert small > 0
+
+
+@settings(max_examples=20)
+@given(models(60), st.data())
+def test_the_log_weights_of_labels_are_exact_products(found, data):
+    """What the few digits of a weight are for."""
+    table = data.draw(large(found.schema))
+    plan = Draw(found.space, found.depth, float(found.stop))
+    weight = plan.mechanism(Fraction(10)).weight
+    offered = []
+
+    def choose(log_weights):
+        offered.append(log_weights)
+        return 0  # the first choice is to stop wherever there is one
+
+    ModelSampler(table.tally, plan, every_level(plan.space, plan.depth), lambda _: None).sample(float(weight), choose)
+    totals = [sum(t for _, y, t in table.rows if y == label) for label in range(len(found.schema.classes))]
+    expected = [-weight * (sum(totals) - mine) for mine in totals]
+    assert [Fraction(float(value)) for value in offered[-1]] == expected
+
+
+# The weight
+
+
+@given(sizes, epsilons)
+def test_the_weight_is_below_epsilon_and_has_few_binary_digits(size, epsilon):
+    weight = size.weight(epsilon)
+    assert 0 < weight < epsilon
+    numerator, denominator = weight.numerator, weight.denominator
+    assert denominator & (denominator - 1) == 0  # a power of two
+    while numerator % 2 == 0:
+        numerator //= 2
+    assert numerator.bit_length() <= 21
+    assert Fraction(float(weight)) == weight
+
+
+@given(sizes, epsilons, st.one_of(st.integers(0, MOST_ROWS - 1), st.integers(MOST_ROWS - 1000, MOST_ROWS - 1)))
+def test_the_weight_times_any_number_of_errors_is_exact(size, epsilon, errors):
+    weight = size.weight(epsilon)
+    assert Fraction(float(weight) * float(errors)) == weight * errors
+
+
+@given(sizes, epsilons)
+def test_hardly_anything_is_kept_beyond_what_the_bound_asks_for(size, epsilon):
+    """The formula of the docstring, and at most 2^-19 of the weight for its few digits."""
+    d, leaves, weight = size.depth, size.leaves, size.weight(epsilon)
+    unit = Fraction(1, 2**53)
+    prior = math.log(max(size.options, 1) / (size.stop_probability * (1 - size.stop_probability)))
+    least_constant = 36 * prior + size.options + size.classes
+    grows = 4 * unit * d * (4 * d + 1) * weight * MOST_ROWS
+    assert epsilon - weight >= grows + 8 * unit * leaves**2 * Fraction(least_constant)
+    most_constant = 36 * (prior + 4 * math.log(size.classes) + 4) + size.options + size.classes + 21
+    kept = grows + 8 * unit * leaves**2 * Fraction(most_constant)
+    assert epsilon - weight <= (kept + weight * Fraction(1, 2**19)) * (1 + Fraction(1, 2**18))
+
+
+@given(sizes)
+def test_an_epsilon_of_which_rounding_would_take_half_is_refused(size):
+    """The limit is found by halving; just above it, half is left for the weight but for what grows with the rows."""
+    low, high = Fraction(1, 10**20), Fraction(1)
+    for _ in range(90):
+        middle = (low + high) / 2
+        try:
+            size.weight(middle)
+        except ValueError:
+            low = middle
+        else:
+            high = middle
+    with pytest.raises(ValueError, match="too small to be of use"):
+        size.weight(low)
+    grows = 1 + 4 * Fraction(size.depth * (4 * size.depth + 1) * MOST_ROWS, 2**53)
+    assert size.weight(high) * grows == pytest.approx(high / 2, rel=1e-5)
+
+
+def test_a_tiny_epsilon_is_refused_in_words():
+    with pytest.raises(
+        ValueError, match=r"epsilon = 1e-14 for one draw is too small to be of use: more than .* needed"
+    ):
+        Rounding(4, 5, 40, 2, 0.5).weight(Fraction(1, 10**14))
+
+
+@pytest.mark.parametrize(
+    "change", [{"depth": 5}, {"leaves": 50}, {"options": 10**6}, {"classes": 10**5}, {"stop_probability": 1e-9}]
+)
+def test_larger_searches_keep_more(change):
+    size = Rounding(4, 5, 40, 2, 0.5)
+    epsilon = Fraction(1, 10**7)
+    assert replace(size, **change).weight(epsilon) < size.weight(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [2**40, 10**305])
+def test_log_weights_do_not_overflow_however_large_epsilon_is(epsilon):
+    """A weight of 10^305 times a million rows would not be a number, and the draw fail where there are many rows."""
+    schema = schema_of(Boolean(), Boolean())
+    table = Table(schema, tuple((world, i % 2, 2**29) for i, world in enumerate(all_worlds(schema))))
+    plan = Draw(Space.of_trees(schema), 2, 0.5)
+    mechanism = plan.mechanism(Fraction(epsilon))
+    assert 0 < mechanism.weight < mechanism.epsilon == epsilon
+    sampler = ModelSampler(table.tally, plan, every_level(plan.space, plan.depth), lambda _: None)
+    for source in SOURCES:
+        found = source.prepare(mechanism)(sampler)
+        assert Models(plan.space, 2).errors(found, table) == 0  # x1 says the class
+
+
+@pytest.mark.parametrize("stop", [5e-324, 1e-300, math.nextafter(1.0, 0.0)])
+def test_any_chance_to_stop_between_0_and_1_has_a_weight(stop):
+    assert 0.999 < Rounding(2, 3, 10, 2, stop).weight(Fraction(1)) < 1
+
+
+# The functions of NumPy that the bound relies on
+
+
+def ulps(found, exactly):
+    """Return the largest error in units in the last place of the correctly rounded value."""
+    worst = 0
+    for value, right in zip(found.tolist(), exactly, strict=True):
+        place = Decimal(math.ulp(float(right)))
+        worst = max(worst, abs(Decimal(value) - right) / place)
+    return float(worst)
+
+
+@pytest.mark.parametrize("n", [3000, pytest.param(50_000, marks=pytest.mark.slow)])
+def test_numpys_exp_is_within_four_units_in_the_last_place(n):
+    """Wherever its value is a normal number, whatever the length of the array: vector instructions have remainders."""
+    rng = np.random.default_rng(5)
+    grid = np.concatenate(
+        [-np.linspace(0, 708, n // 3), -rng.exponential(1, n // 3), -(2.0 ** rng.uniform(-60, 9, n // 3))]
+    )
+    for size in (1, 2, 3, 5, 8, len(grid)):
+        part = grid[:size] if size == len(grid) else grid[rng.integers(len(grid), size=size)]
+        assert ulps(np.exp(part), [PRECISE.exp(Decimal(x)) for x in part.tolist()]) <= 4
+
+
+@pytest.mark.parametrize("n", [3000, pytest.param(50_000, marks=pytest.mark.slow)])
+def test_numpys_log_is_within_four_units_in_the_last_place(n):
+    """Of shares below one, of sums up to the number of options, and close to one."""
+    rng = np.random.default_rng(6)
+    grid = np.concatenate(
+        [
+            np.linspace(1 / n, 1, n // 4),
+            rng.uniform(1, 10_001, n // 4),
+            1 + 2.0 ** rng.uniform(-52, -1, n // 4),
+            1 - 2.0 ** rng.uniform(-53, -1, n // 4),
+            np.arange(1, n // 4),
+        ]
+    )
+    for size in (1, 2, 3, 5, 8, len(grid)):
+        part = grid[:size] if size == len(grid) else grid[rng.integers(len(grid), size=size)]
+        part = part[part != 1]
+        assert ulps(np.log(part), [PRECISE.ln(Decimal(x)) for x in part.tolist()]) <= 4
+    assert np.log(1.0) == 0
+
+
+@pytest.mark.parametrize("stop", [1e-9, 0.1, 0.5, 0.75, 0.9, 1 - 1e-9])
+def test_the_logarithms_of_the_prior_are_within_four_units_in_the_last_place(stop):
+    semiring = all_models(1.0, stop)
+    one = np.array([1])
+    assert ulps(semiring.stop(one), [PRECISE.ln(Decimal(stop))]) <= 4
+    assert ulps(semiring.go(one), [PRECISE.ln(1 - Decimal(stop))]) <= 4
+
+
+# The draws
+
+
+class OneChoice:
+    """A sampler of one choice, whose log-weights are the weight times these."""
+
+    def __init__(self, log_weights):
+        self.log_weights = np.array(log_weights, dtype=float)
+
+    def sample(self, weight, choose):
+        return choose(weight * self.log_weights)
+
+    def distance(self, other):
+        return float(np.abs(self.log_weights - other.log_weights).max())
+
+
+def softmax(log_weights):
+    chances = np.exp(np.array(log_weights) - max(log_weights))
+    return chances / chances.sum()
+
+
+DRAWS = [8000, pytest.param(100_000, marks=pytest.mark.slow)]
+LOG_WEIGHTS = [[0.0, -1.0, -0.3, -2.5, -40.0], [-4e9, -4e9 - 1, -4e9 - 0.25, -4e9 - 3]]
+
+
+@pytest.mark.parametrize("draws", DRAWS)
+@pytest.mark.parametrize("source", SOURCES, ids=["secure", "seeded"])
+@pytest.mark.parametrize("log_weights", LOG_WEIGHTS, ids=["small", "of many rows"])
+def test_a_choice_is_drawn_in_proportion_to_the_exponentials_of_its_log_weights(log_weights, source, draws):
+    """False-alarm rate 1e-9; the test rejects log-weights 30 % too small or too large."""
+    run = source.prepare(ModelDraw(Fraction(3, 2), Fraction(1)))
+    counts = np.bincount([run(OneChoice(log_weights)) for _ in range(draws)], minlength=len(log_weights))
+    assert p_value(counts, softmax(log_weights)) > 1e-9
+    gaps = np.array(log_weights) - max(log_weights)
+    for factor in (0.7, 1.3):
+        assert p_value(counts, softmax(factor * gaps)) < 1e-9
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=["secure", "seeded"])
+def test_the_weight_and_not_epsilon_is_what_an_error_costs(source):
+    run = source.prepare(ModelDraw(Fraction(100), Fraction(1, 2)))
+    counts = np.bincount([run(OneChoice([0.0, -2.0])) for _ in range(3000)], minlength=2)
+    assert p_value(counts, softmax([0.0, -1.0])) > 1e-9
+    assert p_value(counts, softmax([0.0, -2.0])) < 1e-9
+
+
+def test_two_log_weights_are_drawn_as_measured():
+    """P = .731 for log-weights 0 and 1 (the design's measurement): Gumbel noise; permute-and-flip would have .816."""
+    run = SecureNoise().prepare(ModelDraw(Fraction(1), Fraction(1)))
+    counts = np.bincount([run(OneChoice([1.0, 0.0])) for _ in range(4000)], minlength=2)
+    assert p_value(counts, [0.731, 0.269]) > 1e-9
+    assert p_value(counts, [0.816, 0.184]) < 1e-9
+
+
+def test_a_draw_says_what_it_is_and_what_is_kept_for_rounding():
+    mechanism = Draw(list_space(schema_of(Boolean())), 2, 0.5).mechanism(Fraction(1, 2))
+    assert mechanism.sensitivity == 1
+    assert str(mechanism).startswith("exponential mechanism over all models, weight exp(-0.499")
+    assert str(mechanism).endswith("sensitivity 1, 1.7e-05 kept for rounding")  # 1/2 - 262135/2^19 = 9/2^19
