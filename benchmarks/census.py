@@ -1,6 +1,8 @@
 """Census-like rows of any number, made by DuckDB: 20 attributes and a label, the same at every run.
 
-    python census.py FOLDER ROWS
+    python census.py FOLDER ROWS [ROWS ...]
+
+makes them in an empty folder and tells how large the files are and how long it took.
 
 A row belongs to one of 2,000 profiles, few of them common, that say the cell of each of its attributes; each
 attribute deviates from its profile in one row of 500. A number is drawn from its cell, the label from odds that depend
@@ -8,10 +10,12 @@ on four attributes' cells.
 """
 
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
 import duckdb
+from measure import report, use_all_cores
 
 import hedgerow as hr
 
@@ -133,5 +137,15 @@ def _value(name, a):
     return f"CAST(CASE c{a} {branches} ELSE {absent} END AS {kind})"
 
 
+def main(folder, sizes):
+    use_all_cores()
+    made = []
+    for rows in sizes:
+        start = time.perf_counter()
+        size = sum(path.stat().st_size for path in Path(make(folder, rows)).parent.glob("*.parquet"))
+        made.append({"rows": rows, "bytes": size, "seconds": f"{time.perf_counter() - start:.1f}"})
+    report("census", made)
+
+
 if __name__ == "__main__":
-    print(make(sys.argv[1], int(sys.argv[2])))
+    main(sys.argv[1], [int(rows) for rows in sys.argv[2:]])

@@ -7,8 +7,11 @@ What it says in this way, or what the test calls a setting or another's number w
 
 from __future__ import annotations
 
+import csv
+import math
 import re
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -66,6 +69,12 @@ def _blank(match: re.Match[str]) -> str:
     return "] " if match.group().startswith("](") else " "
 
 
+def records(name: str) -> list[dict[str, str]]:
+    """Return the rows of a committed CSV file, as text."""
+    with (ROOT / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def short(value: float, digits: int, *, sign: bool = False) -> str:
     """Return a number as the pages write it: no zero before the point, a real minus; with `sign` also a plus.
 
@@ -76,6 +85,36 @@ def short(value: float, digits: int, *, sign: bool = False) -> str:
     text = text[1:] if text.startswith("0.") else text
     below = value < 0 and float(text) > 0  # a zero has no minus
     return ("−" if below else "+" if sign else "") + text
+
+
+def rounded(text: str, digits: int) -> str:
+    """Return the number of a file with fewer digits, a half rounded up as on paper, whatever float64 makes of it.
+
+    >>> rounded("0.6275", 3), rounded("0.6425", 3), rounded("43.65", 1)
+    ('.628', '.643', '43.7')
+    """
+    return short(float(Decimal(text).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)), digits)
+
+
+def figures(value: float, digits: int = 2) -> str:
+    """Return a number with as many significant digits.
+
+    >>> figures(0.139), figures(3.08), figures(139.5), figures(0.0185, 1)
+    ('0.14', '3.1', '140', '0.02')
+    """
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{round(value, places):,.{max(places, 0)}f}"
+
+
+def power(text: str) -> str:
+    """Return a power of ten.
+
+    >>> power("100000")
+    '10⁵'
+    """
+    if set(text[1:]) != {"0"} or text[0] != "1":
+        raise ValueError(f"Expected a power of ten, got {text}.")
+    return "10" + str(len(text) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def spread(mean: float, deviation: float, digits: int = 1) -> str:
