@@ -34,7 +34,7 @@ format: $(VENV)/.check  ## format the code
 	$(BIN)/ruff format .
 
 bench: $(TESTED)  ## repeat the benchmarks (two and a half hours; see benchmarks/README.md)
-	cd benchmarks && for b in accuracy exact_accuracy prior published speed exact optimal counting worlds marginals hypotheses growth engines categories spark; do $(abspath $(BIN))/python $$b.py || exit 1; done
+	cd benchmarks && for b in accuracy exact_accuracy prior published speed exact optimal counting worlds marginals hypotheses growth engines categories csv_check spark; do $(abspath $(BIN))/python $$b.py || exit 1; done
 
 study: $(VENV)/.installed  ## make the figures and tables of SSRL, PDR and EXPRIL again (two hours; docs/reproduce.md); stop and go on at will
 	$(BIN)/hedgerow study smooth-sensitivity --runs 100 --resume -o build/smooth-sensitivity

@@ -1,4 +1,4 @@
-"""Times and sizes of engines in benchmarks/README.md, from the files of their four scripts."""
+"""Times and sizes of engines in benchmarks/README.md, from the files of their scripts."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def check(page: Page) -> None:
     _duckdb(page)
     _fits(page)
     _categories(page)
+    _csv(page)
     _spark(page)
 
 
@@ -63,6 +64,11 @@ def _categories(page: Page) -> None:
     page.says(f"From 1,000 categories to 50,000, fifty times as many, DuckDB takes {duckdb:.0f} times")
     page.says(f"as long and PostgreSQL {postgres:.0f} times: at most linear")
     assert max(duckdb, postgres) <= 50
+
+
+def _csv(page: Page) -> None:
+    plain, quoted = (row["MB a second"] for row in records(f"{RESULTS}/csv_check.csv"))
+    page.says("takes in {} MB a second, and {} where every cell is in quotes", plain, quoted)
 
 
 def _spark(page: Page) -> None:
