@@ -1,0 +1,26 @@
+"""docs/marginals.md: how exact the products of whole numbers are."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log2
+
+import numpy as np
+
+from hedgerow.marginals.rowwise.arithmetic import affine
+from tests.docs.page import Page
+
+PAGE = "docs/marginals.md"
+WIDEST = 256  # inputs of a layer of the paper's network
+
+
+def check(page: Page) -> None:
+    rng = np.random.default_rng(0)
+    rows, weights = rng.uniform(-1, 1, (8, WIDEST)), rng.uniform(-1, 1, (WIDEST, 3))
+    found = affine(rows, weights, np.zeros(3))
+    errors = [
+        abs(Fraction(found[i, j]) - sum(Fraction(x) * Fraction(w) for x, w in zip(row, weight, strict=True)))
+        for i, row in enumerate(rows)
+        for j, weight in enumerate(weights.T)
+    ]
+    page.says("to some {} binary digits", str(int(-log2(max(errors)))))
