@@ -1,0 +1,70 @@
+"""docs/privacy.md, from the files of its draws and of the benchmarks, and its own formulas."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log
+
+from hedgerow.engines.count import MOST_PATTERNS
+from hedgerow.privacy.draws import MOST_ROWS, Rounding
+from tests.adversarial.test_end_to_end import FULL
+from tests.docs.page import Page, records, short
+
+PAGE = "docs/privacy.md"
+
+
+def check(page: Page) -> None:
+    page.given(
+        # what the authors' code does, and how SSRL publishes a mechanism
+        "fewer than 5 % or more than 95 % of the training rows",
+        "c² > 2 ln(1.25/δ)",
+        # what NumPy draws for a uniform number
+        "from 53 random bits",
+    )
+    # trees of depth 4 on 20 booleans, as in the benchmarks, at ε = 1
+    weight = Rounding(depth=4, leaves=16, options=20, classes=2, stop_probability=0.1).weight(Fraction(1))
+    page.says("about {}e-4 of ε for trees of depth 4", f"{float(1 - weight) * 1e4:.0f}")
+    page.says("up to 2³² rows")
+    assert MOST_ROWS == 2**32
+    page.says("draws {} a side, and requires", f"{FULL:,}")
+    page.says("more than {} million patterns", str(MOST_PATTERNS // 10**6))
+    _filter(page)
+    _draws(page)
+    _gini(page)
+    rows, epsilon, exponent = 20, 4, 6
+    assert log(rows) + (rows - 1) * epsilon - exponent * log(10) > 0
+    page.says(f"at ({epsilon}, 10⁻⁶) and {rows} rows it is above 1")
+
+
+def _filter(page: Page) -> None:
+    rows = [row for row in records("benchmarks/results/published.csv") if row["dataset"] == "compas_binary"]
+    reached = {(row["mechanism"], row["epsilon"]): float(row["accuracy"]) for row in rows}
+    gains = [
+        reached[f"{mechanism}, filtered", epsilon] - accuracy
+        for (mechanism, epsilon), accuracy in reached.items()
+        if (f"{mechanism}, filtered", epsilon) in reached
+    ]
+    page.says("by up to {} of accuracy on COMPAS", short(max(gains), 3))
+
+
+def _draws(page: Page) -> None:
+    cases: dict[str, list[dict[str, str]]] = {}
+    for row in records("docs/studies/privacy/end-to-end.csv"):
+        cases.setdefault(row["release"], []).append(row)
+        page.says("With {} draws a side", f"{int(row['draws']):,}")
+        assert float(row["refuted"]) <= float(row["epsilon"])
+    for release, pairs in cases.items():
+        delta = float(pairs[0]["delta"])
+        declared = f"{float(pairs[0]['epsilon']):g}" + (f" ({delta:g})" if delta else "")
+        shares = ", ".join(f"{float(row['share']):.2f}" for row in pairs)
+        page.row(release, declared, f"{max(float(row['refuted']) for row in pairs):.2f}", shares)
+
+
+def _gini(page: Page) -> None:
+    def score(*parts: tuple[int, int]) -> float:
+        return sum(sum(part) - sum(n * n for n in part) / sum(part) for part in parts) / sum(map(sum, parts))
+
+    one = short(score((2, 0), (0, 2)), 0), short(score((2, 1), (0, 2)), 2)
+    other = short(score((1, 1), (1, 1)), 1), short(score((1, 1), (1, 2)), 2)
+    page.says("that rule's score rises from {} to {}, while", *one)
+    page.says("falls from {} to {}", *other)
