@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from sklearn.ensemble import BaggingClassifier, BaggingRegressor, RandomForestClassifier
+from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
+    GradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+    StackingClassifier,
+)
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OrdinalEncoder, StandardScaler, TargetEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -93,6 +101,36 @@ def test_copies_that_a_tree_takes_for_rows_are_named_weighted(kind, member):
         assert "are not numbers of rows" in str(found)
         with pytest.raises(ValueError, match="expected a model that tells the exact counts of each class"):
             hr.audit.given_learner(tree, forest.fit, SCHEMA)
+
+
+def test_boosting_that_draws_copies_is_named_weighted():
+    # AdaBoostRegressor fits each tree on rows drawn with replacement, and does not tell which: 200 rows of some 120.
+    forest = AdaBoostRegressor(DecisionTreeRegressor(max_depth=2), n_estimators=3, random_state=0)
+    for tree, features in trees_of(forest.fit(X, X.sum(axis=1)), SCHEMA):
+        found = reconstruction(tree, SCHEMA, features=features)
+        assert (found.view, found.to_dict()["supports"]) == ("weighted", "weighted")
+        assert reconstruction(tree, SCHEMA, features=features, data=X).view == "data"
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_rows_that_a_forest_has_not_drawn_are_not_counted(bootstrap):
+    lonely = IsolationForest(n_estimators=3, max_samples=80, bootstrap=bootstrap, random_state=0).fit(X)
+    for (tree, features), drawn in zip(trees_of(lonely, SCHEMA), lonely.estimators_samples_, strict=True):
+        found = reconstruction(tree, SCHEMA, features=features)
+        assert found.supports == reconstruction(tree, SCHEMA, features=features, data=X[np.unique(drawn)]).supports
+    boosted = GradientBoostingClassifier(n_estimators=3, subsample=0.3, random_state=0).fit(X, Y)
+    assert {reconstruction(tree, SCHEMA, features=x).n_rows for tree, x in trees_of(boosted, SCHEMA)} == {60}
+
+
+def test_trees_that_were_fitted_before_their_stack_have_their_own_classes():
+    labels = np.where(Y, "yes", "no")
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, labels)
+    for cv in ("prefit", 2):
+        stack = StackingClassifier([("tree", tree)], cv=cv).fit(X, labels)
+        ((member, features),) = trees_of(stack, SCHEMA)
+        found = hr.audit.adapters.paths_of(member, SCHEMA, features)[0]
+        assert found == hr.audit.adapters.paths_of(tree, SCHEMA)[0]
+        assert found.classes == ("no", "yes")
 
 
 @pytest.mark.parametrize(

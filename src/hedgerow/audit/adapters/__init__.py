@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.adapters.columns import Features
 from hedgerow.audit.adapters.corels import corels_paths
 from hedgerow.audit.adapters.imodels import imodels_paths
+from hedgerow.audit.adapters.pipelines import last_step
 from hedgerow.audit.adapters.pydl85 import dl85_paths
 from hedgerow.audit.adapters.pystreed import streed_paths
 from hedgerow.audit.adapters.scikit_learn import tree_paths, trees_of
@@ -64,22 +64,12 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
         raise ValueError("expected a schema, since the model has none: what values each attribute can have.")
     if own is not None:
         return own, schema
-    if isinstance(model, Pipeline):
-        model, features = _last_step(model, features)
+    model, features = last_step(model, features)
     found = (read(model, schema, features) for read in _READERS.values())
     paths = next((one for one in found if one is not None), None)
     if paths is None:
         raise TypeError(_unsupported(model))
     return paths, schema
-
-
-def _last_step(pipeline: Pipeline, features: Features | None) -> tuple[Any, Features | None]:
-    """Return the model of a pipeline, and what the steps before it make of the table."""
-    if len(pipeline.steps) < 2:
-        return pipeline[-1], features
-    if features is not None:
-        raise ValueError("expected no features=, since the pipeline's own steps say what its columns are.")
-    return pipeline[-1], pipeline[:-1]
 
 
 def _released_paths(model: Model) -> Paths:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from sklearn.ensemble import AdaBoostClassifier
+from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.adapters.columns import Columns, Features
+from hedgerow.audit.adapters.pipelines import last_step
 from hedgerow.audit.paths import Path, Paths
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
@@ -43,7 +44,7 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     """
     if not isinstance(model, BaseDecisionTree):
         if _grown(model):
-            raise TypeError(_one_by_one(model))
+            raise TypeError(_one_by_one(model, features))
         return None
     check_is_fitted(model)
     names = getattr(model, "feature_names_in_", None)
@@ -65,15 +66,16 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
     """Return the trees of a forest, a bagging of trees or a boosting of trees, each with what its columns are.
 
     The trees are copies which have the classes of the forest, not those numbers that it trains them on, and know if
-    the forest weights its classes, or gave them copies of rows: as a bagging does under metadata routing.
+    the forest weights its classes, or gave them copies of rows: as ``AdaBoostRegressor`` does, and a bagging under
+    metadata routing.
 
     Parameters
     ----------
     forest : fitted ensemble of scikit-learn's trees
-        The forest.
+        The forest, or a fitted ``Pipeline`` that ends in one.
     schema : Schema
         The public schema of the rows.
-    features : sequence of str or Literal, optional
+    features : sequence of str or Literal, or fitted transformer, optional
         What each column is that the forest was fitted on. Default: as for a tree.
 
     Examples
@@ -87,6 +89,7 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
     >>> [(paths.supports, paths.classes) for paths in read]
     [((10, 10), ('no', 'yes')), ((10, 10), ('no', 'yes'))]
     """
+    forest, features = last_step(forest, features)
     grown = _grown(forest)
     if not grown:
         raise TypeError(f"expected a fitted forest of scikit-learn's trees, got {type(forest).__name__}.")
@@ -161,18 +164,25 @@ def _grown(model: Any) -> list[Any]:
     return trees if trees and all(isinstance(tree, BaseDecisionTree) for tree in trees) else []
 
 
-def _one_by_one(forest: Any) -> str:
+def _one_by_one(forest: Any, features: Features | None) -> str:
+    given = "forest, schema" if features is None else "forest, schema, steps"
+    where = "" if features is None else ", where steps is the fitted transformer before it, or what its columns are"
     return (
-        f"a {type(forest).__name__} is made of many trees; audit its trees one by one: "
-        "[audit.reconstruction(tree, schema, features=names) for tree, names in audit.trees_of(forest, schema)]"
+        f"a {type(forest).__name__} is made of many trees; audit its trees one by one: [audit.reconstruction(tree, "
+        f"schema, features=names) for tree, names in audit.trees_of({given})]{where}"
     )
 
 
 def _as_in_forest(tree: Any, forest: Any, drawn: Any) -> Any:
     """Return a copy of a tree that knows the classes of its forest, whether they are weighted, and if it has copies."""
     own = copy(tree)
-    own.has_copies_ = drawn is not None and bool(tree.tree_.n_node_samples[0] > len(np.unique(drawn)))
-    if _classes(tree) is not None and not isinstance(forest, AdaBoostClassifier):  # which trains its trees on labels
+    own.has_copies_ = (
+        isinstance(forest, AdaBoostRegressor)  # which draws copies, and does not tell which
+        if drawn is None
+        else bool(tree.tree_.n_node_samples[0] > len(np.unique(drawn)))
+    )
+    on_labels = isinstance(forest, AdaBoostClassifier) or getattr(forest, "cv", None) == "prefit"
+    if _classes(tree) is not None and not on_labels:
         own.classes_ = np.asarray(forest.classes_)[tree.classes_.astype(int)]
         own.class_weight = getattr(forest, "class_weight", tree.class_weight)
     return own
