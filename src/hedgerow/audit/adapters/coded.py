@@ -30,6 +30,8 @@ class Coded:
         The attribute.
     numbers : tuple of (Literal, float)
         For each of its cells, the literal that holds there, and the column's number; NaN is missing to the model.
+    narrow : bool
+        Whether the numbers are kept in less than float64, so that steps after it compute in less, too.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Coded:
 
     attribute: str
     numbers: tuple[tuple[Literal, float], ...]
+    narrow: bool = False
 
     def at_most(self, number: float, *, holds: bool, missing_holds: bool | None = None) -> Path:
         """Return the steps that say that the column is at most a number, or that it is not.
@@ -82,10 +85,13 @@ class Rescaled:
         The attribute, whose values are numbers.
     changes : tuple of Map
         What the transformers do, in order.
+    narrow : bool
+        Whether the numbers are kept in less than float64, so that steps after it compute in less, too.
     """
 
     attribute: str
     changes: tuple[Map, ...]
+    narrow: bool = False
 
     def last_at_most(self, number: float, schema: Schema) -> float:
         """Return the largest value of the attribute whose number is at most this; one below its bounds if none is.

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from hedgerow.audit.adapters.coded import Coded, Rescaled
 from hedgerow.audit.adapters.encoders import Feature, made_by
-from hedgerow.audit.adapters.names import finite_number, meaning, whole_number
+from hedgerow.audit.adapters.names import finite_number, meaning, meanings, whole_number
 from hedgerow.audit.paths import Path
 from hedgerow.columns import plain_word
 from hedgerow.errors import SchemaError
@@ -67,6 +67,8 @@ class Columns:
                 f"expected one entry for each of the {width} columns that the model was fitted on, got {len(chosen)} "
                 f"{given}; give features=: for each column the name of an attribute, or the Literal that it is 1 for."
             )
+        if features is None:
+            return cls(schema, meanings(known, schema))
         return cls(schema, tuple(x if isinstance(x, (Coded, Rescaled)) else meaning(x, schema) for x in chosen))
 
     @classmethod

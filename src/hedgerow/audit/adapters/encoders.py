@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, nan, nextafter
+from dataclasses import replace
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.adapters.coded import Coded, Map, Rescaled
-from hedgerow.audit.adapters.names import finite_number, meaning, whole_number
+from hedgerow.audit.adapters.names import finite_number, meanings, whole_number
+from hedgerow.audit.adapters.pipelines import first_step
 from hedgerow.columns import Table
 from hedgerow.errors import SchemaError
 from hedgerow.guard import guarded
@@ -62,14 +64,19 @@ def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
     [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
     """
     check_is_fitted(transformer)
-    names = getattr(transformer, "feature_names_in_", schema.names)
-    width = getattr(transformer, "n_features_in_", len(names))
+    first = first_step(transformer)
+    if first is None:
+        raise ValueError(
+            "expected a transformer fitted on the table, got steps that leave it as it is; leave out features=."
+        )
+    names = getattr(first, "feature_names_in_", schema.names)
+    width = getattr(first, "n_features_in_", len(names))
     if len(names) != width:
         raise ValueError(
             f"expected a transformer of the schema's {len(schema)} attributes, got one that was fitted on {width} "
             "columns without names; fit it on a frame."
         )
-    return _made(transformer, schema, tuple(meaning(str(name), schema) for name in names))
+    return _made(transformer, schema, meanings(names, schema))
 
 
 def _made(transformer: Any, schema: Schema, given: _Given) -> _Given:
@@ -136,7 +143,8 @@ def _categories(encoder: Any, schema: Schema, given: Feature, place: int) -> lis
     numbers[cells] = block
     if not np.array_equal(numbers[cells], block, equal_nan=True):
         raise SchemaError("has values that the encoder tells apart and the schema does not.", attribute=given)
-    return [Coded(given, tuple(zip(literals, column.tolist(), strict=True))) for column in numbers.T]
+    narrow = isinstance(encoder, OrdinalEncoder) and _is_narrow(encoder.dtype)  # 0 and 1 are told apart in any type
+    return [Coded(given, tuple(zip(literals, column.tolist(), strict=True)), narrow) for column in numbers.T]
 
 
 def _unseen(encoder: Any, place: int, name: str) -> NDArray[np.float64] | float:
@@ -182,7 +190,7 @@ def _width(encoder: Any, place: int) -> int:
 def _bins(bins: KBinsDiscretizer, schema: Schema, given: Feature, place: int) -> list[Feature]:
     """Return what a discretiser makes of one column."""
     if bins.encode == "ordinal":
-        return [_mapped(schema, given, _block(bins, place))]
+        return [replace(_mapped(schema, given, _block(bins, place)), narrow=_is_narrow(bins.dtype))]
     start, width = sum(_width(bins, i) for i in range(place)), _width(bins, place)
     name = given.attribute if not isinstance(given, str) else given
     if isinstance(schema[name], (Boolean, Categorical)):
@@ -195,7 +203,9 @@ def _bins(bins: KBinsDiscretizer, schema: Schema, given: Feature, place: int) ->
             "them.",
             attribute=name,
         )
-    cuts = [nextafter(float(edge), -inf) for edge in bins.bin_edges_[place][1:-1]]
+    block = _block(bins, place, slice(start, start + width))
+    numbered = Rescaled(given, (lambda values: block(values).argmax(axis=1).astype(np.float64),))
+    cuts = [numbered.last_at_most(i, schema) for i in range(width - 1)]  # the edges are in float64, it may not be
     return [_between(given, low, high) for low, high in zip([-inf, *cuts], [*cuts, inf], strict=True)]
 
 
@@ -206,8 +216,13 @@ def _between(name: str, low: float, high: float) -> Feature:
     return Literal(name, ">", (low,)) if high == inf else Literal(name, "between", (low, high))
 
 
-def _mapped(schema: Schema, given: Feature, change: Map) -> Feature:
+def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
     """Return a column after a transformer that maps its numbers one by one."""
+    if isinstance(given, (Coded, Rescaled)) and given.narrow:
+        raise SchemaError(
+            "is encoded in less than float64, and the steps after it round as that does; fit with dtype=np.float64.",
+            attribute=given.attribute,
+        )
     if isinstance(given, Coded):
         return given.mapped(change)
     if isinstance(given, Rescaled):
@@ -219,7 +234,13 @@ def _mapped(schema: Schema, given: Feature, change: Map) -> Feature:
         return Coded(name, tuple(zip(_cells(name, attribute), codes, strict=True))).mapped(change)
     if isinstance(given, Literal):
         raise SchemaError(f"is scaled as a column of 0 and 1 ({given.brief}), which is not read.", attribute=name)
+    _check_missing_is_nan(name, attribute)
     return Rescaled(name, (change,))
+
+
+def _is_narrow(dtype: Any) -> bool:
+    """Return whether numbers are kept in a type of floats with less digits than float64."""
+    return dtype is not None and np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize < 8
 
 
 def _cells(name: str, attribute: Attribute) -> list[Literal]:
@@ -238,12 +259,7 @@ def _cells(name: str, attribute: Attribute) -> list[Literal]:
 
 def _codes(name: str, attribute: Attribute) -> list[float]:
     """Return the number in each cell of booleans or of categories that are whole numbers."""
-    if any(finite_number(str(token)) is not None for token in attribute.missing_values):
-        raise SchemaError(
-            "has numbers that mean missing by the schema and that the transformer takes for numbers; give it NaN for "
-            "them, and declare it without these `missing_values`.",
-            attribute=name,
-        )
+    _check_missing_is_nan(name, attribute)
     values = [whole_number(value) for value in attribute.values] if isinstance(attribute, Categorical) else [0, 1]
     codes = [float(value) for value in values if value is not None]
     if len(codes) < len(values):
@@ -251,7 +267,17 @@ def _codes(name: str, attribute: Attribute) -> list[float]:
     return codes + [nan] * (attribute.missing == "cell")
 
 
-def _block(transformer: Any, place: int, column: int | None = None) -> Map:
+def _check_missing_is_nan(name: str, attribute: Attribute) -> None:
+    """Raise SchemaError if numbers mean missing by the schema: a transformer takes them for numbers."""
+    if any(finite_number(str(token)) is not None for token in attribute.missing_values):
+        raise SchemaError(
+            "has numbers that mean missing by the schema and that the transformer takes for numbers; give it NaN for "
+            "them, and declare it without these `missing_values`.",
+            attribute=name,
+        )
+
+
+def _block(transformer: Any, place: int, column: int | slice | None = None) -> Map:
     """Return what a transformer of numbers makes of one column, which depends on no other."""
 
     def change(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,132 @@
+"""Claim: what a fitted step "makes of each value that the schema declares says what its columns are"
+(reconstruction.md).
+
+A pipeline that begins with "passthrough" once lost the order of its columns: worlds (70, 30) of a where they were of b.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OrdinalEncoder,
+    StandardScaler,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+from hedgerow.audit import reconstruction, trees_of
+from hedgerow.errors import SchemaError
+from hedgerow.schema import Categorical, Integer, Real, Schema
+from tests.audit.adapters.agreement import check, every_row
+
+SCHEMA = Schema({"a": Integer(0, 9), "b": Integer(0, 9)})
+FRAME = pd.DataFrame(np.random.default_rng(0).integers(0, 10, (200, 2)), columns=["b", "a"])
+Y = (FRAME["b"] > 6).astype(int)
+IDLE = make_pipeline("passthrough", None)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ("passthrough",),
+        (None,),
+        (IDLE,),
+        ("passthrough", StandardScaler()),
+        (IDLE, "passthrough", make_pipeline("passthrough", MinMaxScaler())),
+        (FunctionTransformer(), MaxAbsScaler()),
+        (),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_steps_that_do_nothing_leave_columns_in_their_order(steps, is_nested):
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    pipeline = make_pipeline(*steps, make_pipeline(StandardScaler(), tree) if is_nested else tree).fit(FRAME, Y)
+
+    def leaf(rows):
+        inner = pipeline[-1][:-1] if is_nested else IDLE
+        before = pipeline[:-1].transform(rows[["b", "a"]]) if steps else rows[["b", "a"]]
+        return tree.apply(inner.transform(before))
+
+    check(pipeline, leaf, FRAME, SCHEMA, bits=False, domain=every_row(SCHEMA))
+    assert reconstruction(pipeline, SCHEMA).worlds == (70, 30)
+
+
+def test_steps_that_do_nothing_say_nothing_of_columns():
+    idle = IDLE.fit(FRAME)
+    tree = DecisionTreeClassifier(max_depth=1).fit(FRAME, Y)
+    with pytest.raises(ValueError, match=r"fitted on the table, got steps that leave it as it is; leave out features="):
+        reconstruction(tree, SCHEMA, features=idle)
+
+
+def test_a_forest_behind_steps_is_read_from_its_pipeline():
+    pipeline = make_pipeline(MinMaxScaler((0, 9)), RandomForestClassifier(3, random_state=0)).fit(FRAME.to_numpy(), Y)
+    schema = Schema({"b": SCHEMA["b"], "a": SCHEMA["a"]})
+    with pytest.raises(TypeError, match=r"audit\.trees_of\(forest, schema, steps\)\], where steps is the fitted"):
+        reconstruction(pipeline, schema)
+    for (tree, features), drawn in zip(trees_of(pipeline, schema), pipeline[-1].estimators_samples_, strict=True):
+        leaf = lambda rows, tree=tree: tree.apply(pipeline[0].transform(rows.to_numpy()))  # noqa: E731
+        check(tree, leaf, FRAME.iloc[np.unique(drawn)], schema, features, bits=False, domain=every_row(schema))
+
+
+@pytest.mark.parametrize("dtype", [None, np.float32, np.float64])
+@pytest.mark.parametrize("encode", ["ordinal", "onehot", "onehot-dense"])
+def test_bins_are_those_of_the_discretisers_own_type(dtype, encode):
+    # The edge is 0.7; as float32, which is less, 0.7 lies below it.
+    frame = pd.DataFrame({"v": np.arange(15) / 10})
+    bins = KBinsDiscretizer(2, strategy="uniform", encode=encode, dtype=dtype)
+    pipeline = make_pipeline(bins, DecisionTreeClassifier(max_depth=1, random_state=0)).fit(frame, frame["v"] > 0.65)
+    found = reconstruction(pipeline, Schema({"v": Real(0, 2)}), resolution={"v": 0.1}, data=frame)
+    below = 8 if dtype is np.float32 else 7
+    assert sorted(found.supports) == sorted([below, 15 - below])
+    assert sorted(found.worlds) == sorted([below, 21 - below])
+
+
+CODES = partial(OrdinalEncoder, categories=[list(range(20))])
+
+
+@pytest.mark.parametrize(
+    ("encoder", "attribute", "dtype"),
+    [
+        (CODES, Categorical(tuple(range(20))), np.float32),
+        (CODES, Categorical(tuple(range(20))), np.float16),
+        (partial(KBinsDiscretizer, 20, encode="ordinal", strategy="uniform"), Integer(0, 19), np.float32),
+    ],
+    ids=["ordinal", "ordinal, 16 bits", "bins"],
+)
+def test_codes_of_fewer_digits_are_not_scaled_as_if_they_had_more(encoder, attribute, dtype):
+    frame = pd.DataFrame({"a": np.arange(0, 20) // 2 * 2}).assign(a=lambda x: x["a"].where(x["a"] < 18, 19))
+    schema = Schema({"a": attribute})
+    tree = DecisionTreeClassifier(random_state=0)
+    narrow = make_pipeline(encoder(dtype=dtype), StandardScaler(), tree).fit(frame, frame["a"] // 6 % 2)
+    with pytest.raises(SchemaError, match=r"is encoded in less than float64.*fit with dtype=np.float64"):
+        reconstruction(narrow, schema)
+    for steps in ([encoder(dtype=dtype)], [encoder(dtype=np.float64), StandardScaler()]):
+        pipeline = make_pipeline(*steps, tree).fit(frame, frame["a"] // 6 % 2)
+        leaf = lambda rows, p=pipeline: p[-1].apply(p[:-1].transform(rows))  # noqa: E731
+        check(pipeline, leaf, frame, schema, bits=False, domain=every_row(schema))
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        Integer(0, 50, missing="cell", missing_values=(-9, -99)),
+        Real(0, 50, missing="cell", missing_values=("-9", "-99")),
+    ],
+    ids=str,
+)
+def test_numbers_that_mean_missing_are_not_scaled(attribute):
+    # The tree parts -99 from -9 and all others; it was read as the one that parts missing values from others.
+    frame = pd.DataFrame({"a": [-99] * 20 + [-9] * 20 + list(range(20))})
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=1)).fit(frame, frame["a"] == -99)
+    with pytest.raises(SchemaError, match=r"has numbers that mean missing by the schema.*give it NaN"):
+        reconstruction(pipeline, Schema({"a": attribute}))
