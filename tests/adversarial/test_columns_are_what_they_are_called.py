@@ -29,7 +29,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.audit import reconstruction, trees_of
-from hedgerow.audit.adapters.names import meaning
+from hedgerow.audit.adapters.names import meaning, meanings
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
 from tests.audit.adapters.agreement import check, every_row
@@ -114,6 +114,8 @@ def test_a_column_called_as_an_attribute_and_as_a_value_is_refused():
         reconstruction(make_pipeline(StandardScaler(), clone(tree)).fit(encoded, [1, 0, 0]), schema)
     for meant, condition in ((Literal("hue", "=", ("red",)), "hue = red"), ("hue_red", "hue_red")):
         assert reconstruction(tree, schema, features=[meant]).conditions[1] == condition
+    with pytest.raises(SchemaError, match="can be scale__age or age; give features="):
+        meanings(["scale__age"], Schema({"scale__age": Boolean(), "age": Integer(0, 9)}))
     raw = pd.DataFrame({"hue": [0, 0, 1], "hue_1": [1, 0, 0]})
     plain = Schema({"hue": Categorical((0, 1)), "hue_1": Boolean()})
     tree = DecisionTreeClassifier().fit(raw, [1, 0, 0])

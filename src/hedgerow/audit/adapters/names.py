@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 
 from hedgerow.errors import SchemaError
@@ -42,7 +42,7 @@ def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
     if name in schema:
         return feature if isinstance(feature, Literal) else name
     ends = [] if isinstance(feature, Literal) else _ends(name)
-    found = sorted({x for end in ends for x in _literals_called(end, schema)}, key=str)
+    found = sorted({x for end in ends for x in _literals_called(end, schema.attributes)}, key=str)
     if len(found) == 1:
         return found[0]
     problem = (
@@ -59,8 +59,8 @@ def meanings(names: Iterable[object], schema: Schema) -> tuple[str | Literal, ..
     Raises
     ------
     SchemaError
-        As `meaning` does; also if a column is called as an attribute, and as a value of another one that is not
-        there: it can be one-hot. Or if two columns would be one and the same.
+        As `meaning` does; also if a column is called as an attribute, and as what an encoder makes of another one
+        that is not there. Or if two columns would be one and the same.
 
     Examples
     --------
@@ -73,9 +73,9 @@ def meanings(names: Iterable[object], schema: Schema) -> tuple[str | Literal, ..
     hedgerow.errors.SchemaError: attribute 'age_old': can be age_old or age = old; give features=: ...
     """
     columns = list(map(str, names))
-    for name in {x for x in columns if x in schema}:
-        absent = [other for other in schema.names if other not in columns and _is_inside(other, name)]
-        others = [x for end in _ends(name) for x in _literals_called(end, schema) if x.attribute in absent]
+    absent = {name: attribute for name, attribute in schema.attributes if name not in columns}
+    for name in (x for x in columns if x in schema):
+        others = _other_meanings(name, absent)
         if others:
             raise _unclear(name, f"can be {name} or {' or '.join(map(str, others))}", schema)
     found = tuple(meaning(name, schema) for name in columns)
@@ -112,9 +112,11 @@ def _unclear(name: str, problem: str, schema: Schema) -> SchemaError:
     )
 
 
-def _is_inside(attribute: str, column: str) -> bool:
-    """Return whether a column can be called as a value of an attribute."""
-    return any(f"{attribute}{mark}" in column for mark in "_=")
+def _other_meanings(name: str, others: Mapping[str, Attribute]) -> list[str | Literal]:
+    """Return what a column that is called as an attribute can be of some others: a value, or made by a step."""
+    ends = _ends(name)
+    inside = [(x, attribute) for x, attribute in others.items() if any(f"{x}{mark}" in name for mark in "_=")]
+    return [*(end for end in ends if end in others), *(x for end in ends for x in _literals_called(end, inside))]
 
 
 def _spelled(column: str, literal: Literal) -> str:
@@ -149,9 +151,9 @@ def _is_bin(text: str) -> bool:
     return text.endswith(".0") and text[:-2].isdecimal()
 
 
-def _literals_called(column: str, schema: Schema) -> Iterator[Literal]:
+def _literals_called(column: str, attributes: Iterable[tuple[str, Attribute]]) -> Iterator[Literal]:
     """Yield the literals that a column of this name can be meant for."""
-    for name, attribute in schema.attributes:
+    for name, attribute in attributes:
         for literal in attribute.literals(name, negations=True):
             if column in _dummy_names(literal, attribute) or (column == str(literal) and column != name):
                 yield literal
