@@ -19,11 +19,12 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     OrdinalEncoder,
+    RobustScaler,
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.audit import reconstruction, trees_of
+from hedgerow.audit import joint_reconstruction, reconstruction, trees_of
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Categorical, Integer, Real, Schema
 from tests.audit.adapters.agreement import check, every_row
@@ -130,3 +131,31 @@ def test_numbers_that_mean_missing_are_not_scaled(attribute):
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=1)).fit(frame, frame["a"] == -99)
     with pytest.raises(SchemaError, match=r"has numbers that mean missing by the schema.*give it NaN"):
         reconstruction(pipeline, Schema({"a": attribute}))
+
+
+@pytest.mark.parametrize("scaler", [MinMaxScaler(), MaxAbsScaler(), RobustScaler()], ids=str)
+def test_scalers_that_were_fitted_on_float32_are_refused(scaler):
+    pipeline = make_pipeline(scaler, DecisionTreeClassifier(max_depth=2)).fit(FRAME.astype(np.float32), Y)
+    with pytest.raises(SchemaError, match=r"Scaler that was fitted on float64, got one of less.*fit on float64"):
+        reconstruction(pipeline, SCHEMA)
+
+
+@pytest.mark.parametrize("encode", ["ordinal", "onehot"])
+@pytest.mark.parametrize(
+    "attribute", [Integer(0, 9, missing="cell"), Categorical(tuple(range(10)), missing="cell")], ids=str
+)
+def test_bins_hold_no_missing_values(encode, attribute):
+    bins = KBinsDiscretizer(3, strategy="uniform", encode=encode)
+    pipeline = make_pipeline(bins, DecisionTreeClassifier(max_depth=2)).fit(FRAME, Y)
+    with pytest.raises(SchemaError, match=r"is binned, which takes no missing values.*declare it without cells"):
+        reconstruction(pipeline, Schema({"a": SCHEMA["a"], "b": attribute}))
+
+
+def test_rows_that_were_given_otherwise_have_their_own_cause():
+    rows = FRAME.sample(frac=1, replace=True, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)).fit(FRAME, Y)
+    for arguments in ({"model": pipeline}, {"model": pipeline[-1], "features": pipeline[:-1]}):
+        with pytest.raises(ValueError, match=r"If the rows are right, the steps were fitted on other values.*float32"):
+            reconstruction(schema=SCHEMA, data=rows, **arguments)
+    with pytest.raises(ValueError, match=r"If the rows are right, the steps were fitted on other values"):
+        joint_reconstruction([pipeline], rows, SCHEMA)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from hedgerow.audit.adapters import Features, paths_of
 from hedgerow.audit.domain import Domain
@@ -116,7 +118,9 @@ def reconstruction(
     places = None if data is None else paths.sort(data, domain.schema)
     counts = data.rows() if isinstance(data, Tally) else None
     if places is not None and _is_of_others(model):
-        _check_told(paths, places, counts)
+        _check_told(
+            paths, places, counts, are_steps_read=isinstance(model, Pipeline) or isinstance(features, BaseEstimator)
+        )
     counted, view = _supports(paths, supports, places, counts, weighed[1])
     conditions = paths.conditions(domain.schema)
     return Reconstruction(
@@ -177,7 +181,7 @@ def joint_reconstruction(
     rows = data.rows() if isinstance(data, Tally) else None
     for model, paths, places in zip(several, settled, leaves.T, strict=True):
         if _is_of_others(model):
-            _check_told(paths, places, rows)
+            _check_told(paths, places, rows, are_steps_read=isinstance(model, Pipeline))
     met, places = np.unique(leaves, axis=0, return_inverse=True)
     counts = np.bincount(places.reshape(-1), rows)
     own = [domain.regions(paths) for paths in settled]
@@ -245,19 +249,23 @@ def _is_of_others(model: Any) -> bool:
     return released_model(model) is None and not isinstance(model, HasRegions)
 
 
-def _check_told(paths: Paths, places: _Index, counts: NDArray[np.int64] | None) -> None:
+def _check_told(paths: Paths, places: _Index, counts: NDArray[np.int64] | None, *, are_steps_read: bool) -> None:
     """Raise ValueError if another library's model tells of as many rows, but of others in some region, than there are.
 
     Models of hedgerow, and those with regions of literals, speak of attributes, and can be asked about other rows.
     """
     told, counted = paths.supports if paths.exact else None, _counted(paths, places, counts)
     if told is not None and sum(told) == sum(counted) and tuple(told) != counted:
+        cause = (
+            "the steps were fitted on other values of them, such as float32; fit on float64, as the rows are"
+            if are_steps_read
+            else "its columns are not what they are called: an encoder or a scaler that keeps names made them of the "
+            "attributes; give the whole Pipeline, or the fitted transformer (features=...)"
+        )
         raise ValueError(
             "expected the rows that the model was fitted on, got as many, but the model tells other numbers of them in "
-            "its regions. If the rows are right, its columns are not what they are called: an encoder or a scaler that "
-            "keeps names made them of the attributes; give the whole Pipeline, or the fitted transformer "
-            "(features=...). If they are other rows, tell how many of them lie in each region (supports=...) and leave "
-            "out the data."
+            f"its regions. If the rows are right, {cause}. If they are other rows, tell how many of them lie in each "
+            "region (supports=...) and leave out the data."
         )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, isnan, nextafter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.paths import Path
 from hedgerow.errors import SchemaError
+from hedgerow.guard import guarded
+from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
@@ -135,3 +138,40 @@ def _place(number: float) -> int:
 def _value(place: int) -> float:
     """Return the float64 at a place."""
     return float(np.int64(place).view(np.float64)) if place >= 0 else -float(np.int64(-place - 1).view(np.float64))
+
+
+Feature = str | Literal | Coded | Rescaled
+"""What a column is: an attribute's values, 1 where a literal holds and else 0, or made of an attribute's values."""
+
+
+def cells(name: str, attribute: Attribute) -> list[Literal]:
+    """Return a literal for each cell of booleans or categories, in order."""
+    if attribute.outside == "cell":
+        raise SchemaError(
+            "is encoded, and values outside the domain could be anything; declare it without.", attribute=name
+        )
+    known = (
+        [Literal(name, "=", (value,)) for value in attribute.values]
+        if isinstance(attribute, Categorical)
+        else [Literal(name, "false"), Literal(name, "true")]
+    )
+    return known + [Literal(name, "missing")] * (attribute.missing == "cell")
+
+
+def is_narrow(dtype: Any) -> bool:
+    """Return whether numbers are kept in a type of floats with less digits than float64."""
+    return dtype is not None and np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize < 8
+
+
+def transformed(transformer: Any, rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Return what a transformer makes of rows."""
+    problem = SchemaError(
+        f"expected values that the {type(transformer).__name__} takes, got some that it refuses; declare only values "
+        "that it was fitted on."
+    )
+
+    def call() -> NDArray[np.float64]:
+        found = transformer.transform(rows)
+        return np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
+
+    return guarded(call, problem)

@@ -9,8 +9,8 @@ from typing import Self
 
 from sklearn.base import BaseEstimator
 
-from hedgerow.audit.adapters.coded import Coded, Rescaled
-from hedgerow.audit.adapters.encoders import Feature, made_by
+from hedgerow.audit.adapters.coded import Coded, Feature, Rescaled
+from hedgerow.audit.adapters.encoders import made_by
 from hedgerow.audit.adapters.names import finite_number, meaning, meanings, whole_number
 from hedgerow.audit.paths import Path
 from hedgerow.columns import plain_word
