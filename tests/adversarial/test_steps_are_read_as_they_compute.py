@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -18,6 +19,7 @@ from sklearn.preprocessing import (
     KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
+    OneHotEncoder,
     OrdinalEncoder,
     RobustScaler,
     StandardScaler,
@@ -138,6 +140,11 @@ def test_scalers_that_were_fitted_on_float32_are_refused(scaler):
     pipeline = make_pipeline(scaler, DecisionTreeClassifier(max_depth=2)).fit(FRAME.astype(np.float32), Y)
     with pytest.raises(SchemaError, match=r"Scaler that was fitted on float64, got one of less.*fit on float64"):
         reconstruction(pipeline, SCHEMA)
+    hues = pd.DataFrame({"hue": ["red", "blue", "pink"] * 9})  # 0 and 1 are told apart in any type
+    encoder = OneHotEncoder(dtype=np.float32, sparse_output=False)
+    pipeline = make_pipeline(encoder, scaler, DecisionTreeClassifier()).fit(hues, hues["hue"] == "red")
+    schema = Schema({"hue": Categorical(("red", "blue", "pink"))})
+    assert sorted(reconstruction(pipeline, schema, data=hues).worlds) == [1, 2]
 
 
 @pytest.mark.parametrize("encode", ["ordinal", "onehot"])
@@ -159,3 +166,23 @@ def test_rows_that_were_given_otherwise_have_their_own_cause():
             reconstruction(schema=SCHEMA, data=rows, **arguments)
     with pytest.raises(ValueError, match=r"If the rows are right, the steps were fitted on other values"):
         joint_reconstruction([pipeline], rows, SCHEMA)
+
+
+@pytest.mark.parametrize("threshold", [0, 1], ids=["dense", "sparse"])
+def test_a_sparse_table_is_scaled_as_the_scaler_does(threshold):
+    # The standard deviation is 49. 49m / 49 is m, half way between two float32; 49m · (1 / 49) is less.
+    m = next(m for m in range(2**25 - 41, 2**25, 2) if 49 * m * (1 / 49) < m and float(np.float32(m)) > m)
+    steps = ColumnTransformer(
+        [("h", OneHotEncoder(), ["h"])],
+        remainder="passthrough",
+        sparse_threshold=threshold,
+        verbose_feature_names_out=False,
+    )
+    frame = pd.DataFrame({"v": [49.0 * (m - 1), 49.0 * (m + 1)] * 6, "h": [*"aabbcc"] * 2})
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+    pipeline = make_pipeline(steps, StandardScaler(with_mean=False), tree).fit(frame, frame["v"] > 49 * m)
+    schema = Schema({"v": Integer(0, 2**31), "h": Categorical(("a", "b", "c"))})
+    rows = pd.DataFrame({"v": 49.0 * m + np.arange(-3, 4), "h": "a"})
+    right = int(pipeline.predict(rows).sum())
+    assert right == (3 if threshold else 4)
+    assert reconstruction(pipeline, schema, data=rows).supports == (7 - right, right)

@@ -163,7 +163,7 @@ def is_narrow(dtype: Any) -> bool:
     return dtype is not None and np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize < 8
 
 
-def transformed(transformer: Any, rows: NDArray[Any]) -> NDArray[np.float64]:
+def transformed(transformer: Any, rows: Any) -> NDArray[np.float64]:
     """Return what a transformer makes of rows."""
     problem = SchemaError(
         f"expected values that the {type(transformer).__name__} takes, got some that it refuses; declare only values "

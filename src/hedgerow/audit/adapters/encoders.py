@@ -71,20 +71,20 @@ def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
     return _made(transformer, schema, meanings(names, schema))
 
 
-def _made(transformer: Any, schema: Schema, given: _Given) -> _Given:
+def _made(transformer: Any, schema: Schema, given: _Given, *, is_sparse: bool = False) -> _Given:
     kind = type(transformer)
     if transformer in ("passthrough", None) or (kind is FunctionTransformer and transformer.func is None):
         return given
     if kind is Pipeline:
         for _, step in transformer.steps:
-            given = _made(step, schema, given)
+            given, is_sparse = _made(step, schema, given, is_sparse=is_sparse), _gives_sparse(step, is_sparse)
         return given
     if kind is ColumnTransformer:
-        return _side_by_side(transformer, schema, given)
+        return _side_by_side(transformer, schema, given, is_sparse=is_sparse)
     if kind in (OneHotEncoder, OrdinalEncoder):
         return tuple(x for i, one in enumerate(given) for x in of_categories(transformer, schema, one, i))
     if kind in _SCALERS:
-        return tuple(scaled(transformer, schema, one, i) for i, one in enumerate(given))
+        return tuple(scaled(transformer, schema, one, i, is_sparse=is_sparse) for i, one in enumerate(given))
     if kind is KBinsDiscretizer:
         return tuple(x for i, one in enumerate(given) for x in binned(transformer, schema, one, i))
     why = ", which encodes the rows that it is fitted on in another way than others" * (kind is TargetEncoder)
@@ -94,7 +94,24 @@ def _made(transformer: Any, schema: Schema, given: _Given) -> _Given:
     )
 
 
-def _side_by_side(transformer: ColumnTransformer, schema: Schema, given: _Given) -> _Given:
+def _gives_sparse(step: Any, is_sparse: bool) -> bool:
+    """Return whether a step makes a sparse array, of what may be one."""
+    match step:
+        case ColumnTransformer():
+            return bool(step.sparse_output_)
+        case Pipeline():
+            for _, part in step.steps:
+                is_sparse = _gives_sparse(part, is_sparse)
+            return is_sparse
+        case OneHotEncoder():
+            return bool(step.sparse_output)
+        case KBinsDiscretizer():
+            return step.encode == "onehot"
+        case _:
+            return is_sparse and not isinstance(step, OrdinalEncoder)
+
+
+def _side_by_side(transformer: ColumnTransformer, schema: Schema, given: _Given, *, is_sparse: bool) -> _Given:
     if transformer.transformer_weights:
         raise TypeError("cannot tell what the columns of a ColumnTransformer with transformer_weights are.")
     names = [str(name) for name in getattr(transformer, "feature_names_in_", ())]
@@ -102,7 +119,7 @@ def _side_by_side(transformer: ColumnTransformer, schema: Schema, given: _Given)
     for _, part, chosen in transformer.transformers_:
         places = _places(chosen, names, len(given))
         if places and not (isinstance(part, str) and part == "drop"):
-            found += _made(part, schema, tuple(given[i] for i in places))
+            found += _made(part, schema, tuple(given[i] for i in places), is_sparse=is_sparse)
     return tuple(found)
 
 

@@ -107,7 +107,7 @@ def _unclear(name: str, problem: str, schema: Schema) -> SchemaError:
     declared = ", ".join(map(quoted_text, schema.names))
     return SchemaError(
         f"{problem}; give features=: for each column an attribute, of {declared}, or a Literal on one of them; or the "
-        "fitted transformer that made the columns.",
+        "fitted transformer that made the columns. In the table that a Pipeline was fitted on, rename it.",
         attribute=name,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.preprocessing import KBinsDiscretizer
 
 from hedgerow.audit.adapters.coded import Coded, Feature, Map, Rescaled, cells, is_narrow, transformed
@@ -18,15 +19,15 @@ from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
 
-def scaled(scaler: Any, schema: Schema, given: Feature, place: int) -> Feature:
-    """Return what a scaler makes of one column."""
+def scaled(scaler: Any, schema: Schema, given: Feature, place: int, *, is_sparse: bool) -> Feature:
+    """Return what a scaler makes of one column; of a sparse array it multiplies where else it divides."""
     learned = [value for value in vars(scaler).values() if isinstance(value, np.ndarray)]
-    if any(is_narrow(value.dtype) for value in learned):
+    if not isinstance(given, Coded) and any(is_narrow(value.dtype) for value in learned):
         raise SchemaError(
             f"expected a {type(scaler).__name__} that was fitted on float64, got one of less, which rounds otherwise; "
             "fit on float64."
         )
-    return _mapped(schema, given, _block(scaler, place))
+    return _mapped(schema, given, _block(scaler, place, is_sparse=is_sparse))
 
 
 def binned(bins: KBinsDiscretizer, schema: Schema, given: Feature, place: int) -> list[Feature]:
@@ -100,12 +101,13 @@ def _check_missing_is_nan(name: str, attribute: Attribute) -> None:
         )
 
 
-def _block(transformer: Any, place: int, column: int | slice | None = None) -> Map:
+def _block(transformer: Any, place: int, column: int | slice | None = None, *, is_sparse: bool = False) -> Map:
     """Return what a transformer of numbers makes of one column, which depends on no other."""
 
     def change(values: NDArray[np.float64]) -> NDArray[np.float64]:
         rows = np.zeros((len(values), transformer.n_features_in_))
         rows[:, place] = values
-        return transformed(transformer, rows)[:, place if column is None else column]
+        found = transformed(transformer, csr_matrix(rows) if is_sparse else rows)
+        return found[:, place if column is None else column]
 
     return change
