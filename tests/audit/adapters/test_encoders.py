@@ -2,12 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
-from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder
 
 from hedgerow.audit.adapters.columns import Columns
 from hedgerow.audit.adapters.encoders import made_by
-from hedgerow.errors import DomainError
-from hedgerow.schema import Boolean, Categorical, Integer, Literal, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Schema
 
 SCHEMA = Schema({"hue": Categorical(("red", "blue")), "smoker": Boolean(), "age": Integer(0, 99)})
 FRAME = pd.DataFrame({"hue": ["red", "blue"] * 5, "smoker": [0, 1] * 5, "age": range(10)})
@@ -29,25 +28,6 @@ FRAME = pd.DataFrame({"hue": ["red", "blue"] * 5, "smoker": [0, 1] * 5, "age": r
 def test_columns_are_chosen_in_every_way(chosen):
     steps = ColumnTransformer([("same", "passthrough", chosen), ("none", "drop", "hue")]).fit(FRAME)
     assert made_by(steps, SCHEMA) == ("smoker", "age")
-
-
-def test_bins_are_the_discretisers_intervals():
-    bins = KBinsDiscretizer(3, strategy="uniform").fit(FRAME[["age"]])
-    features = made_by(bins, SCHEMA)
-    assert [x.operator for x in features if isinstance(x, Literal)] == ["<=", "between", ">"]
-    ages = np.arange(10)
-    inside = bins.transform(pd.DataFrame({"age": ages})).toarray()
-    for column, literal in zip(inside.T, features, strict=True):
-        low, high = {"<=": (-1, *literal.operands), ">": (*literal.operands, 99)}.get(
-            literal.operator, literal.operands
-        )
-        assert column.tolist() == [float(low < age <= high) for age in ages]
-
-
-def test_categories_that_the_schema_does_not_declare_are_refused():
-    encoder = OneHotEncoder().fit(pd.DataFrame({"hue": ["red", "violet"]}))
-    with pytest.raises(DomainError, match="hue"):
-        made_by(encoder, SCHEMA)
 
 
 def test_a_transformer_says_how_many_columns_there_are():
