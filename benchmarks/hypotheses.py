@@ -13,8 +13,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.columns import Table
-from hedgerow.marginals.rowwise import read_classifier
-from hedgerow.marginals.rowwise.read import Columns
+from hedgerow.marginals.oracle.rowwise import read_classifier
+from hedgerow.marginals.oracle.rowwise.read import Columns
 
 ROWS, WIDTH, ALONE = 5000, 25, 200
 HYPOTHESES = {

@@ -11,11 +11,11 @@ from math import prod
 
 from measure import report
 
-from hedgerow.audit.adapters import paths_of
-from hedgerow.audit.counting import BoxCounter
-from hedgerow.audit.domain import Domain
-from hedgerow.audit.weights import cell_weights
-from hedgerow.audit.worlds import worlds_of
+from hedgerow.audit.counting.bin_sizes import cell_weights
+from hedgerow.audit.counting.outside import BoxCounter
+from hedgerow.audit.counting.regions import worlds_of
+from hedgerow.audit.entropy.domain import Domain
+from hedgerow.audit.readers.read import paths_of
 from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema

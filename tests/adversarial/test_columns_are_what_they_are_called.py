@@ -29,10 +29,10 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.audit import reconstruction, trees_of
-from hedgerow.audit.adapters.names import meaning, meanings
+from hedgerow.audit.readers.names import meaning, meanings
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
-from tests.audit.adapters.agreement import check, every_row
+from tests.audit.readers.agreement import check, every_row
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(

@@ -21,7 +21,7 @@ from hedgerow.csv_files import read_csv, read_header
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError
 from hedgerow.learn.greedy.ssrl import PUBLISHED
-from hedgerow.marginals.hypothesis import Always
+from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
 

@@ -24,9 +24,9 @@ from sklearn.tree import DecisionTreeClassifier
 import hedgerow as hr
 from hedgerow.errors import HypothesisError
 from hedgerow.marginals import choose_bins
-from hedgerow.marginals.hypothesis import Always
-from hedgerow.marginals.rowwise.data import check_data
-from hedgerow.marginals.rowwise.features import Chain, Fill
+from hedgerow.marginals.oracle.hypothesis import Always
+from hedgerow.marginals.oracle.rowwise.data import check_data
+from hedgerow.marginals.oracle.rowwise.features import Chain, Fill
 from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Real, Schema
 from hedgerow.schema.numbers import Real as RealKind
@@ -106,7 +106,9 @@ def test_by_the_librarys_own_code_one_row_more_changes_more(make, monkeypatch):
     X, y = np.hstack([half, half]), (RNG.random(4096) < 0.5).astype(int)
     bins = choose_bins(X[:50], 2)
     foreign = types.SimpleNamespace(predict=make(15).predict)
-    monkeypatch.setattr("hedgerow.marginals.own_code._try_out", lambda *_: None)  # eight rows show it at times only
+    monkeypatch.setattr(
+        "hedgerow.marginals.oracle.own_code._try_out", lambda *_: None
+    )  # eight rows show it at times only
     moved = []
     for size in SIZES:
         pair = [true_answers(X[:n], y[:n], bins, foreign, run_code=True) for n in (size, size + 1)]

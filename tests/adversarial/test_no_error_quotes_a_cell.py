@@ -16,7 +16,7 @@ import sklearn
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.marginals.hypothesis import Always
+from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
 from tests.adversarial.hostile import COLUMNS, HOLDERS, QUOTED, N
 

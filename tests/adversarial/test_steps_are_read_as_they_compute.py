@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 from hedgerow.audit import joint_reconstruction, reconstruction, trees_of
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Categorical, Integer, Real, Schema
-from tests.audit.adapters.agreement import check, every_row
+from tests.audit.readers.agreement import check, every_row
 
 SCHEMA = Schema({"a": Integer(0, 9), "b": Integer(0, 9)})
 FRAME = pd.DataFrame(np.random.default_rng(0).integers(0, 10, (200, 2)), columns=["b", "a"])

@@ -7,7 +7,7 @@ import pytest
 import hedgerow as hr
 from hedgerow import Boolean, Categorical, Integer, Label, Literal, Oracle, Real, Rule, RuleList, Schema, Split, Tree
 from hedgerow.errors import DomainError, EngineError, HypothesisError, OracleExhaustedError, SchemaError
-from hedgerow.marginals.hypothesis import Always
+from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.models import Leaf
 from hedgerow.privacy.card import PrivacyCard
 

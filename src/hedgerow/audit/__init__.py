@@ -1,18 +1,18 @@
 """What a model tells about the rows it was learned from, measured by those who hold the rows."""
 
-from hedgerow.audit.adapters import trees_of
-from hedgerow.audit.align import align
-from hedgerow.audit.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack
-from hedgerow.audit.exposure import Reconstruction
-from hedgerow.audit.learner import LearnerKnowledge, given_learner
-from hedgerow.audit.leaves import Leaves
-from hedgerow.audit.membership import membership
-from hedgerow.audit.overfit import Overfit, overfit
-from hedgerow.audit.paths import HasRegions
-from hedgerow.audit.possible import PossibleWorlds
-from hedgerow.audit.probabilistic import ProbabilisticDataset
-from hedgerow.audit.reconstruction import joint_reconstruction, reconstruction
-from hedgerow.audit.roc import Membership
+from hedgerow.audit.entropy.measure import joint_reconstruction, reconstruction
+from hedgerow.audit.entropy.result import Reconstruction
+from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack
+from hedgerow.audit.inference.leaves import Leaves
+from hedgerow.audit.inference.overfitting import Overfit, overfit
+from hedgerow.audit.inference.roc import Membership
+from hedgerow.audit.inference.trials import membership
+from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
+from hedgerow.audit.probabilistic.learner import LearnerKnowledge, given_learner
+from hedgerow.audit.probabilistic.matching import align
+from hedgerow.audit.probabilistic.possible_worlds import PossibleWorlds
+from hedgerow.audit.readers.paths import HasRegions
+from hedgerow.audit.readers.read import trees_of
 
 __all__ = [
     "Attack",

@@ -18,7 +18,7 @@ from hedgerow.errors import DomainError, SchemaError
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.files import check_ending, mapping_text
-from hedgerow.schema.public import typed_table
+from hedgerow.schema.from_public import typed_table
 
 app = typer.Typer(no_args_is_help=True, help="Make, learn and read schemas: what is public about a table.")
 

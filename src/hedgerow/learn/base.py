@@ -23,8 +23,8 @@ from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import MAX_DEPTH, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.booleans import boolean_schema
+from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
-from hedgerow.schema.public import public_attribute, public_classes
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 

@@ -1,8 +1,8 @@
 """Learning when the rows never leave their curator, who answers by noisy marginals only."""
 
 from hedgerow.marginals.binning import choose_bins
-from hedgerow.marginals.learner import ExprilClassifier
+from hedgerow.marginals.expril import ExprilClassifier
 from hedgerow.marginals.logistic import MarginalLogisticClassifier
-from hedgerow.marginals.oracle import Oracle
+from hedgerow.marginals.oracle.oracle import Oracle
 
 __all__ = ["ExprilClassifier", "MarginalLogisticClassifier", "Oracle", "choose_bins"]

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.bounded import shown_argument
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError
-from hedgerow.marginals.answers import ErrorCounts
 from hedgerow.marginals.binning import bin_matrix, bin_names, bins_or_chosen
-from hedgerow.marginals.hypothesis import Always
-from hedgerow.marginals.oracle import Oracle
+from hedgerow.marginals.oracle.answers import ErrorCounts
+from hedgerow.marginals.oracle.hypothesis import Always
+from hedgerow.marginals.oracle.oracle import Oracle
 from hedgerow.marginals.plot import contribution_bars
 from hedgerow.marginals.reweight import equal_weights, reweight
 from hedgerow.schema.schema import Schema

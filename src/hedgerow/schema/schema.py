@@ -20,9 +20,9 @@ from hedgerow.privacy.card import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, SecureNoise
 from hedgerow.schema.attributes import Attribute, Cells
-from hedgerow.schema.cuts import learn_cuts, plan_cuts
 from hedgerow.schema.declared import name_problem
 from hedgerow.schema.files import mapping_text, read_mapping
+from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
 from hedgerow.schema.plain import (
     attribute_from_dict,
@@ -33,7 +33,7 @@ from hedgerow.schema.plain import (
     label_from_dict,
     mapping,
 )
-from hedgerow.schema.public import public_attribute, public_classes
+from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
 from hedgerow.values import Value, listed, printable
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.studies.smooth_tables import GREEDY, PAPER
+from hedgerow.studies.ssrl.tables import GREEDY, PAPER
 from tests.docs.page import Page, records, short
 
 PAGE = "docs/attacks.md"

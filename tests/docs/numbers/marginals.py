@@ -7,7 +7,7 @@ from math import log2
 
 import numpy as np
 
-from hedgerow.marginals.rowwise.arithmetic import affine
+from hedgerow.marginals.oracle.rowwise.arithmetic import affine
 from tests.docs.page import Page
 
 PAGE = "docs/marginals.md"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.studies.reconstruct_compare import LEVEL
+from hedgerow.studies.pdr.compare import LEVEL
 from tests.docs.page import Page, short
 
 PAGE = "docs/reproduce.md"

@@ -1,0 +1,1 @@
+"""Exact counting of the rows of a region."""

@@ -1,0 +1,319 @@
+"""What is left to guess of a model's training rows for whoever reads it: the result of an audit by reconstruction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from math import ceil, fsum, isnan, log2, prod
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.audit.counting.regions import Region, cell_worlds
+from hedgerow.audit.entropy.domain import Domain
+from hedgerow.audit.inference.labelled import distinct, label_values
+from hedgerow.audit.plot import exposure_curve
+from hedgerow.bounded import shown_argument
+from hedgerow.columns import Table
+from hedgerow.errors import DomainError
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+VIEWS = {
+    "exact": "Supports are the exact counts that the model tells.",
+    "noisy": (
+        "Supports are the noisy counts released with the model: the view of its readers. The rows' own supports differ."
+    ),
+    "weighted": (
+        "Supports are weighted: a row drawn several times counts as often. They are not numbers of rows, nor are the "
+        "copies independent: the bits in all are too many."
+    ),
+    "given": "Supports are as given.",
+    "data": "Supports are those of the rows given: for the curator's eyes only, not for release.",
+}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Reconstruction:
+    """What is left to guess of a model's training rows. **Private** where it was measured with rows.
+
+    Attributes
+    ----------
+    schema : Schema
+        The public schema.
+    domain : Domain
+        The rows that are possible before the model is read.
+    conditions : tuple of str
+        The model's regions (leaves, rules) in words.
+    regions : tuple of Region
+        The same as boxes less boxes.
+    worlds : tuple of int
+        How many different rows each region holds.
+    bits : tuple of float
+        The entropy of a row in each region, in bits: log2 of its worlds, or less if there is a prior. NaN where no row
+        can be.
+    supports : tuple of int
+        Rows of the table in each region.
+    view : {"exact", "noisy", "weighted", "given", "data"}
+        Where the supports are from.
+    prior_bits : float, optional
+        The entropy, in bits, of a row before the model is read, under the prior. None without a prior.
+
+    Raises
+    ------
+    ValueError
+        If no region has rows, a region with rows can hold none, or the domain has one row only.
+    """
+
+    schema: Schema
+    domain: Domain
+    conditions: tuple[str, ...]
+    regions: tuple[Region, ...]
+    worlds: tuple[int, ...]
+    bits: tuple[float, ...]
+    supports: tuple[int, ...]
+    view: str
+    prior_bits: float | None = None
+    _places: NDArray[np.intp] | None = None
+    _data: Any = None
+    _rows: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.domain.worlds < 2:
+            raise ValueError("the schema allows one row only: there is nothing that a model could tell.")
+        if not self.n_rows:
+            raise ValueError("expected supports of at least one row, got none.")
+        if any(count and isnan(bits) for count, bits in zip(self.supports, self.bits, strict=True)):
+            raise ValueError("some rows are said to be where, by schema and prior, no row can be; correct either.")
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows: the sum of the supports."""
+        return sum(self.supports)
+
+    @cached_property
+    def entropy_bits(self) -> float:
+        """The entropy of the whole table in bits, for whoever knows the model: ``Σ_j C_j · bits_j`` (eq. 11 and 16)."""
+        return fsum(count * bits for count, bits in zip(self.supports, self.bits, strict=True) if count)
+
+    @property
+    def uncertainty(self) -> float:
+        """Dist_G (eq. 2): the share of the entropy that is left, from 0 (all rows known) to 1 (nothing learned)."""
+        return self.entropy_bits / (self.n_rows * self.domain.bits)
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """For each region, the share of a row's entropy that is left."""
+        return tuple(bits / self.domain.bits for bits in self.bits)
+
+    @property
+    def row_ratios(self) -> NDArray[np.float64]:
+        """For each row of the data (of a tally: pattern by pattern), the share of its entropy left: **private**.
+
+        One number a row, however the rows were counted: of very many, ask `curve` or `by_group`.
+
+        Raises
+        ------
+        ValueError
+            If the reconstruction was measured without data.
+        """
+        if self._places is None:
+            raise ValueError("which row is where is known with data only: reconstruction(model, schema, data=...).")
+        ratios = np.array(self.ratios)[self._places]
+        return ratios if self._rows is None else np.repeat(ratios, self._rows)
+
+    def dist(self) -> float:
+        """Return Dist (Definition 2): the share of entropy left, averaged over attributes, each counted alike.
+
+        Attributes that can have one value only are left out of the average.
+
+        Raises
+        ------
+        ValueError
+            If a region with rows is no box, as where a rule of several literals was passed by, so that attributes
+            depend on each other; or if there is a prior. `uncertainty` is defined there too.
+        """
+        if self.prior_bits is not None:
+            raise ValueError("Dist (Definition 2) takes all values for equally likely; it has no prior.")
+        full = [log2(sum(cells)) for cells in self.domain.weights]
+        total = 0.0
+        for region, support in zip(self.regions, self.supports, strict=True):
+            if support:
+                values = self._box_values(region)
+                total += support * fsum(log2(v) / bits for v, bits in zip(values, full, strict=True) if bits)
+        return total / (self.n_rows * sum(1 for bits in full if bits))
+
+    def _box_values(self, region: Region) -> list[int]:
+        """Return how many values each attribute can have in a region that is a box."""
+        weights = self.domain.weights
+        found = cell_worlds(region, weights)
+        values = [sum(w for w, n in zip(*both, strict=True) if n) for both in zip(weights, found, strict=True)]
+        if prod(values) != sum(found[0]):
+            raise ValueError("Dist (Definition 2) is not defined: attributes depend on each other in some region.")
+        return values
+
+    def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return entropy ratios, increasing, and for each the share of rows with at most that ratio (PDR, Figure 4)."""
+        told = sorted((i for i, count in enumerate(self.supports) if count), key=self.ratios.__getitem__)
+        ratios, ends = np.unique([self.ratios[i] for i in told], return_index=True)
+        below = np.cumsum([self.supports[i] for i in told])
+        last = np.append(ends[1:], len(told)) - 1
+        return ratios, below[last] / self.n_rows
+
+    def loss_of_most_exposed(self, share: float = 0.05) -> float:
+        """Return how much of its entropy each of the most exposed rows loses at least, these being this share of all.
+
+        Raises
+        ------
+        ValueError
+            If `share` is not above 0 and at most 1.
+        """
+        if not 0 < share <= 1:
+            raise ValueError(f"share must be above 0 and at most 1, got {shown_argument(share)}.")
+        ratios, below = self.curve()
+        return float(1 - ratios[np.searchsorted(below, ceil(share * self.n_rows) / self.n_rows - 1e-12)])
+
+    def by_group(self, column: Any) -> list[dict[str, Any]]:
+        """Return one record a group of rows: is a subgroup more exposed? **Private**: exact functions of the rows.
+
+        Parameters
+        ----------
+        column : str, or sequence of shape (n_rows,)
+            An attribute, whose cells are the groups; of a frame, another column, or the group of each row.
+
+        Returns
+        -------
+        list of dict
+            ``group``; ``rows``; ``uncertainty``, the mean share of their entropy that is left; ``lowest``, that of the
+            most exposed row of the group. Most exposed group first.
+
+        Raises
+        ------
+        DomainError
+            If there is no such column, or the groups are not one a row.
+        ValueError
+            If the reconstruction was measured without data.
+        """
+        if self._places is None:
+            raise ValueError("which row is where is known with data only: reconstruction(model, schema, data=...).")
+        ratios = np.array(self.ratios)[self._places]
+        rows = np.ones(len(ratios), dtype=np.int64) if self._rows is None else self._rows
+        names, codes = self._groups(column)
+        if len(codes) != len(ratios):
+            raise DomainError(f"expected one group for each of {len(ratios)} rows, got {len(codes)}.")
+        found = [
+            {
+                "group": name,
+                "rows": int(rows[codes == code].sum()),
+                "uncertainty": float(np.average(ratios[codes == code], weights=rows[codes == code])),
+                "lowest": float(ratios[codes == code].min()),
+            }
+            for code, name in enumerate(names)
+            if (codes == code).any()
+        ]
+        return sorted(found, key=lambda record: record["uncertainty"])
+
+    def _groups(self, column: Any) -> tuple[Sequence[Any], NDArray[np.intp]]:
+        if isinstance(self._data, Tally):
+            name = column if isinstance(column, str) else None  # a sequence holds the rows' groups: not to be quoted
+            if name not in self.schema:
+                raise DomainError(f"expected an attribute: {', '.join(self.schema.names)}.", column=name)
+            return self.schema[column].cells, self._data.cells([column])[column].astype(np.intp)
+        if not isinstance(column, str):
+            return distinct(label_values(column))
+        table = Table.of(self._data)
+        if column in self.schema:
+            cells = self.schema.encode(table, [column])[column]
+            return self.schema[column].cells, cells.astype(np.intp)
+        if table.names is None:
+            raise DomainError(f"expected an attribute: {', '.join(self.schema.names)}.", column=column)
+        table.require([column])
+        return distinct(label_values(table.data.get_column(column)))
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """One record a region: ``condition``, ``worlds``, ``bits``, ``ratio``, ``support``."""
+        return [
+            {"condition": condition, "worlds": left, "bits": bits, "ratio": ratio, "support": support}
+            for condition, left, bits, ratio, support in zip(
+                self.conditions, self.worlds, self.bits, self.ratios, self.supports, strict=True
+            )
+        ]
+
+    @property
+    def summary(self) -> str:
+        """What was found in one paragraph for whoever does not know the mathematics."""
+        ratios, _ = self.curve()
+        text = (
+            f"Before the model is read, each of {_rows(self.n_rows)} could be any of {_number(self.domain.worlds)} "
+            f"({self.domain.bits:.1f} bits). The model leaves {self.entropy_bits / self.n_rows:.1f} bits on average, "
+            f"{100 * self.uncertainty:.1f} % of the uncertainty (Dist_G = {self.uncertainty:.3f}). "
+        )
+        if self.prior_bits is not None:
+            text += f"Public marginals alone leave {self.prior_bits:.1f} bits. "
+        if len(ratios) == 1:
+            text += f"All rows lose the same {100 * (1 - ratios[0]):.1f} %."
+        else:
+            text += (
+                f"The most exposed 5 % of rows lose {100 * self.loss_of_most_exposed():.0f} % of their uncertainty or "
+                f"more, the least exposed {100 * (1 - ratios[-1]):.0f} %."
+            )
+        known = sum(count for count, left in zip(self.supports, self.worlds, strict=True) if left == 1)
+        return text + (f" {_rows(known).capitalize()} can be told exactly." if known else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON-ready data."""
+        return {
+            "uncertainty": self.uncertainty,
+            "entropy_bits": self.entropy_bits,
+            "rows": self.n_rows,
+            "domain_worlds": self.domain.worlds,
+            "domain_bits": self.domain.bits,
+            "prior_bits": self.prior_bits,
+            "independent_bits": self.domain.independent_bits,
+            "supports": self.view,
+            "loss_of_most_exposed_5_percent": self.loss_of_most_exposed(),
+            "regions": [
+                {key: None if isinstance(value, float) and isnan(value) else value for key, value in row.items()}
+                for row in self.table
+            ],
+            "summary": self.summary,
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw which share of the rows keeps at most how much of its entropy (PDR, Figure 4), and return the axes."""
+        ratios, below = self.curve()
+        caption = f"Dist_G = {self.uncertainty:.3f}. {VIEWS[self.view]}"
+        return exposure_curve(ratios, below, self.uncertainty, caption, ax)
+
+    def __str__(self) -> str:
+        lines = [["region", "worlds", "bits left", "share left", "rows"]]
+        for row in self.table:
+            left = _number(row["worlds"])
+            lines.append([row["condition"], left, f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"])
+        first, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
+        table = ["  ".join([line[0].ljust(min(first, 100)), *map(str.rjust, line[1:], others)]) for line in lines]
+        return "\n".join([fill(self.summary, 110), "", *table, "", VIEWS[self.view]])
+
+    def __repr__(self) -> str:
+        return f"<Reconstruction: Dist_G = {self.uncertainty:.3f} of {self.n_rows} rows>"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def _number(worlds: int) -> str:
+    """Return a number of rows in full, or its leading digits where it is too long to read."""
+    digits = f"{worlds:,}"
+    if len(digits) <= 15:
+        return digits
+    mantissa, exponent = f"{Decimal(worlds):.1e}".split("e")
+    return f"{mantissa} × 10^{int(exponent)}"

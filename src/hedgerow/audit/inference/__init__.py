@@ -1,0 +1,1 @@
+"""Membership inference and overfitting, by splits of the rows."""

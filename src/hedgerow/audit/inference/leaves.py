@@ -1,0 +1,68 @@
+"""Whatever sorts rows into leaves: the protocol that audits ask of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.audit.inference.labelled import Index, distinct
+from hedgerow.guard import guarded
+from hedgerow.models.model import Model
+from hedgerow.values import value_text
+
+_FITTED = ("rule_list_", "tree_")  # where hedgerow's estimators keep their models
+
+
+@runtime_checkable
+class Leaves(Protocol):
+    """A model that tells which leaf each row comes to: hedgerow's, scikit-learn's trees, or any other."""
+
+    def apply(self, X: Any) -> NDArray[Any]:
+        """Return the leaf of each row, shape ``(n_rows,)``: a number or a name."""
+        ...
+
+
+def released_model(estimator: Any) -> Model | None:
+    """Return the model itself, or the one that a fitted hedgerow estimator holds; None for anything else."""
+    held = (getattr(estimator, name, None) for name in _FITTED)
+    return next((model for model in (estimator, *held) if isinstance(model, Model)), None)
+
+
+def sorter(model: Any) -> Callable[[Any], NDArray[Any]]:
+    """Return the function that gives the leaf of each row of a table.
+
+    Raises
+    ------
+    TypeError
+        If `model` neither is nor holds anything that sorts rows into leaves.
+    """
+    released = released_model(model)
+    sort = getattr(released or model, "apply", model)
+    if isinstance(model, type) or not callable(sort):
+        raise TypeError(
+            "model must have apply(X), which gives the leaf of each row, be a fitted hedgerow estimator, or a function "
+            f"of X; got {type(model).__name__}, which is neither (or is not fitted)."
+        )
+
+    def checked(X: Any) -> NDArray[Any]:
+        problem = ValueError("model must give one leaf for each row of X; it fails, or gives others.")
+        leaves = guarded(lambda: np.asarray(sort(X)), problem) if released is None else released.apply(X)
+        if leaves.shape != (len(X),):
+            raise problem
+        return leaves
+
+    return checked
+
+
+def leaf_numbers(model: Any, found: Sequence[NDArray[Any]]) -> tuple[tuple[str, ...], list[Index]]:
+    """Return the leaves in words, and the number of the leaf of each row of both sets."""
+    released = released_model(model)
+    if released is not None:
+        return tuple(f"{i}. {text}" for i, text in enumerate(released.conditions, 1)), [
+            x.astype(np.intp) for x in found
+        ]
+    names, both = distinct(np.concatenate(found))
+    return tuple(f"leaf {value_text(name)}" for name in names), [both[: len(found[0])], both[len(found[0]) :]]

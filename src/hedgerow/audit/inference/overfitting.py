@@ -1,0 +1,291 @@
+"""Distributional overfitting: how differently a model sorts the rows it was fitted on and others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.audit.inference.chance import mean_deviation
+from hedgerow.audit.inference.labelled import Index, Rows, distinct
+from hedgerow.audit.inference.leaves import leaf_numbers, released_model, sorter
+from hedgerow.audit.plot import overfit_bars
+from hedgerow.columns import column_of
+from hedgerow.errors import DomainError
+from hedgerow.values import quoted_text, shown_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PRIVATE = "An exact function of the rows: for the curator's eyes only, not for release."
+_Counts = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Overfit:
+    """How differently a model sorts the rows it was fitted on and others. **Private**: exact counts of rows.
+
+    Attributes
+    ----------
+    classes : tuple
+        The class labels.
+    leaves : tuple of str
+        The leaves in words.
+    train, test : tuple of tuple of int
+        Rows of each class in each leaf, among those the model was fitted on and the others.
+    as_released_code : bool
+        Whether shares are of all rows of a set, as in SSRL's released code, and not of its rows of the class.
+
+    Raises
+    ------
+    ValueError
+        If the counts have not one row a leaf and one column a class, or no rows of some class.
+
+    Examples
+    --------
+    >>> found = Overfit(("no", "yes"), ("smoker", "otherwise"), train=((1, 6), (9, 4)), test=((2, 2), (8, 3)))
+    >>> dict(found.tau)
+    {'no': 0.1, 'yes': 0.2}
+    >>> found.vulnerability  # 1/2 + (20/35 * 0.1 + 15/35 * 0.2) / 2
+    0.5714285714285714
+    """
+
+    classes: tuple[Any, ...]
+    leaves: tuple[str, ...]
+    train: _Counts
+    test: _Counts
+    as_released_code: bool = False
+
+    def __post_init__(self) -> None:
+        for counts in (self.train, self.test):
+            if len(counts) != len(self.leaves) or any(len(row) != len(self.classes) for row in counts):
+                raise ValueError("expected one row of counts a leaf, with one count a class.")
+            if not all(map(sum, zip(*counts, strict=True))):
+                raise ValueError("expected rows of every class in train and in test; found none of some class.")
+
+    @property
+    def _class_rows(self) -> list[tuple[int, ...]]:
+        """Rows of each class in train and in test."""
+        sets = self.train, self.test
+        return [tuple(sum(row[k] for row in counts) for counts in sets) for k in range(len(self.classes))]
+
+    @property
+    def _totals(self) -> list[tuple[int, ...]]:
+        """What the shares of each class in train and in test are shares of."""
+        sizes = self._class_rows
+        whole = tuple(map(sum, zip(*sizes, strict=True)))
+        return [whole] * len(sizes) if self.as_released_code else sizes
+
+    @property
+    def class_shares(self) -> Mapping[Any, float]:
+        """P[y]: the share of each class among all rows, train and test together."""
+        sizes = [sum(both) for both in self._class_rows]
+        return MappingProxyType({c: n / sum(sizes) for c, n in zip(self.classes, sizes, strict=True)})
+
+    @property
+    def tau(self) -> Mapping[Any, float]:
+        """The distributional overfitting of each class: 0 if it is sorted alike in train and test, at most 1."""
+        return MappingProxyType({c: float(t) for c, t in zip(self.classes, self._distances(), strict=True)})
+
+    @property
+    def vulnerability(self) -> float:
+        """V: how often the best guess from class and leaf is right, from 0.5 (a blind guess) to 1."""
+        return float(self._overall(self._distances()))
+
+    @property
+    def vulnerability_by_chance(self) -> float:
+        """The mean of V over all ways to share out the same rows among train and test, the leaves staying as they are.
+
+        What is to be expected of a model that does not depend on which of the rows it was fitted on; more than 0.5,
+        since samples differ by chance. Among the ways that keep the number of rows of each class in train and test
+        (with `as_released_code`: the number of rows), the rows of a leaf in train are hypergeometric.
+        """
+        return float(self._overall([Fraction(x) for x in self._chances()]))
+
+    def _distances(self) -> list[Fraction]:
+        """τ of each class, exactly."""
+        found: list[Fraction] = []
+        for k, (ours, others) in enumerate(self._totals):
+            pairs = zip(self.train, self.test, strict=True)
+            found.append(sum((abs(Fraction(a[k], ours) - Fraction(b[k], others)) for a, b in pairs), Fraction(0)) / 2)
+        return found
+
+    def _chances(self) -> list[float]:
+        """Return the mean of τ of each class over all ways to share out the rows."""
+        return [
+            sum(
+                mean_deviation(ours + others, a[k] + b[k], ours) * (1 / ours + 1 / others) / 2
+                for a, b in zip(self.train, self.test, strict=True)
+            )
+            for k, (ours, others) in enumerate(self._totals)
+        ]
+
+    def _overall(self, distances: Sequence[Fraction]) -> Fraction:
+        sizes = [sum(both) for both in self._class_rows]
+        weighted = sum((n * t for n, t in zip(sizes, distances, strict=True)), Fraction(0))
+        return Fraction(1, 2) + weighted / sum(sizes) / 2
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """One record a leaf and class; ``pandas.DataFrame(result.table)`` makes a frame of it.
+
+        `train` and `test` are rows; `train_share` and `test_share` the shares P[leaf | class] that τ compares.
+        """
+        return [
+            {
+                "leaf": leaf,
+                "class": name,
+                "train": ours[k],
+                "test": others[k],
+                "train_share": ours[k] / self._totals[k][0],
+                "test_share": others[k] / self._totals[k][1],
+            }
+            for leaf, ours, others in zip(self.leaves, self.train, self.test, strict=True)
+            for k, name in enumerate(self.classes)
+        ]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw, for each leaf and class, its share of the rows in train beside that in test, and return the axes."""
+        shares = np.array([(row["train_share"], row["test_share"]) for row in self.table])
+        shaped = shares.reshape(len(self.leaves), len(self.classes), 2)
+        caption = f"V = {self.vulnerability:.3f} (by chance {self.vulnerability_by_chance:.3f}). {PRIVATE}"
+        names = [f"{shown_text(name)} (tau = {tau:.3f})" for name, tau in self.tau.items()]
+        of = "all rows of the set" if self.as_released_code else "the rows of its class"
+        return overfit_bars(self.leaves, shaped, names, f"share of {of}", caption, ax)
+
+    def __str__(self) -> str:
+        v = self.vulnerability
+        if self.as_released_code:
+            meaning = (
+                "Shares are of all rows of a set, as in SSRL's released code, not of the rows of a class, as in its\n"
+                "formula: V is smaller than the success of the best guess."
+            )
+        else:
+            meaning = (
+                "Who knows a row's class and leaf can guess whether the model was fitted on it: right in at best\n"
+                f"{100 * v:.1f} % of cases, where as many rows were used as not. A blind guess is right in 50.0 %."
+            )
+        chance = (
+            f"A model that does not depend on which of these rows it was fitted on would have "
+            f"V = {self.vulnerability_by_chance:.3f} on average."
+        )
+        tau = [
+            f"tau({quoted_text(name)}) = {value:.3f}, a class with {100 * self.class_shares[name]:.1f} % of the rows"
+            for name, value in self.tau.items()
+        ]
+        return "\n".join([f"V = {v:.3f}", meaning, chance, "", *tau, "", *_aligned(self.table), "", PRIVATE])
+
+
+def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the records as lines of text."""
+    lines = [["leaf", "class", "train", "test", "difference"]]
+    for row in table:
+        ours, others = 100 * row["train_share"], 100 * row["test_share"]
+        figures = f"{ours:.1f} %", f"{others:.1f} %", f"{ours - others:+.1f}"
+        lines.append([row["leaf"], quoted_text(row["class"]), *figures])
+    first, second, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
+    return [
+        "  ".join([line[0].ljust(min(first, 100)), line[1].ljust(second), *map(str.rjust, line[2:], others)])
+        for line in lines
+    ]
+
+
+def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_released_code: bool = False) -> Overfit:
+    """Measure how differently a model sorts the rows it was fitted on and others, class by class.
+
+    ``τ(y) = ½ Σ_r |P[r | y, train] − P[r | y, test]|`` over the leaves r, and ``V = ½ + ½ Σ_y P[y]·τ(y)``. V is how
+    often the best guess whether a row was in train is right, for someone who sees its class and its leaf, if rows of
+    both kinds are as many and classes as frequent among them: a bound on membership inference from the model's output
+    on these rows. P[y] is the share of the class among the rows of train and test together, which SSRL's text leaves
+    open and its released code does.
+
+    **The result is private**: an exact function of the rows, for the curator's eyes only.
+
+    Parameters
+    ----------
+    model : RuleList, Tree, fitted estimator, or function
+        What sorts rows into leaves: anything with ``apply(X)`` (hedgerow's models, scikit-learn's trees), a fitted
+        hedgerow estimator, or a function that gives the leaf of each row of a table.
+    train, test : tuple of (X, y)
+        The rows that the model was fitted on, and rows of the same kind that it was not fitted on.
+    as_released_code : bool, default=False
+        Divide by all rows of a set instead of those of the class, as SSRL's released code does, to compare with its
+        Table 1. V is then smaller, roughly by P[y] for each class, and no bound.
+
+    Returns
+    -------
+    Overfit
+        τ by class, V, what V would be by chance, and the table by leaf; `plot()` draws it.
+
+    Raises
+    ------
+    ValueError
+        If lengths disagree, there is one class only or none of some class in train or test, or, as `DomainError`, a
+        label is none that the model knows.
+    TypeError
+        If `model` has no leaves, or `train` or `test` is not a pair.
+
+    References
+    ----------
+    Yaghini, Kulynych and Troncoso, *Disparate Vulnerability: on the Unfairness of Privacy Attacks Against Machine
+    Learning*, 2019. Ly et al. (SSRL), *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*,
+    Section 5.4 and Table 1 (whose ± are variances over 100 runs).
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.load("breast_cancer")
+    >>> train, test = ((data.frame[part], data.labels[part]) for part in (slice(0, 400), slice(400, None)))
+    >>> clf = hr.GreedyRuleListClassifier(schema=data.schema, max_rules=2, max_literals=1).fit(*train)
+    >>> print(hr.audit.overfit(clf, train, test))
+    V = ...
+    Who knows a row's class and leaf can guess whether the model was fitted on it: right in at best
+    ...
+    """
+    sort = sorter(model)
+    ours, others = (_pair(pair, name) for pair, name in ((train, "train"), (test, "test")))
+    classes, codes = _classes(model, ours, others)
+    for name, numbers in zip(("train", "test"), codes, strict=True):
+        absent = [quoted_text(value) for k, value in enumerate(classes) if not (numbers == k).any()]
+        if absent:
+            raise ValueError(f"expected rows of every class in {name}, found none of {', '.join(absent)}.")
+    names, leaves = leaf_numbers(model, [sort(train[0]), sort(test[0])])
+    shape = len(names), len(classes)
+    counts = [_count(*both, shape=shape) for both in zip(leaves, codes, strict=True)]
+    return Overfit(classes, names, counts[0], counts[1], bool(as_released_code))
+
+
+def _pair(pair: Any, name: str) -> Rows:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise TypeError(f"{name} must be a pair (X, y), got {type(pair).__name__}.")
+    return Rows.of(*pair)
+
+
+def _classes(model: Any, ours: Rows, others: Rows) -> tuple[tuple[Any, ...], list[Index]]:
+    """Return the classes that have rows, and the number of the class of each row of both sets."""
+    released = released_model(model)
+    if released is not None and released.schema.label is not None:
+        label = released.schema.label
+        codes = [label.encode(column_of(rows.labels, label.name)).astype(np.intp) for rows in (ours, others)]
+        known: Sequence[Any] = label.classes
+    else:
+        known, both = distinct(np.concatenate([ours.values, others.values]))
+        codes = [both[: len(ours)], both[len(ours) :]]
+        learned = getattr(model, "classes_", None)
+        if learned is not None and not set(known) <= set(np.asarray(learned).tolist()):
+            allowed = ", ".join(quoted_text(value) for value in np.asarray(learned).tolist())
+            raise DomainError(f"some labels are not known to the model; expected one of: {allowed}.", column="y")
+    used, both = np.unique(np.concatenate(codes), return_inverse=True)
+    if len(used) < 2:
+        raise ValueError("y holds one class only; expected two or more.")
+    return tuple(known[k] for k in used), [both[: len(ours)], both[len(ours) :]]
+
+
+def _count(leaves: Index, classes: Index, shape: tuple[int, int]) -> _Counts:
+    counts = np.zeros(shape, dtype=np.int64)
+    np.add.at(counts, (leaves, classes), 1)
+    return tuple(tuple(map(int, row)) for row in counts)

@@ -1,0 +1,243 @@
+"""Membership inference: fit, and try to tell the rows a model was fitted on from others."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from hedgerow.audit.inference.attacks import ATTACKS, Attack, Attempt
+from hedgerow.audit.inference.labelled import Index, Rows, label_values
+from hedgerow.audit.inference.leaves import released_model
+from hedgerow.audit.inference.roc import Array, Membership, curve
+from hedgerow.bounded import shown_argument
+from hedgerow.randomness import generator
+
+
+def membership(
+    target: Any,
+    X: Any,
+    y: Any,
+    *,
+    attack: str | Attack = "random-forest",
+    repeats: int = 100,
+    train_share: float = 0.5,
+    attack_share: float = 0.7,
+    random_state: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> Membership:
+    """Attack a learner: fit it on random halves of a table and guess, from its predictions, on which rows it was.
+
+    Each time, the rows are split at random into members and others (`train_share`), and the target is fitted on all
+    members. The attacker knows of `attack_share` of the members and of the others which they are, and scores the rest;
+    the ROC curve is that of the rest. These are the splits of SSRL's Figure 5, whose caption leaves the shares to the
+    released code: a half, and 70 %.
+
+    An attack that fails proves nothing: others may do better. Differential privacy bounds all of them.
+
+    **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted on the way;
+    nothing of them is released, so give the target no shared `Budget`.
+
+    Parameters
+    ----------
+    target : estimator or callable
+        The learner to attack: an unfitted estimator, which is cloned, or a function that returns one.
+    X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+        The rows, as the target's `fit` takes them.
+    y : series or array of shape (n_rows,)
+        Their labels.
+    attack : {"random-forest", "label-only"} or Attack, default="random-forest"
+        How to guess. `RandomForestAttack` and `LabelOnlyAttack` say how they work and take options.
+    repeats : int, default=100
+        How often to split, fit and attack.
+    train_share : float, default=0.5
+        The share of the rows that the target is fitted on.
+    attack_share : float, default=0.7
+        The share of members, and of others, that the attacker knows.
+    random_state : int, numpy.random.Generator or None, default=None
+        Makes the result repeatable, whatever `n_jobs` is. With a seed, parameters of the target named ``random_state``
+        that are None are set too: the noise of private learners is then seeded.
+    n_jobs : int, optional
+        How many processes fit and attack at a time, as in scikit-learn: None is one, -1 is all processors.
+    verbose : bool, default=False
+        Whether to show progress on stderr.
+
+    Returns
+    -------
+    Membership
+        The curves and areas over the splits; `plot()` draws them.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, lengths disagree, labels are missing, of one class, or none that the target
+        knows, or there are too few rows to split. What `fit` raises passes through.
+    TypeError
+        If the target has no `fit` and `predict`, or the attack no `scores`.
+
+    Notes
+    -----
+    SSRL's released code swaps the two rates of every point below the diagonal before it averages, which lifts the mean
+    above the diagonal for any attack, a blind guess included. Here a curve stays where it is.
+
+    References
+    ----------
+    Shokri et al., *Membership Inference Attacks Against Machine Learning Models*, S&P 2017. Carlini et al., *Membership
+    Inference Attacks From First Principles*, S&P 2022, for rates in logarithmic scale. Ly et al. (SSRL), *Smooth
+    Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, Appendix C.2, Figures 5 and 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import hedgerow as hr
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(400, 5)), rng.integers(2, size=400)
+    >>> found = hr.audit.membership(DecisionTreeClassifier(), X, y, repeats=3, random_state=0)
+    >>> found.auc > 0.6  # a full-grown tree knows its rows by heart
+    True
+    """
+    make = _factory(target)
+    how = _attack(attack)
+    _check_whole("repeats", repeats)
+    rows = Rows.of(X, y)
+    if len(np.unique(rows.values)) < 2:
+        raise ValueError("y holds one class only; expected two or more.")
+    shares = _share("train_share", train_share), _share("attack_share", attack_share)
+    sizes = _sizes(len(rows), *shares)
+    seeded = random_state is not None
+    trials = [Trial(make, rows, how, sizes, rng, seeded) for rng in generator(random_state).spawn(repeats)]
+    found = list(
+        _progress(Parallel(n_jobs=n_jobs, return_as="generator")(map(delayed(_run), trials)), repeats, verbose)
+    )
+    curves, aucs = np.array([one for one, _ in found]), np.array([auc for _, auc in found])
+    for array in (curves, aucs):
+        array.setflags(write=False)
+    return Membership(type(make()).__name__, str(how), sizes, curves, aucs)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Trial:
+    """One split of the rows, with one fit and one attack."""
+
+    make: Callable[[], Any]
+    rows: Rows
+    attack: Attack
+    sizes: tuple[int, int, int, int]
+    rng: np.random.Generator
+    seeded: bool
+
+    def run(self) -> tuple[Array, float]:
+        """Split, fit and attack; return the curve and the area under it."""
+        parts = np.split(self.rng.permutation(len(self.rows)), np.cumsum(self.sizes)[:-1])
+        known, known_others, members, others = parts
+        fitted = self._fit(np.concatenate([known, members]))
+
+        def predict(table: Any) -> Any:
+            return label_values(fitted.predict(table))
+
+        predictions = predict(self.rows.X(np.arange(len(self.rows))))
+        _check_known(fitted, self.rows, predictions)
+        model = released_model(fitted)
+        schema = None if model is None else model.schema
+        suspects = np.concatenate([members, others])
+        attempt = Attempt(self.rows, predict, predictions, known, known_others, suspects, schema, self.rng)
+        scores = np.asarray(self.attack.scores(attempt), dtype=np.float64)
+        return curve(scores[: len(members)], scores[len(members) :])
+
+    def _fit(self, index: Index) -> Any:
+        estimator = self.make()
+        if self.seeded and hasattr(estimator, "set_params"):
+            free = [
+                name
+                for name, value in sorted(estimator.get_params().items())
+                if name.split("__")[-1] == "random_state" and value is None
+            ]
+            estimator.set_params(**{name: int(self.rng.integers(2**31)) for name in free})
+        estimator.fit(self.rows.X(index), self.rows.y(index))
+        return estimator
+
+
+def _run(trial: Trial) -> tuple[Array, float]:
+    return trial.run()
+
+
+def _progress(results: Any, repeats: int, verbose: bool) -> Iterator[tuple[Array, float]]:
+    if not verbose:
+        yield from results
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(results, "membership inference", repeats, console=Console(stderr=True))
+
+
+def _factory(target: Any) -> Callable[[], Any]:
+    """Return what makes an unfitted estimator, after checking that it does."""
+    is_estimator = not isinstance(target, type) and hasattr(target, "fit") and hasattr(target, "predict")
+    if is_estimator:
+        return _Clones(target)
+    if callable(target):
+        made = target()
+        if hasattr(made, "fit") and hasattr(made, "predict"):
+            return target
+        raise TypeError(f"target must return an estimator with fit and predict, returned {type(made).__name__}.")
+    raise TypeError(f"target must be an estimator with fit and predict, or return one; got {type(target).__name__}.")
+
+
+@dataclass(frozen=True)
+class _Clones:
+    """Returns an unfitted copy of an estimator; unlike a closure, any process can be sent it."""
+
+    estimator: Any
+
+    def __call__(self) -> Any:
+        return clone(self.estimator) if isinstance(self.estimator, BaseEstimator) else copy.deepcopy(self.estimator)
+
+
+def _attack(attack: Any) -> Attack:
+    if isinstance(attack, str):
+        if attack not in ATTACKS:
+            raise ValueError(
+                f"attack must be one of {', '.join(sorted(ATTACKS))}, or an Attack; got {shown_argument(attack)}."
+            )
+        return ATTACKS[attack]()
+    if isinstance(attack, type) or not callable(getattr(attack, "scores", None)):
+        raise TypeError(f"attack must be a name or have scores(attempt), got {shown_argument(attack)}.")
+    return attack
+
+
+def _sizes(n: int, train_share: float, attack_share: float) -> tuple[int, int, int, int]:
+    """Return how many rows each part has: known members and others, members and others to be told apart."""
+    members = int(n * train_share)
+    known, known_others = int(members * attack_share), int((n - members) * attack_share)
+    sizes = known, known_others, members - known, n - members - known_others
+    if min(sizes) < 1:
+        raise ValueError("too few rows to split: expected at least one in each of the four parts.")
+    return sizes
+
+
+def _check_known(fitted: Any, rows: Rows, predictions: Any) -> None:
+    """Check that the target speaks of the classes that y holds."""
+    known = getattr(fitted, "classes_", None)
+    known = set(np.asarray(predictions if known is None else known).tolist())
+    if not known & set(rows.values.tolist()):
+        raise ValueError("the target predicts none of the labels in y; expected the same spelling and type.")
+
+
+def _check_whole(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be a whole number >= 1, got {shown_argument(value)}.")
+
+
+def _share(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {shown_argument(value)}.")
+    return float(value)

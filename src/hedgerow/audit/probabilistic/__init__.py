@@ -1,0 +1,1 @@
+"""Probabilistic datasets: what is known of a table, row by row."""

@@ -1,0 +1,340 @@
+"""Tables of which something is known: for each row, which values its attributes can have and how likely they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, product
+from math import fsum, prod
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hedgerow.audit.counting.bin_sizes import Resolution
+from hedgerow.audit.entropy.measure import reconstruction
+from hedgerow.audit.entropy.prior import Marginals, Prior
+from hedgerow.audit.entropy.result import Reconstruction
+from hedgerow.audit.entropy.values import Index, Values
+from hedgerow.audit.inference.labelled import label_values
+from hedgerow.audit.probabilistic.display import dataset_html, dataset_text
+from hedgerow.audit.probabilistic.possible_worlds import PossibleWorlds, domain_bits, domains_of
+from hedgerow.audit.probabilistic.row import Row
+from hedgerow.audit.probabilistic.splitting import parts_of
+from hedgerow.audit.readers.paths import Paths
+from hedgerow.audit.readers.read import Features, paths_of
+from hedgerow.columns import Table
+from hedgerow.errors import DomainError
+from hedgerow.randomness import generator
+from hedgerow.schema.schema import Schema
+from hedgerow.values import printable
+
+
+@dataclass(frozen=True, repr=False, eq=False, init=False)
+class ProbabilisticDataset:
+    """What is known of the rows of a table (PDR, Definition 1, and Definition 3 where rows are independent).
+
+    Attributes
+    ----------
+    domains : tuple of Values
+        The possible values of each attribute; given as a mapping of str to sequence.
+    rows : tuple of Row
+        What is known of each row; given as a mapping a row. It maps attributes to one value, to a set (or list, or
+        range) of values that are equally likely, or to a mapping of values to their probabilities. Attributes that
+        depend on each other are named together: ``{("a1", "a2"): {(0, 0), (0, 1), (1, 0)}}``. Of an attribute that is
+        not mentioned nothing is known. Rows are independent of each other.
+    labels : tuple, optional
+        The label of each row, where it is known.
+    label : str, default="label"
+        What the column of labels is called.
+
+    Raises
+    ------
+    SchemaError
+        If a domain is empty, or has a value twice or NaN; an attribute of a row is unknown or mentioned twice; its
+        values are not in the domain; or probabilities are not above 0 with sum 1.
+    ValueError
+        If there is no row, or not one label a row.
+
+    References
+    ----------
+    Ferry, Aïvodji, Gambs, Huguet and Siala (PDR), *Probabilistic Dataset Reconstruction from Interpretable Models*,
+    2024: Definitions 1 to 4.
+
+    Examples
+    --------
+    PDR's Table IV, of Rule List 1:
+
+    >>> either = {(0, 0), (0, 1), (1, 0)}
+    >>> both, third, rest = {"a1": 1, "a2": 1}, {("a1", "a2"): either, "a3": 1}, {("a1", "a2"): either, "a3": 0}
+    >>> known = ProbabilisticDataset(
+    ...     {"a1": (0, 1), "a2": (0, 1), "a3": (0, 1)}, [both, both, third, third, rest], labels=(1, 1, 0, 0, 1)
+    ... )
+    >>> print(known)
+    row  a1                                   a2            a3      label
+    x1   1                                    1             {0, 1}  1
+    x2   1                                    1             {0, 1}  1
+    x3   (a1, a2) ∈ {(0, 0), (0, 1), (1, 0)}  as a1 allows  1       0
+    x4   (a1, a2) ∈ {(0, 0), (0, 1), (1, 0)}  as a1 allows  1       0
+    x5   (a1, a2) ∈ {(0, 0), (0, 1), (1, 0)}  as a1 allows  0       1
+    """
+
+    domains: tuple[Values, ...]
+    rows: tuple[Row, ...]
+    labels: tuple[Any, ...] | None
+    label: str
+
+    def __init__(
+        self,
+        domains: Mapping[str, Sequence[Any]] | Sequence[Values],
+        rows: Sequence[Mapping[Any, Any] | Row],
+        labels: Sequence[Any] | None = None,
+        *,
+        label: str = "label",
+    ) -> None:
+        checked = domains_of(domains)
+        known = tuple(row if isinstance(row, Row) else Row.of(row, checked) for row in rows)
+        if not known:
+            raise ValueError("expected one row or more, got none.")
+        if labels is not None and len(labels) != len(known):
+            raise ValueError(f"expected one label for each of {len(known)} rows, got {len(labels)}.")
+        if labels is not None and label in (values.name for values in checked):
+            raise ValueError("expected a name for the labels that no attribute has.")
+        object.__setattr__(self, "domains", checked)
+        object.__setattr__(self, "rows", known)
+        object.__setattr__(self, "labels", None if labels is None else tuple(labels))
+        object.__setattr__(self, "label", label)
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        schema: Schema | None = None,
+        *,
+        supports: Sequence[int] | None = None,
+        resolution: Resolution | None = None,
+        prior: Marginals | None = None,
+        features: Features | None = None,
+    ) -> Self:
+        """Return what a model tells of its training rows (PDR, Sections II-B and III-A): one row for each of them.
+
+        A row that came to a region lies in it, all of the region's rows being equally likely: attributes that its
+        conditions narrow, or leave alone, are known on their own; those that rules before it speak of together depend
+        on each other. Rows stand in the order of the regions, and within a region of the classes.
+
+        Parameters
+        ----------
+        model, schema, supports, resolution, prior, features
+            As for `reconstruction`, whose result may be given for the model, if it has no prior. With a prior, the
+            values of a row are not equally likely.
+
+        Raises
+        ------
+        TypeError, SchemaError, ValueError
+            As `reconstruction` does; ValueError also for independent bits, which are no table's columns.
+
+        Examples
+        --------
+        >>> import hedgerow as hr
+        >>> data = hr.datasets.load("breast_cancer")
+        >>> clf = hr.OptimalTreeClassifier(schema=data.schema, max_depth=2).fit(data.frame, data.labels)
+        >>> known = ProbabilisticDataset.of(clf)
+        >>> len(known.sample(random_state=0)) == len(data.frame)
+        True
+        """
+        if isinstance(model, Reconstruction):
+            if not (schema is supports is resolution is prior is features is None) or model.prior_bits is not None:
+                raise ValueError("expected a reconstruction without a prior, and no other argument beside it.")
+            found, told = model, None
+        else:
+            found = reconstruction(
+                model, schema, supports=supports, resolution=resolution, prior=prior, features=features
+            )
+            told = paths_of(model, schema, features)[0]
+        if found.domain.independent_bits:
+            raise ValueError("expected the schema's attributes; independent bits are not the columns of a table.")
+        refined, weights = found.domain.schema, found.domain.weights
+        masses = weights if prior is None else Prior.of(prior, found.schema, found.domain).masses
+        domains = tuple(Values.of(name, a, (resolution or {}).get(name)) for name, a in refined.attributes)
+        known = [
+            Row(parts_of(region, weights, masses)) if support else None
+            for region, support in zip(found.regions, found.supports, strict=True)
+        ]
+        rows = [row for row, support in zip(known, found.supports, strict=True) for _ in range(support) if row]
+        name = "label" if refined.label is None else refined.label.name
+        return cls(domains, rows, None if told is None else _labels(told, found.supports), label=name)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[Row, Index], ...]:
+        """The different objects among the rows, each with the places where it stands."""
+        places: dict[int, list[int]] = {}
+        for place, row in enumerate(self.rows):
+            places.setdefault(id(row), []).append(place)
+        return tuple((self.rows[where[0]], np.array(where, dtype=np.intp)) for where in places.values())
+
+    @cached_property
+    def entropy_bits(self) -> float:
+        """The joint entropy of all cells in bits: that of the rows, and in each of its independent parts, adds up."""
+        return fsum(len(where) * row.entropy_bits for row, where in self.groups)
+
+    @property
+    def uncertainty(self) -> float:
+        """Dist_G (Definition 4, eq. 3): the share of entropy left, from 0 (all rows known) to 1 (nothing is).
+
+        Raises
+        ------
+        ValueError
+            If the domains allow one row only.
+        """
+        return self.entropy_bits / domain_bits(self.domains, self.n_rows)
+
+    def dist(self) -> float:
+        """Return Dist (Definition 2): the share of entropy left, averaged over attributes, each counted alike.
+
+        Attributes that can have one value only are left out of the average.
+
+        Raises
+        ------
+        ValueError
+            If attributes of some row depend on each other; `uncertainty` is defined there too. Or if the domains allow
+            one row only.
+        """
+        domain_bits(self.domains, self.n_rows)
+        if any(len(part.attributes) > 1 for row, _ in self.groups for part in row.parts):
+            raise ValueError("Dist (Definition 2) is not defined: attributes depend on each other in some row.")
+        full = [values.bits for values in self.domains]
+        left = fsum(
+            len(where) * part.entropy_bits / full[part.attributes[0]]
+            for row, where in self.groups
+            for part in row.parts
+            if full[part.attributes[0]]
+        )
+        return left / (self.n_rows * sum(1 for bits in full if bits))
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether all cells are known."""
+        return all(row.worlds == 1 for row, _ in self.groups)
+
+    def is_compatible(self, original: Any) -> bool:
+        """Return whether each row of a table is among those possible for the row in its place, its label included.
+
+        Parameters
+        ----------
+        original : frame or array
+            The table, with the attributes as columns; labels are compared if there is a column of their name.
+
+        Raises
+        ------
+        DomainError
+            If it lacks an attribute, or some values are in no domain.
+        ValueError
+            If it does not have as many rows.
+        """
+        table = Table.of(original)
+        if len(table) != self.n_rows:
+            raise ValueError(f"expected a table of {self.n_rows} rows, got {len(table)}.")
+        codes = self.codes(table)
+        fitting = all(row.allows(codes[where]).all() for row, where in self.groups)
+        own = self.labels_in(table)
+        return fitting and (own is None or self.labels is None or bool(np.array(own == np.array(self.labels)).all()))
+
+    def codes(self, table: Table) -> Index:
+        """Return the cell of each value of a table, shape ``(n_rows, n_attributes)``.
+
+        Raises
+        ------
+        DomainError
+            If it lacks an attribute, or some values are in no domain.
+        """
+        if table.names is None and table.width != len(self.domains):
+            raise DomainError(f"expected {len(self.domains)} columns, got {table.width}.")
+        return np.column_stack([values.codes(table, k) for k, values in enumerate(self.domains)])
+
+    def labels_in(self, table: Table) -> NDArray[Any] | None:
+        """Return the labels that a table holds; None if it has none."""
+        if table.names is None or self.label not in table.names:
+            return None
+        return label_values(table.data.get_column(self.label))
+
+    def sample(self, random_state: int | np.random.Generator | None = None) -> pd.DataFrame:
+        """Return one of the possible tables, drawn with its exact probability: where all are alike, uniformly.
+
+        The numbers of rows are exact integers, so the draw is uniform however many there are. Missing values are None;
+        a value outside the domain, and a real number of which no more than its interval can be told, are their marks.
+
+        Parameters
+        ----------
+        random_state : int, Generator or None, default=None
+            The source of randomness.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The attributes, and the labels where they are known.
+        """
+        rng = generator(random_state)
+        cells = self.sample_cells(rng)
+        columns = {values.name: values.drawn(cells[:, k], rng) for k, values in enumerate(self.domains)}
+        return pd.DataFrame(columns if self.labels is None else columns | {self.label: list(self.labels)})
+
+    def sample_cells(self, rng: np.random.Generator) -> Index:
+        """Return the cells of one of the possible tables, drawn at random, shape ``(n_rows, n_attributes)``."""
+        cells = np.empty((self.n_rows, len(self.domains)), dtype=np.intp)
+        for row, where in self.groups:
+            for part in row.parts:
+                cells[where[:, None], list(part.attributes)] = part.draw(len(where), rng)
+        return cells
+
+    def worlds(self, limit: int = 10_000) -> PossibleWorlds:
+        """Return the set of all possible tables with their probabilities, if they are few.
+
+        Raises
+        ------
+        ValueError
+            If there are more than `limit`.
+        """
+        count = prod(row.worlds ** len(where) for row, where in self.groups)
+        if count > limit:
+            size = f"{count:,}" if count < 2**50 else f"about 2^{count.bit_length() - 1}"
+            raise ValueError(f"expected at most {limit:,} possible tables, there are {size}; ask for fewer rows.")
+        rows = {id(row): list(row.outcomes(self.domains)) for row, _ in self.groups}
+        tables = list(product(*(rows[id(row)] for row in self.rows)))
+        return PossibleWorlds(
+            [[values for values, _ in table] for table in tables],
+            [prod(chance for _, chance in table) for table in tables],
+            domains=self.domains,
+        )
+
+    def __str__(self) -> str:
+        return dataset_text(self.domains, self.rows, self.labels, self.label)
+
+    def _repr_html_(self) -> str:
+        return dataset_html(self.domains, self.rows, self.labels, self.label)
+
+    def __repr__(self) -> str:
+        names = printable(", ".join(values.name for values in islice(self.domains, 4)))
+        more = ", …" if len(self.domains) > 4 else ""
+        return f"<ProbabilisticDataset: {self.n_rows} rows of {names}{more}; {self.entropy_bits:.1f} bits>"
+
+
+def _labels(told: Paths, supports: Sequence[int]) -> tuple[Any, ...] | None:
+    """Return the label of each row, class by class in each region; None where the counts do not tell all of them."""
+    if told.counts is None or told.classes is None:
+        return None
+    if any(min(counts) < 0 or sum(counts) != n for counts, n in zip(told.counts, supports, strict=True) if n):
+        return None
+    return tuple(
+        label
+        for counts, n in zip(told.counts, supports, strict=True)
+        if n
+        for label, count in zip(told.classes, counts, strict=True)
+        for _ in range(count)
+    )

@@ -1,0 +1,268 @@
+"""What is known of some attributes of a row: parts of a row that do not depend on each other.
+
+A part is a distribution over the cells of its attributes; the values behind a cell are equally likely. Numbers of
+rows are exact integers throughout: a part with more rows than floats can tell is drawn from as exactly as a coin.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from math import fsum, log2
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.audit.counting.outside import Box, BoxCounter, Weights, bits
+from hedgerow.audit.counting.regions import Region, cell_worlds, worlds
+from hedgerow.audit.entropy.values import Index, Values
+
+Outcome = tuple[tuple[Any, ...], Fraction]
+"""A value for each attribute of a part, and their probability."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Combinations of cells, each with a probability.
+
+    Attributes
+    ----------
+    attributes : tuple of int
+        Which attributes these are, by their place in the domain.
+    cells : tuple of tuple of int
+        The combinations of cells that are possible. Each cell holds one value.
+    masses : tuple of int
+        Their probabilities times a whole number.
+    n_cells : tuple of int
+        How many cells each attribute has.
+    """
+
+    attributes: tuple[int, ...]
+    cells: tuple[tuple[int, ...], ...]
+    masses: tuple[int, ...]
+    n_cells: tuple[int, ...]
+
+    @property
+    def worlds(self) -> int:
+        """How many combinations of values are possible."""
+        return len(self.cells)
+
+    @property
+    def combinations(self) -> int:
+        """How many combinations of cells are possible."""
+        return len(self.cells)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all combinations that are possible are equally likely."""
+        return len(set(self.masses)) == 1
+
+    @cached_property
+    def entropy_bits(self) -> float:
+        """The entropy in bits."""
+        if self.uniform:
+            return log2(self.worlds)
+        total = sum(self.masses)
+        return log2(total) - fsum(mass / total * log2(mass) for mass in self.masses)
+
+    @cached_property
+    def marginals(self) -> tuple[tuple[Fraction, ...], ...]:
+        """For each attribute, the probability of each cell."""
+        found = [[0] * n for n in self.n_cells]
+        for combination, mass in zip(self.cells, self.masses, strict=True):
+            for counts, cell in zip(found, combination, strict=True):
+                counts[cell] += mass
+        total = sum(self.masses)
+        return tuple(tuple(Fraction(count, total) for count in counts) for counts in found)
+
+    def outcomes(self, domain: Sequence[Values]) -> Iterator[Outcome]:
+        """Yield the combinations of values that are possible, in order."""
+        total = sum(self.masses)
+        for combination, mass in zip(self.cells, self.masses, strict=True):
+            yield (
+                tuple(domain[k].cells[cell][0] for k, cell in zip(self.attributes, combination, strict=True)),
+                Fraction(mass, total),
+            )
+
+    def allows(self, codes: Index) -> NDArray[np.bool_]:
+        """Return which of some combinations of cells are possible."""
+        possible = set(self.cells)
+        return np.fromiter((tuple(row) in possible for row in codes.tolist()), dtype=bool, count=len(codes))
+
+    def draw(self, n_rows: int, rng: np.random.Generator) -> Index:
+        """Return cells drawn with their exact probabilities."""
+        return np.array(self.cells, dtype=np.intp)[drawn_places(self.masses, n_rows, rng)]
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Combinations of cells that lie in a box and in none of some others.
+
+    Attributes
+    ----------
+    attributes : tuple of int
+        Which attributes these are, by their place in the domain.
+    region : Region
+        The combinations that are possible.
+    weights : tuple of tuple of int
+        How many values each cell of each of these attributes holds.
+    masses : tuple of tuple of int
+        For each attribute, the probability of each cell before the region is known, times a whole number; equal to
+        the weights where all values are equally likely.
+    """
+
+    attributes: tuple[int, ...]
+    region: Region
+    weights: Weights
+    masses: Weights
+
+    @cached_property
+    def worlds(self) -> int:
+        """How many combinations of values are possible."""
+        held = tuple(
+            tuple(w if m else 0 for w, m in zip(*both, strict=True))
+            for both in zip(self.weights, self.masses, strict=True)
+        )
+        return worlds(self.region, held)
+
+    @property
+    def combinations(self) -> int:
+        """How many combinations of cells are possible."""
+        return worlds(self.region, tuple(tuple(int(mass > 0) for mass in masses) for masses in self.masses))
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all combinations that are possible are equally likely."""
+        return all(len(set(densities)) == 1 for densities in self._densities)
+
+    @cached_property
+    def _densities(self) -> list[list[Fraction]]:
+        """The mass of one value of each cell that is possible, by attribute."""
+        return [
+            [Fraction(mass, w) for mass, w, chance in zip(masses, values, chances, strict=True) if chance]
+            for masses, values, chances in zip(self.masses, self.weights, self.marginals, strict=True)
+        ]
+
+    @cached_property
+    def entropy_bits(self) -> float:
+        """The entropy in bits: ``log2 Σ mass − Σ_k E log2 (mass of the value of attribute k)``."""
+        if self.uniform:
+            return log2(self.worlds)
+        expected = fsum(
+            float(chance) * log2(density)
+            for chances, densities in zip(self.marginals, self._densities, strict=True)
+            for chance, density in zip(filter(None, chances), densities, strict=True)
+        )
+        return log2(self._total) - expected
+
+    @cached_property
+    def marginals(self) -> tuple[tuple[Fraction, ...], ...]:
+        """For each attribute, the probability of each cell."""
+        counts = cell_worlds(self.region, self.masses)
+        return tuple(tuple(Fraction(count, self._total) for count in each) for each in counts)
+
+    @cached_property
+    def _counter(self) -> BoxCounter:
+        return BoxCounter(self.masses, len(self.region.earlier))
+
+    @cached_property
+    def _total(self) -> int:
+        return self._counter.outside(self.region.box, self.region.earlier)
+
+    def _by_cell(self, region: Region, place: int) -> dict[int, tuple[Region, int]]:
+        """Return, for each possible cell of an attribute, the region left of the other attributes, and its mass.
+
+        Of the attribute itself nothing is left there, so that cells which leave the same have equal regions.
+        """
+        found: dict[int, tuple[Region, int]] = {}
+        before, after = region.box[:place], region.box[place + 1 :]
+        options = [
+            (flag, self._counter.outside((*before, flag, *after), region.earlier)) for flag in bits(region.box[place])
+        ]
+        done = next((flag for flag, mass in options if mass), 0)
+        for flag, mass in options:
+            if mass:
+                others = {(*o[:place], done, *o[place + 1 :]) for o in region.earlier if o[place] & flag}
+                found[flag.bit_length() - 1] = Region((*before, done, *after), tuple(sorted(others))), mass
+        return found
+
+    def outcomes(self, domain: Sequence[Values]) -> Iterator[Outcome]:
+        """Yield the combinations of values that are possible, in order, one by one: there may be very many."""
+        yield from self._outcomes(domain, self.region, 0, Fraction(1, self._total))
+
+    def _outcomes(self, domain: Sequence[Values], region: Region, place: int, chance: Fraction) -> Iterator[Outcome]:
+        if place == len(self.attributes):
+            yield (), chance
+            return
+        for cell, (left, _) in self._by_cell(region, place).items():
+            density = Fraction(self.masses[place][cell], self.weights[place][cell])
+            for value in domain[self.attributes[place]].cells[cell]:
+                for others, found in self._outcomes(domain, left, place + 1, chance * density):
+                    yield (value, *others), found
+
+    def allows(self, codes: Index) -> NDArray[np.bool_]:
+        """Return which of some combinations of cells are possible."""
+        found = self._inside(self.region.box, codes)
+        for place, masses in enumerate(self.masses):
+            found &= np.array(masses, dtype=object)[codes[:, place]] > 0
+        for other in self.region.earlier:
+            found &= ~self._inside(other, codes)
+        return found
+
+    def _inside(self, box: Box, codes: Index) -> NDArray[np.bool_]:
+        allowed = [
+            [bool(mask >> cell & 1) for cell in range(len(w))] for mask, w in zip(box, self.weights, strict=True)
+        ]
+        return np.logical_and.reduce([np.array(cells)[codes[:, k]] for k, cells in enumerate(allowed)])
+
+    def draw(self, n_rows: int, rng: np.random.Generator) -> Index:
+        """Return cells drawn with their exact probabilities.
+
+        One attribute after the other, by the number of rows that each of its cells leaves (the chain rule), for all
+        rows together that have the same left to draw from; those first that most boxes speak of.
+        """
+        uses = [sum(o[k] != full for o in self.region.earlier) for k, full in enumerate(self.region.box)]
+        found = np.empty((n_rows, len(self.attributes)), dtype=np.intp)
+        states = {self.region: np.arange(n_rows)}
+        for place in sorted(range(len(uses)), key=lambda k: -uses[k]):
+            parts: dict[Region, list[Index]] = {}
+            for region, rows in states.items():
+                options = self._by_cell(region, place)
+                picks = drawn_places([mass for _, mass in options.values()], len(rows), rng)
+                found[rows, place] = np.array(list(options))[picks]
+                for i, (left, _) in enumerate(options.values()):
+                    parts.setdefault(left, []).append(rows[picks == i])
+            states = {left: np.concatenate(rows) for left, rows in parts.items()}
+        return found
+
+
+Part = Listed | Boxes
+"""What is known of some attributes of a row, which depend on each other and on no others."""
+
+
+def drawn_places(masses: Sequence[int], n: int, rng: np.random.Generator) -> Index:
+    """Return places drawn with probabilities proportional to whole numbers of any size, exactly; shape ``(n,)``.
+
+    Examples
+    --------
+    >>> drawn_places([0, 10**30, 0], 3, np.random.default_rng(0))
+    array([1, 1, 1])
+    """
+    ends = list(accumulate(masses))
+    if ends[-1] < 2**63:
+        return np.searchsorted(np.array(ends, dtype=np.int64), rng.integers(ends[-1], size=n), side="right")
+    return np.array([bisect_right(ends, _below(ends[-1], rng)) for _ in range(n)], dtype=np.intp)
+
+
+def _below(bound: int, rng: np.random.Generator) -> int:
+    """Return a whole number from 0 to less than a bound, all equally likely."""
+    n_bits = bound.bit_length()
+    while True:
+        found = int.from_bytes(rng.bytes(-(-n_bits // 8)), "big") >> (-n_bits % 8)
+        if found < bound:
+            return found

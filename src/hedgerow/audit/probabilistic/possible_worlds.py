@@ -1,0 +1,165 @@
+"""Explicit sets of possible tables with their probabilities: what a generalised probabilistic dataset is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import fsum, isfinite, log2
+from typing import Any
+
+from hedgerow.audit.entropy.values import Values
+from hedgerow.columns import Table
+
+World = tuple[tuple[Any, ...], ...]
+"""A table: its rows, each a value for every attribute in the domains' order."""
+
+
+@dataclass(frozen=True, repr=False, eq=False, init=False)
+class PossibleWorlds:
+    """A set of possible tables, each with its probability (PDR, Definition 3): any knowledge of a table.
+
+    Attributes
+    ----------
+    worlds : tuple of tuple of tuple
+        The tables that are possible, all of as many rows; each row has a value for every attribute, in order.
+    probabilities : tuple of Fraction
+        The probability of each table. Default: all equally likely.
+    domains : tuple of Values
+        The possible values of each attribute; given as a mapping of str to sequence.
+
+    Raises
+    ------
+    SchemaError
+        If a domain is empty, or has a value twice or NaN.
+    ValueError
+        If there is no table, one occurs twice, they are not of one shape, a value is not in its attribute's domain, or
+        the probabilities are not one a table, above 0, with sum 1.
+
+    Examples
+    --------
+    Two rows of one bit, of which it is known that they differ:
+
+    >>> known = PossibleWorlds([[(0,), (1,)], [(1,), (0,)]], domains={"a": (0, 1)})
+    >>> known.entropy_bits, known.uncertainty
+    (1.0, 0.5)
+    """
+
+    worlds: tuple[World, ...]
+    probabilities: tuple[Fraction, ...]
+    domains: tuple[Values, ...]
+
+    def __init__(
+        self,
+        worlds: Sequence[Sequence[Sequence[Any]]],
+        probabilities: Sequence[Fraction | float] | None = None,
+        *,
+        domains: Mapping[str, Sequence[Any]] | Sequence[Values],
+    ) -> None:
+        checked = domains_of(domains)
+        tables = tuple(tuple(tuple(row) for row in world) for world in worlds)
+        if not tables or not tables[0]:
+            raise ValueError("expected one possible table or more, of one row or more.")
+        if any(len(table) != len(tables[0]) or any(len(row) != len(checked) for row in table) for table in tables):
+            raise ValueError(f"expected tables of {len(tables[0])} rows of {len(checked)} values each.")
+        for k, values in enumerate(checked):
+            if any(values.cell_of(row[k]) < 0 for table in tables for row in table):
+                raise ValueError(f"attribute {values.name!r}: some values are not in its domain.")
+        if len(set(tables)) < len(tables):
+            raise ValueError("expected each possible table once.")
+        given = [Fraction(1, len(tables))] * len(tables) if probabilities is None else probabilities
+        if len(given) != len(tables):
+            raise ValueError(f"expected one probability for each of {len(tables)} tables, got {len(given)}.")
+        object.__setattr__(self, "worlds", tables)
+        object.__setattr__(self, "probabilities", exact_probabilities(given))
+        object.__setattr__(self, "domains", checked)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of each table."""
+        return len(self.worlds[0])
+
+    @cached_property
+    def entropy_bits(self) -> float:
+        """The joint entropy of all cells in bits: ``−Σ_w P(w) log2 P(w)``."""
+        if len(set(self.probabilities)) == 1:
+            return log2(len(self.worlds))
+        return fsum(float(p) * (log2(p.denominator) - log2(p.numerator)) for p in self.probabilities)
+
+    @property
+    def uncertainty(self) -> float:
+        """Dist_G (Definition 4, eq. 3): the share of entropy left, from 0 (the table is known) to 1 (nothing is).
+
+        Raises
+        ------
+        ValueError
+            If the domains allow one row only.
+        """
+        return self.entropy_bits / domain_bits(self.domains, self.n_rows)
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether one table only is possible."""
+        return len(self.worlds) == 1
+
+    def is_compatible(self, original: Any) -> bool:
+        """Return whether a table is one of those possible, row for row.
+
+        Raises
+        ------
+        DomainError
+            If it lacks an attribute.
+        """
+        table = Table.of(original)
+        table.require([values.name for values in self.domains])
+        columns = [values.raw(table, k) for k, values in enumerate(self.domains)]
+        return tuple(zip(*columns, strict=True)) in self.worlds
+
+    def __repr__(self) -> str:
+        return f"<PossibleWorlds: {len(self.worlds)} tables of {self.n_rows} rows, {self.entropy_bits:.3f} bits>"
+
+
+def domains_of(domains: Mapping[str, Sequence[Any]] | Sequence[Values]) -> tuple[Values, ...]:
+    """Return the domains of attributes, checked.
+
+    Raises
+    ------
+    SchemaError
+        If a domain is empty, or has a value twice or NaN.
+    ValueError
+        If there is none.
+    """
+    if isinstance(domains, Mapping):
+        domains = tuple(Values.listed(name, values) for name, values in domains.items())
+    if not domains:
+        raise ValueError("expected the domain of one attribute or more, got none.")
+    return tuple(domains)
+
+
+def domain_bits(domains: Sequence[Values], n_rows: int) -> float:
+    """Return the entropy, in bits, of a table of which nothing is known (PDR eq. 4).
+
+    Raises
+    ------
+    ValueError
+        If the domains allow one row only: then there is nothing to know.
+    """
+    bits = n_rows * fsum(values.bits for values in domains)
+    if not bits:
+        raise ValueError("the domains allow one row only: there is nothing that could be uncertain.")
+    return bits
+
+
+def exact_probabilities(given: Sequence[Fraction | float]) -> tuple[Fraction, ...]:
+    """Return probabilities that sum to 1 exactly, of such that do but for rounding.
+
+    Raises
+    ------
+    ValueError
+        If they are not numbers above 0 that sum to 1.
+    """
+    if not all(isfinite(p) and p > 0 for p in given) or abs(fsum(given) - 1) > 1e-9:
+        raise ValueError("expected probabilities above 0 that sum to 1.")
+    exact = [Fraction(p) for p in given]
+    return tuple(p / sum(exact) for p in exact)

@@ -1,0 +1,1 @@
+"""Readers: decision paths of hedgerow's models and of other libraries'."""

@@ -1,0 +1,101 @@
+"""Models of other makers, read as ways to leaves: one module a library, and none of them needs to be installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.audit.inference.leaves import released_model
+from hedgerow.audit.readers.columns import Features
+from hedgerow.audit.readers.corels import corels_paths
+from hedgerow.audit.readers.imodels import imodels_paths
+from hedgerow.audit.readers.paths import HasRegions, Paths
+from hedgerow.audit.readers.pipelines import last_step
+from hedgerow.audit.readers.pydl85 import dl85_paths
+from hedgerow.audit.readers.pystreed import streed_paths
+from hedgerow.audit.readers.scikit_learn import tree_paths, trees_of
+from hedgerow.models.model import Model
+from hedgerow.models.tree import Tree
+from hedgerow.schema.schema import Schema
+
+__all__ = ["Features", "paths_of", "trees_of"]
+
+_READERS: dict[str, Callable[[Any, Schema, Features | None], Paths | None]] = {
+    "scikit-learn's trees": tree_paths,
+    "imodels' rule lists": imodels_paths,
+    "CORELS": corels_paths,
+    "DL8.5": dl85_paths,
+    "STreeD": streed_paths,
+}
+
+
+def paths_of(model: Any, schema: Schema | None = None, features: Features | None = None) -> tuple[Paths, Schema]:
+    """Return the ways to a model's leaves, and the schema that they are on.
+
+    Parameters
+    ----------
+    model : RuleList, Tree, fitted estimator, or anything with ``regions()`` and ``supports``
+        The model, or a fitted ``Pipeline`` that ends in one.
+    schema : Schema, optional
+        The public schema of the rows. Default: that of the model, if it is hedgerow's.
+    features : sequence of str or Literal, optional
+        For models on arrays: what each column is. Default: the names that the model was fitted with, or the schema's
+        attributes in order.
+
+    Raises
+    ------
+    TypeError
+        If the model is none of those supported; the message lists them and shows the protocol.
+    ValueError
+        If there is no schema, or the model is not fitted.
+    """
+    if not (schema is None or isinstance(schema, Schema)):
+        raise TypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
+    released = released_model(model)
+    if released is not None:
+        return _released_paths(released), released.schema if schema is None else schema
+    own = _own_paths(model) if isinstance(model, HasRegions) and not isinstance(model, type) else None
+    if own is None and isinstance(model, BaseEstimator):
+        check_is_fitted(model)
+    if schema is None:
+        raise ValueError("expected a schema, since the model has none: what values each attribute can have.")
+    if own is not None:
+        return own, schema
+    model, features = last_step(model, features)
+    found = (read(model, schema, features) for read in _READERS.values())
+    paths = next((one for one in found if one is not None), None)
+    if paths is None:
+        raise TypeError(_unsupported(model))
+    return paths, schema
+
+
+def _released_paths(model: Model) -> Paths:
+    counts = tuple(leaf.counts for leaf in model.leaves if leaf.counts is not None)
+    supports = tuple(leaf.rows for leaf in model.leaves if leaf.rows is not None)
+    told = len(supports) == len(model)
+    return Paths(
+        model.paths,
+        supports if told else None,
+        counts if told else None,
+        model.schema.classes,
+        view="exact" if model.privacy.noise == "none" else "noisy",
+        exclusive=isinstance(model, Tree),
+    )
+
+
+def _own_paths(model: HasRegions) -> Paths:
+    ways = tuple(tuple((literal, True) for literal in conjunction) for conjunction in model.regions())
+    return Paths(ways, None if model.supports is None else tuple(model.supports))
+
+
+def _unsupported(model: Any) -> str:
+    names = ["hedgerow's RuleList, Tree and fitted estimators", *_READERS]
+    return (
+        f"cannot read a {type(model).__name__} as ways to leaves; supported are {', '.join(names)}, and anything with\n"
+        "    supports = (40, 60)    # rows in each region, or None\n"
+        "    def regions(self):     # a row belongs to the first conjunction that holds\n"
+        '        return [[Literal("age", "<=", (30,))], []]'
+    )

@@ -1,0 +1,188 @@
+"""scikit-learn's trees, and the trees of its forests, as ways to leaves."""
+
+from __future__ import annotations
+
+from copy import copy
+from math import inf, nextafter
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.audit.readers.columns import Columns, Features
+from hedgerow.audit.readers.paths import Path, Paths
+from hedgerow.audit.readers.pipelines import last_step
+from hedgerow.schema.literals import Literal
+from hedgerow.schema.schema import Schema
+
+_NOWHERE = -1  # the child of a leaf
+_COUNTS_MISSING = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
+
+
+def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> Paths | None:
+    """Return the ways to the leaves of a fitted decision tree, from left to right; None for anything else.
+
+    scikit-learn compares the columns as float32. A threshold is therefore told as the largest float64 that is, cast
+    to float32, at most that: so that 0.3, say, goes where scikit-learn sends it.
+
+    Supports are numbers of rows, whatever their weight above 0: one that a bootstrap drew twice is one. Classes are
+    counted where every leaf weighs as many as it has rows; weights that balance so in each leaf cannot be told from
+    none. The trees of a forest know neither its class weights nor whether rows are copies: see `trees_of`. Before
+    scikit-learn 1.8, the nodes of a tree that was fitted on missing values count other rows than it sends there, so
+    supports are not told.
+
+    Raises
+    ------
+    TypeError
+        If the model is a forest: its message shows how to read the trees one by one.
+    ValueError
+        If the model is not fitted, or what its columns are is not clear.
+    """
+    if not isinstance(model, BaseDecisionTree):
+        if _grown(model):
+            raise TypeError(_one_by_one(model, features))
+        return None
+    check_is_fitted(model)
+    names = getattr(model, "feature_names_in_", None)
+    columns = Columns.of(schema, features, names, model.n_features_in_)
+    leaves, ways = zip(*_ways(model.tree_, columns), strict=True)
+    if not _COUNTS_MISSING and _asks_of_missing(model.tree_, columns):
+        return Paths(ways, classes=_classes(model), exclusive=True)
+    return Paths(
+        ways,
+        tuple(map(int, model.tree_.n_node_samples[list(leaves)])),
+        _counts(model, list(leaves)),
+        _classes(model),
+        view="weighted" if getattr(model, "has_copies_", False) else "exact",
+        exclusive=True,
+    )
+
+
+def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> tuple[tuple[Any, Features], ...]:
+    """Return the trees of a forest, a bagging of trees or a boosting of trees, each with what its columns are.
+
+    The trees are copies which have the classes of the forest, not those numbers that it trains them on, and know if
+    the forest weights its classes, or gave them copies of rows: as ``AdaBoostRegressor`` does, and a bagging under
+    metadata routing.
+
+    Parameters
+    ----------
+    forest : fitted ensemble of scikit-learn's trees
+        The forest, or a fitted ``Pipeline`` that ends in one.
+    schema : Schema
+        The public schema of the rows.
+    features : sequence of str or Literal, or fitted transformer, optional
+        What each column is that the forest was fitted on. Default: as for a tree.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import ExtraTreesClassifier
+    >>> from hedgerow.audit.readers.read import paths_of
+    >>> from hedgerow.schema import Boolean
+    >>> forest = ExtraTreesClassifier(2, random_state=0).fit([[0, 1], [1, 0]] * 10, ["no", "yes"] * 10)
+    >>> schema = Schema({"smoker": Boolean(), "female": Boolean()})
+    >>> read = [paths_of(tree, schema, features)[0] for tree, features in trees_of(forest, schema)]
+    >>> [(paths.supports, paths.classes) for paths in read]
+    [((10, 10), ('no', 'yes')), ((10, 10), ('no', 'yes'))]
+    """
+    forest, features = last_step(forest, features)
+    grown = _grown(forest)
+    if not grown:
+        raise TypeError(f"expected a fitted forest of scikit-learn's trees, got {type(forest).__name__}.")
+    names = getattr(forest, "feature_names_in_", None)
+    columns = Columns.of(schema, features, names, forest.n_features_in_).features
+    subsets = getattr(forest, "estimators_features_", [range(len(columns))] * len(grown))
+    drawn = getattr(forest, "estimators_samples_", [None] * len(grown))
+    return tuple(
+        (_as_in_forest(tree, forest, rows), tuple(columns[i] for i in subset))
+        for tree, subset, rows in zip(grown, subsets, drawn, strict=True)
+    )
+
+
+def _ways(tree: Any, columns: Columns) -> list[tuple[int, Path]]:
+    """Return each leaf's number with the way to it, from left to right."""
+    left, right, to_left = tree.children_left, tree.children_right, tree.missing_go_to_left
+    found: list[tuple[int, Path]] = []
+    stack: list[tuple[int, Path]] = [(0, ())]
+    while stack:
+        node, way = stack.pop()
+        if left[node] == _NOWHERE:
+            found.append((node, way))
+            continue
+        column, number, missing = int(tree.feature[node]), _last_left(tree.threshold[node]), bool(to_left[node])
+        for child, holds in ((right[node], False), (left[node], True)):
+            step = columns.at_most(column, number, holds=holds, missing_holds=missing)
+            stack.append((int(child), (*way, *step)))
+    return found
+
+
+def _asks_of_missing(tree: Any, columns: Columns) -> bool:
+    """Return whether a tree asks for an attribute that can be missing."""
+    asked = [columns.features[i] for i in tree.feature[tree.children_left != _NOWHERE]]
+    names = [x if isinstance(x, str) else x.attribute for x in asked if not isinstance(x, Literal)]
+    return any(columns.schema[name].missing == "cell" for name in names)
+
+
+def _last_left(threshold: float) -> float:
+    """Return the largest number that is, cast to float32, at most a threshold."""
+    low = np.float32(threshold)
+    low = np.nextafter(low, np.float32(-inf)) if low > threshold else low
+    middle = (float(low) + float(np.nextafter(low, np.float32(inf)))) / 2
+    return middle if np.float32(middle) == low else nextafter(middle, -inf)
+
+
+def _counts(model: Any, leaves: list[int]) -> tuple[tuple[int, ...], ...] | None:
+    """Return the rows of each class in each leaf, which scikit-learn keeps as shares of the weights."""
+    if _classes(model) is None or getattr(model, "class_weight", None) is not None:
+        return None
+    counts = model.tree_.value[leaves, 0, :] * model.tree_.weighted_n_node_samples[leaves, None]
+    if not _are_whole(counts) or (np.rint(counts).sum(axis=1) != model.tree_.n_node_samples[leaves]).any():
+        return None
+    return tuple(tuple(map(int, row)) for row in np.rint(counts))
+
+
+def _are_whole(numbers: NDArray[Any]) -> bool:
+    return bool(np.allclose(numbers, np.rint(numbers), rtol=0, atol=1e-6))
+
+
+def _classes(model: Any) -> tuple[Any, ...] | None:
+    """Return the classes of a classifier with one output."""
+    one = getattr(model, "n_outputs_", 0) == 1 and hasattr(model, "classes_")
+    return tuple(model.classes_.tolist()) if one else None
+
+
+def _grown(model: Any) -> list[Any]:
+    """Return the trees that a model is made of, empty if it is not made of trees."""
+    parts = getattr(model, "estimators_", None)
+    if isinstance(model, type) or parts is None or not type(model).__module__.startswith("sklearn.ensemble"):
+        return []
+    trees = list(np.ravel(np.asarray(parts, dtype=object)))
+    return trees if trees and all(isinstance(tree, BaseDecisionTree) for tree in trees) else []
+
+
+def _one_by_one(forest: Any, features: Features | None) -> str:
+    given = "forest, schema" if features is None else "forest, schema, steps"
+    where = "" if features is None else ", where steps is the fitted transformer before it, or what its columns are"
+    return (
+        f"a {type(forest).__name__} is made of many trees; audit its trees one by one: [audit.reconstruction(tree, "
+        f"schema, features=names) for tree, names in audit.trees_of({given})]{where}"
+    )
+
+
+def _as_in_forest(tree: Any, forest: Any, drawn: Any) -> Any:
+    """Return a copy of a tree that knows the classes of its forest, whether they are weighted, and if it has copies."""
+    own = copy(tree)
+    own.has_copies_ = (
+        isinstance(forest, AdaBoostRegressor)  # which draws copies, and does not tell which
+        if drawn is None
+        else bool(tree.tree_.n_node_samples[0] > len(np.unique(drawn)))
+    )
+    on_labels = isinstance(forest, AdaBoostClassifier) or getattr(forest, "cv", None) == "prefit"
+    if _classes(tree) is not None and not on_labels:
+        own.classes_ = np.asarray(forest.classes_)[tree.classes_.astype(int)]
+        own.class_weight = getattr(forest, "class_weight", tree.class_weight)
+    return own

@@ -1,0 +1,263 @@
+"""EXPRIL: learn a classifier of a private target from an unlabelled source and an oracle's error marginals."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.bounded import shown_argument
+from hedgerow.columns import Table
+from hedgerow.errors import DomainError
+from hedgerow.guard import guarded
+from hedgerow.marginals.binning import bin_matrix, bins_or_chosen
+from hedgerow.marginals.labels import Equations, estimate_labels
+from hedgerow.marginals.network import network
+from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorMasses
+from hedgerow.marginals.oracle.hypothesis import Always, codes_of
+from hedgerow.marginals.oracle.oracle import Oracle
+from hedgerow.marginals.reweight import Weights, equal_weights, reweight
+from hedgerow.marginals.synthetic import Synthetic
+from hedgerow.schema.schema import Schema
+
+VARIANTS = ("cumulative", "instantaneous")
+ONE = 0.5
+"""The label from which a row is taken to be positive."""
+_TRIED = 200  # rows of the source
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """One question: the bins of the source's rows, what the hypothesis predicts for them, and the answer."""
+
+    matrix: NDArray[np.float64]
+    hypothesis: Vector
+    answer: ErrorMasses
+
+
+class ExprilClassifier(ClassifierMixin, BaseEstimator):
+    """Learn from an unlabelled source and an oracle that tells, by bin, how many private rows a hypothesis gets wrong.
+
+    The first hypothesis is that every row is of the positive class. After each answer the labels of the source are
+    estimated that explain it (Pb. 2), and the next hypothesis is learned from them. Weights make the source's marginals
+    those of the target (Pb. 1); where counts are released, the answers themselves hold these marginals, and no question
+    is spent on them.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        What is learned: anything that takes ``sample_weight``, or a pipeline that ends in such. Default: the paper's
+        network with hidden layers of 16, 256, 256 and 16 units (`MLPClassifier`), on standardised columns.
+    variant : {"cumulative", "instantaneous"}, default="cumulative"
+        Whether the labels are to explain all answers so far (C-EXPRIL) or the last one (I-EXPRIL).
+    queries : int, default=3
+        How many questions to ask in all.
+    reweight : bool, default=True
+        Whether the target may be distributed differently from the source. False saves noise where it is not.
+    bins : {"auto", "published"}, int or Schema, default="auto"
+        At most how many bins an attribute; "auto" follows from the noise and is 12 at most, "published" is EXPRIL's
+        rule, which has no such limit (`marginals.binning.n_bins`); they are chosen anew for every question. A schema:
+        these bins.
+    random_state : int or None
+        For the default estimator.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The classes.
+    hypothesis_ : object
+        What was learned.
+    synthetic_ : Synthetic
+        The source with weights and labels of the target: a private synthetic version of it, also for other uses.
+    history_ : list of dict
+        A record a question: the bins, the noise, what the answer tells of the last hypothesis, the labels.
+    privacy_ : PrivacyCard
+        What was spent on the target, and what is guaranteed. Source and bins are public.
+
+    References
+    ----------
+    Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Algorithm 1.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> data = hr.datasets.load("breast_cancer")
+    >>> oracle = hr.Oracle(data.frame[200:], data.labels[200:], hr.Budget(4), 2, classes=data.schema.classes)
+    >>> simple = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000))
+    >>> learner = hr.ExprilClassifier(simple, queries=2, reweight=False)
+    >>> learner.fit(data.frame[:200], oracle).predict(data.frame[:2]).shape
+    (2,)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        variant: str = "cumulative",
+        queries: int = 3,
+        reweight: bool = True,
+        bins: str | int | Schema = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.variant = variant
+        self.queries = queries
+        self.reweight = reweight
+        self.bins = bins
+        self.random_state = random_state
+
+    def fit(self, X: Any, oracle: Oracle) -> Self:
+        """Learn from a public, unlabelled source and an oracle.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
+            The source, with the columns of the oracle's target.
+        oracle : Oracle
+            Who answers.
+
+        Raises
+        ------
+        DomainError
+            If the columns are not those of the target, or one is constant. Nothing is charged then.
+        ValueError
+            If a parameter is out of range, or the oracle has too few questions left. Nothing is charged then. Nor is
+            it if the estimator fails on 200 rows of the source, on which it is tried with made-up labels.
+        """
+        self._check(X, oracle)
+        self.classes_ = np.array(oracle.classes)
+        asked: list[_Asked] = []
+        weights, hypothesis = self._first_weights(X, oracle), cast(Any, Always(oracle.classes[1]))
+        labels, history = np.empty(0), list[dict[str, Any]]()
+        for _ in range(self._error_questions(oracle)):
+            asked.append(self._ask(X, hypothesis, weights, asked, oracle))
+            if self.reweight and oracle.release != "ratio":
+                weights = _weights(asked)
+            labels = self._labels(asked, weights)
+            history.append(_record(asked, weights, labels, oracle))
+            hypothesis = self._learn(X, labels >= ONE, weights)
+        self.hypothesis_, self.history_ = hypothesis, history
+        self.synthetic_ = Synthetic(X, self.classes_[np.where(labels >= ONE, 1, 0)], weights.values, labels)
+        self.privacy_ = oracle.privacy
+        self.n_features_in_ = Table.of(X).width
+        return self
+
+    def _error_questions(self, oracle: Oracle) -> int:
+        """Return how many questions are on errors: all, unless one is spent on marginals, which ratios do not tell."""
+        return self.queries - (self.reweight and oracle.release == "ratio")
+
+    def _first_weights(self, X: Any, oracle: Oracle) -> Weights:
+        if not self.reweight or oracle.release != "ratio":
+            return equal_weights(len(X))
+        bins = bins_or_chosen(self.bins, X, len(X), oracle.noise_scale(Table.of(X).width))
+        answer = oracle.marginals(bins)
+        return reweight(bin_matrix(bins, X), answer.masses, len(bins), variance=answer.variance)
+
+    def _ask(self, X: Any, hypothesis: Any, weights: Weights, asked: list[_Asked], oracle: Oracle) -> _Asked:
+        rows = getattr(asked[-1].answer, "n_rows", len(X)) if asked else len(X)
+        bins = bins_or_chosen(self.bins, X, rows, oracle.noise_scale(Table.of(X).width), weights.values)
+        predicted = codes_of(hypothesis.predict(X), oracle.classes, len(X)).astype(np.float64)
+        return _Asked(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
+
+    def _check(self, X: Any, oracle: Any) -> None:
+        if not isinstance(oracle, Oracle):
+            raise TypeError(f"oracle must be an Oracle, got {type(oracle).__name__}; labels stay with their curator.")
+        if not isinstance(self.variant, str) or self.variant not in VARIANTS:
+            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {shown_argument(self.variant)}.")
+        if isinstance(self.queries, bool) or not isinstance(self.queries, int) or self.queries < 1:
+            raise ValueError(f"queries must be a whole number >= 1, got {shown_argument(self.queries)}.")
+        if self.queries > oracle.queries_left:
+            raise ValueError(f"queries={self.queries} are to be asked, and the oracle has {oracle.queries_left} left.")
+        if self.reweight and oracle.release == "ratio" and self.queries < 2:
+            raise ValueError("queries must be 2 or more: with ratios, reweighting spends one of its own.")
+        if not (self.estimator is None or hasattr(self.estimator, "get_params")):
+            raise TypeError(f"estimator must be a classifier or None, got {type(self.estimator).__name__}.")
+        problem = ValueError(
+            f"random_state must be None, a whole number or a RandomState, as for scikit-learn's networks, got "
+            f"{shown_argument(self.random_state)}."
+        )
+        guarded(lambda: check_random_state(self.random_state), problem)
+        names = Table.of(X).column_names
+        if names != oracle.columns:
+            raise DomainError(f"the source has columns {', '.join(names)}; the target has {', '.join(oracle.columns)}.")
+        self._try_estimator(Table.of(X), np.array(oracle.classes))
+
+    def _try_estimator(self, source: Table, classes: NDArray[Any]) -> None:
+        """Fit on some rows with made-up labels, for an estimator that cannot to fail before it costs anything."""
+        rows = np.unique(np.linspace(0, len(source) - 1, _TRIED).astype(np.int64))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._fitted(source.take(rows), classes[np.arange(len(rows)) % 2], np.ones(len(rows)))
+
+    def _labels(self, asked: list[_Asked], weights: Weights) -> Vector:
+        used = asked if self.variant == "cumulative" else asked[-1:]
+        return estimate_labels(
+            [
+                Equations.of(
+                    one.matrix, weights.values, one.hypothesis, *one.answer.errors(one.matrix @ weights.values)
+                )
+                for one in used
+            ]
+        )
+
+    def _learn(self, X: Any, positive: NDArray[np.bool_], weights: Weights) -> Any:
+        rows = np.flatnonzero(weights.values)
+        labels = self.classes_[np.where(positive[rows], 1, 0)]
+        if len(set(labels.tolist())) == 1:
+            return Always(labels.tolist()[0])
+        return self._fitted(Table.of(X).take(rows), labels, weights.values[rows] * len(rows))
+
+    def _fitted(self, X: Any, labels: NDArray[Any], weights: Vector) -> Any:
+        estimator: Any = network(X, self.random_state) if self.estimator is None else clone(self.estimator)
+        name = f"{estimator.steps[-1][0]}__sample_weight" if isinstance(estimator, Pipeline) else "sample_weight"
+        return estimator.fit(X, labels, **{name: weights})
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row, shape ``(n_rows,)``."""
+        check_is_fitted(self)
+        return np.asarray(self.hypothesis_.predict(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class for each row, shape ``(n_rows, 2)``; 0 or 1 where it has none."""
+        check_is_fitted(self)
+        if hasattr(self.hypothesis_, "predict_proba"):
+            return np.asarray(self.hypothesis_.predict_proba(X))
+        return (self.predict(X)[:, None] == self.classes_[None, :]).astype(np.float64)
+
+
+def _weights(asked: list[_Asked]) -> Weights:
+    """Return the weights under which the source has the marginals of all answers."""
+    counts = [one.answer for one in asked if isinstance(one.answer, ErrorCounts)]
+    return reweight(
+        np.vstack([one.matrix for one in asked]),
+        np.concatenate([answer.masses for answer in counts]),
+        sum(len(answer.bins) for answer in counts),
+        variance=float(np.mean([answer.variance for answer in counts])),
+    )
+
+
+def _record(asked: list[_Asked], weights: Weights, labels: Vector, oracle: Oracle) -> dict[str, Any]:
+    answer = asked[-1].answer
+    return {
+        "question": len(asked),
+        "bins": [len(attribute.cells) for _, attribute in answer.bins.attributes],
+        "noise_scale": oracle.noise_scale(len(answer.bins)),
+        "rows": getattr(answer, "n_rows", None),
+        "error_rate": getattr(answer, "error_rate", None),
+        "positive": float(weights.values[labels >= ONE].sum()),
+        "undecided": float(weights.values[np.abs(labels - ONE) < 0.05].sum()),
+        "effective_sample_size": weights.effective_sample_size,
+        "uncovered": weights.uncovered,
+        "misfit": weights.misfit,
+    }

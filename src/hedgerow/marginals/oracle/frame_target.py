@@ -1,0 +1,208 @@
+"""The private rows behind an oracle, and what of them is public: columns, their types, and the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import floor
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Column, Table, column_of
+from hedgerow.errors import DomainError
+from hedgerow.guard import guarded
+from hedgerow.marginals.binning import check_kind, check_total
+from hedgerow.marginals.oracle.own_code import OwnCode, own_code
+from hedgerow.marginals.oracle.rowwise import RowClassifier, read_classifier
+from hedgerow.marginals.oracle.rowwise.read import Columns
+from hedgerow.schema.attributes import Categorical
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+
+Counts = NDArray[np.int64]
+_MADE_UP = 8  # rows to try a hypothesis on
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Target:
+    """Private rows with their labels.
+
+    Attributes
+    ----------
+    table : Table
+        The rows.
+    label : Label
+        The two classes.
+    codes : ndarray of shape (n_rows,)
+        The number of each row's class.
+    inputs : tuple of Column
+        The columns, as they are read.
+    kinds : dict of str to str
+        For each column: ``boolean``, ``numbers`` or ``text``. Public, as the columns' types are.
+    """
+
+    table: Table
+    label: Label
+    codes: NDArray[np.int64]
+    inputs: tuple[Column, ...]
+    kinds: dict[str, str]
+
+    @classmethod
+    def of(cls, frame: Any, labels: Any, label: Label) -> Self:
+        """Check a table with its labels, for the eyes of the curator, who sets up the oracle.
+
+        Raises
+        ------
+        DomainError
+            If a label is missing or none of the classes, there are not as many as rows, a number is infinite, or a
+            column of objects, which counts as text whatever is in it, holds numbers or booleans.
+        """
+        table = Table.of(frame)
+        codes = label.encode(column_of(labels, label.name)).astype(np.int64)
+        if len(codes) != len(table):
+            raise DomainError("expected as many labels as rows.")
+        inputs = tuple(table.column(name, place) for place, name in enumerate(table.column_names))
+        types = table.without_rows()  # what bins a column can have is public, and so must not depend on its rows
+        kinds = {name: _kind(types.column(name, place)) for place, name in enumerate(table.column_names)}
+        for column in inputs:
+            if kinds[column.name] == "numbers" and not np.isfinite(column.present()).all():
+                raise DomainError("expected finite numbers, found infinity.", column=column.name)
+            if kinds[column.name] == "text" and not column.is_text:
+                raise DomainError(
+                    "expected text in a column of objects, found others; give it a type.", column=column.name
+                )
+        return cls(table, label, codes, inputs, kinds)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def check(self, bins: Schema) -> None:
+        """Check that bins have a place for every value that a column of its type can hold, without touching a row.
+
+        Raises
+        ------
+        SchemaError
+            If they have not.
+        DomainError
+            If a column is absent.
+        TypeError
+            If they are no schema.
+        """
+        check_bins(bins, lambda name: self._kind(name, bins), lambda: bins.check_columns(self.table))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.table.column_names
+
+    def ready(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OwnCode:
+        """Return a hypothesis as data, or, where its code may run, a copy tried on made-up rows: no row is touched.
+
+        Raises
+        ------
+        HypothesisError
+            If it cannot be read as data and its code may not run, or it does not predict one class for each row.
+        """
+        public = Columns(self.columns, tuple(self.kinds.values()), self.table.names is not None)
+        return read_classifier(hypothesis, public, self.label.classes) or own_code(
+            hypothesis, self.made_up(bins), self.label, allowed=run_code
+        )
+
+    def size(self) -> int:
+        """Return the number of rows. Exact, private."""
+        return len(self)
+
+    def rows_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows in each bin, shape ``(n_bins,)``. Exact, private."""
+        wrong, right = _by_bin(bins, self.table, np.zeros(len(self), dtype=bool))
+        return wrong + right
+
+    def errors_by_bin(self, bins: Schema, asked: RowClassifier | OwnCode) -> tuple[Counts, Counts]:
+        """Return the rows of each bin that a hypothesis, made ready, gets wrong and right. Exact, private."""
+        found = asked.codes(self.table) if isinstance(asked, OwnCode) else asked(self.inputs, len(self))
+        return _by_bin(bins, self.table, found != self.codes)
+
+    def made_up(self, bins: Schema) -> Table:
+        """Return rows that anyone could write: values of the bins, in columns of the target's names and types."""
+        if self.table.names is None:
+            made = np.empty((_MADE_UP, self.table.width), dtype=self.table.data.dtype)
+            if made.dtype.kind not in "biufOU":
+                raise TypeError("Expected an array of numbers, booleans or text to ask about models, got another.")
+            for place, name in enumerate(bins.names):
+                made[:, place] = _fitting(_values(bins, name, self._kind(name, bins)), str(made.dtype))
+            return Table.of(made)
+        columns: dict[str, list[Any]] = {}
+        for name, kind in self.table.data.schema.items():
+            values = _fitting(_values(bins, name, self._kind(name, bins)), str(kind).lower())
+            allowed = kind.categories if isinstance(kind, nw.Enum) else values
+            columns[name] = [value if value in allowed else None for value in values]
+        frame = nw.from_dict(columns, backend=self.table.data.implementation)
+        typed = [nw.col(name).cast(kind) for name, kind in self.table.data.schema.items() if kind != nw.Unknown]
+        problem = TypeError(
+            "Expected columns of text, numbers and booleans to ask about models, got others; cast them."
+        )
+        return Table.of(guarded(lambda: frame.with_columns(typed), problem))
+
+    def _kind(self, name: str, bins: Schema) -> str:
+        """Return the kind of the column that an attribute is in: by name, or in an array by position."""
+        columns = self.table.column_names
+        return self.kinds[name if self.table.names is not None else columns[bins.names.index(name)]]
+
+
+def check_bins(bins: Schema, kind_of: Callable[[str], str], check_columns: Callable[[], None]) -> None:
+    """Check that bins have a place for every value that a column of its kind can hold.
+
+    Parameters
+    ----------
+    bins : Schema
+        The bins.
+    kind_of : callable
+        Returns the kind of the column that an attribute is in: ``boolean``, ``numbers`` or ``text``.
+    check_columns : callable
+        Raises DomainError if a column is absent.
+    """
+    check_total(bins)
+    check_columns()
+    for name, attribute in bins.attributes:
+        check_kind(name, attribute, kind_of(name))
+
+
+def _kind(column: Column) -> str:
+    if column.is_text:
+        return "text"
+    return "boolean" if column.values.dtype.kind == "b" else "numbers"
+
+
+def _values(bins: Schema, name: str, kind: str) -> list[Any]:
+    attribute = dict(bins.attributes).get(name)
+    if kind == "boolean":
+        found: list[Any] = [False, True]
+    elif isinstance(attribute, Categorical):
+        found = [str(value) if kind == "text" else float(value) for value in attribute.values]
+    elif attribute is not None:
+        found = [attribute.low, *attribute.cuts, attribute.high]  # type: ignore[attr-defined]
+    else:
+        found = [""] if kind == "text" else [0]
+    return [found[i % len(found)] for i in range(_MADE_UP)]
+
+
+def _fitting(values: list[Any], kind: str) -> list[Any]:
+    """Return the values as a type of whole numbers can hold them, in the same bins; others hold them as they are."""
+    if not kind.startswith(("int", "uint")):
+        return values
+    limits = np.iinfo(kind)
+    return [min(max(floor(value), limits.min), limits.max) for value in values]
+
+
+def _by_bin(bins: Schema, table: Table, wrong: NDArray[np.bool_]) -> tuple[Counts, Counts]:
+    """Return how many rows of each bin are wrong and right, in memory that grows as rows plus bins, not rows × bins."""
+    cells = bins.encode(table)
+    sizes = [(cells[name], len(attribute.cells)) for name, attribute in bins.attributes]
+    of_wrong, of_all = (
+        np.concatenate([np.bincount(column[rows], minlength=size) for column, size in sizes])
+        for rows in (wrong, slice(None))
+    )
+    return of_wrong, of_all - of_wrong

@@ -1,0 +1,77 @@
+"""Hypotheses that an oracle is asked about, and the numbers of the classes that they predict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import HypothesisError
+from hedgerow.values import quoted_text
+
+
+class Hypothesis(Protocol):
+    """What can be asked about: a classifier that is read as data, see `hedgerow.marginals.oracle.rowwise`.
+
+    Without a guarantee, anything that predicts a class for each row by itself.
+    """
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of each row, shape ``(n_rows,)``."""
+        ...
+
+
+class Always:
+    """The hypothesis that predicts one class for every row: h_0 of EXPRIL.
+
+    Parameters
+    ----------
+    label : str, int or bool
+        The class.
+
+    Examples
+    --------
+    >>> Always("yes").predict([[1], [2]])
+    array(['yes', 'yes'], dtype='<U3')
+    """
+
+    def __init__(self, label: Any) -> None:
+        self.label = label
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class for each row, shape ``(n_rows,)``."""
+        return np.full(len(X), self.label)
+
+
+def class_codes(labels: Sequence[Any], classes: Sequence[Any]) -> tuple[int, ...]:
+    """Return the number of the class that each label is.
+
+    Raises
+    ------
+    HypothesisError
+        If one is none of the classes.
+    """
+    found = codes_of(np.array(labels, dtype=object), classes, len(labels))
+    if (found < 0).any():
+        names = ", ".join(map(quoted_text, classes))
+        raise HypothesisError(f"expected predictions that are one of {names}; some are not.")
+    return tuple(found.tolist())
+
+
+def codes_of(predictions: Any, classes: Sequence[Any], expected: int) -> NDArray[np.int64]:
+    """Return the number of the class of each prediction, -1 for what is none.
+
+    Raises
+    ------
+    HypothesisError
+        If there is not one prediction a row.
+    """
+    values = np.asarray(predictions)
+    if values.shape != (expected,):
+        raise HypothesisError(f"expected predictions of shape ({expected},), got {values.shape}.")
+    codes = np.full(expected, -1, dtype=np.int64)
+    for code, label in enumerate(classes):
+        codes[[value == label for value in values.tolist()]] = code
+    return codes

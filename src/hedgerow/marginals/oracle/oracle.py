@@ -1,0 +1,387 @@
+"""The oracle: it holds the private rows, and answers two kinds of question with noise, until its budget is used up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._version import __version__
+from hedgerow.bounded import shown_argument
+from hedgerow.columns import is_boolean, label_name
+from hedgerow.errors import NotPicklableError, OracleExhaustedError
+from hedgerow.guard import guarded
+from hedgerow.marginals.binning import plain_bins
+from hedgerow.marginals.oracle.answers import BinMasses, ErrorCounts, ErrorMasses, ErrorRatios, RowCounts, RowShares
+from hedgerow.marginals.oracle.frame_target import Target
+from hedgerow.marginals.oracle.hypothesis import Hypothesis
+from hedgerow.marginals.oracle.own_code import VOID as OWN_CODE
+from hedgerow.marginals.oracle.own_code import OwnCode
+from hedgerow.marginals.oracle.release import Form, check_form
+from hedgerow.marginals.oracle.rowwise.read import charges_of
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons, renewed
+from hedgerow.privacy.counts import GaussianCounts
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+
+_UNPROVEN = (
+    "published as epsilon-differential privacy; its proof is incomplete: the loss of a bin of m rows is up to "
+    "1/lambda + ln((m + 1)/m), and exact denominators are released"
+)
+_NOTES = (
+    "the names, types and order of the columns, the classes, and the number of questions count as public",
+    "hypotheses are data: each row is evaluated in arithmetic that does not depend on the others",
+    "hypotheses count as public, or as paid for: where they were learned from these rows, what they cost comes on top",
+)
+_UNIT_DELTA = ", and a delta of k·exp((k - 1)·epsilon) times the delta, which is of use for few rows only"
+_UNIT = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
+
+
+class Oracle:
+    """Holds a private target and answers, per bin, how many rows there are and how many a hypothesis gets wrong.
+
+    Every answer is charged before a row is touched (with ``release="gaussian"`` all of them with the first); when the
+    budget or the number of questions is used up, the oracle refuses and changes nothing. A failure after the charge is
+    not refunded. Neighbouring tables differ by one row. A row is in one bin of each of d attributes, and there it is
+    wrong or right: it changes d of the counts by one, which is the ℓ1 sensitivity of an answer (√d in ℓ2).
+
+    The number of rows is never told; it can be estimated from any answer.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
+        The private rows.
+    labels : series or array of shape (n_rows,)
+        Their labels.
+    budget : Budget or None
+        What is charged: the same share of what it has left for each question. None: exact answers, **not private**.
+    max_queries : int, default=3
+        How many questions are answered.
+    classes : pair, optional
+        The two classes. Default: False and True if the labels' type is boolean, else 0 and 1.
+    release : {"counts", "ratio", "gaussian"}, default="counts"
+        ``counts``: numbers of rows with discrete Laplace noise of scale d·(questions)/ε, ε-differential privacy.
+        ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
+        EXPRIL's eq. 7, for comparison: its proof is incomplete, and the card has no guarantee.
+    run_code : bool, default=False
+        Whether a hypothesis that cannot be read as data may be evaluated by its own ``predict``, on the private rows.
+        It could keep them, or let what it predicts for one row depend on the others: such answers have **no
+        guarantee**.
+    random_state : int, Generator or None
+        None: OpenDP's noise. Anything else: a seeded generator, **not private**.
+
+    Attributes
+    ----------
+    queries_left : int
+        Questions that will still be answered.
+    privacy : PrivacyCard
+        What was charged so far.
+
+    Raises
+    ------
+    DomainError
+        If labels are missing or none of the classes, there are not as many as rows, or a number is infinite.
+    ValueError
+        If an argument is out of range.
+
+    References
+    ----------
+    Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Sections 3.2 to 3.5.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.marginals import choose_bins
+    >>> data = hr.datasets.load("breast_cancer")
+    >>> source, target = data.frame[:300], data.frame[300:]
+    >>> oracle = Oracle(target, data.labels[300:], hr.Budget(1), classes=data.schema.classes)
+    >>> answer = oracle.marginals(choose_bins(source, 4))
+    >>> oracle.queries_left
+    2
+    """
+
+    def __init__(
+        self,
+        frame: Any,
+        labels: Any,
+        budget: Budget | None,
+        max_queries: int = 3,
+        *,
+        classes: Sequence[Any] | None = None,
+        release: str = "counts",
+        run_code: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        check_form(budget, max_queries, release)
+        if not isinstance(run_code, bool):
+            raise ValueError(f"run_code must be True or False, got {shown_argument(run_code)}.")
+        self._begin(Target.of(frame, labels, _label(labels, classes)), budget, max_queries, release, random_state)
+        self._run_code = run_code or budget is None
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        label: str,
+        budget: Budget | None,
+        max_queries: int = 3,
+        *,
+        classes: Sequence[Any] | None = None,
+        release: str = "counts",
+        random_state: Any = None,
+    ) -> Self:
+        """Return an oracle on a table in DuckDB, PostgreSQL, Spark or another engine that Ibis knows.
+
+        Each question is one aggregate there, with as many numbers as there are bins; nothing else leaves the engine.
+        It can be asked about models that become SQL: rule lists and trees of hedgerow, and constants. A question
+        whose query fails stays charged: that it failed may depend on the rows.
+
+        Parameters
+        ----------
+        table : Ibis table
+            The private rows; `hedgerow.engines.sources.open_table` opens files and databases.
+        label : str
+            The column with the labels.
+        budget, max_queries, classes, release, random_state
+            As for `Oracle`; the classes of a boolean column are False and True, of any other 0 and 1.
+
+        Raises
+        ------
+        DomainError
+            If there is no such column, labels are missing or none of the classes, or a number is infinite.
+        EngineError
+            If the engine fails.
+        ValueError
+            If an argument is out of range.
+
+        Examples
+        --------
+        >>> import hedgerow as hr, ibis
+        >>> from hedgerow.schema import Boolean, Schema
+        >>> table = ibis.duckdb.connect().sql("SELECT i % 2 = 0 AS smoker, i % 3 = 0 AS ill FROM range(99) AS t(i)")
+        >>> oracle = Oracle.from_table(table, "ill", hr.Budget(1))
+        >>> answer = oracle.marginals(Schema({"smoker": Boolean(missing="cell")}))
+        >>> oracle.queries_left
+        2
+        """
+        from hedgerow.marginals.oracle.table_target import TableTarget  # Ibis takes long to import
+
+        check_form(budget, max_queries, release)
+        oracle = cls.__new__(cls)
+        oracle._begin(TableTarget.of(table, label, classes), budget, max_queries, release, random_state)
+        return oracle
+
+    def _begin(self, target: Any, budget: Budget | None, max_queries: int, release: str, random_state: Any) -> None:
+        self._target = target
+        self._budget, self._release = budget, release
+        self._noise: NoiseSource = noise_source(random_state)
+        self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
+        self._max_queries, self._asked = max_queries, 0
+        self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: two of the same text are two
+        self._denials: dict[str, None] = {}
+        self._run_code = False
+        self._lock = threading.Lock()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the target's columns."""
+        return self._target.columns
+
+    @property
+    def classes(self) -> tuple[Any, Any]:
+        """The two classes; the second is the positive one."""
+        return self._target.label.classes[0], self._target.label.classes[1]
+
+    @property
+    def max_queries(self) -> int:
+        """How many questions are answered in all."""
+        return self._max_queries
+
+    @property
+    def queries_left(self) -> int:
+        """How many questions will still be answered."""
+        return self._max_queries - self._asked
+
+    @property
+    def release(self) -> str:
+        """In which form answers are released."""
+        return self._release
+
+    @property
+    def privacy(self) -> PrivacyCard:
+        """What was charged so far, on what, and what is guaranteed."""
+        software = f"hedgerow {__version__}"
+        if not self._charges:
+            return PrivacyCard.none(
+                "not private: exact answers" if self._budget is None else "nothing was answered", software=software
+            )
+        charges = tuple(made for _, made in self._charges.values())
+        return PrivacyCard(
+            charges,
+            noise=self._noise.description,
+            software=software,
+            notes=(
+                *_NOTES,
+                *(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials),
+                _UNIT + (_UNIT_DELTA if any(charge.delta for charge in charges) else ""),
+            ),
+        )
+
+    def noise_scale(self, n_attributes: int) -> float:
+        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count. Public; 0 if answers are exact."""
+        return 0.0 if self._form is None else self._form.scale(self._next, n_attributes)
+
+    def marginals(self, bins: Schema) -> BinMasses:
+        """Answer how many rows are in each bin.
+
+        Parameters
+        ----------
+        bins : Schema
+            Public bins on some of the columns, in which every value has a place: see `choose_bins`.
+
+        Raises
+        ------
+        SchemaError
+            If a value could have no bin, or a bin does not fit the type of its column. Nothing is charged.
+        DomainError
+            If there is no such column. Nothing is charged.
+        OracleExhaustedError
+            If all questions were asked. Nothing is charged.
+        BudgetExceededError
+            If the budget has too little left. Nothing is charged.
+        """
+        bins = plain_bins(bins)
+        self._target.check(bins)
+        if self._release == "ratio":
+            of_all = self._answer(bins, lambda: _over(self._target.rows_by_bin(bins), self._target.size()), "marginals")
+            return RowShares(bins, np.array(of_all))
+        found = self._answer(bins, lambda: self._target.rows_by_bin(bins), "marginals")
+        return RowCounts(bins, np.array(found, dtype=np.int64), self._variance(bins))
+
+    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorMasses:
+        """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right.
+
+        The hypothesis is read as data: of a model of hedgerow's or scikit-learn's the numbers are taken, and every row
+        is evaluated by itself in arithmetic of hedgerow's own (`hedgerow.marginals.oracle.rowwise`), so that one row
+        changes d counts by one, whatever the numbers are. None of the hypothesis's code is run. A row for which it has no result
+        is wrong: an error would disclose the row without noise.
+
+        Parameters
+        ----------
+        bins : Schema
+            As for `marginals`.
+        hypothesis : object
+            A constant (`Always`), a rule list or tree of hedgerow's, a fitted learner of hedgerow's, or a fitted
+            classifier of scikit-learn's: linear, network, tree or forest, alone or in a pipeline after scalers,
+            `SimpleImputer`, `OneHotEncoder` and `ColumnTransformer`. With ``run_code=True``, anything with
+            ``predict(X)``.
+
+        Raises
+        ------
+        HypothesisError
+            If it cannot be read as data, or does not fit the columns and the classes. Nothing is charged.
+        SchemaError, DomainError, OracleExhaustedError, BudgetExceededError
+            As `marginals` does.
+        """
+        bins = plain_bins(bins)
+        self._target.check(bins)
+        asked = self._target.ready(hypothesis, bins, run_code=self._run_code)
+        void, (paid, denials) = (OWN_CODE if isinstance(asked, OwnCode) else None), charges_of(hypothesis)
+        if self._release == "ratio":
+
+            def ratio() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+                wrong, right = self._target.errors_by_bin(bins, asked)
+                return wrong, wrong + right
+
+            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", void, paid, denials)))
+        counts = self._answer(
+            bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", void, paid, denials
+        )
+        found = np.array(counts, dtype=np.int64)
+        half = len(found) // 2
+        return ErrorCounts(bins, found[:half], found[half:], self._variance(bins))
+
+    def _variance(self, bins: Schema) -> float:
+        return 2 * self.noise_scale(len(bins)) ** 2
+
+    def _mechanism(self, cells: int) -> Any:
+        assert self._form is not None
+        return self._form.mechanism(self._next, cells)
+
+    @property
+    def _next(self) -> int:
+        """The number of the next question, counted from 1; of the last one, once all were asked."""
+        return min(self._asked + 1, self._max_queries)
+
+    def _purpose(self, what: str, mechanism: Mechanism) -> str:
+        if isinstance(mechanism, GaussianCounts):
+            return f"up to {self._max_queries} answers, all charged with the first; the first: {what}"
+        return f"{what}, question {self._asked + 1} of {self._max_queries}"
+
+    def _answer(
+        self,
+        bins: Schema,
+        query: Any,
+        what: str,
+        void: str | None = None,
+        paid: Sequence[tuple[Charge, Charge]] = (),
+        denials: Sequence[str] = (),
+    ) -> Any:
+        costs = [*((charge, renewed(charge)) for charge in bins.charges), *paid]
+        with self._lock:
+            if not self.queries_left:
+                raise OracleExhaustedError(self._max_queries)
+            if self._budget is None:
+                self._asked += 1
+                return _exact(query())
+            mechanism: Mechanism = self._mechanism(len(bins))
+            noise, why = self._noise, join_reasons(_UNPROVEN if self._release == "ratio" else None, void, bins.void)
+            purpose = self._purpose(f"{what} by bin of {len(bins)} attributes", mechanism)
+
+            def charged() -> Any:
+                self._asked += 1
+                own = Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism), join_reasons(why, noise.void))
+                for charge, made in [*costs, *([(own, own)] if own.epsilon or own.delta or own.void else [])]:
+                    before = self._charges.get(id(charge))
+                    self._charges[id(charge)] = (charge, made if before is None else renewed(before[1], void=made.void))
+                self._denials |= dict.fromkeys(denials)
+                return query()
+
+            return Gate(self._budget, noise).release(mechanism, charged, purpose=purpose, void=why)
+
+    def __repr__(self) -> str:
+        return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
+
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklableError("An Oracle cannot be pickled: it holds private rows, and a copy would answer again.")
+
+    def __copy__(self) -> Oracle:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Oracle:
+        return self
+
+
+def _label(labels: Any, classes: Sequence[Any] | None) -> Label:
+    name = label_name(labels)
+    if classes is not None:
+        found = guarded(lambda: tuple(classes), TypeError("classes must be a pair of labels."))
+        if len(found) != 2:
+            raise ValueError(f"expected two classes, got {len(found)}.")
+        return Label(name, found)
+    return Label(name, (False, True) if is_boolean(labels) else (0, 1))
+
+
+def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return numerators, np.full_like(numerators, denominator)
+
+
+def _exact(answer: Any) -> Any:
+    """Return a true answer in the form of a released one."""
+    return answer if isinstance(answer, np.ndarray) else answer[0] / np.maximum(answer[1], 1)

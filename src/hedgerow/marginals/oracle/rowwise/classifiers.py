@@ -1,0 +1,354 @@
+"""Classifiers as data: linear ones, networks, trees and forests, tables of points, and hedgerow's own models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.bounded import shown
+from hedgerow.columns import Column
+from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, Floats, affine, hyperbolic_tangent, logistic
+from hedgerow.marginals.oracle.rowwise.features import Chain, Rows
+from hedgerow.models.rule_list import RuleList
+from hedgerow.models.tree import Tree
+from hedgerow.schema.attributes import OUTSIDE
+from hedgerow.schema.schema import Schema
+
+Codes = NDArray[np.int64]
+_BLOCK = 2**14  # rows at a time, at most, for memory; results do not depend on it
+_NUMBERS = 2**22  # of a block, at most, but for one row: what a hypothesis is like must not make the rows too many
+NO_CLASS = -1
+"""What is predicted where a row has no result: none of the classes, hence wrong."""
+
+
+class RowClassifier(Protocol):
+    """A classifier as data. What it predicts for a row depends on the row and on its own public numbers alone."""
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        """Return the number of the class predicted for each row, shape ``(n_rows,)``, `NO_CLASS` where none is."""
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Predicts one class.
+
+    Attributes
+    ----------
+    code : int
+        Its number.
+    """
+
+    code: int
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:  # noqa: ARG002 -- of any columns
+        """Return it for every row."""
+        return np.full(n_rows, self.code)
+
+
+class Scored(Protocol):
+    """What gives each row a number a class from features that are numbers."""
+
+    @property
+    def missing(self) -> bool:
+        """Whether it takes rows with missing numbers."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """How many features it takes: `scores` has a result for any row of so many."""
+        ...
+
+    @property
+    def n_classes(self) -> int:
+        """How many scores it gives."""
+        ...
+
+    @property
+    def widest(self) -> int:
+        """How many numbers it has of a row at once, at most."""
+        ...
+
+    def scores(self, matrix: Floats) -> Floats:
+        """Return the scores, shape ``(n_rows, n_classes)``: the first of the largest decides; NaN: no class."""
+        ...
+
+
+ACTIVATIONS: Mapping[str, Callable[[Floats], Floats]] = {
+    "identity": lambda x: x,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "logistic": logistic,
+    "tanh": hyperbolic_tangent,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A network with one output, positive for the second class; without hidden layers it is a linear classifier.
+
+    Attributes
+    ----------
+    weights : tuple of ndarray of shape (n_inputs, n_outputs)
+        Of each layer.
+    biases : tuple of ndarray of shape (n_outputs,)
+        Of each layer.
+    activation : str
+        Of the hidden layers: one of `ACTIVATIONS`.
+    """
+
+    weights: tuple[Floats, ...]
+    biases: tuple[Floats, ...]
+    activation: str = "identity"
+    missing: bool = False
+    n_classes: int = 2
+
+    def __post_init__(self) -> None:
+        ends = [1, *(len(weights) for weights in self.weights[:0:-1])][::-1]
+        if [weights.shape[1] for weights in self.weights] != ends or [len(bias) for bias in self.biases] != ends:
+            raise ValueError("expected layers that fit each other, and one output for two classes")
+        if type(self.activation) is not str or self.activation not in ACTIVATIONS:
+            raise ValueError(f"expected the activation {', '.join(ACTIVATIONS)}, got {shown(self.activation)}")
+
+    @property
+    def width(self) -> int:
+        """How many features it takes."""
+        return len(self.weights[0])
+
+    @property
+    def widest(self) -> int:
+        """How many units the largest layer has, or features."""
+        return max(map(max, (weights.shape for weights in self.weights)))
+
+    def scores(self, matrix: Floats) -> Floats:
+        """Return 0 for the first class and the output for the second; NaN where numbers are too large."""
+        too_large = np.zeros((len(matrix), 1), dtype=bool)
+        for layer, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            too_large |= np.abs(matrix).max(axis=1, keepdims=True, initial=0.0) >= LARGEST
+            matrix = np.where(too_large, 0.0, matrix if not layer else ACTIVATIONS[self.activation](matrix))
+            matrix = affine(matrix, weights, bias)
+        return np.hstack([np.zeros((len(matrix), 1)), np.where(too_large, np.nan, matrix)])
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryTree:
+    """A tree on numbers as scikit-learn stores it: float32 values, ``<= threshold`` goes left.
+
+    Attributes
+    ----------
+    left, right : ndarray of int, shape (n_nodes,)
+        The nodes below; -1 in a leaf.
+    feature : ndarray of int, shape (n_nodes,)
+        What is compared.
+    threshold : ndarray of float, shape (n_nodes,)
+        With what.
+    missing_left : ndarray of bool, shape (n_nodes,)
+        Whether a missing value goes left.
+    shares : ndarray of float, shape (n_nodes, n_classes)
+        Of the classes.
+    width : int
+        How many features there are.
+
+    Raises
+    ------
+    ValueError
+        If some row of so many features could not be walked to a leaf.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    threshold: Floats
+    missing_left: NDArray[np.bool_]
+    shares: Floats
+    width: int
+
+    def __post_init__(self) -> None:
+        size, inner = len(self.shares), self.left >= 0
+        if {len(part) for part in (self.left, self.right, self.feature, self.threshold, self.missing_left)} != {size}:
+            raise ValueError("its nodes are not those of a tree")
+        below, feature = np.stack([self.left, self.right])[:, inner], self.feature[inner]
+        if (below <= np.flatnonzero(inner)).any() or (below >= size).any():  # later ones only: every way ends
+            raise ValueError("its nodes are not those of a tree")
+        if not size or (feature < 0).any() or (feature >= self.width).any():
+            raise ValueError("its nodes are not those of a tree of so many features")
+
+    @cached_property
+    def depth(self) -> int:
+        """The most steps from the root to a leaf."""
+        found = np.zeros(len(self.left), dtype=np.int64)
+        for node in np.flatnonzero(self.left >= 0):
+            found[[self.left[node], self.right[node]]] = found[node] + 1
+        return int(found.max())
+
+    def leaves(self, values: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the leaf of each row: comparisons and look-ups only."""
+        node, rows = np.zeros(len(values), dtype=np.int64), np.arange(len(values))
+        for _ in range(self.depth):
+            inside = np.maximum(self.feature[node], 0)
+            value = values[rows, inside].astype(np.float64)
+            left = np.where(np.isnan(value), self.missing_left[node], value <= self.threshold[node])
+            below = np.where(left, self.left[node], self.right[node])
+            node = np.where(self.left[node] < 0, node, below)
+        return node
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees whose shares of the classes are added, one tree after the other.
+
+    Attributes
+    ----------
+    trees : tuple of BinaryTree
+        The trees; one is a tree.
+    """
+
+    trees: tuple[BinaryTree, ...]
+    missing: bool = True
+
+    def __post_init__(self) -> None:
+        if len({(tree.width, tree.shares.shape[1]) for tree in self.trees}) != 1:
+            raise ValueError("expected trees of one and the same features and classes")
+
+    @property
+    def width(self) -> int:
+        """How many features it takes."""
+        return self.trees[0].width
+
+    @property
+    def n_classes(self) -> int:
+        """How many scores it gives."""
+        return self.trees[0].shares.shape[1]
+
+    @property
+    def widest(self) -> int:
+        """How many features or classes there are."""
+        return max(self.width, self.n_classes)
+
+    def scores(self, matrix: Floats) -> Floats:
+        """Return the sums of the shares."""
+        values = matrix.astype(np.float32)
+        total = np.zeros((len(matrix), self.trees[0].shares.shape[1]))
+        for tree in self.trees:
+            total += tree.shares[tree.leaves(values)]
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A classifier on numbers, after the steps that make them.
+
+    Attributes
+    ----------
+    steps : Chain
+        What is made of the columns.
+    classifier : Scored
+        What scores the classes.
+    codes : tuple of int
+        The number of each of the classifier's classes.
+    widest : int
+        How many numbers there are of a row at once, at most.
+    """
+
+    steps: Chain
+    classifier: Scored
+    codes: tuple[int, ...]
+    widest: int
+
+    def __post_init__(self) -> None:
+        if len(self.codes) != self.classifier.n_classes:
+            raise ValueError(f"it has {len(self.codes)} classes, and scores for {self.classifier.n_classes}")
+        if len(set(self.codes)) != len(self.codes):
+            raise ValueError("it has a class twice")
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        """Return the class of each row; none where a step has no result, or a number is missing and must not be."""
+        block = max(1, min(_BLOCK, _NUMBERS // max(1, self.widest)))
+        parts = [slice(start, start + block) for start in range(0, n_rows, block)]
+        found = [self._block([column[part] for column in columns], len(range(n_rows)[part])) for part in parts]
+        return np.concatenate([np.empty(0, dtype=np.int64), *found])
+
+    def _block(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        with np.errstate(all="ignore"):  # a warning would disclose a row
+            rows = self.steps(Rows.of(columns, n_rows))
+            matrix = rows.matrix()
+            known = np.ones(matrix.shape, dtype=bool) if self.classifier.missing else np.isfinite(matrix)
+            scores = self.classifier.scores(np.where(known, matrix, 0.0))
+            refused = rows.refused | ~known.all(axis=1) | np.isnan(scores).any(axis=1)
+            return np.where(refused, NO_CLASS, np.array(self.codes)[scores.argmax(axis=1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """An additive model on bins: a row's points are added in the order of the attributes.
+
+    Attributes
+    ----------
+    bins : Schema
+        The bins.
+    places : tuple of int
+        The number of each attribute's column.
+    points : tuple of ndarray of shape (n_bins,)
+        Of each attribute's bins.
+    intercept : float
+        Of every row.
+    codes : (int, int)
+        The numbers of the classes; the second is predicted for sums above 0.
+    """
+
+    bins: Schema
+    places: tuple[int, ...]
+    points: tuple[Floats, ...]
+    intercept: float
+    codes: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        if [len(points) for points in self.points] != [len(attribute.cells) for _, attribute in self.bins.attributes]:
+            raise ValueError("expected points for each bin")
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        """Return the class of each row."""
+        total = np.full(n_rows, self.intercept)
+        for (_, attribute), place, points in zip(self.bins.attributes, self.places, self.points, strict=True):
+            total += points[attribute.encode(columns[place])]
+        return np.where(total > 0, self.codes[1], self.codes[0])
+
+
+@dataclass(frozen=True, eq=False)
+class ByModel:
+    """A rule list or tree of hedgerow's. A row with a value that its schema refuses has no class.
+
+    Attributes
+    ----------
+    model : RuleList or Tree
+        The model.
+    places : dict of str to int
+        The number of the column of each attribute that it uses.
+    codes : tuple of int
+        The number of the class that each leaf predicts.
+    """
+
+    model: RuleList | Tree
+    places: Mapping[str, int]
+    codes: tuple[int, ...]
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        """Return the class of each row."""
+        schema, refused, cells = self.model.schema, np.zeros(n_rows, dtype=bool), dict[str, NDArray[np.integer]]()
+        for name, place in self.places.items():
+            found = schema[name].cells_or_refused(columns[place])
+            refused |= found == OUTSIDE
+            cells[name] = np.maximum(found, 0)
+        leaf = np.full(n_rows, len(self.codes) - 1)
+        undecided = np.ones(n_rows, dtype=bool)
+        for number, path in enumerate(self.model.paths):
+            here = undecided.copy()
+            for literal, holds in path:
+                here &= schema[literal.attribute].truth(literal)[cells[literal.attribute]] == holds
+            leaf[here] = number
+            undecided &= ~here
+        return np.where(refused, NO_CLASS, np.array(self.codes)[leaf])

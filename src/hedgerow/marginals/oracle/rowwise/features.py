@@ -1,0 +1,268 @@
+"""What is made of the columns before a classifier: gaps filled, numbers scaled, words one-hot encoded; row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Column
+from hedgerow.marginals.oracle.rowwise.arithmetic import Floats
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A column of text, and the word that stands for what is missing in it.
+
+    Attributes
+    ----------
+    column : Column
+        The column.
+    fill : str or None
+        The word; None where missing stays missing.
+    """
+
+    column: Column
+    fill: str | None = None
+
+
+Feature = Floats | Text
+"""One value a row: a number, NaN where it is missing, or text."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows on their way to a classifier.
+
+    Attributes
+    ----------
+    features : tuple of Feature
+        The columns.
+    refused : ndarray of bool, shape (n_rows,)
+        Rows for which a step has no result, so that no class is predicted.
+    """
+
+    features: tuple[Feature, ...]
+    refused: Mask
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], n_rows: int) -> Rows:
+        """Take columns of a table as they are read: text as text, numbers and booleans as float64."""
+        return cls(tuple(map(_feature, columns)), np.zeros(n_rows, dtype=bool))
+
+    def matrix(self) -> Floats:
+        """Return the numbers, shape ``(n_rows, n_features)``, one column after the other."""
+        columns = [feature for feature in self.features if not isinstance(feature, Text)]
+        return np.stack(columns, axis=1) if columns else np.empty((len(self.refused), 0))
+
+
+def _feature(column: Column) -> Feature:
+    if column.is_text:
+        return Text(column)
+    values = column.values.astype(np.float64)
+    return values if column.missing is None else np.where(column.missing, np.nan, values)
+
+
+class Step(Protocol):
+    """A step before the classifier: what it makes of a row depends on that row and on public numbers alone."""
+
+    def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Return which features are text after the step, given which are before; ValueError where they do not fit."""
+        ...
+
+    def __call__(self, rows: Rows) -> Rows:
+        """Return the rows after the step."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """``(x − shift) ÷ divisor × factor + offset``, kept between two bounds, for each of the numbers.
+
+    Attributes
+    ----------
+    shift, divisor, factor, offset : tuple of float
+        One a feature.
+    bounds : (float, float)
+        What results are clipped to.
+    """
+
+    shift: tuple[float, ...]
+    divisor: tuple[float, ...]
+    factor: tuple[float, ...]
+    offset: tuple[float, ...]
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+
+    def __post_init__(self) -> None:
+        if {len(part) for part in (self.divisor, self.factor, self.offset)} != {len(self.shift)}:
+            raise ValueError("expected as many numbers to scale by as features")
+
+    def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
+        """All are numbers, before and after."""
+        return _all_numbers(text, len(self.shift), "scaled")
+
+    def __call__(self, rows: Rows) -> Rows:
+        """Scale."""
+        parts = zip(rows.features, self.shift, self.divisor, self.factor, self.offset, strict=True)
+        scaled = tuple(
+            np.clip((x - shift) / divisor * factor + offset, *self.bounds)
+            for x, shift, divisor, factor, offset in parts
+            if not isinstance(x, Text)
+        )
+        return replace(rows, features=scaled)
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Put a value where one is missing.
+
+    Attributes
+    ----------
+    values : tuple of float or str
+        One a feature.
+    """
+
+    values: tuple[float | str, ...]
+
+    def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Words fill text, numbers fill numbers."""
+        if text != tuple(isinstance(value, str) for value in self.values):
+            raise ValueError("missing text is filled with a number, or missing numbers with text")
+        return text
+
+    def __call__(self, rows: Rows) -> Rows:
+        """Fill."""
+        filled = tuple(map(_filled, rows.features, self.values))
+        return replace(rows, features=filled)
+
+
+def _filled(feature: Feature, value: float | str) -> Feature:
+    if isinstance(feature, Text):
+        return replace(feature, fill=feature.fill if isinstance(value, float) else feature.fill or value)
+    return np.where(np.isnan(feature), value, feature) if isinstance(value, float) else feature
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """A feature of 0 and 1 for each category of each feature.
+
+    Attributes
+    ----------
+    categories : tuple of tuples of str, float or None
+        The categories of each feature; None is that of missing values.
+    dropped : tuple of int
+        The category of each feature that gets no feature; -1 for none.
+    refuse_others : bool
+        Whether a row with another value has no result. False: all its features are 0.
+    """
+
+    categories: tuple[tuple[str | float | None, ...], ...]
+    dropped: tuple[int, ...]
+    refuse_others: bool
+
+    def __post_init__(self) -> None:
+        if len(self.dropped) != len(self.categories):
+            raise ValueError("expected a category to leave out, or none, for each column")
+        if any(not -1 <= dropped < len(values) for dropped, values in zip(self.dropped, self.categories, strict=True)):
+            raise ValueError("a category that is left out is not there")
+
+    def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Text has categories of text, numbers have numbers; after it all are numbers."""
+        if len(text) != len(self.categories):
+            raise ValueError(f"categories of {len(self.categories)} columns do not fit {len(text)}")
+        for is_text, values in zip(text, self.categories, strict=True):
+            if any(value is not None and isinstance(value, str) != is_text for value in values):
+                raise ValueError("categories of text meet a column of numbers, or numbers one of text")
+        kept = (len(values) - (dropped >= 0) for values, dropped in zip(self.categories, self.dropped, strict=True))
+        return (False,) * sum(kept)
+
+    def __call__(self, rows: Rows) -> Rows:
+        """Encode."""
+        refused, features = rows.refused, list[Feature]()
+        for feature, values, dropped in zip(rows.features, self.categories, self.dropped, strict=True):
+            which = _which(feature, values)
+            refused = refused | ((which < 0) & self.refuse_others)
+            features += [(which == i).astype(np.float64) for i in range(len(values)) if i != dropped]
+        return Rows(tuple(features), refused)
+
+
+def _which(feature: Feature, values: tuple[str | float | None, ...]) -> NDArray[np.int64]:
+    """Return the number of each row's category, -1 for none."""
+    missing = values.index(None) if None in values else -1
+    if not isinstance(feature, Text):
+        found = np.full(len(feature), -1)
+        for number, value in enumerate(values):
+            found[np.isnan(feature) if value is None else feature == value] = number
+        return found
+    words = [value for value in values if isinstance(value, str)]
+    places = np.array([values.index(word) for word in words] + [-1])
+    found = places[feature.column.index_in(words)]
+    if feature.column.missing is None:
+        return found
+    filled = values.index(feature.fill) if feature.fill in values and feature.fill is not None else -1
+    return np.where(feature.column.missing, missing if feature.fill is None else filled, found)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Steps one after the other."""
+
+    steps: tuple[Step, ...]
+
+    def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
+        """As the steps do, one after the other."""
+        for step in self.steps:
+            text = step.of_kinds(text)
+        return text
+
+    def __call__(self, rows: Rows) -> Rows:
+        """Take the steps."""
+        for step in self.steps:
+            rows = step(rows)
+        return rows
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Steps for some of the features each; their results side by side.
+
+    Attributes
+    ----------
+    parts : tuple of (tuple of int, Step)
+        The numbers of the features, and what is done with them.
+    """
+
+    parts: tuple[tuple[tuple[int, ...], Step], ...]
+
+    def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
+        """As the parts do, side by side."""
+        return tuple(kind for numbers, step in self.parts for kind in step.of_kinds(tuple(text[i] for i in numbers)))
+
+    def __call__(self, rows: Rows) -> Rows:
+        """Take each part's step."""
+        made = [step(Rows(tuple(rows.features[i] for i in numbers), rows.refused)) for numbers, step in self.parts]
+        refused = np.logical_or.reduce([rows.refused, *(part.refused for part in made)])
+        return Rows(tuple(feature for part in made for feature in part.features), refused)
+
+
+def widest(step: Step, text: tuple[bool, ...]) -> int:
+    """Return how many features a row has at most on its way through a step."""
+    if isinstance(step, Chain):
+        found = len(text)
+        for one in step.steps:
+            found, text = max(found, widest(one, text)), one.of_kinds(text)
+        return found
+    if isinstance(step, Parts):
+        return sum(widest(one, tuple(text[i] for i in numbers)) for numbers, one in step.parts)
+    return max(len(text), len(step.of_kinds(text)))
+
+
+def _all_numbers(text: tuple[bool, ...], expected: int, done: str) -> tuple[bool, ...]:
+    if any(text) or len(text) != expected:
+        raise ValueError(f"{expected} columns of numbers are {done}, and other columns come")
+    return text

@@ -1,0 +1,231 @@
+"""Hypotheses read as data: of objects of known types the numbers are taken; none of their code meets a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.bounded import shown
+from hedgerow.errors import HypothesisError
+from hedgerow.learn.base import TallyEstimator
+from hedgerow.marginals.binning import check_kind, check_total, plain_bins
+from hedgerow.marginals.oracle.hypothesis import Always, class_codes
+from hedgerow.marginals.oracle.rowwise.classifiers import NO_CLASS, ByModel, Constant, Points, Prepared, RowClassifier
+from hedgerow.marginals.oracle.rowwise.data import check_data, made_up_columns
+from hedgerow.marginals.oracle.rowwise.features import Chain, widest
+from hedgerow.marginals.oracle.rowwise.scikit_learn import CLASSIFIERS, plain_values, plain_vector, read_step
+from hedgerow.models.model import Model
+from hedgerow.models.rule_list import RuleList
+from hedgerow.models.tree import Tree
+from hedgerow.privacy.card import Charge, PrivacyCard, renewed
+from hedgerow.schema.schema import Schema
+
+READABLE = (
+    "hedgerow's rule lists, trees and marginal learners; scikit-learn's linear classifiers, MLPClassifier, decision "
+    "trees and forests, alone or in a Pipeline after scalers, SimpleImputer, OneHotEncoder and ColumnTransformer"
+)
+_MOST_NESTED = 20  # pipelines in pipelines
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is public of the target's columns.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Their names.
+    kinds : tuple of str
+        ``boolean``, ``numbers`` or ``text``.
+    named : bool
+        Whether they are found by name; else by position.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    named: bool
+
+    def place(self, name: str) -> int:
+        """Return the number of a column; ValueError if it is not there."""
+        if name not in self.names:
+            raise ValueError(f"it uses a column {shown(name)} that is not there")
+        return self.names.index(name)
+
+
+def read_classifier(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> RowClassifier | None:
+    """Return a hypothesis as data; None where it is of a type that is not known.
+
+    Only objects of exactly the known types are read, not of types derived from them: those can have other code.
+
+    Raises
+    ------
+    HypothesisError
+        If it is of a known type and not fitted, has settings that are not known, predicts what is no class, or does not
+        fit the columns. Public: it follows from the hypothesis and the columns' names and types.
+    """
+    try:
+        found = _read(hypothesis, columns, classes)
+        if found is not None:
+            check_data(found)
+            _try_out(found, columns, len(classes))
+        return found
+    except HypothesisError:
+        raise
+    except NotFittedError:
+        problem = f"the {type(hypothesis).__name__} is not fitted"
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
+        problem = f"the {type(hypothesis).__name__} cannot be asked about: {error}"
+    raise HypothesisError(f"{problem}. Expected a fitted classifier for the columns {', '.join(columns.names)}.")
+
+
+def _try_out(found: RowClassifier, columns: Columns, n_classes: int) -> None:
+    """Evaluate rows that anyone could write: what fails on every row is to fail now, whether or not there is one."""
+    codes = found(made_up_columns(columns.names, columns.kinds), 2)
+    if codes.shape != (2,) or (codes < NO_CLASS).any() or (codes >= n_classes).any():
+        raise ValueError("it does not predict one class a row")
+
+
+def _read(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> RowClassifier | None:
+    from hedgerow.marginals.expril import ExprilClassifier  # they ask oracles themselves
+    from hedgerow.marginals.logistic import MarginalLogisticClassifier
+
+    if type(hypothesis) is ExprilClassifier:
+        check_is_fitted(hypothesis)
+        return _read(hypothesis.hypothesis_, columns, classes)
+    if type(hypothesis) is MarginalLogisticClassifier:
+        check_is_fitted(hypothesis)
+        return _points(hypothesis, columns, classes)
+    if type(hypothesis) is Always:
+        return Constant(class_codes([hypothesis.label], classes)[0])
+    model = model_of(hypothesis)
+    if model is not None:
+        return _by_model(model, columns, classes)
+    return _prepared(hypothesis, columns, classes)
+
+
+def model_of(hypothesis: Any) -> RuleList | Tree | None:
+    """Return the rule list or tree that a hypothesis is, or was fitted as, made anew from its file's text; or None.
+
+    Made anew, it has the code of hedgerow only, whatever somebody attached to the object.
+    """
+    if isinstance(hypothesis, TallyEstimator):
+        fitted = (vars(hypothesis).get(name) for name in ("rule_list_", "tree_"))
+        hypothesis = next((model for model in fitted if isinstance(model, Model)), None)
+        if hypothesis is None:
+            raise NotFittedError
+    if type(hypothesis) is RuleList:
+        return RuleList.from_json(hypothesis.to_json())
+    return Tree.from_json(hypothesis.to_json()) if type(hypothesis) is Tree else None
+
+
+def charges_of(hypothesis: Any) -> tuple[list[tuple[Charge, Charge]], list[str]]:
+    """Return what a hypothesis's own cards say that it cost, each charge with the same made anew; and what they deny.
+
+    Whether it was learned from the oracle's rows nobody can tell from it, so that what was charged is taken to be.
+    Where a card has no guarantee, its charges have none; where it has no charges either, the reason is returned: the
+    hypothesis counts as public, unless what its cut points cost is known.
+
+    Raises
+    ------
+    ValueError
+        If a charge takes something off, or is no charge.
+    """
+    paid, denials = list[tuple[Charge, Charge]](), list[str]()
+    for part in _parts(hypothesis):
+        for card in (getattr(part, name, None) for name in ("privacy", "privacy_")):
+            if type(card) is PrivacyCard:
+                paid += [(charge, renewed(charge, void=card.void)) for charge in card.charges]
+                denials += [str(card.void)] if card.void and not card.charges else []
+        schema = getattr(part, "schema", None)
+        if isinstance(part, Model) and not part.privacy.charges and type(schema) is Schema:
+            paid += [(charge, renewed(charge)) for charge in schema.charges]
+    return paid, denials
+
+
+def _parts(hypothesis: Any) -> list[Any]:
+    """Return a hypothesis, the model that it was fitted as, and the hypothesis that it holds."""
+    found = [hypothesis]
+    for name in ("rule_list_", "tree_", "hypothesis_"):
+        part = getattr(hypothesis, name, None)
+        found += [part] if isinstance(part, Model) else []
+        if name == "hypothesis_" and isinstance(part, TallyEstimator):
+            found += [part, *(vars(part).get(inner) for inner in ("rule_list_", "tree_"))]
+    return [part for part in found if part is not None]
+
+
+def _by_model(model: RuleList | Tree, columns: Columns, classes: Sequence[Any]) -> ByModel:
+    used = {literal.attribute for path in model.paths for literal, _ in path}
+    names = model.schema.names
+    if not columns.named and len(names) != len(columns.names):
+        raise ValueError(f"it is a model of {len(names)} columns, and there are {len(columns.names)}")
+    places = {name: columns.place(name) if columns.named else names.index(name) for name in names if name in used}
+    for name, place in places.items():
+        if columns.kinds[place] == "boolean" and model.schema[name].kind != "boolean":
+            raise ValueError(f"its attribute {shown(name)} is {model.schema[name].kind}, and the column is boolean")
+    return ByModel(model, places, class_codes(model.predictions, classes))
+
+
+def _points(fitted: Any, columns: Columns, classes: Sequence[Any]) -> Points:
+    bins = plain_bins(fitted.bins_)
+    check_total(bins)
+    places = tuple(columns.place(name) if columns.named else i for i, name in enumerate(bins.names))
+    for name, place in zip(bins.names, places, strict=True):
+        check_kind(name, bins[name], columns.kinds[place])
+    sizes = [len(attribute.cells) for _, attribute in bins.attributes]
+    points = np.split(plain_vector(fitted.coef_, sum(sizes)), np.cumsum(sizes)[:-1])
+    negative, positive = class_codes(plain_values(fitted.classes_), classes)
+    if type(fitted.intercept_) not in (int, float, np.float64):
+        raise ValueError("its intercept is no number")
+    return Points(bins, places, tuple(points), float(fitted.intercept_), (negative, positive))
+
+
+def _prepared(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> Prepared | None:
+    names: tuple[str, ...] | None = columns.names if columns.named else None
+    steps, classifier = [], hypothesis
+    for _ in range(_MOST_NESTED):
+        if type(classifier) is not Pipeline:
+            break
+        *before, (_, classifier) = classifier.steps
+        steps += [step for _, step in before]
+    else:
+        raise ValueError(f"pipelines are inside one another, more than {_MOST_NESTED} of them")
+    if type(classifier) not in CLASSIFIERS:
+        return None
+    check_is_fitted(classifier)
+    read = []
+    for step in (*steps, classifier):
+        _check_columns(step, names, len(columns.names) if not read else None)
+        if step is not classifier:
+            made = read_step(step, names)
+            if made is None:
+                return None
+            read.append(made)
+            names = None
+    chain, text = Chain(tuple(read)), tuple(kind == "text" for kind in columns.kinds)
+    after = chain.of_kinds(text)
+    if any(after):
+        raise ValueError("it takes numbers, and some columns are of text")
+    scored = CLASSIFIERS[type(classifier)](classifier)
+    if scored.width != len(after):
+        raise ValueError(f"it takes {scored.width} columns, and {len(after)} come")
+    codes = class_codes(plain_values(classifier.classes_), classes)
+    return Prepared(chain, scored, codes, max(scored.widest, widest(chain, text)))
+
+
+def _check_columns(step: Any, names: tuple[str, ...] | None, width: int | None) -> None:
+    """Check that what was fitted first has met the target's columns, in their order, as scikit-learn itself would."""
+    if width is None or step is None or isinstance(step, str):
+        return
+    met = getattr(step, "feature_names_in_", None)
+    if names is not None and met is not None and type(step) is not ColumnTransformer and tuple(met) != names:
+        raise ValueError(f"it was fitted on the columns {', '.join(map(str, met))}")
+    fitted = getattr(step, "n_features_in_", width)
+    if fitted != width:
+        raise ValueError(f"it was fitted on {fitted} columns, and there are {width}")

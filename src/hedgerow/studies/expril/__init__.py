@@ -1,0 +1,1 @@
+"""EXPRIL reproduced."""

@@ -1,0 +1,141 @@
+"""The study of EXPRIL: its Table 2 and its Figure 1, from raw runs to tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+import pandas as pd
+
+from hedgerow.studies.expril import tables as expril_tables
+from hedgerow.studies.expril.plots import draw_curves
+from hedgerow.studies.expril.problems import PROBLEMS
+from hedgerow.studies.expril.runs import DELTA, EPSILON, METHODS, Learning
+from hedgerow.studies.runs import RunStore, check_runs, complete
+from hedgerow.studies.ssrl.plots import save
+from hedgerow.studies.ssrl.tables import Cell, summary
+
+FOLDER = Path("expril")
+FIGURE, TABLE = 1, 2
+
+
+def expril(
+    *,
+    figure: int | None = None,
+    table: int | None = None,
+    dataset: str | None = None,
+    runs: int = 100,
+    folder: Path = FOLDER,
+    resume: bool = False,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> str:
+    """Make Table 2 and Figure 1 of EXPRIL again: measure, and write raw runs, means, tables and pictures to a folder.
+
+    Both are made from the same runs. Every problem has a folder of its own, such as ``CTG-A``: raw runs in
+    ``runs.csv``, their settings in ``settings.json``, means by method and iteration in ``CTG-A.csv``. ``table-2.md``
+    and ``figure-1.png`` hold all the problems that the folder has. Problems are drawn anew for every run, seeded by its
+    number; so is the noise, and results can be had again, whatever `n_jobs` is. What is learned has no privacy.
+
+    Parameters
+    ----------
+    figure : {1}, optional
+        Only the figure. None, without a table either: both.
+    table : {2}, optional
+        Only the table.
+    dataset : {"A", "B", "C", "D", "E", "CTG-A", "CTG-B"}, optional
+        Which problem. None: all.
+    runs : int, default=100
+        How many runs.
+    folder : Path
+        Where everything goes.
+    resume : bool, default=False
+        Whether to continue what is there: runs that are complete are kept, others done.
+    n_jobs : int, optional
+        How many processes do runs, as in scikit-learn.
+    verbose : bool, default=False
+        Whether to show progress on stderr.
+
+    Returns
+    -------
+    str
+        The tables, in Markdown; for a figure alone, nothing.
+
+    Raises
+    ------
+    ValueError
+        If there is no such figure, table or problem, or a folder exists and `resume` is not given, or holds something
+        else or runs with other settings. Nothing is done then.
+    FileNotFoundError
+        If the cardiotocography data is needed and not found.
+
+    References
+    ----------
+    Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Section 4.
+    """
+    _check(figure, table, dataset)
+    check_runs(runs)
+    names = list(PROBLEMS) if dataset is None else [dataset]
+    stores = {name: store(folder, name) for name in names}
+    for one in stores.values():
+        one.check(resume=resume)
+    for name, one in stores.items():
+        found = complete(one, Learning(name), runs, resume=resume, n_jobs=n_jobs, verbose=verbose)
+        means = pd.DataFrame(summary(found))
+        means.to_csv(one.folder / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
+    if table is None:
+        save(draw_curves(_means(folder)), folder / f"figure-{FIGURE}")
+    return write_table(folder, runs) if figure is None else ""
+
+
+def store(folder: Path, name: str) -> RunStore:
+    """Return where the runs of a problem are kept."""
+    setting = PROBLEMS[name]
+    settings: dict[str, Any] = {"study": "expril", "problem": name, "n_target": setting.n_target}
+    settings |= {"reweight": setting.reweight, "hidden": setting.hidden, "epsilon": EPSILON, "delta": DELTA}
+    settings["methods"] = {method: asdict(how) for method, how in METHODS.items()}
+    return RunStore(folder / name, settings)
+
+
+def write_table(folder: Path, runs: int) -> str:
+    """Write the tables of all problems in a folder to ``table-2.md``, and return them."""
+    cells = _means(folder)
+    raw = [store(folder, name).read(runs).assign(dataset=name) for name in PROBLEMS if _file(folder, name).is_file()]
+    parts = (
+        ("Table 2: test accuracy in per cent, mean ± standard deviation", expril_tables.paper_table(cells)),
+        (
+            "Above the paper's, in points, and in standard errors of the difference",
+            expril_tables.difference_table(cells),
+        ),
+        ("The same target, asked otherwise (ε = 1 but for the last)", expril_tables.our_table(cells)),
+        ("C against I, Wilcoxon's signed-rank test", expril_tables.signed_rank_table(pd.concat(raw))),
+    )
+    text = "\n".join(f"## {title}\n\n{table}\n" for title, table in parts)
+    (folder / f"table-{TABLE}.md").write_text(text, encoding="utf-8")
+    return text
+
+
+def _means(folder: Path) -> Sequence[Cell]:
+    return [
+        cast(Cell, {"dataset": name, **cell})
+        for name in PROBLEMS
+        if _file(folder, name).is_file()
+        for cell in pd.read_csv(_file(folder, name)).to_dict("records")
+    ]
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / name / f"{name}.csv"
+
+
+def _check(figure: int | None, table: int | None, dataset: str | None) -> None:
+    if figure is not None and table is not None:
+        raise ValueError("give a figure or a table, not both.")
+    if figure not in (None, FIGURE):
+        raise ValueError(f"figure must be {FIGURE}, got {figure!r}.")
+    if table not in (None, TABLE):
+        raise ValueError(f"table must be {TABLE}, got {table!r}.")
+    if dataset is not None and dataset not in PROBLEMS:
+        raise ValueError(f"dataset must be one of {', '.join(PROBLEMS)}, got {dataset!r}.")

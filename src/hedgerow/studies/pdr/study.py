@@ -1,0 +1,178 @@
+"""The study of PDR: its Figures 2 to 6 and one of private models, from raw runs to pictures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from hedgerow.studies.pdr import tables as reconstruct_tables
+from hedgerow.studies.pdr.figures import (
+    DEPTHS,
+    EPSILONS,
+    PICTURES,
+    SUPPORTS,
+    TIME_LIMIT,
+    caption,
+    chosen,
+    drawn,
+    kinds_of,
+)
+from hedgerow.studies.pdr.runs import (
+    DATASETS,
+    NOISE_DRAWS,
+    PRIVATE,
+    PRIVATE_SIZES,
+    TEST_SHARE,
+    Frame,
+    Learning,
+    Releasing,
+)
+from hedgerow.studies.runs import RunStore, complete
+from hedgerow.studies.ssrl import plots as smooth_plots
+
+TABLES = "tables.md"
+FOLDER = Path("reconstruction")
+
+
+def reconstruction(
+    *,
+    figure: int | None = None,
+    dataset: str | None = None,
+    seeds: int = 5,
+    depths: Sequence[int] = DEPTHS,
+    supports: Sequence[float] = SUPPORTS,
+    epsilons: Sequence[float] = EPSILONS,
+    time_limit: float = TIME_LIMIT,
+    folder: Path = FOLDER,
+    resume: bool = False,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> str:
+    """Make the figures of PDR again: what optimal and greedy trees and lists tell of their training rows.
+
+    Models are measured once for all figures that show them: ``trees-adult`` has the runs of Figures 2, 4 and 5 on
+    Adult, ``lists-adult`` those of Figures 3, 4 and 6. Two figures are not in the paper: 7, private models
+    (``private-adult``), and 8, optimal trees with the fewest splits (``compact-adult``). Beside them are
+    means (``trees-adult.csv``), what the paper says and whether it is so (``trees-adult-claims.csv``), the pictures
+    (``figure-2-adult.png``) and, for all that the folder has, ``tables.md``. Splits are seeded, and so is noise: no
+    model has privacy, those of Figure 7 neither.
+
+    Parameters
+    ----------
+    figure : {2, 3, 4, 5, 6, 7, 8}, optional
+        Which figure. Default: all.
+    dataset : {"adult", "compas"}, optional
+        Which dataset. Default: both.
+    seeds : int, default=5
+        How many random splits, 80/20.
+    depths : sequence of int
+        Depths of trees, and rules of lists beside the default.
+    supports : sequence of float
+        The share of all training rows that a leaf must hold, or a rule must catch where it stands.
+    epsilons : sequence of float
+        The values of ε of Figure 7.
+    time_limit : float
+        Seconds for one optimal model. Beyond it the best so far is kept with its proven gap, and drawn hollow.
+    folder : Path
+        Where everything goes.
+    resume : bool, default=False
+        Whether to continue what is there: runs that are complete are kept, others done. With more `seeds` than before,
+        the new ones are added.
+    n_jobs : int, optional
+        How many processes do runs, as in scikit-learn.
+    verbose : bool, default=False
+        Whether to show progress on stderr.
+
+    Returns
+    -------
+    str
+        The tables, in Markdown.
+
+    Raises
+    ------
+    ValueError
+        If there is no such figure or dataset, a parameter is out of range, or the folder cannot be used.
+    DatasetUnavailableError
+        If the file of a dataset is not to be had.
+
+    References
+    ----------
+    Ferry, Aïvodji, Gambs, Huguet and Siala (PDR), *Probabilistic Dataset Reconstruction from Interpretable Models*,
+    2024: Section V and Appendix A.
+
+    Examples
+    --------
+    >>> reconstruction(figure=1)
+    Traceback (most recent call last):
+        ...
+    ValueError: figure must be one of 2, 3, 4, 5, 6, 7, 8 (1 is a diagram), got 1.
+    """
+    _check(seeds, depths, supports, epsilons, time_limit)
+    figures, names = chosen(figure, dataset)
+    measures = {
+        (kind, name): Releasing(name, tuple(sorted(map(float, epsilons))))
+        if kind == PRIVATE
+        else Learning(name, kind, tuple(sorted(depths)), tuple(sorted(supports)), float(time_limit))
+        for kind in kinds_of(figures)
+        for name in names
+    }
+    stores = {key: _store(folder, measure, *key) for key, measure in measures.items()}
+    for store in stores.values():
+        store.check(resume=resume)
+    for name in names:
+        found: dict[str, Frame] = {}
+        for kind in kinds_of(figures):
+            measure, store = measures[kind, name], stores[kind, name]
+            runs = seeds * len(measure.cells)
+            found[kind] = complete(store, measure, runs, resume=resume, n_jobs=n_jobs, verbose=verbose)
+            _write_means(found[kind], folder, kind, name)
+        for number in figures:
+            _draw(folder, number, name, {kind: found[kind] for kind in PICTURES[number].kinds})
+    text = reconstruct_tables.tables(folder)
+    (folder / TABLES).write_text(text, encoding="utf-8")
+    return text
+
+
+def _check(
+    seeds: object, depths: Sequence[int], supports: Sequence[float], epsilons: Sequence[float], time_limit: float
+) -> None:
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
+        raise ValueError(f"seeds must be a whole number >= 1, got {seeds!r}.")
+    if not depths or not all(isinstance(d, int) and d >= 1 for d in depths):
+        raise ValueError(f"depths must be whole numbers >= 1, got {list(depths)}.")
+    if not supports or not all(0 < s < 0.5 for s in supports):
+        raise ValueError(f"supports must be shares above 0 and below 0.5, got {list(supports)}.")
+    if not epsilons or not all(0 < e < float("inf") for e in epsilons):
+        raise ValueError(f"epsilons must be numbers > 0, got {list(epsilons)}.")
+    if not time_limit > 0:
+        raise ValueError(f"time_limit must be a number of seconds > 0, got {time_limit!r}.")
+
+
+def _store(folder: Path, measure: Learning | Releasing, kind: str, name: str) -> RunStore:
+    settings = {"study": "reconstruction", "made": kind, **asdict(measure), **asdict(DATASETS[name])}
+    settings |= {"test_share": TEST_SHARE}
+    if kind == PRIVATE:
+        settings |= {"sizes": dict(PRIVATE_SIZES), "noise_draws": NOISE_DRAWS}
+    return RunStore(folder / f"{kind}-{name}", settings)
+
+
+def _write_means(records: Frame, folder: Path, kind: str, name: str) -> None:
+    _write(reconstruct_tables.means(records), folder / f"{kind}-{name}.csv")
+    if kind != PRIVATE:
+        _write(reconstruct_tables.claims_of(records, kind, name), folder / f"{kind}-{name}-claims.csv")
+
+
+def _write(found: Frame, file: Path) -> None:
+    found.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _draw(folder: Path, number: int, name: str, records: dict[str, Frame]) -> None:
+    """Write a figure from raw runs alone."""
+    parts = {kind: reconstruct_tables.means(part) for kind, part in records.items()}
+    curves = {kind: reconstruct_tables.exposure_curves(part) for kind, part in records.items()} if number == 4 else {}
+    for kind, curve in curves.items():
+        _write(curve, folder / f"figure-4-{name}-{kind}.csv")
+    cells = next(iter(parts.values()))
+    text = caption(number, name, cells, int(cells["seeds"].min()))
+    smooth_plots.save(drawn(number, parts, curves, text), folder / f"figure-{number}-{name}")

@@ -1,0 +1,1 @@
+"""SSRL reproduced."""

@@ -1,0 +1,169 @@
+"""The study of SSRL: its Figures 1, 2, 3, 4 and 6 and its Table 1, from raw runs to pictures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+import pandas as pd
+
+from hedgerow.studies.runs import RunStore, check_runs, complete
+from hedgerow.studies.ssrl import plots as smooth_plots
+from hedgerow.studies.ssrl import tables as smooth_tables
+from hedgerow.studies.ssrl.figures import AMPLITUDES_CAPTION, ARTIFACTS, FIGURE_1, amplitudes, chosen
+from hedgerow.studies.ssrl.runs import CONFIDENCE, DATASETS, MAX_RULES, TEST_SHARE
+from hedgerow.studies.ssrl.tables import Cell
+
+TABLES = "tables.md"
+FOLDER = Path("smooth-sensitivity")
+
+
+def smooth_sensitivity(
+    *,
+    figure: int | None = None,
+    table: int | None = None,
+    dataset: str | None = None,
+    runs: int = 100,
+    epsilons: Sequence[float] | None = None,
+    folder: Path = FOLDER,
+    resume: bool = False,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> str:
+    """Make figures and tables of SSRL again: measure, and write raw runs, means, pictures and tables to a folder.
+
+    Every figure of a dataset has a folder of its own, such as ``figure-3-compas``: raw runs in ``runs.csv``, their
+    settings in ``settings.json``, means by cell in ``figure-3-compas.csv``, pictures beside them. ``tables.md`` holds
+    the tables of all that the folder has, the paper's numbers beside ours. Splits are seeded by the number of the run
+    and noise by split, method and ε, so that results can be had again, whatever `n_jobs` is. Models have no privacy.
+
+    Parameters
+    ----------
+    figure : {1, 2, 3, 4, 6}, optional
+        Which figure. None, without a table either: all.
+    table : {1}, optional
+        Which table.
+    dataset : {"adult", "compas", "german"}, optional
+        Which dataset. None: all that the figure is of.
+    runs : int, default=100
+        How many random splits.
+    epsilons : sequence of float, optional
+        Other values of ε than the figure's own; Table 1 and Figure 6 take one.
+    folder : Path
+        Where everything goes.
+    resume : bool, default=False
+        Whether to continue what is there: runs that are complete are kept, others done. With more `runs` than before,
+        the new ones are added.
+    n_jobs : int, optional
+        How many processes do runs, as in scikit-learn.
+    verbose : bool, default=False
+        Whether to show progress on stderr.
+
+    Returns
+    -------
+    str
+        The tables, in Markdown.
+
+    Raises
+    ------
+    ValueError
+        If there is no such figure, table or dataset, `runs` is below 1, or a folder exists and `resume` is not given.
+
+    References
+    ----------
+    Ly et al. (SSRL), *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, Section 5 and
+    Appendix C.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     tables = smooth_sensitivity(figure=1, folder=Path(home) / "study")
+    ...     sorted(path.name for path in (Path(home) / "study" / "figure-1").iterdir())
+    ['figure-1.csv', 'figure-1.png', 'figure-1.svg']
+    """
+    check_runs(runs)
+    wanted = [(name, d) for name, own in chosen(figure, table, dataset) for d in own or (None,)]
+    values = {name: _epsilons(name, epsilons) for name, d in wanted if d is not None}
+    stores = {(name, d): _store(folder, name, d, values[name]) for name, d in wanted if d is not None}
+    for store in stores.values():
+        store.check(resume=resume)
+    if any(name == FIGURE_1 for name, _ in wanted):
+        _make_figure_1(folder / FIGURE_1, resume=resume)
+    for (name, d), store in stores.items():
+        measure = ARTIFACTS[name].measure(d, values[name])
+        complete(store, measure, runs, resume=resume, n_jobs=n_jobs, verbose=verbose)
+        draw(store.folder, name, d, runs)
+    return write_tables(folder)
+
+
+def draw(folder: Path, name: str, dataset: str, runs: int) -> None:
+    """Write the means and pictures of a figure from its raw runs alone."""
+    store = RunStore(folder, {})
+    records = store.read(runs)
+    records.insert(0, "dataset", dataset)
+    cells = smooth_tables.summary(records)
+    pd.DataFrame(cells).to_csv(folder / f"{folder.name}.csv", index=False, float_format="%.6g", lineterminator="\n")
+    artifact = ARTIFACTS[name]
+    if artifact.draw is not None:
+        figure = artifact.draw(cells, artifact.caption(dataset, min(cell["runs"] for cell in cells)))
+        smooth_plots.save(figure, folder / folder.name)
+
+
+def write_tables(folder: Path) -> str:
+    """Write the tables of all figures in a folder to ``tables.md``, and return them."""
+    parts: list[str] = []
+    for name, title, show in (
+        ("table-1", "Table 1, the paper's numbers beside ours", smooth_tables.table_1),
+        ("figure-3", _NEEDED, smooth_tables.needed_table),
+        ("figure-3", "Figure 3 in numbers", smooth_tables.accuracy_table),
+        ("figure-2", "Figure 2 in numbers", smooth_tables.accuracy_table),
+        ("figure-4", "Figure 4 in numbers", smooth_tables.accuracy_table),
+        ("figure-6", "Figure 6 in numbers", smooth_tables.auc_table),
+    ):
+        found = list(_means(folder, name))
+        if found:
+            parts.append(f"## {title}\n\n{show(found)}\n")
+    text = "\n".join(parts)
+    if parts:
+        (folder / TABLES).write_text(text, encoding="utf-8")
+    return text
+
+
+_NEEDED = f"The ε that each method needs to come within {smooth_tables.CLOSE:g} of GreedyRL's mean test accuracy"
+
+
+def _means(folder: Path, name: str) -> Iterator[Cell]:
+    for dataset in DATASETS:
+        file = folder / f"{name}-{dataset}" / f"{name}-{dataset}.csv"
+        if file.is_file():
+            yield from cast(list[Any], pd.read_csv(file).to_dict("records"))
+
+
+def _epsilons(name: str, given: Sequence[float] | None) -> tuple[float, ...]:
+    own = ARTIFACTS[name].epsilons
+    if given is None:
+        return own
+    values = tuple(map(float, given))
+    if not values or (len(own) == 1 and len(values) > 1) or not all(0 < value < float("inf") for value in values):
+        many = "one number" if len(own) == 1 else "numbers"
+        raise ValueError(f"epsilons must be {many} > 0 for {name.replace('-', ' ')}, got {given!r}.")
+    return tuple(sorted(values))
+
+
+def _store(folder: Path, name: str, dataset: str, epsilons: tuple[float, ...]) -> RunStore:
+    measure: Any = ARTIFACTS[name].measure(dataset, epsilons)
+    settings = {"study": "smooth-sensitivity", "made": name, **asdict(measure), **asdict(DATASETS[dataset])}
+    settings |= {"max_rules": MAX_RULES, "confidence": CONFIDENCE, "test_share": TEST_SHARE}
+    return RunStore(folder / f"{name}-{dataset}", settings)
+
+
+def _make_figure_1(folder: Path, *, resume: bool) -> None:
+    if folder.exists() and not resume:
+        raise ValueError(f"{folder} exists already; replace it with --resume, or give another folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    curves = amplitudes()
+    curves.to_csv(folder / f"{FIGURE_1}.csv", index=False, float_format="%.6g", lineterminator="\n")
+    smooth_plots.save(smooth_plots.draw_amplitude(curves, AMPLITUDES_CAPTION), folder / FIGURE_1)

@@ -1,0 +1,188 @@
+"""What the raw runs of the study of SSRL come to: means by cell, the ε that suffices, Table 1 beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from hedgerow.audit.inference.roc import RATES
+from hedgerow.studies.ssrl.runs import GREEDY, GREEDY_AS_AUTHORS
+
+CLOSE = 0.005
+"""How near to GreedyRL a mean test accuracy is to come."""
+Cell = Mapping[str, Any]
+"""The runs of one method at one ε on one dataset: how many, and of every measure its mean (name), `sd` and `se`."""
+DP = "smooth-laplace"
+"""The mechanism of SSRL's DP-GreedyRL."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One line of SSRL's Table 1; what it prints after ± is a variance over 100 runs."""
+
+    vulnerability: float
+    accuracy: float
+    accuracy_variance: float
+
+
+PAPER: Mapping[tuple[str, str], Printed] = {
+    ("compas", GREEDY): Printed(0.507, 0.660, 8e-5),
+    ("compas", DP): Printed(0.507, 0.658, 1e-4),
+    ("german", GREEDY): Printed(0.524, 0.711, 5e-4),
+    ("german", DP): Printed(0.516, 0.683, 1e-3),
+    ("adult", GREEDY): Printed(0.502, 0.798, 1e-5),
+    ("adult", DP): Printed(0.502, 0.795, 1e-5),
+}
+"""SSRL's Table 1."""
+
+
+def summary(runs: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a cell for each method, ε and point of a curve: mean, standard deviation and standard error."""
+    keys = [key for key in ("dataset", "method", "epsilon", "fpr", "iteration") if key in runs]
+    cells: list[dict[str, Any]] = []
+    for names, part in runs.groupby(keys, sort=False):
+        cell: dict[str, Any] = {**dict(zip(keys, cast(tuple[Any, ...], names), strict=True)), "runs": len(part)}
+        for name in (name for name in part.columns if name not in {*keys, "run"}):
+            values = part[name].to_numpy(dtype=np.float64)
+            sd = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+            cell |= {name: float(values.mean()), f"{name} sd": sd, f"{name} se": sd / len(values) ** 0.5}
+        cells.append(cell)
+    return cells
+
+
+def epsilon_needed(epsilons: Sequence[float], accuracies: Sequence[float], goal: float) -> tuple[float, str]:
+    """Return from which ε on the mean accuracy is at least `goal`, and how to write it.
+
+    Between two measured values, accuracy is taken as linear in log ε. It is the last crossing that counts, so that the
+    accuracy stays where it has come to. ``<=`` the smallest measured ε if all reach the goal; infinite, written as
+    ``>`` the largest, if that one does not.
+
+    Examples
+    --------
+    >>> epsilon_needed([0.1, 1, 10], [0.5, 0.6, 0.7], 0.65)[1]
+    '3.2'
+    >>> epsilon_needed([0.1, 1, 10], [0.5, 0.6, 0.7], 0.8)
+    (inf, '> 10')
+    """
+    short = np.flatnonzero(np.asarray(accuracies) < goal)
+    if not len(short):
+        return float(epsilons[0]), f"<= {_digits(epsilons[0])}"
+    last = int(short[-1])
+    if last == len(epsilons) - 1:
+        return np.inf, f"> {_digits(epsilons[-1])}"
+    low, high = accuracies[last], accuracies[last + 1]
+    share = (goal - low) / (high - low)
+    found = float(np.exp(np.log(epsilons[last]) * (1 - share) + np.log(epsilons[last + 1]) * share))
+    return found, _digits(found)
+
+
+def by(cells: Iterable[Cell], key: str) -> dict[str, list[Cell]]:
+    """Return the cells of each dataset or method, in the order in which these come first."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell[key], []).append(cell)
+    return found
+
+
+def private(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells of methods that have an ε, by ε."""
+    return sorted((cell for cell in cells if np.isfinite(cell["epsilon"])), key=lambda cell: cell["epsilon"])
+
+
+def needed_table(cells: Sequence[Cell]) -> str:
+    """Return the ε that each method needs to come within `CLOSE` of GreedyRL, a column a dataset, in Markdown."""
+    datasets = by(cells, "dataset")
+    levels = {name: _level(mine) for name, mine in datasets.items()}
+    head = ["method", *(f"{name} (GreedyRL {level:.4f})" for name, level in levels.items())]
+    lines = [[method] for method in by((cell for cell in cells if np.isfinite(cell["epsilon"])), "method")]
+    for line in lines:
+        for name, mine in datasets.items():
+            line_of = private(by(mine, "method").get(line[0], ()))
+            epsilons, accuracies = ([cell[key] for cell in line_of] for key in ("epsilon", "accuracy"))
+            line.append(epsilon_needed(epsilons, accuracies, levels[name] - CLOSE)[1] if line_of else "")
+    return markdown(head, lines)
+
+
+def accuracy_table(cells: Sequence[Cell]) -> str:
+    """Return the mean accuracy of each method at each ε, in Markdown, a block a dataset."""
+    blocks: list[str] = []
+    for dataset, mine in by(cells, "dataset").items():
+        runs, worst = min(cell["runs"] for cell in mine), max(cell["accuracy se"] for cell in mine)
+        blocks.append(
+            f"{dataset}: mean test accuracy over {runs} splits, by ε. GreedyRL without privacy: {_level(mine):.4f}. "
+            f"Standard errors are at most {worst:.4f}."
+        )
+        head = ["method", *(_digits(epsilon) for epsilon in sorted({cell["epsilon"] for cell in private(mine)}))]
+        lines = [
+            [method, *(f"{cell['accuracy']:.4f}" for cell in private(part))]
+            for method, part in by(mine, "method").items()
+            if private(part)
+        ]
+        blocks.append(markdown(head, lines))
+    return "\n\n".join(blocks)
+
+
+def table_1(cells: Sequence[Cell]) -> str:
+    """Return SSRL's Table 1 with the paper's numbers beside ours and the difference, in Markdown.
+
+    Vulnerabilities are compared as the authors' released code computes them; V is that of their formula.
+    """
+    head = ["dataset", "method", "accuracy", "paper", "difference", "sd", "paper's sd"]
+    head += ["V as released", "by chance", "paper", "difference", "V", "by chance", "runs"]
+    lines: list[list[str]] = []
+    for cell in cells:
+        method = GREEDY if cell["method"] == GREEDY_AS_AUTHORS else cell["method"]
+        printed = PAPER.get((cell["dataset"], method))
+        line = [cell["dataset"], named(cell), f"{cell['accuracy']:.4f}"]
+        line += _beside(cell["accuracy"], None if printed is None else printed.accuracy)
+        line += [f"{cell['accuracy sd']:.4f}", "" if printed is None else f"{printed.accuracy_variance**0.5:.4f}"]
+        line += [f"{cell['vulnerability as released']:.4f}", f"{cell['by chance as released']:.4f}"]
+        line += _beside(cell["vulnerability as released"], None if printed is None else printed.vulnerability)
+        lines.append([*line, f"{cell['vulnerability']:.4f}", f"{cell['by chance']:.4f}", str(cell["runs"])])
+    return markdown(head, lines)
+
+
+def auc_table(cells: Sequence[Cell]) -> str:
+    """Return the area under the ROC curve of each attack with its standard error, in Markdown.
+
+    A false positive rate below one row of those that the model was not fitted on has no true positive rate: "–".
+    """
+    lines: list[list[str]] = []
+    for dataset, mine in by(cells, "dataset").items():
+        for part in by(mine, "method").values():
+            found = np.interp(RATES, [cell["fpr"] for cell in part], [cell["tpr"] for cell in part])
+            shown = [
+                f"{tpr:.4f}" if fpr * part[0]["others"] >= 1 else "–" for fpr, tpr in zip(RATES, found, strict=True)
+            ]
+            numbers = [f"{part[0]['auc']:.4f}", f"{part[0]['auc se']:.4f}", *shown]
+            lines.append([dataset, named(part[0]), *numbers, str(part[0]["runs"])])
+    return markdown(["dataset", "attacked", "AUC", "se", *(f"TPR at FPR {rate:g}" for rate in RATES), "runs"], lines)
+
+
+def named(cell: Cell) -> str:
+    """Return the method with its ε, if it has one."""
+    return cell["method"] + (f", ε = {cell['epsilon']:g}" if np.isfinite(cell["epsilon"]) else "")
+
+
+def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    rows = [list(head), ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _digits(epsilon: float) -> str:
+    """Return an ε in two digits, without an exponent for usual ones."""
+    return f"{float(f'{epsilon:.2g}'):g}"
+
+
+def _level(cells: Sequence[Cell]) -> float:
+    """Return the accuracy of GreedyRL."""
+    return next(cell["accuracy"] for cell in cells if cell["method"] == GREEDY)
+
+
+def _beside(ours: float, theirs: float | None) -> tuple[str, str]:
+    return ("", "") if theirs is None else (f"{theirs:.3f}", f"{ours - theirs:+.4f}")

@@ -1,0 +1,178 @@
+import random
+from itertools import pairwise, product
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.audit.counting.bin_sizes import cell_weights
+from hedgerow.audit.counting.regions import Region, worlds, worlds_of
+from hedgerow.audit.entropy.domain import Domain
+from hedgerow.audit.readers.read import paths_of
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
+from tests.models.strategies import rule_lists, trees
+
+CARD = PrivacyCard.none("example", software="hedgerow")
+LABEL = Label("y", (False, True))
+LEAF = Leaf(label=True)
+
+
+def contains(box, row):
+    return all(mask >> cell & 1 for mask, cell in zip(box, row, strict=True))
+
+
+def enumerated(region, weights):
+    """Look at every row of cells: too simple to be wrong."""
+    rows = product(*(range(len(cells)) for cells in weights))
+    inside = [row for row in rows if contains(region.box, row) and not any(contains(b, row) for b in region.earlier)]
+    return sum(prod(cells[cell] for cells, cell in zip(weights, row, strict=True)) for row in inside)
+
+
+def num(box, weights):
+    return prod(sum(w for i, w in enumerate(cells) if mask >> i & 1) for mask, cells in zip(box, weights, strict=True))
+
+
+def captured(earlier, box, weights):
+    """PDR eq. 15, with eq. 13 for what rule l takes of a box: num(f_l and f_j) less what rules before l take of it."""
+    both = [tuple(a & b for a, b in zip(other, box, strict=True)) for other in earlier]
+    return num(box, weights) - sum(captured(earlier[:i], one, weights) for i, one in enumerate(both))
+
+
+@st.composite
+def domains(draw):
+    weights = st.lists(st.integers(0, 4), min_size=1, max_size=3).map(tuple)
+    return tuple(draw(st.lists(weights, min_size=1, max_size=6)))
+
+
+@st.composite
+def regions(draw, most=7):
+    """Boxes that speak of one to three attributes each, so that components, chains and free attributes occur."""
+    weights = draw(domains())
+
+    def box():
+        full = [(1 << len(cells)) - 1 for cells in weights]
+        for i in draw(st.sets(st.integers(0, len(weights) - 1), max_size=3)):
+            full[i] = draw(st.integers(0, full[i]))
+        return tuple(full)
+
+    return Region(box(), tuple(box() for _ in range(draw(st.integers(0, most))))), weights
+
+
+def bit_list(n_bits, n_rules, seed):
+    """Return a list of rules of three literals over bits."""
+    rng = random.Random(seed)
+    schema = Schema({f"x{i}": Boolean() for i in range(n_bits)}, LABEL)
+    chosen = [rng.sample(schema.names, 3) for _ in range(n_rules)]
+    antecedents = [tuple(Literal(name, rng.choice(("true", "false"))) for name in names) for names in chosen]
+    return RuleList(schema, tuple(Rule(a, label=True) for a in (*antecedents, ())), CARD)
+
+
+def regions_of(model):
+    paths, schema = paths_of(model)
+    return Domain.of(schema).regions(paths)
+
+
+@given(regions())
+def test_count_is_that_of_enumeration_and_of_the_papers_recursion(case):
+    region, weights = case
+    assert worlds(region, weights) == enumerated(region, weights)
+    assert worlds(region, weights) == captured(region.earlier, region.box, weights)
+
+
+@given(rule_lists() | trees())
+def test_regions_are_what_the_model_does(model):
+    weights = cell_weights(model.schema)
+    counts = worlds_of(regions_of(model), weights)
+    assert counts == tuple(enumerated(region, weights) for region in regions_of(model))
+    assert sum(counts) == Domain.of(model.schema).worlds
+    assert len(counts) == len(model.leaves)
+
+
+def test_each_row_is_in_the_region_that_apply_says():
+    model = bit_list(6, 5, 0)
+    rows = np.array(list(product((0, 1), repeat=6)))
+    expected = tuple(np.bincount(model.apply(rows), minlength=6))
+    assert worlds_of(regions_of(model), cell_weights(model.schema)) == expected
+
+
+@given(regions(), st.data())
+def test_one_box_more_never_adds_worlds(case, data):
+    region, weights = case
+    if region.earlier:
+        place = data.draw(st.integers(0, len(region.earlier) - 1))
+        fewer = Region(region.box, region.earlier[:place] + region.earlier[place + 1 :])
+        assert worlds(region, weights) <= worlds(fewer, weights)
+
+
+@given(rule_lists(), st.randoms(use_true_random=False))
+def test_what_is_left_does_not_depend_on_the_order_of_the_rules(model, rng):
+    rules = list(model.rules[:-1])
+    rng.shuffle(rules)
+    other = RuleList(model.schema, (*rules, model.rules[-1]), CARD)
+    weights = cell_weights(model.schema)
+    assert worlds(regions_of(model)[-1], weights) == worlds(regions_of(other)[-1], weights)
+
+
+@given(st.lists(regions(), min_size=2, max_size=2))
+def test_independent_attributes_multiply(cases):
+    (one, weights), (other, more) = ((Region(region.box, region.earlier), weights) for region, weights in cases)
+    free, first = tuple((1 << len(w)) - 1 for w in more), tuple((1 << len(w)) - 1 for w in weights)
+    earlier = (*(box + free for box in one.earlier), *(first + box for box in other.earlier))
+    both = worlds(Region(one.box + other.box, earlier), weights + more)
+    assert both == worlds(one, weights) * worlds(other, more)
+
+
+def test_rule_list_1_of_the_paper():
+    # PDR, Rule List 1 and Table IV: x1, x2 have 2 worlds; x3, x4 three; x5 the rows without a3 and not (a1 and a2): 3
+    schema = Schema({name: Boolean() for name in ("a1", "a2", "a3")}, LABEL)
+    a1, a2, a3 = (Literal(name, "true") for name in schema)
+    model = RuleList(schema, (Rule((a1, a2), (0, 2)), Rule((a3,), (2, 0)), Rule((), (0, 1))), CARD)
+    assert worlds_of(regions_of(model), cell_weights(schema)) == (2, 3, 3)
+
+
+def test_tree_of_the_papers_figure_1():
+    # PDR, Table II: {10..15} x {0,1} x {1}; {10,11} x {0,1} x {2,3}; {12..15} x {0,1} x {2,3}
+    schema = Schema({"a1": Integer(10, 15, cuts=(11,)), "a2": Boolean(), "a3": Integer(1, 3, cuts=(1,))}, LABEL)
+    root = Split(Literal("a3", "<=", (1,)), LEAF, Split(Literal("a1", "<=", (11,)), LEAF, LEAF))
+    assert worlds_of(regions_of(Tree(schema, root, CARD)), cell_weights(schema)) == (12, 8, 16)
+
+
+def test_a_stump_halves_27_bits():
+    schema = Schema({f"x{i}": Boolean() for i in range(27)}, LABEL)
+    stump = Tree(schema, Split(Literal("x4", "true"), LEAF, LEAF), CARD)
+    assert worlds_of(regions_of(stump), cell_weights(schema)) == (2**26, 2**26)
+
+
+def test_a_missing_value_goes_to_the_false_branch():
+    schema = Schema({"age": Integer(0, 9, cuts=(4,), missing="cell")}, LABEL)
+    tree = Tree(schema, Split(Literal("age", "<=", (4,)), LEAF, LEAF), CARD)
+    assert worlds_of(regions_of(tree), cell_weights(schema)) == (5, 6)
+
+
+def test_long_lists_sum_to_the_domain():
+    model = bit_list(30, 120, 1)
+    counts = worlds_of(regions_of(model), cell_weights(model.schema))
+    assert sum(counts) == 2**30
+    assert all(type(count) is int for count in counts)
+
+
+def test_numbers_beyond_floats_are_exact():
+    schema = Schema({f"x{i}": Boolean() for i in range(600)}, LABEL)
+    chain = [tuple(Literal(name, "true") for name in pair) for pair in pairwise(schema.names)]
+    model = RuleList(schema, tuple(Rule(a, label=True) for a in (*chain, ())), CARD)
+    one, other = 1, 2  # rows of bits without two neighbours that are both true: Fibonacci numbers
+    for _ in range(600):
+        one, other = other, one + other
+    assert worlds(regions_of(model)[-1], cell_weights(schema)) == one
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(ValueError, match="expected earlier boxes of 1 attributes"):
+        Region((3,), ((3, 3),))
+    for weights in (((1, 1), (1, 1)), ((1,),)):
+        with pytest.raises(ValueError, match="expected one weight for each cell of each attribute"):
+            worlds(Region((3,)), weights)

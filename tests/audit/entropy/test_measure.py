@@ -1,0 +1,364 @@
+from itertools import product
+from math import log2
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
+
+import hedgerow as hr
+from hedgerow.audit import joint_reconstruction, reconstruction
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
+from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.tally import Tally
+from tests.audit.counting.test_regions import contains
+from tests.learn.files import needs
+from tests.models.strategies import cases, literals_of, rule_lists, trees
+
+EXACT = PrivacyCard.none("example", software="hedgerow")
+NOISY = PrivacyCard((Charge("counts", 1),), noise="OpenDP", software="hedgerow")
+LABEL = Label("y", (False, True))
+BITS = Schema({name: Boolean() for name in ("a1", "a2", "a3")}, LABEL)
+A1, A2, A3 = (Literal(name, "true") for name in BITS)
+FIGURE_1 = Tree(  # PDR, Figure 1
+    Schema({"a1": Integer(10, 15, cuts=(11,)), "a2": Boolean(), "a3": Integer(1, 3, cuts=(1,))}, LABEL),
+    Split(Literal("a3", "<=", (1,)), Leaf((0, 1)), Split(Literal("a1", "<=", (11,)), Leaf((0, 1)), Leaf((2, 0)))),
+    EXACT,
+)
+LIST_1 = RuleList(BITS, (Rule((A1, A2), (0, 2)), Rule((A3,), (2, 0)), Rule((), (0, 1))), EXACT)  # PDR, Rule List 1
+
+
+def stump(names, schema):
+    return Tree(schema, Split(Literal(names, "true"), Leaf((10, 5)), Leaf((3, 2))), EXACT)
+
+
+def test_tree_of_figure_1():
+    found = reconstruction(FIGURE_1)
+    assert dict(zip(found.conditions, found.worlds, strict=True)) == {
+        "a3 <= 1": 16 // 4 * 3,
+        "a3 > 1 and a1 <= 11": 8,
+        "a3 > 1 and a1 > 11": 16,
+    }
+
+
+def test_table_2_of_the_paper():
+    # PDR, Table II: {12..15} x {0,1} x {2,3} twice; {10,11} x {0,1} x {2,3}; {10..15} x {0,1} x {1}: Dist = 0.736
+    found = reconstruction(FIGURE_1)
+    assert found.supports == (1, 1, 2)
+    assert found.dist() == pytest.approx(0.736, abs=5e-4)
+    assert found.uncertainty == pytest.approx((2 * log2(16) + log2(8) + log2(12)) / (4 * log2(36)))
+    assert found.view == "exact"
+
+
+def test_rule_list_1_of_the_paper():
+    found = reconstruction(LIST_1)
+    assert (found.worlds, found.supports) == ((2, 3, 3), (2, 2, 1))
+    assert found.entropy_bits == pytest.approx(2 * 1 + 3 * log2(3))
+    assert found.uncertainty == pytest.approx((2 + 3 * log2(3)) / 15)
+    with pytest.raises(ValueError, match=r"Dist \(Definition 2\) is not defined: attributes depend on each other"):
+        found.dist()
+
+
+def test_lists_of_single_literals_have_boxes_too():
+    model = RuleList(BITS, (Rule((A1,), (0, 2)), Rule((A3,), (2, 0)), Rule((), (0, 1))), EXACT)
+    assert reconstruction(model).dist() == pytest.approx((2 * 2 + 2 * 1 + 1 * 1) / 15)
+
+
+@needs("compas_binary")
+def test_a_stump_on_the_27_bits_of_compas_leaves_26():
+    data = hr.datasets.load("compas_binary")
+    clf = hr.OptimalTreeClassifier(max_depth=1, schema=None).fit(data.frame, data.labels)
+    found = reconstruction(clf, independent_bits=True)
+    assert found.domain.bits == 27
+    assert found.uncertainty == pytest.approx(26 / 27) == found.dist()
+    assert found.entropy_bits == pytest.approx(26 * 7214)
+
+
+def test_a_constant_tells_nothing_and_all_splits_tell_everything():
+    nothing = reconstruction(Tree(BITS, Leaf((3, 4)), EXACT))
+    assert (nothing.uncertainty, nothing.dist(), nothing.conditions) == (1, 1, ("always",))
+    split = Split(A1, Leaf((1, 0)), Leaf((2, 0)))
+    everything = reconstruction(Tree(Schema({"a1": Boolean()}, LABEL), split, EXACT))
+    assert (everything.uncertainty, everything.dist(), everything.entropy_bits) == (0, 0, 0)
+    assert "3 rows can be told exactly." in everything.summary
+
+
+def usual(case):
+    """Leave out bounds that mean "missing" and that numbers beyond them are clipped to: such a cell has no value."""
+    return not any(
+        getattr(attribute, "outside", None) == "clip"
+        and {str(n) for n in attribute.missing_values} & {str(attribute.low), str(attribute.high)}
+        for _, attribute in case.model.schema.attributes
+    )
+
+
+def encoded(schema, data):
+    cells = schema.encode(hr.audit.exposure.Table.of(data))
+    return np.column_stack([cells[name] for name in schema])
+
+
+@given(cases(rule_lists() | trees()).filter(usual), st.booleans())
+def test_the_true_table_is_a_possible_world(case, bits):
+    found = reconstruction(case.model, data=case.pandas(), independent_bits=bits)
+    assert 0 <= found.uncertainty <= 1 + 1e-12
+    assert sum(found.worlds) == found.domain.worlds
+    assert found.n_rows == len(case.rows)
+    assert found.entropy_bits == pytest.approx(found.row_ratios.sum() * found.domain.bits)
+    if not bits:
+        for row, leaf in zip(encoded(case.model.schema, case.pandas()), case.model.apply(case.pandas()), strict=True):
+            region = found.regions[leaf]
+            assert contains(region.box, row)
+            assert not any(contains(box, row) for box in region.earlier)
+
+
+@given(cases(rule_lists()).filter(usual), st.data())
+def test_a_rule_more_before_the_default_never_raises_the_entropy(case, data):
+    literals = literals_of(case.model.schema)
+    assume(literals)
+    antecedent = tuple(data.draw(st.lists(st.sampled_from(literals), min_size=1, max_size=3)))
+    leaf = Rule(antecedent, label=case.model.schema.classes[0])
+    longer = RuleList(case.model.schema, (*case.model.rules[:-1], leaf, case.model.rules[-1]), EXACT)
+    fewer, more = (reconstruction(model, data=case.pandas()) for model in (case.model, longer))
+    assert more.entropy_bits <= fewer.entropy_bits + 1e-9
+
+
+@given(cases(trees()).filter(usual), st.data())
+def test_a_split_more_never_raises_the_entropy(case, data):
+    literals = literals_of(case.model.schema)
+    assume(literals)
+    leaf = Leaf(label=case.model.schema.classes[0])
+
+    def split(node):
+        return (
+            Split(data.draw(st.sampled_from(literals)), leaf, leaf)
+            if isinstance(node, Leaf)
+            else Split(node.literal, split(node.true), split(node.false))
+        )
+
+    deeper = Tree(case.model.schema, split(case.model.root), EXACT)
+    fewer, more = (reconstruction(model, data=case.pandas()) for model in (case.model, deeper))
+    assert more.entropy_bits <= fewer.entropy_bits + 1e-9
+
+
+@given(cases(rule_lists() | trees()).filter(usual), st.data())
+def test_two_models_are_those_rows_that_both_allow(case, data):
+    schema = case.model.schema
+    literals = literals_of(schema)
+    assume(literals)
+    leaf = Leaf(label=schema.classes[0])
+    other = Tree(schema, Split(data.draw(st.sampled_from(literals)), leaf, leaf), EXACT)
+    both = joint_reconstruction([case.model, other], case.pandas())
+    rows = list(product(*(range(len(cells)) for cells in both.domain.weights)))
+    one, two = (reconstruction(model, data=case.pandas()) for model in (case.model, other))
+    weight = {row: np.prod([w[c] for w, c in zip(both.domain.weights, row, strict=True)], dtype=object) for row in rows}
+
+    def inside(region, row):
+        return contains(region.box, row) and not any(contains(box, row) for box in region.earlier)
+
+    expected = 0.0
+    for i, j in zip(case.model.apply(case.pandas()), other.apply(case.pandas()), strict=True):
+        expected += log2(
+            sum(weight[row] for row in rows if inside(one.regions[i], row) and inside(two.regions[j], row))
+        )
+    assert both.entropy_bits == pytest.approx(expected)
+    assert both.entropy_bits <= min(one.entropy_bits, two.entropy_bits) + 1e-9
+
+
+def test_a_model_with_itself_tells_nothing_more():
+    frame = pd.DataFrame({"a1": [1, 1, 0, 1, 1], "a2": [1, 1, 1, 0, 0], "a3": [1, 0, 1, 1, 0]})  # PDR, Table III
+    alone = reconstruction(LIST_1, data=frame)
+    both = joint_reconstruction([LIST_1, LIST_1], frame)
+    assert alone.supports == (2, 2, 1)
+    assert both.uncertainty == alone.uncertainty == reconstruction(LIST_1).uncertainty
+    assert both.conditions[0] == "a1 and a2; a1 and a2"
+
+
+def test_models_on_different_schemas_need_a_common_one():
+    other = Tree(Schema({"a1": Boolean()}, LABEL), Leaf((1, 1)), EXACT)
+    with pytest.raises(ValueError, match="expected one model or more, on one schema"):
+        joint_reconstruction([LIST_1, other], pd.DataFrame({"a1": [1], "a2": [1], "a3": [1]}))
+    with pytest.raises(ValueError, match="expected one model or more"):
+        joint_reconstruction([], pd.DataFrame({"a1": [1]}))
+    frame = pd.DataFrame({"a1": [1], "a2": [1], "a3": [0]})
+    assert joint_reconstruction([LIST_1, other], frame, BITS).entropy_bits == 1
+
+
+def test_a_wider_schema_than_the_models_has_more_worlds():
+    wide = Schema({**dict(BITS.attributes), "town": Categorical(("u", "v", "w", "x"))}, LABEL)
+    assert reconstruction(LIST_1, wide).worlds == (8, 12, 12)
+
+
+def test_one_hot_groups_are_counted_on_the_true_domain_or_as_the_paper_does():
+    schema = Schema({"day": Categorical(tuple("abcdefg")), "age": Integer(0, 99, cuts=(9, 49))}, LABEL)
+    tree = Tree(schema, Split(Literal("day", "=", ("a",)), Leaf((1, 0)), Leaf((0, 1))), EXACT)
+    assert reconstruction(tree).worlds == (100, 600)
+    assert reconstruction(tree, independent_bits=True).worlds == (2**8, 2**8)  # 7 categories and 2 cut points: 9 bits
+
+
+def test_a_resolution_makes_worlds_of_real_numbers():
+    schema = Schema({"bmi": Real(10, 60, cuts=(25,))}, LABEL)
+    tree = Tree(schema, Split(Literal("bmi", "<=", (25,)), Leaf((1, 0)), Leaf((0, 1))), EXACT)
+    assert reconstruction(tree).worlds == (1, 1)
+    assert reconstruction(tree, resolution={"bmi": 0.1}).worlds == (151, 350)
+
+
+def test_a_prior_takes_the_place_of_equally_likely_worlds():
+    found = reconstruction(LIST_1, prior={"a3": [0.25, 0.75]})
+    h = -(0.25 * log2(0.25) + 0.75 * log2(0.75))
+    assert found.bits[0] == pytest.approx(h)  # a3 alone is open
+    assert found.bits[1] == pytest.approx(log2(3))  # a3 is known; (a1, a2) is one of three
+    assert found.prior_bits == pytest.approx(2 + h)
+    assert f"Public marginals alone leave {2 + h:.1f} bits" in found.summary
+    with pytest.raises(ValueError, match="takes all values for equally likely; it has no prior"):
+        found.dist()
+
+
+def test_what_a_prior_rules_out_holds_no_row():
+    with pytest.raises(ValueError, match="some rows are said to be where, by schema and prior, no row can be"):
+        reconstruction(LIST_1, prior={"a1": [1.0, 0.0]})
+
+
+class TestSupports:
+    def test_released_noisy_counts_are_the_readers_view(self):
+        rules = Rule((A1,), (-5, 2)), Rule((A1, A2), (40, 9)), Rule((), (3, 4))
+        found = reconstruction(RuleList(BITS, rules, NOISY))
+        assert found.view == "noisy"
+        assert found.supports == (0, 0, 7)  # none below 0, and none where no row can be
+        assert "noisy counts released with the model" in str(found)
+
+    def test_exact_counts_where_no_row_can_be_are_an_error(self):
+        rules = Rule((A1,), (5, 2)), Rule((A1, A2), (40, 9)), Rule((), (3, 4))
+        with pytest.raises(ValueError, match="some rows are said to be where, by schema and prior, no row can be"):
+            reconstruction(RuleList(BITS, rules, EXACT))
+
+    def test_rows_give_the_curators_view(self):
+        frame = pd.DataFrame({"a1": [1, 0, 0], "a2": [1, 1, 0], "a3": [1, 1, 0]})
+        noisy = RuleList(BITS, tuple(Rule(r.antecedent, (50, 50)) for r in LIST_1.rules), NOISY)
+        found = reconstruction(noisy, data=frame)
+        assert (found.supports, found.view) == ((1, 1, 1), "data")
+        assert found.row_ratios == pytest.approx([1 / 3, log2(3) / 3, log2(3) / 3])
+        assert "for the curator's eyes only" in str(found)
+
+    def test_given_supports_take_the_place_of_the_models(self):
+        assert reconstruction(LIST_1, supports=[5, 0, 0]).uncertainty == pytest.approx(1 / 3)
+        assert reconstruction(LIST_1, supports=np.array([1, 2, 2])).view == "given"
+
+    @pytest.mark.parametrize(
+        ("supports", "message"),
+        [
+            ([2, 2], "expected one support for each of 3 regions, got 2"),
+            ([2, 2, 2], "expected supports that sum to the 5 rows there are, got 6"),
+            ([6, 0, -1], "expected whole numbers of rows from 0 on"),
+            ([2.5, 2.5, 0], "expected whole numbers of rows from 0 on"),
+            ([float("nan"), 3, 2], "expected whole numbers of rows from 0 on"),
+            ([float("inf"), 3, 2], "expected whole numbers of rows from 0 on"),
+            (["2", 2, 1], "expected whole numbers of rows from 0 on"),
+        ],
+    )
+    def test_bad_supports_are_refused(self, supports, message):
+        with pytest.raises(ValueError, match=message):
+            reconstruction(LIST_1, supports=supports)
+
+    def test_supports_that_are_no_sequence_are_refused(self):
+        with pytest.raises(TypeError, match="expected supports to be a sequence of whole numbers"):
+            reconstruction(LIST_1, supports=5)  # type: ignore[arg-type]
+
+    def test_supports_must_sum_to_the_rows_given(self):
+        frame = pd.DataFrame({"a1": [1, 0], "a2": [1, 1], "a3": [1, 1]})
+        with pytest.raises(ValueError, match="expected supports that sum to the 2 rows there are, got 5"):
+            reconstruction(LIST_1, supports=[2, 2, 1], data=frame)
+
+    def test_a_model_without_counts_needs_them(self):
+        drawn = Tree(BITS, Split(A1, Leaf(label=True), Leaf((3, 4))), NOISY)
+        with pytest.raises(ValueError, match=r"the model tells no supports; give them \(supports=...\), or the rows"):
+            reconstruction(drawn)
+        assert reconstruction(drawn, supports=[1, 1]).uncertainty == pytest.approx(2 / 3)
+
+    def test_no_rows_at_all(self):
+        with pytest.raises(ValueError, match="expected supports of at least one row, got none"):
+            reconstruction(Tree(BITS, Leaf((0, 0)), EXACT))
+
+
+def test_what_does_not_belong_together_is_refused():
+    with pytest.raises(
+        SchemaError, match="attribute 'a3': is used by the model but not declared; the schema has a1, a2"
+    ):
+        reconstruction(LIST_1, Schema({"a1": Boolean(), "a2": Boolean()}))
+    with pytest.raises(DomainError, match="column 'a3': expected this column"):
+        reconstruction(LIST_1, data=pd.DataFrame({"a1": [1], "a2": [0]}))
+    with pytest.raises(DomainError, match="column 'a3': some values are missing"):
+        reconstruction(LIST_1, data=pd.DataFrame({"a1": [1], "a2": [0], "a3": [np.nan]}))
+    with pytest.raises(ValueError, match="the schema allows one row only"):
+        reconstruction(Tree(Schema({"c": Categorical(("u",))}, LABEL), Leaf((1, 0)), EXACT))
+
+
+def test_steps_of_ordinal_codes_are_no_bits():
+    schema = Schema({"grade": Categorical((1, 2, 3, 4))})
+    tree = DecisionTreeClassifier().fit([[1], [2], [3], [4]], [0, 0, 1, 1])
+    assert reconstruction(tree, schema, features=["grade"]).worlds == (2, 2)
+    with pytest.raises(ValueError, match="do not share out the rows of the domain; count attributes, not independent"):
+        reconstruction(tree, schema, features=["grade"], independent_bits=True)
+
+
+def test_regions_that_leave_rows_out_are_refused():
+    class Partial:
+        supports = (3,)
+
+        def regions(self):
+            return [[A1]]
+
+    with pytest.raises(
+        ValueError, match="the model's regions do not share out the rows of the domain; its last one must"
+    ):
+        reconstruction(Partial(), BITS)
+
+
+def test_the_picture_and_the_words_say_the_same():
+    mpl.use("Agg")
+    found = reconstruction(LIST_1)
+    axes = found.plot()
+    assert "Dist_G = 0.450" in axes.get_title(loc="left")
+    assert found.summary.startswith(
+        "Before the model is read, each of 5 rows could be any of 8 (3.0 bits). The model leaves 1.4 bits on average, "
+        "45.0 % of the uncertainty (Dist_G = 0.450). The most exposed 5 % of rows lose 67 %"
+    )
+    assert repr(found) == "<Reconstruction: Dist_G = 0.450 of 5 rows>"
+
+
+def test_a_tally_tells_what_its_rows_tell():
+    data = hr.datasets.load("breast_cancer")
+    tree = hr.OptimalTreeClassifier(schema=data.schema, max_depth=2).fit(data.frame, data.labels).tree_
+    rows = reconstruction(tree, data=data.frame)
+    tally = reconstruction(tree, data=Tally.count(data.frame, data.labels, data.schema))
+    assert tally.to_dict() == rows.to_dict()
+    assert tally.view == "data"
+    assert sorted(tally.row_ratios) == sorted(rows.row_ratios)
+    for name in data.schema.names[:3]:
+        for found, expected in zip(tally.by_group(name), rows.by_group(name), strict=True):
+            assert found == pytest.approx(expected)
+    with pytest.raises(DomainError, match="column 'town': expected an attribute"):
+        tally.by_group("town")
+    with pytest.raises(DomainError, match=r"^expected an attribute") as error:
+        tally.by_group(["secret"])
+    assert "secret" not in str(error.value)
+
+
+def test_a_tally_tells_what_its_rows_tell_of_several_models():
+    data = hr.datasets.load("breast_cancer")
+    fit = hr.OptimalTreeClassifier
+    models = [fit(schema=data.schema, max_depth=depth).fit(data.frame, data.labels) for depth in (1, 2)]
+    rows = joint_reconstruction(models, data.frame)
+    tally = joint_reconstruction(models, Tally.count(data.frame, data.labels, data.schema))
+    assert tally.to_dict() == rows.to_dict()
+    assert sorted(tally.row_ratios) == sorted(rows.row_ratios)
+
+
+def test_a_tally_of_another_schema_is_refused():
+    tally = Tally.count(np.array([[0, 1]]), np.array([0]))
+    with pytest.raises(ValueError, match="another schema than the model's"):
+        reconstruction(FIGURE_1, data=tally)

@@ -1,0 +1,130 @@
+from itertools import product
+from math import inf, log2, nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.audit.counting.regions import Region, worlds
+from hedgerow.audit.entropy.domain import Domain
+from hedgerow.audit.entropy.prior import Prior
+from hedgerow.errors import SchemaError
+from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
+from tests.audit.counting.test_regions import contains
+
+SCHEMA = Schema({"a": Boolean(), "c": Categorical(("u", "v", "w")), "i": Integer(0, 5, cuts=(1, 3))})
+DOMAIN = Domain.of(SCHEMA)
+
+
+def enumerated(region, chances, weights):
+    """Return the entropy of a row in a region by looking at every row: too simple to be wrong."""
+    found = []
+    for row in product(*(range(len(cells)) for cells in weights)):
+        if contains(region.box, row) and not any(contains(box, row) for box in region.earlier):
+            number, chance = 1, 1.0
+            for cell, cells, shares in zip(row, weights, chances, strict=True):
+                number, chance = number * cells[cell], chance * shares[cell]
+            found += [chance / number] * number
+    total = sum(found)
+    return -sum(p / total * log2(p / total) for p in found if p) if total else nan
+
+
+@st.composite
+def cases(draw):
+    def chances(size):
+        counts = draw(st.lists(st.integers(0, 5), min_size=size, max_size=size).filter(any))
+        return [count / sum(counts) for count in counts]
+
+    def box():
+        return tuple(draw(st.integers(0, 2 ** len(cells) - 1)) for cells in DOMAIN.weights)
+
+    marginals = {name: chances(len(attribute.cells)) for name, attribute in SCHEMA.attributes}
+    return marginals, Region(box(), tuple(box() for _ in range(draw(st.integers(0, 3)))))
+
+
+@given(cases())
+def test_entropy_is_that_of_enumeration(case):
+    marginals, region = case
+    prior = Prior.of(marginals, SCHEMA, DOMAIN)
+    expected = enumerated(region, list(marginals.values()), DOMAIN.weights)
+    assert prior.entropy_bits(region) == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+@given(cases())
+def test_no_prior_knowledge_is_the_logarithm_of_the_worlds(case):
+    region = case[1]
+    count = worlds(region, DOMAIN.weights)
+    expected = log2(count) if count else nan
+    assert Prior.of({}, SCHEMA, DOMAIN).entropy_bits(region) == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+@given(cases())
+def test_knowing_more_never_leaves_more_than_all_worlds_alike(case):
+    marginals, region = case
+    count = worlds(region, DOMAIN.weights)
+    bits = Prior.of(marginals, SCHEMA, DOMAIN).entropy_bits(region)
+    assert not bits > log2(count) + 1e-9 if count else True
+
+
+def test_entropy_before_the_model_by_hand():
+    # a: -(.25 log2 .25 + .75 log2 .75) = 0.8113; c: one of two = 1; i: six values alike = 2.585
+    prior = Prior.of({"a": [0.25, 0.75], "c": {"u": 0.5, "w": 0.5}}, SCHEMA, DOMAIN)
+    assert prior.bits == pytest.approx(0.8112781 + 1 + log2(6))
+    assert prior.entropy_bits(Region((0b11, 0b111, 0b111))) == pytest.approx(prior.bits)
+
+
+def test_cut_points_of_a_model_share_out_a_cell_by_its_values():
+    finer = Domain.of(SCHEMA, [Literal("i", "<=", (4,))])  # cells of 2, 2, 1 and 1 values
+    prior = Prior.of({"i": [0.2, 0.2, 0.6]}, SCHEMA, finer)
+    shares = [mass / sum(prior.masses[2]) for mass in prior.masses[2]]
+    assert shares == pytest.approx([0.2, 0.2, 0.3, 0.3])
+
+
+@given(st.data())
+def test_finer_cells_change_no_entropy(data):
+    marginals, region = data.draw(cases())
+    low, rest = region.box[2] & 0b011, region.box[2] >> 2
+    finer = Domain.of(SCHEMA, [Literal("i", "<=", (4,))])
+
+    def widened(box):
+        return (*box[:2], box[2] & 0b011 | (0b1100 if box[2] & 0b100 else 0))
+
+    assert rest < 2
+    assert low < 4
+    wide = Region(widened(region.box), tuple(map(widened, region.earlier)))
+    ours, theirs = Prior.of(marginals, SCHEMA, DOMAIN), Prior.of(marginals, SCHEMA, finer)
+    assert ours.entropy_bits(region) == pytest.approx(theirs.entropy_bits(wide), abs=1e-9, nan_ok=True)
+
+
+def test_missing_cells_keep_their_probability_where_numbers_are_cut_further():
+    schema = Schema({"r": Real(0, 1, missing="cell")})
+    prior = Prior.of({"r": [0.5, 0.5]}, schema, Domain.of(schema, [Literal("r", "<=", (0.3,))]))
+    assert [mass / sum(prior.masses[0]) for mass in prior.masses[0]] == [0.25, 0.25, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("marginals", "message"),
+    [
+        ({"q": [1.0]}, "attribute 'q': expected a prior of declared attributes only"),
+        ({"a": [1.0]}, "attribute 'a': expected 2 probabilities, got 1"),
+        ({"a": [0.5, 0.4]}, "attribute 'a': expected probabilities from 0 on that sum to 1"),
+        ({"a": [1.5, -0.5]}, "expected probabilities from 0 on that sum to 1"),
+        ({"a": [nan, 1.0]}, "expected probabilities from 0 on that sum to 1"),
+        ({"a": [inf, 1.0]}, "expected probabilities from 0 on that sum to 1"),
+        ({"c": {"u": 0.5, "x": 0.5}}, "attribute 'c': has no cell 'x'; its cells are u, v, w"),
+        ({"a": ["half", "half"]}, "attribute 'a': expected probabilities"),
+    ],
+)
+def test_bad_priors_are_refused(marginals, message):
+    with pytest.raises(SchemaError, match=message):
+        Prior.of(marginals, SCHEMA, DOMAIN)
+
+
+def test_a_prior_needs_attributes_and_values():
+    with pytest.raises(TypeError, match=r"^expected a prior by attribute, a mapping, got list\.$"):
+        Prior.of([0.5, 0.5], SCHEMA, DOMAIN)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="independent bits have none"):
+        Prior.of({}, SCHEMA, Domain.of(SCHEMA, independent_bits=True))
+    empty = Schema({"i": Integer(0, 1, cuts=(0,), missing="cell", missing_values=(1,))})
+    with pytest.raises(SchemaError, match="expected no probability for a cell that holds no value"):
+        Prior.of({"i": [0.5, 0.5, 0.0]}, empty, Domain.of(empty))

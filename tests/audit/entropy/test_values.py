@@ -1,0 +1,120 @@
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from hedgerow.audit.counting.bin_sizes import cell_weights
+from hedgerow.audit.entropy.values import Grid, Mark, Values
+from hedgerow.columns import Column, Table
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
+from tests.models.strategies import attributes
+
+AGE = Integer(0, 9, cuts=(4,), missing="cell", missing_values=(7,), outside="cell")
+
+
+@given(attributes(), st.sampled_from([None, 0.1, 0.5, 3.0]))
+def test_every_value_falls_into_its_cell_and_their_numbers_are_the_weights(attribute, step):
+    step = step if isinstance(attribute, Real) else None
+    if step is not None:  # bounds as people write them: others differ from the grid's numbers by a rounding
+        assume(all((2 * edge).is_integer() for edge in (attribute.low, *attribute.cuts, attribute.high)))
+    values = Values.of("a", attribute, step)
+    assert values.weights == cell_weights(Schema({"a": attribute}), resolution=step and {"a": step})[0]
+    assert values.weights == tuple(len(list(cell)) for cell in values.cells)
+    for cell, held in enumerate(values.cells):
+        for value in held:
+            assert values.cell_of(value) == cell
+            if not isinstance(value, (Mark, pd.Interval)):
+                column = Column.from_numpy(np.array([value]), "a")
+                assert attribute.encode(column).tolist() == [cell]
+
+
+def test_values_of_each_kind():
+    assert [list(cell) for cell in Values.of("age", AGE).cells] == [
+        [0, 1, 2, 3, 4],
+        [5, 6, 8, 9],
+        [Mark.MISSING],
+        [Mark.OUTSIDE],
+    ]
+    assert list(Values.of("b", Boolean())) == [False, True]
+    assert list(Values.of("c", Categorical(("red", "blue")))) == ["red", "blue"]
+    assert list(Values.of("r", Real(0, 0.3, cuts=(0.1,)), 0.1)) == [0.0, 0.1, 0.2, 0.3]
+    assert list(map(str, Values.of("r", Real(0, 2, cuts=(0.5,))))) == ["[0.0, 0.5]", "(0.5, 2.0]"]
+
+
+def test_values_too_many_to_list_are_counted_and_found():
+    values = Values.of("n", Integer(0, 2**52, cuts=(5,)))
+    assert values.count == 2**52 + 1
+    assert values.cells[1][-1] == 2**52
+    assert [values.cell_of(n) for n in (5, 6, 2**52, 2**52 + 1, -1, 0.5, "6", [1])] == [0, 1, 1, -1, -1, -1, -1, -1]
+
+
+@given(
+    st.integers(-5, 5),
+    st.sampled_from([Fraction(1), Fraction(1, 4), Fraction(3)]),
+    st.integers(0, 4),
+    st.integers(1, 9),
+    st.sets(st.integers(0, 12)),
+    st.lists(st.floats(-40, 40), min_size=1, max_size=5),
+)
+def test_mean_distance_is_that_over_the_list(low, step, first, size, tokens, numbers):
+    places = range(first, first + size)
+    grid = Grid(Fraction(low), step, places, tuple(sorted(tokens & set(places))))
+    if len(grid):
+        expected = [np.mean([abs(value - x) for value in grid]) for x in numbers]
+        np.testing.assert_allclose(grid.mean_distance(np.array(numbers)), expected, atol=1e-9)
+
+
+def test_distances_are_in_lengths_of_the_domain_and_of_marks_0_or_1():
+    table = Table.of(pl.DataFrame({"age": [3, 9, None, 7, 12]}))
+    found = Values.of("age", AGE).distances(table, 0)
+    np.testing.assert_allclose(found[0], [(3 + 2 + 1 + 0 + 1) / 5 / 9, (2 + 3 + 5 + 6) / 4 / 9, 1, 1])
+    np.testing.assert_allclose(found[1], [(9 + 8 + 7 + 6 + 5) / 5 / 9, (4 + 3 + 1 + 0) / 4 / 9, 1, 1])
+    assert found[2:].tolist() == [[1, 1, 0, 1], [1, 1, 0, 1], [1, 1, 1, 0]]
+
+
+def test_intervals_are_as_far_as_their_numbers_are_on_average():
+    values = Values.of("r", Real(0, 10, cuts=(4,)))
+    table = Table.of(pd.DataFrame({"r": [1.0, 8.0]}))
+    grid = np.linspace(0, 10, 1_000_001)
+    expected = [[np.abs(part - x).mean() / 10 for part in (grid[grid <= 4], grid[grid > 4])] for x in (1.0, 8.0)]
+    np.testing.assert_allclose(values.distances(table, 0), expected, atol=1e-5)
+
+
+def test_listed_numbers_are_as_far_as_they_differ_and_words_at_1():
+    assert Values.listed("n", (0, 5, 20)).distances(Table.of(pd.DataFrame({"n": [5]})), 0).tolist() == [[0.25, 0, 0.75]]
+    assert Values.listed("w", ("b", "a")).distances(Table.of(pd.DataFrame({"w": ["a"]})), 0).tolist() == [[1, 0]]
+    assert Values.listed("b", (False, True)).distances(Table.of(np.array([[True]])), 0).tolist() == [[1, 0]]
+
+
+def test_marks_and_intervals_are_read_back():
+    frame = pd.DataFrame({"age": [3, Mark.OUTSIDE, None, 7], "r": [pd.Interval(0, 4, closed="both"), 8.0, 9.5, 0.5]})
+    values, reals = Values.of("age", AGE), Values.of("r", Real(0, 10, cuts=(4,)))
+    for table in (Table.of(frame), Table.of(frame.to_numpy(dtype=object))):
+        assert values.codes(table, 0).tolist() == [0, 3, 2, 2]
+        assert reals.codes(table, 1).tolist() == [0, 1, 1, 0]
+        np.testing.assert_allclose(reals.distances(table, 1)[0], [1 / 10, 5 / 10])
+    with pytest.raises(DomainError, match="marks of cells that the attribute does not have"):
+        Values.of("age", Integer(0, 9)).codes(Table.of(frame), 0)
+
+
+def test_bad_domains_and_tables_are_refused():
+    for given_values, message in (
+        ((), "one possible value or more"),
+        ((1, 1.0), "each once"),
+        ((float("nan"),), "no NaN"),
+        (([1],), "hashable"),
+    ):
+        with pytest.raises(SchemaError, match=message):
+            Values.listed("a", given_values)
+    values = Values.listed("a", (0, None))
+    assert values.codes(Table.of(pd.DataFrame({"a": [0, None]})), 0).tolist() == [0, 1]
+    with pytest.raises(DomainError, match="not among those") as caught:
+        values.codes(Table.of(pd.DataFrame({"a": [0, 737]})), 0)
+    assert "737" not in str(caught.value)
+    with pytest.raises(DomainError, match="expected this column"):
+        values.codes(Table.of(pd.DataFrame({"b": [0]})), 0)

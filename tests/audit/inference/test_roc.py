@@ -1,0 +1,89 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.audit import Membership
+from hedgerow.audit.inference.roc import FPR, curve
+
+SCORES = st.lists(st.integers(0, 5), min_size=1, max_size=8)
+
+
+def by_thresholds(members, others, rate):
+    """Return the best true positive rate at a rate of false ones, of thresholds and of coins between two of them."""
+    points = [(0.0, 0.0)] + [
+        tuple(float(np.mean(np.array(scores) >= t)) for scores in (others, members)) for t in range(5, -1, -1)
+    ]
+    reached = [tpr for fpr, tpr in points if fpr == rate]
+    for (x, low), (x2, high) in pairwise(points):
+        if x < rate < x2:
+            reached.append(low + (high - low) * (rate - x) / (x2 - x))
+    return max(reached)
+
+
+@given(SCORES, SCORES)
+def test_the_curve_is_what_thresholds_and_coins_reach(members, others):
+    found, auc = curve(np.array(members, dtype=float), np.array(others, dtype=float))
+    for place in (0, 50, 100, 137, 200):
+        assert found[place] == pytest.approx(by_thresholds(members, others, FPR[place]), abs=1e-12)
+    higher = np.mean([(a > b) + (a == b) / 2 for a in members for b in others])
+    assert auc == pytest.approx(higher)
+
+
+def test_rates_are_even_in_logarithm_and_hold_the_decades():
+    np.testing.assert_allclose(FPR[[0, 50, 100, 150, 200]], [1e-4, 1e-3, 1e-2, 1e-1, 1])
+    assert not FPR.flags.writeable
+
+
+def test_means_intervals_and_errors():
+    aucs, levels = np.linspace(0.4, 0.6, 21), np.linspace(0, 1, 21)
+    found = Membership("Tree", "guess", (7, 8, 3, 4), np.repeat(levels[:, None], len(FPR), axis=1), aucs)
+    assert found.repeats == 21
+    assert found.auc == pytest.approx(0.5)
+    assert found.auc_interval == pytest.approx((0.41, 0.59))
+    assert found.auc_standard_error == pytest.approx(aucs.std(ddof=1) / 21**0.5)
+    np.testing.assert_allclose(found.tpr, 0.5)
+    np.testing.assert_allclose(found.tpr_band[0], 0.05)
+    np.testing.assert_allclose(found.tpr_band[1], 0.95)
+    assert found.finest_fpr == 0.25
+    assert found.tpr_at(0.25) == pytest.approx(0.5)
+
+
+def test_what_is_printed_says_what_it_means_and_that_it_is_private():
+    found = Membership("Tree", "guess", (7, 8, 3, 1000), FPR[None], np.array([0.5]))
+    text = str(found)
+    assert "0.5 is a blind guess" in text
+    assert "0.1 %: 0.1 %  1 %: 1 %  10 %: 10 %" in text
+    assert "cannot be measured" not in text
+    assert "fitted on 10 rows and not on 1008" in text
+    assert "eyes only" in text
+    assert repr(found) == "<Membership of Tree by guess: AUC 0.500 over 1 splits>"
+
+
+@pytest.mark.parametrize(
+    ("others", "seen", "finest"),
+    [
+        (150, "at a false positive rate of  1 %: 1 %  10 %: 10 %", "150 others: false positive rates below 0.667 %"),
+        (99, "at a false positive rate of  10 %: 10 %", "99 others: false positive rates below 1.01 %"),
+        (1, "", "1 others: false positive rates below 100 %"),
+    ],
+)
+def test_rates_below_one_row_are_not_printed(others, seen, finest):
+    found = Membership("Tree", "guess", (7, 8, 3, others), FPR[None], np.array([0.5]))
+    text = str(found)
+    assert seen in text
+    assert f"{finest} cannot be measured" in text
+    assert text.count("members found") == bool(seen)
+    with pytest.raises(ValueError, match=r"fpr must be between .* and 1, got 0.001. Below one row of the"):
+        found.tpr_at(0.001)
+    assert found.tpr_at(1) == 1
+
+
+def test_bad_values_are_refused():
+    found = Membership("Tree", "guess", (7, 8, 3, 4), FPR[None], np.array([0.5]))
+    with pytest.raises(ValueError, match=r"fpr must be between 0.25 and 1, got 0"):
+        found.tpr_at(0)
+    with pytest.raises(ValueError, match="one curve and one area a repeat"):
+        Membership("Tree", "guess", (7, 8, 3, 4), FPR[None], np.array([0.5, 0.5]))

@@ -1,0 +1,157 @@
+from fractions import Fraction
+from itertools import product
+from math import log2, prod
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from hedgerow.audit.counting.regions import Region
+from hedgerow.audit.entropy.values import Values
+from hedgerow.audit.probabilistic.factors import Boxes, Listed, drawn_places
+from tests.audit.counting.test_regions import contains, regions
+
+ALARM = 1e-4  # how often a right sampler would fail, were the seed not fixed
+
+
+def cells_inside(region, masses):
+    """Look at every row of cells: too simple to be wrong."""
+    for row in product(*(range(len(cells)) for cells in masses)):
+        if contains(region.box, row) and not any(contains(b, row) for b in region.earlier):
+            mass = prod(cells[cell] for cells, cell in zip(masses, row, strict=True))
+            if mass:
+                yield row, mass
+
+
+def numbered(weights):
+    """Make domains in which cell c of each attribute holds the values (c, 0), (c, 1) and so on."""
+    return [
+        Values(f"a{k}", tuple([(c, i) for i in range(w)] for c, w in enumerate(ws))) for k, ws in enumerate(weights)
+    ]
+
+
+@st.composite
+def weighted(draw):
+    """Draw a region with masses that are not the weights, some of them 0."""
+    region, weights = draw(regions())
+    assume(prod(map(sum, weights)) <= 1000)
+    masses = tuple(tuple(w * draw(st.integers(0, 3)) for w in cells) for cells in weights)
+    return region, weights, draw(st.sampled_from([weights, masses]))
+
+
+@given(weighted())
+def test_a_part_says_what_enumeration_says(case):
+    region, weights, masses = case
+    found = dict(cells_inside(region, masses))
+    if not found:
+        return
+    part = Boxes(tuple(range(len(weights))), region, weights, masses)
+    total = sum(found.values())
+    expected = []
+    for row, mass in found.items():
+        held = prod(weights[k][cell] for k, cell in enumerate(row))
+        for ranks in product(*(range(weights[k][cell]) for k, cell in enumerate(row))):
+            expected.append((tuple(zip(row, ranks, strict=True)), Fraction(mass, total * held)))
+    assert list(part.outcomes(numbered(weights))) == sorted(expected)
+    assert part.worlds == len(expected)
+    assert part.uniform <= (len({chance for _, chance in expected}) == 1)
+    assert part.uniform or masses != weights
+    assert part.entropy_bits == pytest.approx(-sum(p * log2(p) for _, p in expected), abs=1e-9)
+    for k, cells in enumerate(weights):
+        marginal = [Fraction(sum(m for row, m in found.items() if row[k] == c), total) for c in range(len(cells))]
+        assert part.marginals[k] == tuple(marginal)
+    everything = list(product(*(range(len(cells)) for cells in weights)))
+    assert part.allows(np.array(everything)).tolist() == [row in found for row in everything]
+
+
+@given(weighted(), st.integers(0, 9))
+@settings(max_examples=50)
+def test_only_possible_rows_are_drawn(case, seed):
+    region, weights, masses = case
+    found = dict(cells_inside(region, masses))
+    if found:
+        part = Boxes(tuple(range(len(weights))), region, weights, masses)
+        drawn = part.draw(20, np.random.default_rng(seed))
+        assert {tuple(row) for row in drawn.tolist()} <= set(found)
+
+
+WEIGHTS = ((1, 2, 1), (1, 1), (2, 1), (1, 1))
+OVERLAPPING = Region(
+    (0b111, 0b11, 0b11, 0b11), ((0b011, 0b10, 0b11, 0b11), (0b110, 0b11, 0b01, 0b11), (0b111, 0b11, 0b10, 0b10))
+)
+
+
+def p_value(drawn, masses):
+    found = dict(cells_inside(OVERLAPPING, masses))
+    counts = dict.fromkeys(found, 0)
+    for row in drawn.tolist():
+        counts[tuple(row)] += 1
+    expected = np.array(list(found.values())) / sum(found.values()) * len(drawn)
+    return chisquare(list(counts.values()), expected).pvalue
+
+
+def cell_by_cell_biased(n, rng):
+    """Draw each cell evenly from those that are left: what a sampler without counts does."""
+    rows = list(dict(cells_inside(OVERLAPPING, WEIGHTS)))
+    drawn = []
+    for _ in range(n):
+        row = ()
+        while len(row) < 4:
+            row += (rng.choice(sorted({other[len(row)] for other in rows if other[: len(row)] == row})),)
+        drawn.append(row)
+    return np.array(drawn)
+
+
+@pytest.mark.parametrize("masses", [WEIGHTS, ((3, 2, 5), (1, 4), (2, 6), (7, 1))])
+def test_rows_are_drawn_with_their_probabilities(masses):
+    part = Boxes((0, 1, 2, 3), OVERLAPPING, WEIGHTS, masses)
+    assert p_value(part.draw(20_000, np.random.default_rng(1)), masses) > ALARM
+
+
+def test_the_check_of_draws_rejects_a_biased_one():
+    assert p_value(cell_by_cell_biased(20_000, np.random.default_rng(1)), WEIGHTS) < ALARM
+    part = Boxes((0, 1, 2, 3), OVERLAPPING, WEIGHTS, ((1, 2, 1), (1, 1), (2, 1), (10, 13)))  # 30 % more of a cell
+    assert p_value(part.draw(20_000, np.random.default_rng(1)), WEIGHTS) < ALARM
+
+
+@pytest.mark.parametrize("unit", [1, 2**62, 10**40])
+def test_places_are_drawn_by_their_masses_however_large(unit):
+    masses = [2 * unit, 0, unit, 5 * unit]
+    counts = np.bincount(drawn_places(masses, 16_000, np.random.default_rng(2)), minlength=4)
+    assert counts[1] == 0
+    assert chisquare(counts[[0, 2, 3]], [4000, 2000, 10_000]).pvalue > ALARM
+    assert chisquare(counts[[0, 2, 3]], [4000 * 0.7, 2000, 10_000 + 4000 * 0.3]).pvalue < ALARM
+
+
+def test_a_row_beyond_floats_is_drawn_evenly():
+    # 90 bits, not all of them true in any of 30 threes: 7^30 worlds; the first bit is true in 3 of 7 of them
+    bits = ((1, 1),) * 90
+    full = (3,) * 90
+    threes = tuple((*full[:i], 2, 2, 2, *full[i + 3 :]) for i in range(0, 90, 3))
+    part = Boxes(tuple(range(90)), Region(full, threes), bits, bits)
+    assert part.worlds == 7**30
+    drawn = part.draw(2000, np.random.default_rng(3)).reshape(2000, 30, 3)
+    assert not drawn.all(axis=2).any()
+    counts = np.bincount((drawn @ [4, 2, 1]).ravel(), minlength=8)[:7]
+    assert chisquare(counts).pvalue > ALARM
+
+
+def test_a_listed_part_says_what_its_list_says():
+    part = Listed((2, 0), ((0, 1), (1, 0), (1, 1)), (1, 2, 1), (2, 3))
+    domain = [Values.listed("x", "pqr"), Values.listed("y", "."), Values.listed("z", "st")]
+    quarter = Fraction(1, 4)
+    assert list(part.outcomes(domain)) == [(("s", "q"), quarter), (("t", "p"), 2 * quarter), (("t", "q"), quarter)]
+    assert part.entropy_bits == 1.5
+    assert part.marginals == ((quarter, 3 * quarter), (2 * quarter, 2 * quarter, 0))
+    assert part.allows(np.array([[0, 1], [0, 0]])).tolist() == [True, False]
+    drawn = part.draw(8000, np.random.default_rng(4))
+    assert chisquare(np.bincount(drawn @ [2, 1])[1:], [2000, 4000, 2000]).pvalue > ALARM
+
+
+def test_entropy_of_uneven_cells_by_hand():
+    # one cell of one value with probability 1/4, one of two values that share 3/4: 2 - 3/4 log2(3/2)
+    part = Boxes((0,), Region((3,)), ((1, 2),), ((1, 3),))
+    assert not part.uniform
+    assert part.entropy_bits == pytest.approx(2 - 0.75 * log2(1.5))

@@ -1,0 +1,56 @@
+import math
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from hedgerow.audit.readers.coded import Coded, Rescaled
+from hedgerow.errors import SchemaError
+from hedgerow.schema import Boolean, Integer, Literal, Real, Schema
+
+RED, BLUE, MISSING = Literal("hue", "=", ("red",)), Literal("hue", "=", ("blue",)), Literal("hue", "missing")
+
+
+def changes(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(rng.normal(0, 10), 3, (50, 1))
+    steps = [StandardScaler().fit(X), MinMaxScaler((-1, 2)).fit(rng.normal(0, 1, (9, 1)))]
+    return tuple(lambda x, step=step: step.transform(x[:, None])[:, 0] for step in steps), rng
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_last_value_is_found_to_the_last_digit(seed):
+    steps, rng = changes(seed)
+    column, schema = Rescaled("a", steps), Schema({"a": Real(-100, 100)})
+    number = float(steps[1](steps[0](rng.normal(0, 20, 1)))[0])
+    last = column.last_at_most(number, schema)
+
+    def after(x):
+        return float(steps[1](steps[0](np.array([x])))[0])
+
+    assert after(last) <= number < after(math.nextafter(last, math.inf))
+    whole = column.last_at_most(number, Schema({"a": Integer(-100, 100)}))
+    assert whole == max(x for x in range(-101, 101) if x == -101 or after(x) <= number)
+
+
+def test_numbers_that_part_nothing_are_outside_the_bounds():
+    column = Rescaled("a", (lambda x: 2 * x,))
+    for attribute, below in ((Integer(0, 9), -1), (Real(0, 9), -5e-324), (Real(1, 9), math.nextafter(1, 0))):
+        schema = Schema({"a": attribute})
+        assert column.last_at_most(-5, schema) == below
+        assert column.last_at_most(99, schema) == 9
+        assert column.last_at_most(math.inf, schema) == math.inf
+    with pytest.raises(SchemaError, match="attribute 'a': is scaled as a number, but it is true or false"):
+        column.last_at_most(1, Schema({"a": Boolean()}))
+
+
+def test_cells_lie_where_their_numbers_do():
+    column = Coded("hue", ((RED, 2.0), (BLUE, 0.0), (MISSING, math.nan)))
+    assert column.at_most(1, holds=True, missing_holds=False) == ((BLUE, True),)
+    assert column.at_most(1, holds=False, missing_holds=False) == ((BLUE, False),)
+    assert column.at_most(1, holds=True, missing_holds=True) == ((RED, False),)
+    assert column.at_most(1, holds=False, missing_holds=True) == ((RED, True),)
+    with pytest.raises(SchemaError, match="is missing to the model, which has no way for missing values"):
+        column.at_most(1, holds=True)
+    with pytest.raises(SchemaError, match="with 5, which is the same for all of its values"):
+        column.at_most(5, holds=True, missing_holds=True)

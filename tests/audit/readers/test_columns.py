@@ -1,0 +1,199 @@
+import math
+
+import pytest
+
+from hedgerow.audit.readers.columns import Columns
+from hedgerow.errors import SchemaError
+from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
+
+
+def columns(attribute, features=None):
+    schema = Schema({"a": attribute})
+    return Columns.of(schema, features, None, 1 if features is None else len(features))
+
+
+def sides(attribute, number, missing_holds=None):
+    found = columns(attribute)
+    return tuple(found.at_most(0, number, holds=holds, missing_holds=missing_holds) for holds in (True, False))
+
+
+def kept(attribute, path):
+    """Return the cells where every step is as a path says."""
+    cells = [all(attribute.truth(x)[i] == holds for x, holds in path) for i in range(len(attribute.cells))]
+    return {cell for cell, here in zip(attribute.cells, cells, strict=True) if here}
+
+
+@pytest.mark.parametrize(
+    ("attribute", "number", "low", "high"),
+    [
+        (Boolean(), 0.0, {"false"}, {"true"}),
+        (Boolean(), 0.99, {"false"}, {"true"}),
+        (Integer(0, 9, cuts=(4,)), 4, {"[0, 4]"}, {"(4, 9]"}),
+        (Real(0, 9, cuts=(4.5,)), 4.5, {"[0, 4.5]"}, {"(4.5, 9]"}),
+        (Integer(0, 9, cuts=(4,), outside="clip"), 4, {"[0, 4]"}, {"(4, 9]"}),
+        (Categorical((5, 1, 3)), 1, {"1"}, {"5", "3"}),
+        (Categorical((5, 1, 3)), 4.5, {"1", "3"}, {"5"}),
+        (Categorical(("5", "-1", "3", "4")), 3, {"-1", "3"}, {"5", "4"}),
+        (Categorical((5, 1)), 4.5, {"1"}, {"5"}),
+    ],
+)
+def test_the_sides_of_a_cut(attribute, number, low, high):
+    for missing in (None, False, True):  # which makes no difference where the schema allows none
+        one, other = sides(attribute, number, missing)
+        assert (kept(attribute, one), kept(attribute, other)) == (low, high)
+
+
+@pytest.mark.parametrize("below", [False, True])
+@pytest.mark.parametrize(
+    ("attribute", "number", "low", "high"),
+    [
+        (Boolean(missing="cell"), 0.5, {"false"}, {"true"}),
+        (Integer(0, 9, cuts=(4,), missing="cell"), 4, {"[0, 4]"}, {"(4, 9]"}),
+        (Categorical((5, 1), missing="cell"), 2, {"1"}, {"5"}),
+        (Categorical((5, 1, 3), missing="cell"), 2, {"1"}, {"5", "3"}),
+        (Categorical((5, 1, 3, 0), missing="cell"), 2, {"1", "0"}, {"5", "3"}),
+        (Categorical((5, 1, 3, 0), missing="cell"), 4, {"1", "0", "3"}, {"5"}),
+    ],
+)
+def test_missing_values_go_where_the_model_sends_them(attribute, number, low, high, below):
+    one, other = sides(attribute, number, below)
+    assert kept(attribute, one) == low | ({"missing"} if below else set())
+    assert kept(attribute, other) == high | (set() if below else {"missing"})
+
+
+@pytest.mark.parametrize(
+    ("attribute", "number", "below"),
+    [
+        (Boolean(missing="cell"), 1, False),
+        (Boolean(missing="cell"), -0.1, True),
+        (Integer(0, 9, missing="cell"), 9, False),
+        (Integer(0, 9, missing="cell", outside="clip"), math.inf, False),
+        (Real(0, 9, missing="cell"), -1, True),
+        (Categorical((5, 1), missing="cell"), 5, False),
+        (Categorical(("x", "y"), missing="cell"), math.inf, False),
+    ],
+)
+def test_missing_values_can_be_parted_from_all_others(attribute, number, below):
+    one, other = sides(attribute, number, below)
+    assert one == ((Literal("a", "missing"), below),)
+    assert other == ((Literal("a", "missing"), not below),)
+
+
+def test_numbers_beyond_the_bounds_that_are_clipped_are_not_all_on_one_side():
+    attribute = Integer(0, 9, missing="cell", outside="clip")
+    assert sides(attribute, 12, False)[0] == ((Literal("a", "<=", (12.0,)), True),)  # which no domain takes
+
+
+@pytest.mark.parametrize(
+    ("attribute", "number", "below", "message"),
+    [
+        (Boolean(), 1, None, "the boolean a, which is 0 or 1, with 1, outside its domain"),
+        (Boolean(missing="cell"), 1, True, "the boolean a, which is 0 or 1, with 1, outside its domain"),
+        (Integer(0, 9), math.inf, False, "parts missing values from others, but the schema allows none"),
+        (Integer(0, 9), math.nan, False, "compares column 0 .a. with nan, which is no number"),
+        (Integer(0, 9), -math.inf, True, "with -inf, which is no number"),
+        (Integer(0, 9), math.inf, True, "with inf, which is no number"),
+        (Integer(0, 9, outside="cell"), 4, False, "those outside the domain could be on either side"),
+        (Integer(0, 9, missing="cell"), 4, None, "can be missing by the schema, but the model takes no missing values"),
+        (Integer(0, 9, missing="cell", missing_values=(-9,)), 4, False, "elsewhere than the numbers -9, which mean"),
+        (
+            Integer(0, 9, missing="cell", missing_values=("-9", "?")),
+            4,
+            False,
+            "than the numbers -9, which mean missing",
+        ),
+        (Integer(0, 9, missing="cell", missing_values=(99,)), 4, True, "sends missing values elsewhere than .* 99"),
+        (Categorical(("x", "y")), 0.5, False, r"its values are x, y; give features= .*Literal\('a', '=', \(value,\)\)"),
+        (Categorical(("01", "2")), 1, False, "its values are 01, 2; give features="),
+        (Categorical((5, 1)), 5, False, "values that are not in the declared domain .5, 1. from those that are"),
+        (Categorical((5, 1)), 0, False, "values that are not in the declared domain"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(attribute, number, below, message):
+    with pytest.raises(SchemaError, match=message):
+        sides(attribute, number, below)
+
+
+def test_numbers_that_mean_missing_may_go_where_missing_values_go():
+    attribute = Integer(0, 9, cuts=(4,), missing="cell", missing_values=(-9, "?"))
+    assert kept(attribute, sides(attribute, 4, True)[0]) == {"[0, 4]", "missing"}
+
+
+def test_a_column_of_a_literal_is_one_where_it_holds():
+    literal = Literal("a", "=", ("x",))
+    found = columns(Categorical(("x", "y"), missing="cell", outside="cell"), [literal])
+    assert found.at_most(0, 0.5, holds=True) == found.is_one(0, holds=False) == ((literal, False),)
+    assert found.at_most(0, 0.5, holds=False) == found.is_one(0, holds=True) == ((literal, True),)
+    for number in (-0.5, 1, 1.5):
+        with pytest.raises(SchemaError, match=f"compares a = x, which is 0 or 1, with {number}, outside its domain"):
+            found.at_most(0, number, holds=True)
+
+
+def test_less_than_a_number_leaves_it_above():
+    assert columns(Integer(0, 9)).less(0, 4.0, holds=True) == columns(Integer(0, 9)).at_most(
+        0, math.nextafter(4.0, 0), holds=True
+    )
+    assert columns(Boolean()).less(0, 1, holds=True) == ((Literal("a", "true"), False),)
+    with pytest.raises(SchemaError, match="outside its domain"):
+        columns(Boolean()).less(0, 0, holds=True)
+
+
+@pytest.mark.parametrize(
+    "attribute", [Boolean(), Integer(0, 1, cuts=(0,)), Categorical((0, 1)), Categorical(("1", "0"))]
+)
+def test_bits_are_one_or_zero(attribute):
+    ones = kept(attribute, settled_to_zero(columns(attribute).is_one(0, holds=True)))
+    zeros = kept(attribute, settled_to_zero(columns(attribute).is_one(0, holds=False)))
+    assert ones in ({"true"}, {"(0, 1]"}, {"1"})
+    assert zeros in ({"false"}, {"[0, 0]"}, {"0"})
+
+
+def settled_to_zero(path):
+    return [(Literal("a", "<=", (0,)) if literal.operator == "<=" else literal, holds) for literal, holds in path]
+
+
+@pytest.mark.parametrize("attribute", [Integer(0, 2), Real(0, 1), Categorical((1, 2)), Categorical((0, 1, 2))])
+def test_other_columns_are_no_bits(attribute):
+    with pytest.raises(
+        SchemaError, match=r"attribute 'a': the model asks whether it is 1, but it is .*; give features="
+    ):
+        columns(attribute).is_one(0, holds=True)
+
+
+def test_words_are_told_apart():
+    attribute = Categorical(("x", "y", "z"))
+    for values in (["x"], ["x", "z"], ["y", "z", "w"]):
+        inside, others = (columns(attribute).among(0, values, holds=holds) for holds in (True, False))
+        assert kept(attribute, inside) == set(values) & {"x", "y", "z"}
+        assert kept(attribute, others) == {"x", "y", "z"} - set(values)
+    with pytest.raises(SchemaError, match="values that are not in the declared domain"):
+        columns(attribute).among(0, ["w"], holds=True)
+    with pytest.raises(SchemaError, match="with words; expected a categorical one"):
+        columns(Boolean()).among(0, ["w"], holds=True)
+    with pytest.raises(SchemaError, match="takes no missing values"):
+        columns(Categorical(("x", "y"), missing="cell")).among(0, ["x"], holds=True)
+    with pytest.raises(SchemaError, match="could be on either side"):
+        columns(Categorical(("x", "y"), outside="cell")).among(0, ["x"], holds=True)
+
+
+def test_the_number_of_columns_must_be_known():
+    schema = Schema({"a": Boolean(), "b": Integer(0, 9)})
+    assert Columns.of(schema, None, None, 2).features == ("a", "b")
+    assert Columns.of(schema, None, ["b", "a"], 2).features == ("b", "a")
+    assert Columns.of(schema, ["a", "a"], ["b", "a"], 2).features == ("a", "a")
+    with pytest.raises(ValueError, match="each of the 3 columns that the model was fitted on, got 2 attributes of"):
+        Columns.of(schema, None, None, 3)
+    with pytest.raises(ValueError, match="each of the 3 columns that the model was fitted on, got 1 entries; give fea"):
+        Columns.of(schema, ["a"], None, 3)
+    with pytest.raises(TypeError, match="features must be a sequence, one entry for each column, got the text 'ab'"):
+        Columns.of(schema, "ab", None, 2)
+
+
+def test_columns_that_a_model_does_not_count_must_be_bits_or_given():
+    assert Columns.of_bits(Schema({"a": Boolean(), "b": Categorical((0, 1))}), None).features == ("a", "b")
+    schema = Schema({"a": Boolean(), "b": Categorical(("x", "y", "z"))})
+    with pytest.raises(SchemaError, match="attribute 'b': is not 0 or 1, and the model does not tell how many columns"):
+        Columns.of_bits(schema, None)
+    assert Columns.of_bits(schema, ["a", "b_x"]).features == ("a", Literal("b", "=", ("x",)))
+    with pytest.raises(ValueError, match="the model uses column 2, counted from 0, but was said to have 2"):
+        Columns.of_bits(schema, ["a", "b_x"]).is_one(2, holds=True)

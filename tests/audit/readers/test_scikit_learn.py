@@ -1,0 +1,291 @@
+import math
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+
+from hedgerow.audit.counting.regions import worlds_of
+from hedgerow.audit.entropy.domain import Domain
+from hedgerow.audit.readers import scikit_learn
+from hedgerow.audit.readers.read import paths_of, trees_of
+from hedgerow.errors import SchemaError
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from tests.audit.readers.agreement import arrays, check, every_row, labels, random_schema, random_table, settled
+
+TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
+COUNTED = ("boolean", "integer", "codes", "words")  # kinds whose every row can be listed
+PAPER = Schema({"a1": Integer(10, 15), "a2": Boolean(), "a3": Integer(1, 3)}, Label("y", (0, 1)))
+
+
+def leaf_of(tree, schema):
+    return lambda table: tree.apply(arrays(table, schema)[0])
+
+
+def worlds_in(model, schema, features=None, **options):
+    paths, _ = paths_of(model, schema, features)
+    domain = Domain.of(schema, paths.literals, **options)
+    return worlds_of(domain.regions(settled(paths, schema)[1]), domain.weights)
+
+
+@pytest.mark.parametrize("kind", TREES)
+@pytest.mark.parametrize("missing", [False, True])
+def test_rows_lie_where_the_tree_says_and_worlds_add_up(kind, missing):
+    for seed in range(25):
+        rng = random.Random(seed)
+        schema = random_schema(rng, missing=missing)
+        table = random_table(rng, schema, rng.randint(2, 150))
+        X, features = arrays(table, schema)
+        depth, leaves = rng.choice([1, 3, None]), rng.choice([None, 5, 30])
+        tree = kind(max_depth=depth, max_leaf_nodes=leaves, random_state=seed).fit(X, labels(rng, table))
+        few = all(not isinstance(schema[name], Categorical) or name not in features for name in schema)
+        check(tree, leaf_of(tree, schema), table, schema, features, bits=few)
+
+
+@pytest.mark.parametrize("kind", TREES)
+@pytest.mark.parametrize("missing", [False, True])
+def test_worlds_are_the_rows_of_the_domain_that_the_tree_sends_there(kind, missing):
+    for seed in range(25):
+        rng = random.Random(seed)
+        schema = random_schema(rng, COUNTED, missing=missing)
+        table = random_table(rng, schema, rng.randint(5, 150))
+        X, features = arrays(table, schema)
+        tree = kind(max_depth=rng.choice([2, 6]), random_state=seed).fit(X, labels(rng, table))
+        check(tree, leaf_of(tree, schema), table, schema, features, bits=False, domain=every_row(schema))
+
+
+def test_the_papers_example_fitted_by_scikit_learn():
+    # PDR, Table I; Table II: {12..15} x {0,1} x {2,3}; {10,11} x {0,1} x {2,3}; {10..15} x {0,1} x {1}: 16, 8 and 12.
+    # The root of its Figure 1 asks for a3 <= 1; other splits are as good there, and the seed chooses.
+    X, y = [[12, 0, 3], [14, 1, 2], [11, 1, 2], [14, 0, 1]], [0, 0, 1, 1]
+    fitted = (DecisionTreeClassifier(random_state=seed).fit(X, y) for seed in range(20))
+    tree = next(tree for tree in fitted if tree.tree_.feature[0] == 2 and tree.tree_.threshold[0] == 1.5)
+    paths, _ = paths_of(tree, PAPER)
+    assert paths.exclusive
+    assert paths.exact
+    told = zip(worlds_in(tree, PAPER), paths.supports, paths.counts, strict=True)
+    assert list(told) == [(12, 1, (0, 1)), (8, 1, (0, 1)), (16, 2, (2, 0))]
+    assert Domain.of(PAPER).worlds == 36
+
+
+def test_supports_and_counts_are_those_of_the_rows():
+    rng = random.Random(3)
+    schema = random_schema(rng, ("integer",))
+    table = random_table(rng, schema, 200)
+    y = np.array(["no", "yes"])[labels(rng, table)]
+    tree = DecisionTreeClassifier(max_depth=3).fit(table.to_numpy(), y)
+    paths, _ = paths_of(tree, schema)
+    rows = settled(paths, schema)[1].sort(table, settled(paths, schema)[0].schema)
+    assert paths.classes == ("no", "yes")
+    assert paths.counts == tuple(
+        tuple(int(((rows == i) & (y == label)).sum()) for label in ("no", "yes")) for i in range(len(paths))
+    )
+    assert all(type(number) is int for number in (*paths.supports, *paths.counts[0]))
+
+
+def test_weights_of_classes_are_no_rows():
+    X, y = [[i % 2] for i in range(30)], [i % 3 == 0 for i in range(30)]
+    tree = DecisionTreeClassifier(max_depth=1, class_weight={False: 1, True: 3}).fit(X, y)
+    paths, _ = paths_of(tree, Schema({"a": Boolean()}))
+    assert paths.supports == (15, 15)
+    assert paths.counts is None
+
+
+def test_rows_count_once_whatever_they_weigh():
+    X, y, schema = [[0], [0], [1]], [0, 1, 1], Schema({"a": Boolean()})
+    whole, _ = paths_of(DecisionTreeClassifier().fit(X, y, sample_weight=[2, 3, 4]), schema)
+    assert (whole.supports, whole.counts) == ((2, 1), None)
+    parts, _ = paths_of(DecisionTreeClassifier().fit(X, y, sample_weight=[0.5, 3, 4]), schema)
+    assert (parts.supports, parts.counts) == ((2, 1), None)
+
+
+def test_weights_that_sum_to_a_whole_number_are_no_rows():
+    tree = DecisionTreeClassifier().fit([[0]] * 4, [0, 1, 1, 1], sample_weight=[0.25] * 4)
+    assert paths_of(tree, Schema({"a": Boolean()}))[0].supports == (4,)
+
+
+def test_weights_of_the_classes_of_a_forest_are_no_rows():
+    X, y, schema = [[i % 2] for i in range(20)], [i % 2 for i in range(20)], Schema({"a": Boolean()})
+    forest = RandomForestClassifier(2, bootstrap=False, class_weight={0: 2, 1: 3}).fit(X, y)
+    for tree, features in trees_of(forest, schema):
+        paths, _ = paths_of(tree, schema, features)
+        assert (paths.supports, paths.counts) == ((10, 10), None)
+    with pytest.raises(TypeError, match=r"features=names\) for tree, names in audit.trees_of\(forest, schema\)\]"):
+        paths_of(forest, schema)
+    parts = BaggingClassifier(max_features=1).fit([[0, 1]] * 9 + [[1, 0]] * 9, [0, 1] * 9)
+    with pytest.raises(TypeError, match=r"for tree, names in audit.trees_of\(forest, schema\)\]"):
+        paths_of(parts, PAPER)
+
+
+def test_several_outputs_tell_no_classes():
+    tree = DecisionTreeClassifier().fit([[0], [1]], [[0, 1], [1, 0]])
+    paths, _ = paths_of(tree, Schema({"a": Boolean()}))
+    assert (paths.supports, paths.counts, paths.classes) == ((1, 1), None, None)
+
+
+def test_supports_are_not_told_where_scikit_learn_miscounts_missing_values(monkeypatch):
+    monkeypatch.setattr(scikit_learn, "_COUNTS_MISSING", False)
+    tree = DecisionTreeClassifier(random_state=0).fit([[0, 0], [1, 0]] * 5, [0, 1] * 5)
+    asked, other = Schema({"a": Boolean(missing="cell"), "b": Boolean()}), Schema({"b": Boolean(), "a": Boolean()})
+    assert (paths_of(tree, asked)[0].supports, paths_of(tree, asked)[0].counts) == (None, None)
+    assert paths_of(tree, asked)[0].classes == (0, 1)
+    assert paths_of(tree, other)[0].supports == (5, 5)
+    assert paths_of(tree, Schema({"a": Boolean(), "b": Boolean(missing="cell")}))[0].supports == (5, 5)
+    assert paths_of(tree, asked, [Literal("a", "true"), "b"])[0].supports == (5, 5)
+
+
+def test_a_tree_of_one_leaf_is_the_domain():
+    tree = DecisionTreeClassifier().fit([[11, 0, 1]] * 3, [1, 1, 1])
+    assert worlds_in(tree, PAPER) == (36,)
+    assert paths_of(tree, PAPER)[0].paths == ((),)
+
+
+def test_one_hot_columns_are_one_attribute():
+    days = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+    schema = Schema({"day": Categorical(days)})
+    table = pd.DataFrame({"day": [day for day in days for _ in range(3)]})
+    y = table["day"].isin(["mon", "wed", "sun"])
+    dummies = pd.get_dummies(table)
+    encoder = OneHotEncoder(sparse_output=False).fit(table)
+    names = encoder.get_feature_names_out()
+    for X, features in ((dummies, None), (encoder.transform(table), names)):
+        tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+        assert sum(worlds_in(tree, schema, features)) == 7
+        assert sum(worlds_in(tree, schema, features, independent_bits=True)) == 2**7
+        paths = check(tree, lambda _, tree=tree, X=X: tree.apply(X), table, schema, features)
+        assert set(paths.literals) <= {Literal("day", "=", (day,)) for day in days}
+
+
+def test_thresholds_are_those_of_float32():
+    # 0.1 and 0.5 are cut at 0.3000000007, which 0.3 is below; but as float32, 0.3 is 0.3000000119 and above it.
+    tree = DecisionTreeClassifier().fit([[0.1], [0.5]], [0, 1])
+    assert tree.tree_.threshold[0] > 0.3
+    assert tree.apply([[0.3]]) == [2]
+    schema = Schema({"a": Real(0, 1)})
+    check(tree, lambda table: tree.apply(table.to_numpy()), pd.DataFrame({"a": [0.1, 0.5]}), schema)
+    assert worlds_in(tree, schema, resolution={"a": 0.1}) == (3, 8)
+
+
+def test_every_float_goes_where_the_tree_sends_it():
+    rng = np.random.default_rng(0)
+    for seed in range(50):
+        X = rng.choice([0.1, 0.2, 0.7, 1e-3, 123.4, 5e4], size=(6, 1)) * rng.random()
+        tree = ExtraTreeRegressor(random_state=seed).fit(X, rng.random(6))
+        paths, _ = paths_of(tree, Schema({"a": Real(0, 1e6)}))
+        cuts = {literal.operands[0] for literal in paths.literals}
+        near = [x for cut in cuts for x in (math.nextafter(cut, 0), cut, math.nextafter(cut, math.inf))]
+        if near:
+            domain, ways = settled(paths, Schema({"a": Real(0, 1e6)}))
+            table = pd.DataFrame({"a": near + (X + 0).ravel().tolist()})
+            leaves = np.unique(tree.apply(table.to_numpy()), return_inverse=True)[1]
+            found = np.unique(ways.sort(table, domain.schema), return_inverse=True)[1]
+            assert len(set(zip(leaves, found, strict=True))) == len(set(leaves)) == len(set(found)) == len(cuts) + 1
+
+
+def test_whole_numbers_that_float32_cannot_tell_apart():
+    # 2^24 + 1 is 2^24 as float32, so it goes with it
+    tree = DecisionTreeClassifier().fit([[2**24], [2**24 + 2]], [0, 1])
+    assert worlds_in(tree, Schema({"a": Integer(2**24 - 4, 2**24 + 4)})) == (6, 3)
+
+
+def test_a_forest_is_read_tree_by_tree():
+    X, y = pd.DataFrame({"a2": [0, 1] * 20, "a1": range(10, 50)}), ["no", "yes"] * 20
+    for forest in (RandomForestClassifier(3), ExtraTreesClassifier(3), BaggingClassifier(), AdaBoostClassifier()):
+        with pytest.raises(TypeError, match=r"one by one: .* for tree, names in audit.trees_of\(forest, schema\)\]"):
+            paths_of(forest.fit(X, y), PAPER)
+    for forest in (RandomForestRegressor(3), GradientBoostingClassifier(n_estimators=3)):
+        with pytest.raises(TypeError, match=r"one by one: .* for tree, names in audit.trees_of\(forest, schema\)\]"):
+            paths_of(forest.fit(X.to_numpy(), [0, 1] * 20), PAPER)
+
+
+@pytest.mark.parametrize(
+    "forest",
+    [
+        RandomForestClassifier(4, random_state=0),
+        ExtraTreesClassifier(4, random_state=0),
+        BaggingClassifier(ExtraTreeClassifier(), 6, max_features=2, random_state=0),
+        BaggingClassifier(DecisionTreeClassifier(), 6, max_samples=4, bootstrap_features=True, random_state=0),
+        AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3, random_state=0),
+        GradientBoostingClassifier(n_estimators=2, random_state=0),
+        RandomForestRegressor(3, random_state=0),
+    ],
+    ids=lambda forest: type(forest).__name__,
+)
+def test_the_trees_of_a_forest_sort_rows_as_they_do_there(forest):
+    rng = random.Random(5)
+    schema = random_schema(rng, ("integer", "boolean"))
+    table = random_table(rng, schema, 80)
+    y = labels(rng, table) + (rng.random() < 2) * 10
+    forest.fit(table[list(schema)[::-1]], y)
+    subsets = getattr(forest, "estimators_features_", [range(4)] * len(trees_of(forest, schema)))
+    for number, ((tree, features), subset) in enumerate(zip(trees_of(forest, schema), subsets, strict=True)):
+        X = table[list(schema)[::-1]].to_numpy()[:, subset]
+        paths, _ = paths_of(tree, schema, features)
+        domain, ways = settled(paths, schema)
+        leaves = tree.apply(X.astype(np.float32))
+        assert len(set(zip(ways.sort(table, domain.schema), leaves, strict=True))) == len(set(leaves))
+        assert sum(worlds_of(domain.regions(ways), domain.weights)) == domain.worlds
+        samples = getattr(forest, "estimators_samples_", None)
+        drawn = range(80) if samples is None else np.unique(samples[number])
+        assert sum(paths.supports) == len(drawn) or isinstance(forest, AdaBoostClassifier)
+        assert paths.classes is None or set(paths.classes) <= {10, 11}
+
+
+def test_the_trees_of_a_forest_have_its_classes():
+    X, y = [[0], [1], [1]] * 20, ["no", "yes", "maybe"] * 20
+    schema = Schema({"a": Boolean()})
+    for forest in (RandomForestClassifier(2), BaggingClassifier(), AdaBoostClassifier(DecisionTreeClassifier())):
+        forest.fit(X, y)
+        for (tree, features), own in zip(trees_of(forest, schema), forest.estimators_, strict=True):
+            assert paths_of(tree, schema, features)[0].classes == ("maybe", "no", "yes")
+            assert isinstance(forest, AdaBoostClassifier) or set(own.classes_) == {0, 1, 2}
+
+
+def test_a_bootstrap_without_some_class_keeps_the_names_of_the_others():
+    X, y = [[i] for i in range(40)], ["a", "b", "c", "d"] * 10
+    forest = BaggingClassifier(DecisionTreeClassifier(), 10, max_samples=4, random_state=0).fit(X, y)
+    trees = [tree for tree, _ in trees_of(forest, Schema({"a": Integer(0, 39)}))]
+    for tree, samples in zip(trees, forest.estimators_samples_, strict=True):
+        drawn = [i for i in samples if tree.predict([X[i]]) == [y[i]]]
+        assert set(drawn) == set(samples)  # fully grown trees know their rows
+
+
+def test_bootstrap_repeats_are_no_rows_of_a_forest():
+    X, y = [[i % 2] for i in range(50)], [i % 2 for i in range(50)]
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    schema = Schema({"a": Boolean()})
+    for (tree, features), drawn in zip(trees_of(forest, schema), forest.estimators_samples_, strict=True):
+        assert sum(paths_of(tree, schema, features)[0].supports) == len(np.unique(drawn)) < 50
+
+
+def test_models_that_are_not_fitted_are_refused():
+    for model in (DecisionTreeClassifier(), RandomForestClassifier(), GaussianNB()):
+        with pytest.raises(ValueError, match="is not fitted yet"):
+            paths_of(model, PAPER)
+    with pytest.raises(TypeError, match="expected a fitted forest of scikit-learn's trees, got RandomForestClassifier"):
+        trees_of(RandomForestClassifier(), PAPER)
+
+
+def test_other_models_are_refused_with_what_is_supported():
+    model = GaussianNB().fit([[0, 0, 0], [1, 1, 1]], [0, 1])
+    with pytest.raises(TypeError, match=r"cannot read a GaussianNB as ways to leaves; .*scikit-learn's trees"):
+        paths_of(model, PAPER)
+
+
+def test_thresholds_outside_the_domain_are_refused():
+    tree = DecisionTreeClassifier().fit([[20], [40]], [0, 1])
+    for attribute in (Integer(0, 25), Integer(31, 50), Real(0, 25)):
+        paths, schema = paths_of(tree, Schema({"a": attribute}))
+        with pytest.raises(SchemaError, match="attribute 'a': the model compares it with 30"):
+            Domain.of(schema, paths.literals)

@@ -1,0 +1,464 @@
+"""Both learners: what they charge and when, what they keep, and that they learn."""
+
+import inspect
+import pickle
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import hedgerow as hr
+from hedgerow.errors import DomainError, OverlapWarning
+from hedgerow.marginals.binning import bin_matrix
+from hedgerow.marginals.oracle.answers import ErrorCounts
+from hedgerow.marginals.oracle.hypothesis import Always
+from hedgerow.schema import Boolean, Categorical, Real, Schema
+
+mpl.use("Agg")
+SECRET, VALUE = "zebra-fish", 98765.4321
+
+
+def numbers(n, seed):
+    """Return numbers and labels that follow from them, with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, X[:, 0] + 0.7 * X[:, 1] + 0.3 * rng.normal(size=n) > 0
+
+
+def people(n, seed):
+    """Return a frame of every type, with gaps, and labels that follow from it."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+            "age": rng.integers(18, 90, n),
+            "smoker": rng.random(n) < 0.4,
+            "town": pd.Series(rng.choice(["Aix", "Bern", None], n), dtype=object),
+        }
+    )
+    return frame, pd.Series(np.where((frame["age"] > 50) | frame["smoker"], "ill", "well"), name="state")
+
+
+SOURCE, _ = numbers(400, 1)
+TARGET, LABELS = numbers(3000, 2)
+TEST, TRUTH = numbers(1000, 3)
+TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
+MIXED = make_pipeline(
+    make_column_transformer(
+        (SimpleImputer(), ["size", "age", "smoker"]),
+        (
+            make_pipeline(SimpleImputer(strategy="constant", fill_value="?"), OneHotEncoder(handle_unknown="ignore")),
+            ["town"],
+        ),
+    ),
+    DecisionTreeClassifier(max_depth=3, random_state=0),
+)
+
+
+def oracle(budget=None, questions=3, **parameters):
+    return hr.Oracle(TARGET, LABELS, budget, questions, **parameters)
+
+
+BOTH = {"expril": hr.ExprilClassifier(TREE), "logistic": hr.MarginalLogisticClassifier()}
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_they_are_scikit_learn_estimators(name):
+    learner = BOTH[name]
+    parameters = learner.get_params(deep=False)
+    assert list(parameters) == sorted(set(inspect.signature(type(learner)).parameters))
+    assert clone(learner).get_params(deep=False).keys() == parameters.keys()
+    changed = clone(learner).set_params(bins=4, reweight=False)
+    assert (changed.bins, changed.reweight, learner.bins) == (4, False, "auto")
+    assert repr(changed).startswith(type(learner).__name__ + "(")
+    assert "bins=4" in repr(changed)
+    with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
+        clone(learner).set_params(colour=1)
+    for method in ("predict", "predict_proba"):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
+            getattr(clone(learner), method)(SOURCE)
+    before = changed.get_params(deep=False)
+    changed.fit(SOURCE, oracle())
+    assert changed.get_params(deep=False) == before
+    with pytest.raises(NotFittedError):
+        clone(changed).predict(SOURCE)
+
+
+@pytest.mark.parametrize("name", ["plot", "contributions", "decision_function"])
+def test_an_unfitted_model_says_so(name):
+    method = getattr(hr.MarginalLogisticClassifier(), name)
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        method(SOURCE) if name == "decision_function" else method()
+
+
+@pytest.mark.parametrize("release", ["counts", "gaussian", "ratio"])
+@pytest.mark.parametrize("variant", ["cumulative", "instantaneous"])
+@pytest.mark.parametrize("reweight", [False, True])
+def test_expril_learns_from_exact_and_from_noisy_answers(release, variant, reweight):
+    learner = hr.ExprilClassifier(TREE, variant=variant, reweight=reweight)
+    assert learner.fit(SOURCE, oracle(release=release)).score(TEST, TRUTH) > 0.8
+    budget = hr.Budget(20, 1e-6)
+    noisy = oracle(budget, release=release, random_state=1)
+    assert learner.fit(SOURCE, noisy).score(TEST, TRUTH) > 0.75
+    assert budget.spent == learner.privacy_.epsilon == 20
+    assert noisy.queries_left == 0
+    proba = learner.predict_proba(TEST)
+    assert proba.shape == (1000, 2)
+    assert proba.sum(axis=1) == pytest.approx(1)
+    assert (learner.classes_[proba.argmax(axis=1)] == learner.predict(TEST)).all()
+    questions = 2 if reweight and release == "ratio" else 3
+    assert [record["question"] for record in learner.history_] == list(range(1, questions + 1))
+    for record in learner.history_:
+        assert len(record["bins"]) == 3
+        assert record["noise_scale"] == noisy.noise_scale(3)
+        assert 0 <= record["positive"] <= 1
+        assert (record["rows"] is None) == (release == "ratio")
+        assert 1 <= record["effective_sample_size"] <= 400 + 1e-6
+    if release != "ratio":
+        assert learner.history_[0]["rows"] == pytest.approx(3000, rel=0.05)
+        assert learner.history_[0]["error_rate"] == pytest.approx(1 - LABELS.mean(), abs=0.05)  # h_0 is always true
+
+
+def test_weights_bring_the_marginals_of_a_target_that_is_distributed_differently():
+    rng = np.random.default_rng(4)
+    shifted = TARGET[rng.random(3000) < 1 / (1 + np.exp(-2 * TARGET[:, 2]))]
+    labels = shifted[:, 0] > 0
+    learner = hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, hr.Oracle(shifted, labels, None))
+    synthetic = learner.synthetic_
+    assert SOURCE[:, 2].mean() < 0.1
+    assert synthetic.weights @ SOURCE[:, 2] == pytest.approx(shifted[:, 2].mean(), abs=0.1)
+    assert synthetic.weights.sum() == pytest.approx(1)
+    assert learner.history_[0]["misfit"] < 0.02
+    unweighted = hr.ExprilClassifier(TREE, queries=1, reweight=False).fit(SOURCE, hr.Oracle(shifted, labels, None))
+    assert set(unweighted.synthetic_.weights.tolist()) == {1 / 400}
+
+
+def test_synthetic_rows_are_the_source_with_the_targets_labels():
+    learner = hr.ExprilClassifier(TREE).fit(pd.DataFrame(SOURCE, columns=list("abc")), named_oracle())
+    synthetic = learner.synthetic_
+    assert len(synthetic) == 400
+    assert repr(synthetic) == "<Synthetic of 400 weighted rows>"
+    assert (synthetic.labels == (synthetic.soft >= 0.5)).all()
+    frame, labels = synthetic.sample(5000, random_state=0)
+    assert list(frame.columns) == ["a", "b", "c"]
+    assert frame.shape == (5000, 3)
+    drawn = frame.groupby(frame.index).size() / 5000
+    assert drawn.to_numpy() == pytest.approx(synthetic.weights[drawn.index], abs=0.005)
+    assert (labels == synthetic.labels[frame.index]).all()
+    again, _ = synthetic.sample(5000, random_state=0)
+    assert frame.equals(again)
+    for wrong in (0, -1, 2.5, True, "3"):
+        with pytest.raises(ValueError, match="n must be a whole number >= 1"):
+            synthetic.sample(wrong)
+
+
+def named_oracle(budget=None, **parameters):
+    return hr.Oracle(pd.DataFrame(TARGET, columns=list("abc")), LABELS, budget, **parameters)
+
+
+CONSTANT = np.column_stack([SOURCE[:, :2], np.ones(400)])
+GAPS = np.where(np.arange(1200).reshape(400, 3) % 50 == 0, np.nan, SOURCE)
+BAD_EXPRIL = {
+    "variant": (
+        {"variant": "both"},
+        SOURCE,
+        ValueError,
+        "variant must be one of cumulative, instantaneous, got 'both'",
+    ),
+    "no queries": ({"queries": 0}, SOURCE, ValueError, "queries must be a whole number >= 1, got 0"),
+    "queries true": ({"queries": True}, SOURCE, ValueError, "queries must be a whole number >= 1, got True"),
+    "too many queries": ({"queries": 4}, SOURCE, ValueError, "queries=4 are to be asked, and the oracle has 3 left"),
+    "bins": (
+        {"bins": 1},
+        SOURCE,
+        ValueError,
+        "bins must be 'auto', 'published', a whole number >= 2 or a Schema, got 1",
+    ),
+    "bins in words": ({"bins": "few"}, SOURCE, ValueError, "bins must be 'auto'"),
+    "weights": ({"estimator": KNeighborsClassifier()}, SOURCE, TypeError, "sample_weight"),
+    "gaps": ({"estimator": LogisticRegression()}, GAPS, ValueError, "Input X contains NaN"),
+    "no estimator": ({"estimator": 3}, SOURCE, TypeError, "estimator must be a classifier or None, got int"),
+    "no seed": ({"random_state": "seed"}, SOURCE, ValueError, "random_state must be a seed or None, got 'seed'"),
+    "columns": ({}, SOURCE[:, :2], DomainError, "the source has columns x0, x1; the target has x0, x1, x2"),
+    "names": ({}, pd.DataFrame(SOURCE, columns=list("abd")), DomainError, "the source has columns a, b, d; the target"),
+    "constant": ({}, CONSTANT, DomainError, "column 'x2': has one value or none in the source"),
+    "one row": ({}, SOURCE[:1], DomainError, "has one value or none in the source"),
+    "infinity": ({}, np.where(SOURCE > 2, np.inf, SOURCE), (DomainError, ValueError), "finite|infinity"),
+    "no table": ({}, [1.0, 2.0], TypeError, "Expected a frame or a two-dimensional array"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_EXPRIL)
+def test_what_expril_cannot_learn_from_is_told_before_anything_is_charged(name):
+    parameters, X, error, match = BAD_EXPRIL[name]
+    budget = hr.Budget(1)
+    asked = oracle(budget)
+    with pytest.raises(error, match=match):
+        hr.ExprilClassifier(**{"estimator": TREE, **parameters}).fit(X, asked)
+    assert budget.charges == ()
+    assert asked.queries_left == 3
+
+
+BAD_LOGISTIC = {
+    "l2": ({"l2": 0}, SOURCE, ValueError, "l2 must be 'auto' or a number > 0, got 0"),
+    "l2 negative": ({"l2": -1.0}, SOURCE, ValueError, "l2 must be"),
+    "l2 in words": ({"l2": "small"}, SOURCE, ValueError, "l2 must be 'auto' or a number > 0, got 'small'"),
+    "l2 true": ({"l2": True}, SOURCE, ValueError, "l2 must be"),
+    "l2 nan": ({"l2": np.nan}, SOURCE, ValueError, "l2 must be"),
+    "l2 infinite": ({"l2": np.inf}, SOURCE, ValueError, "l2 must be"),
+    "bins": ({"bins": 1}, SOURCE, ValueError, "bins must be 'auto'"),
+    "columns": ({}, SOURCE[:, :2], DomainError, "the source has columns x0, x1; the target has x0, x1, x2"),
+    "constant": ({}, CONSTANT, DomainError, "column 'x2': has one value or none in the source"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LOGISTIC)
+def test_what_the_logistic_model_cannot_learn_from_is_told_before_anything_is_charged(name):
+    parameters, X, error, match = BAD_LOGISTIC[name]
+    budget = hr.Budget(1)
+    asked = oracle(budget)
+    with pytest.raises(error, match=match):
+        hr.MarginalLogisticClassifier(**parameters).fit(X, asked)
+    assert budget.charges == ()
+    assert asked.queries_left == 3
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_labels_in_place_of_an_oracle_are_refused(name):
+    with pytest.raises(TypeError, match="oracle must be an Oracle, got ndarray; labels stay with their curator"):
+        clone(BOTH[name]).fit(SOURCE, np.ones(400))
+
+
+def test_ratios_are_refused_where_they_do_not_tell_enough():
+    budget = hr.Budget(1)
+    with pytest.raises(ValueError, match="expected an oracle that releases counts"):
+        hr.MarginalLogisticClassifier().fit(SOURCE, oracle(budget, release="ratio"))
+    with pytest.raises(ValueError, match="with ratios, reweighting spends one of its own"):
+        hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, oracle(budget, release="ratio"))
+    assert budget.spent == 0
+
+
+@pytest.mark.parametrize(
+    "estimator", [TREE, GaussianNB(), make_pipeline(StandardScaler(), LogisticRegression())], ids=["tree", "nb", "pipe"]
+)
+def test_any_classifier_that_takes_weights_is_learned(estimator):
+    learner = hr.ExprilClassifier(estimator, queries=2).fit(SOURCE, oracle())
+    assert learner.score(TEST, TRUTH) > 0.8
+    assert type(learner.hypothesis_) is type(estimator)
+    assert learner.hypothesis_ is not estimator
+
+
+def test_the_weights_reach_the_estimator():
+    seen = []
+
+    class Seeing(DecisionTreeClassifier):
+        def fit(self, X, y, sample_weight=None):
+            seen.append((len(X), sample_weight))
+            return super().fit(X, y, sample_weight)
+
+    learner = hr.ExprilClassifier(Seeing(max_depth=2), queries=1).fit(SOURCE, oracle())
+    rows, weights = seen[-1]
+    kept = learner.synthetic_.weights[learner.synthetic_.weights > 0]
+    assert rows == len(kept)
+    assert weights == pytest.approx(kept * rows)
+    assert len(seen) == 2  # once on made-up labels, before anything is charged
+
+
+def test_labels_that_are_all_alike_make_a_constant_hypothesis():
+    learner = hr.ExprilClassifier(TREE, queries=2).fit(SOURCE, hr.Oracle(TARGET, np.zeros(3000, dtype=int), None))
+    assert isinstance(learner.hypothesis_, Always)
+    assert set(learner.predict(TEST).tolist()) == {0}
+    assert learner.predict_proba(TEST)[0].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.filterwarnings("ignore::hedgerow.errors.OverlapWarning")
+@pytest.mark.parametrize("name", ["expril", "logistic"])
+@pytest.mark.parametrize("epsilon", [None, 1])
+def test_tables_of_every_type_with_gaps_and_words_are_learned_from(name, epsilon):
+    source, target, test = people(300, 1), people(2000, 2), people(500, 3)
+    learner = hr.ExprilClassifier(MIXED) if name == "expril" else hr.MarginalLogisticClassifier()
+    budget = None if epsilon is None else hr.Budget(30)
+    asked = hr.Oracle(*target, budget, classes=("well", "ill"), random_state=None if epsilon is None else 0)
+    learner.fit(source[0], asked)
+    assert learner.classes_.tolist() == ["ill", "well"]
+    assert learner.score(*test) > 0.8
+    unseen = test[0].assign(town="Chur", size=1e9)
+    assert learner.predict(unseen).shape == (500,)
+
+
+def test_polars_frames_are_learned_from():
+    make = lambda X: pl.DataFrame(X, schema=list("abc"))  # noqa: E731
+    for learner in (hr.ExprilClassifier(TREE, queries=2), hr.MarginalLogisticClassifier()):
+        learner.fit(make(SOURCE), hr.Oracle(make(TARGET), pl.Series(LABELS), None))
+        assert learner.score(make(TEST), TRUTH) > 0.8
+
+
+def test_the_default_is_the_papers_network():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        learner = hr.ExprilClassifier(queries=2, random_state=0).fit(SOURCE, oracle())
+    assert learner.score(TEST, TRUTH) > 0.8
+    assert learner.hypothesis_.steps[-1][1].hidden_layer_sizes == (16, 256, 256, 16)
+
+
+@pytest.mark.filterwarnings("ignore::hedgerow.errors.OverlapWarning")
+def test_a_fitted_model_holds_nothing_of_the_private_rows():
+    frame, labels = people(1500, 2)
+    frame.loc[7, ["size", "town"]] = VALUE, SECRET
+    source, _ = people(300, 1)
+    for learner in (hr.ExprilClassifier(MIXED), hr.MarginalLogisticClassifier()):
+        budget = hr.Budget(3)
+        learner.fit(source, hr.Oracle(frame, labels, budget, classes=("ill", "well"), random_state=0))
+        written = pickle.dumps(learner)
+        assert SECRET.encode() not in written
+        assert np.float64(VALUE).tobytes() not in written
+        assert str(1500).encode() not in written
+        assert len(written) < 200_000
+        again = pickle.loads(written)
+        assert again.predict(source).tolist() == learner.predict(source).tolist()
+        assert again.privacy_ == learner.privacy_
+        assert learner.privacy_.epsilon == budget.spent > 0
+        assert not any(isinstance(value, (hr.Oracle, hr.Budget)) for value in vars(learner).values())
+
+
+def test_a_source_that_hardly_overlaps_is_warned_about():
+    with pytest.warns(OverlapWarning, match="source and target hardly overlap"):
+        hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, hr.Oracle(TARGET + 4, LABELS, None))
+
+
+BINS = Schema(
+    {
+        "size": Real(-3.0, 3.0, (-0.5, 0.5), missing="cell", outside="clip"),
+        "age": Real(0.0, 100.0, (30.0, 50.0, 70.0), missing="cell", outside="clip"),
+        "smoker": Boolean(missing="cell"),
+        "town": Categorical(("Aix",), missing="cell", outside="cell"),
+    }
+)
+
+
+def noisy_people(n=1500):
+    frame, _ = people(n, 5)
+    odds = 0.05 * (frame["age"] - 50) + frame["smoker"] + frame["size"].fillna(2) - 0.5
+    return frame, (np.random.default_rng(6).random(n) < 1 / (1 + np.exp(-odds))).astype(int)
+
+
+def test_counts_are_all_that_the_logistic_likelihood_needs():
+    """With exact answers, the source the target itself and l2 → 0 it is scikit-learn's fit on the labelled rows."""
+    frame, labels = noisy_people()
+    asked = hr.Oracle(frame, labels, None, 1)
+    model = hr.MarginalLogisticClassifier(l2=1e-6, bins=BINS, reweight=False).fit(frame, asked)
+    with_labels = LogisticRegression(C=1e6, tol=1e-10, max_iter=100_000)
+    with_labels.fit(bin_matrix(BINS, frame).T, labels)
+    expected = with_labels.decision_function(bin_matrix(BINS, frame).T)
+    assert model.decision_function(frame) == pytest.approx(expected, abs=5e-3)
+    assert model.predict_proba(frame)[:, 1] == pytest.approx(1 / (1 + np.exp(-expected)), abs=1e-3)
+    one = hr.MarginalLogisticClassifier(l2=2.0, bins=BINS, reweight=False).fit(frame, hr.Oracle(frame, labels, None))
+    ridge = LogisticRegression(C=1 / 2.0, tol=1e-10, max_iter=100_000).fit(bin_matrix(BINS, frame).T, labels)
+    assert one.coef_ == pytest.approx(ridge.coef_[0], abs=1e-3)
+    assert one.intercept_ == pytest.approx(ridge.intercept_[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("reweight", [False, True])
+def test_the_gradient_of_the_objective_is_zero(exact, reweight):
+    """Σ_k θ_k c_k − n Σ_i w_i log(1 + e^{θ·R_i}) − ½ℓ‖θ‖², for the answer as it was released."""
+    frame, labels = noisy_people()
+    source, _ = people(400, 8)
+    asked = hr.Oracle(frame, labels, None if exact else hr.Budget(1), 1, random_state=None if exact else 3)
+    seen = []
+
+    def asking(bins, hypothesis, ask=asked.error_marginals):
+        seen.append(ask(bins, hypothesis))
+        return seen[0]
+
+    asked.error_marginals = asking
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OverlapWarning)
+        model = hr.MarginalLogisticClassifier(l2=3.0, bins=BINS, reweight=reweight).fit(source, asked)
+    answer, matrix, weights = seen[0], bin_matrix(BINS, source), model.weights_.values
+    n = answer.n_rows
+    positive = (answer.right - answer.wrong + n * matrix @ weights) / 2
+    expected = n * matrix @ (weights / (1 + np.exp(-model.decision_function(source))))
+    assert positive - expected - 3.0 * model.coef_ == pytest.approx(0, abs=1e-4 * n)
+    assert model.predict_proba(source)[:, 1] @ weights * n == pytest.approx(positive.sum() / 4, rel=1e-3)
+
+
+def test_the_automatic_ridge_is_a_function_of_public_numbers():
+    """Two targets with the same released answer, and another row: the same ℓ and model, bit by bit."""
+    frame, labels = noisy_people()
+    source, _ = people(400, 8)
+    answers = []
+
+    def fitted(rows, fixed=None):
+        asked = hr.Oracle(frame[:rows], labels[:rows], hr.Budget(2), 1, random_state=3)
+        ask = asked.error_marginals
+
+        def asking(bins, hypothesis):
+            answers.append(ask(bins, hypothesis))
+            return fixed or answers[-1]
+
+        asked.error_marginals = asking
+        return hr.MarginalLogisticClassifier(reweight=False).fit(source, asked)
+
+    one = fitted(1500)
+    other = fitted(700, answers[0])
+    assert (one.l2_, one.coef_.tolist(), one.intercept_) == (other.l2_, other.coef_.tolist(), other.intercept_)
+    answer = answers[0]
+    share = 1 - answer.error_rate
+    information = answer.n_rows * share * (1 - share) * 4 / len(answer.wrong)
+    assert one.l2_ == pytest.approx((1 + answer.noise / 2 / information) / 0.25)
+    exact = hr.MarginalLogisticClassifier(reweight=False).fit(source, hr.Oracle(frame, labels, None))
+    assert exact.l2_ == 4.0
+
+
+def test_points_by_bin_add_up_to_the_log_odds_and_are_drawn():
+    import matplotlib.pyplot as plt
+
+    frame, labels = noisy_people()
+    model = hr.MarginalLogisticClassifier(bins=BINS, reweight=False).fit(frame, hr.Oracle(frame, labels, None))
+    points = model.contributions()
+    assert [(point["attribute"], point["bin"]) for point in points][:2] == [
+        ("size", "[-3, -0.5]"),
+        ("size", "(-0.5, 0.5]"),
+    ]
+    row = pd.DataFrame({"size": [0.0], "age": [60], "smoker": [True], "town": ["Aix"]})
+    wanted = {("size", "(-0.5, 0.5]"), ("age", "(50, 70]"), ("smoker", "true"), ("town", "Aix")}
+    total = sum(point["points"] for point in points if (point["attribute"], point["bin"]) in wanted)
+    assert model.decision_function(row) == pytest.approx([model.intercept_ + total])
+    assert model.predict(row).tolist() == [int(model.intercept_ + total > 0)]
+    ax = model.plot(most=2)
+    lengths = [bar.get_width() for bar in ax.patches]
+    spans = {name: np.ptp([p["points"] for p in points if p["attribute"] == name]) for name in BINS}
+    widest = sorted(spans, key=lambda name: -spans[name])[:2]
+    assert lengths == [p["points"] for name in widest for p in points if p["attribute"] == name]
+    assert ax.get_yticklabels()[0].get_text() == f"{widest[0]}  {BINS[widest[0]].cells[0]}"
+    assert ax.get_title(loc="left") == "none (not private: exact answers)"
+    assert ax.get_xlabel() == "points for 1 (log-odds)"
+    plt.close(ax.figure)
+
+
+@pytest.mark.parametrize(("variant", "used"), [("cumulative", [0, 0, 1, 0, 1, 2]), ("instantaneous", [0, 1, 2])])
+def test_labels_explain_all_answers_or_the_last(variant, used, monkeypatch):
+    answers = []
+
+    def errors(self, source, errors=ErrorCounts.errors):
+        answers.append(self)
+        return errors(self, source)
+
+    monkeypatch.setattr(ErrorCounts, "errors", errors)
+    hr.ExprilClassifier(TREE, variant=variant).fit(SOURCE, oracle())
+    asked = list(dict.fromkeys(map(id, answers)))
+    assert [asked.index(id(answer)) for answer in answers] == used

@@ -1,0 +1,111 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.columns import column_of
+from hedgerow.errors import DomainError
+from hedgerow.schema import Boolean, Categorical, Integer, Real
+from hedgerow.schema.from_public import MOST_CATEGORIES, public_attribute, public_classes, typed_table
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("values", "attribute"),
+    [
+        ([True, False], Boolean()),
+        ([1, 1], Boolean()),
+        ([0.0, 1.0, NAN], Boolean(missing="cell")),
+        (["b", "a", "b "], Categorical(("a", "b"), outside="cell")),
+        (["b", ""], Categorical(("b",), missing="cell", outside="cell")),
+        ([1, 2, 3, 4], Integer(1, 4, (2,), outside="clip")),
+        ([1.0, 2.0, 3.0, 4.0, NAN], Integer(1, 4, (2,), missing="cell", outside="clip")),
+        ([0.5, 2.0], Real(0.5, 2.0, (0.5,), outside="clip")),
+        ([5, 5, 5], Integer(5, 6, outside="clip")),
+        ([0.1, 0.1], Real(0.1, np.nextafter(0.1, 1), outside="clip")),
+        ([2.0**60, 2.0**61], Real(2.0**60, 2.0**61, (2.0**60,), outside="clip")),
+    ],
+)
+def test_a_public_column_shows_its_attribute(values, attribute):
+    assert public_attribute(column_of(np.array(values), "c"), bins=2) == attribute
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=30), st.integers(2, 6), st.sampled_from([1, 0.5]))
+def test_each_interval_but_the_last_reaches_its_share_of_the_rows(values, bins, unit):
+    values = [2, *(value * unit for value in values)]  # a value that is not boolean
+    attribute = public_attribute(column_of(np.array(values), "c"), bins)
+    quantiles = {
+        min(v for v in values if bins * sum(w <= v for w in values) >= step * len(values)) for step in range(1, bins)
+    }
+    assert attribute.cuts == tuple(sorted(quantiles - {max(values)}))
+    assert (attribute.low, attribute.high) == (min(values), max(max(values), attribute.high))
+
+
+@given(st.lists(st.one_of(st.integers(-9, 9), st.none()), min_size=1), st.sampled_from([int, float, str]))
+def test_the_rows_that_were_read_encode_without_an_error(rows, kind):
+    rows = [None if row is None else kind(row) for row in [3, *rows]]
+    column = column_of(pl.Series(rows), "c")
+    attribute = public_attribute(column, bins=3)
+    cells = attribute.encode(column)
+    assert [attribute.cells[cell] == "missing" for cell in cells] == [row is None for row in rows]
+    assert len(set(zip(rows, cells.tolist(), strict=True))) == len(set(rows))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([NAN, NAN], "expected public values to read the domain off, found none"),
+        ([""], "expected public values to read the domain off, found none"),
+        ([f"v{i}" for i in range(MOST_CATEGORIES + 1)], "101 different values are too many .*at most 100"),
+        ([1.0, np.inf], "expected finite numbers, found infinity"),
+    ],
+)
+def test_a_column_that_shows_no_domain_is_an_error_that_names_it(values, message):
+    with pytest.raises(DomainError, match=f"column 'c': {message}") as error:
+        public_attribute(column_of(np.array(values), "c"), bins=2)
+    assert error.value.column == "c"
+
+
+def test_as_many_categories_as_allowed_are_kept():
+    words = [f"v{i}" for i in range(MOST_CATEGORIES)]
+    assert len(public_attribute(column_of(np.array(words), "c"), bins=2).values) == MOST_CATEGORIES
+
+
+def test_fewer_than_two_bins_are_an_error():
+    with pytest.raises(ValueError, match="bins must be a whole number >= 2, got 1"):
+        public_attribute(column_of(np.array([1, 2]), "c"), bins=1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (pd.Series([True, False, True]), (False, True)),
+        (pd.Series([2.0, NAN, 1.0]), (1, 2)),
+        (pd.Series([3, 1, 2]), (1, 2, 3)),
+        (pd.Series(["b", "a", None]), ("a", "b")),
+        (pd.Categorical(["x", "y"]), ("x", "y")),
+    ],
+)
+def test_classes_are_the_labels_that_occur_in_order(labels, classes):
+    found = public_classes(column_of(labels, "y"))
+    assert (found, [type(value) for value in found]) == (classes, [type(value) for value in classes])
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        (["1", "", " 2"], [1.0, None, 2.0]),
+        (["1.5", None], [1.5, None]),
+        (["TRUE", "false", ""], [True, False, None]),
+        (["1", "x"], ["1", "x"]),
+        (["true", "1"], ["true", "1"]),
+        (["1", "inf"], ["1", "inf"]),
+    ],
+)
+def test_a_column_of_text_is_typed_only_where_all_of_it_can_be(text, typed):
+    found = typed_table(pa.table({"a": pa.array(text, pa.string())}))["a"].to_pylist()
+    assert (found, [type(value) for value in found]) == (typed, [type(value) for value in typed])

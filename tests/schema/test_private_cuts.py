@@ -1,0 +1,162 @@
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.columns import Table
+from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.gate import Gate
+from hedgerow.schema import Boolean, Integer, Real, Schema
+from hedgerow.schema.private_cuts import GRID, learn_cuts, open_numbers, plan_cuts
+
+POLICIES = {"missing": "cell", "missing_values": (-9, "?"), "outside": "cell"}
+ATTRIBUTES = {"age": Integer(0, 20, **POLICIES), "b": Boolean(), "dose": Real(0, 2, outside="clip")}
+
+
+class Recorder:
+    """A noise source that keeps what each mechanism is given and answers with its first candidate."""
+
+    description, void = "recorder", "recorded"
+
+    def __init__(self):
+        self.seen = []
+
+    def prepare(self, mechanism):
+        def run(values):
+            self.seen.append((mechanism, values))
+            return mechanism.candidates[0]
+
+        return run
+
+
+def record(rows, attributes=ATTRIBUTES, bins=3):
+    recorder, budget = Recorder(), Budget(1)
+    planned = plan_cuts(attributes, budget.epsilon, bins)
+    table = Table.of(pl.DataFrame(rows, schema=list(attributes), orient="row"))
+    learn_cuts(table, attributes, planned, Gate(budget, recorder))
+    return recorder.seen, budget
+
+
+rows = st.lists(
+    st.tuples(
+        st.sampled_from([-9.0, None, -3.0, 0.0, 7.0, 7.5, 20.0, 99.0]),
+        st.just(True),
+        st.sampled_from([-5.0, 0.0, 0.3, 2.0, 7.0]),
+    ),
+    max_size=6,
+)
+
+
+@given(rows, rows.filter(bool))
+@settings(max_examples=30, deadline=None)
+def test_one_row_more_moves_every_release_by_no_more_than_its_sensitivity(table, more):
+    before, after = record(table)[0], record([*table, more[0]])[0]
+    assert len(before) == len(after) == 4
+    for (mechanism, one), (_, other) in zip(before, after, strict=True):
+        assert mechanism.distance(one, other) <= mechanism.sensitivity
+
+
+@given(rows)
+@settings(max_examples=30, deadline=None)
+def test_what_is_released_of_are_the_values_as_the_policies_read_them(table):
+    seen, _ = record(table)
+    ages = [age for age, _, _ in table if age in (0, 7, 20)]  # -9 is missing; the others are outside, each a cell
+    doses = [min(max(dose, 0), 2) for _, _, dose in table]
+    assert [values.tolist() for _, values in seen] == [ages, ages, doses, doses]
+
+
+def test_the_budget_is_spent_exactly_and_equally_on_releases_through_the_gate():
+    seen, budget = record([(1.0, True, 1.0)])
+    assert budget.remaining == 0
+    assert {charge.epsilon for charge in budget.charges} == {Fraction(1, 4)}
+    assert [(charge.purpose, charge.mechanism) for charge in budget.charges] == [
+        (f"a cut point of {name}", str(mechanism))
+        for name, (mechanism, _) in zip(["age", "age", "dose", "dose"], seen, strict=True)
+    ]
+    assert [mechanism.alpha for mechanism, _ in seen] == [1 / 3, 2 / 3] * 2
+
+
+@pytest.mark.parametrize(
+    "attribute", [Integer(-3, 4), Integer(0, 1), Integer(-(10**9), 10**9), Real(-1, 1), Real(1.0, np.nextafter(1.0, 2))]
+)
+def test_candidates_are_public_cut_points_of_the_declared_domain(attribute):
+    seen, _ = record([], {"x": attribute}, bins=2)
+    candidates = seen[0][0].candidates
+    kind = int if isinstance(attribute, Integer) else float
+    assert 1 <= len(candidates) <= GRID
+    assert type(attribute)(attribute.low, attribute.high, tuple(map(kind, candidates))).cuts == candidates
+    assert candidates[0] == attribute.low
+
+
+@pytest.mark.parametrize("text", [["?", "3", "", "30"], ["?", "3.0", "", "30"]])
+def test_text_that_spells_numbers_is_read_with_its_missing_tokens(text):
+    seen, _ = record([(cell,) for cell in text], {"age": ATTRIBUTES["age"]}, bins=2)
+    assert seen[0][1].tolist() == [3]
+
+
+def test_learned_cuts_are_near_the_quantiles_at_large_epsilon():
+    frame = pd.DataFrame({"age": np.arange(101), "b": True, "dose": np.linspace(0, 2, 101) ** 2 / 2})
+    declared = Schema({"age": Integer(0, 100), "b": Boolean(), "dose": Real(0, 2)})
+    learned = Schema.learn(frame, declared, epsilon=1_000, bins=4)
+    # permute-and-flip errs by a row with a chance below e^-100 at this epsilon
+    assert np.allclose(learned["age"].cuts, [25, 50, 75], atol=1)
+    assert np.allclose(learned["dose"].cuts, np.quantile(frame["dose"], [0.25, 0.5, 0.75]), atol=0.03)
+    assert (learned["b"], learned["age"].low, learned["age"].high) == (Boolean(), 0, 100)
+
+
+@given(st.lists(st.integers(0, 9), max_size=5), st.sampled_from([0.01, 1, 100]), st.integers(2, 6))
+@settings(max_examples=25, deadline=None)
+def test_learned_cuts_lie_in_the_declared_bounds_whatever_the_rows(ages, epsilon, bins):
+    frame = pd.DataFrame({"age": np.array(ages, dtype=int)})
+    learned = Schema.learn(frame, Schema({"age": Integer(0, 9)}), epsilon=epsilon, bins=bins)["age"]
+    assert 1 <= len(learned.cuts) < bins
+    assert {*learned.cuts} <= {*range(9)}
+
+
+def test_learning_charges_a_shared_budget_exactly_epsilon():
+    budget = Budget(1)
+    Schema.learn(pd.DataFrame({"age": [1, 2]}), Schema({"age": Integer(0, 9)}), epsilon=0.1, budget=budget, bins=7)
+    assert budget.spent == Fraction(0.1)
+    assert [charge.purpose for charge in budget.charges] == ["cut points of a schema"]
+
+
+AGE = Schema({"age": Integer(0, 9)})
+FRAME = pd.DataFrame({"age": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("frame", "declared", "arguments", "error", "message"),
+    [
+        (FRAME, AGE, {"epsilon": 2}, BudgetExceededError, "epsilon=1 left, and epsilon=2 was asked for"),
+        (FRAME, AGE, {"epsilon": 0}, ValueError, "epsilon must be a number > 0"),
+        (FRAME, AGE, {"epsilon": 1, "bins": 1}, ValueError, "bins must be a whole number >= 2, got 1"),
+        (FRAME, AGE, {"epsilon": 1, "bins": 2.5}, ValueError, r"bins must be a whole number >= 2, got 2\.5"),
+        (FRAME, Schema({"age": Integer(0, 9, (3,))}), {"epsilon": 1}, SchemaError, "nothing to learn"),
+        (FRAME, Schema({"dose": Real(0, 9)}), {"epsilon": 1}, DomainError, "column 'dose': expected this column"),
+        (np.ones((2, 2)), AGE, {"epsilon": 1}, DomainError, r"expected 1 columns \(age\), got 2"),
+    ],
+)
+def test_what_cannot_be_learned_costs_nothing_and_touches_no_row(
+    monkeypatch, frame, declared, arguments, error, message
+):
+    monkeypatch.setattr(Table, "column", lambda *_: pytest.fail("touched a row"))
+    budget = Budget(1)
+    with pytest.raises(error, match=message):
+        Schema.learn(frame, declared, budget=budget, **arguments)
+    assert budget.charges == ()
+
+
+def test_a_failure_in_the_rows_is_not_refunded():
+    budget = Budget(1)
+    with pytest.raises(DomainError, match="column 'age': some values are outside"):
+        Schema.learn(pd.DataFrame({"age": [99]}), AGE, epsilon=0.5, budget=budget)
+    assert budget.spent == Fraction(1, 2)
+
+
+def test_numbers_with_cut_points_are_not_learned_again():
+    assert open_numbers({"a": Integer(0, 9, (3,)), "b": Real(0, 1), "c": Boolean()}, 2) == ("b",)
