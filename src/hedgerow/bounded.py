@@ -1,4 +1,4 @@
-"""Bounded reading of what somebody else wrote: a file's text, JSON, exact amounts, and a value quoted in a message.
+"""Bounded reading of what somebody else wrote: a file's text, JSON, exact amounts.
 
 Files of models, schemas and budgets come from parties that need not be trusted. Whatever they hold is read in time and
 memory in proportion to their size, which is limited, or refused.
@@ -16,6 +16,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from hedgerow.errors import UnreadableError
+from hedgerow.messages import shown
+
 LARGEST_FILE = 2**23
 """Bytes of a file of a model or a budget, at most: the worst of that size take 10 seconds and a few hundred MB."""
 MOST_NESTED = 100
@@ -26,10 +29,6 @@ LONGEST_AMOUNT = 1000
 """Digits of an exact amount above the line, and below it, at most."""
 _AMOUNT = re.compile(f"[0-9]{{1,{LONGEST_AMOUNT}}}(/[0-9]{{1,{LONGEST_AMOUNT}}})?")
 _SCALARS = (str, int, float, bool, type(None))
-
-
-class UnreadableError(ValueError):
-    """A text is not what it should be, or too large to be read. Its message quotes nothing of the text."""
 
 
 def read_text(path: str | PathLike[str], largest: int = LARGEST_FILE) -> str:
@@ -161,50 +160,3 @@ def parse_amount(text: object) -> Fraction:
         if int(below or 1):
             return Fraction(int(above), int(below or 1))
     raise UnreadableError(f"expected an amount >= 0 such as 1 or 3/10, found {shown(text)}")
-
-
-def shown(value: object) -> str:
-    """Return a value as it stands in a message: its `repr` where that is short and public, else what it is.
-
-    Objects other than plain values are named by their type only: the `repr` of a frame shows rows.
-
-    Examples
-    --------
-    >>> print(shown("a"), shown(3), shown([1] * 50))
-    'a' 3 [1, 1, 1, 1, 1, 1, …]
-    """
-    return _shown(value, 0)
-
-
-def shown_argument(value: object) -> str:
-    """Return an argument as it stands in a message: a number or a word, and of all else what it is.
-
-    Where a number or a word is expected, a table may have been passed; a list can hold its rows.
-
-    Examples
-    --------
-    >>> print(shown_argument("a"), shown_argument(3), shown_argument([1] * 50))
-    'a' 3 <list>
-    """
-    return _shown(value, _DEEPEST_SHOWN)
-
-
-_MOST_SHOWN, _LONGEST_SHOWN, _DEEPEST_SHOWN = 6, 60, 2
-
-
-def _shown(value: object, depth: int) -> str:
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
-        return f"a whole number of {value.bit_length()} bits"
-    if type(value) in (int, float, bool, type(None), Fraction):
-        return repr(value)
-    if type(value) is str:
-        return repr(value) if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]!r}…"
-    if type(value) not in (list, tuple, dict, set) or depth == _DEEPEST_SHOWN:
-        return f"<{type(value).__name__}>"
-    items: Any = value
-    parts = [_shown(item, depth + 1) for _, item in zip(range(_MOST_SHOWN), items, strict=False)]
-    if isinstance(value, dict):
-        parts = [f"{part}: {_shown(value[key], depth + 1)}" for part, key in zip(parts, value, strict=False)]
-    more = ["…"] if len(items) > _MOST_SHOWN else []
-    first, last = {"list": "[]", "tuple": "()"}.get(type(value).__name__, "{}")
-    return first + ", ".join(parts + more) + last

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.guard import guarded
 from hedgerow.objects import arrow_of_categories, arrow_of_objects, has_object_categories
 from hedgerow.values import Value, value_text
@@ -313,7 +313,7 @@ class Table:
             If `data` is neither a frame nor a two-dimensional array. A list of rows is not: without rows it has no
             columns, so that whether it is a table would tell if there are rows.
         """
-        problem = TypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
+        problem = ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
         if is_frame(data):
             names = guarded(lambda: _names(data), problem)
             repeated = sorted({name for name in names if names.count(name) > 1})
@@ -321,7 +321,7 @@ class Table:
                 raise DomainError(f"expected each column once, found these more than once: {', '.join(repeated)}.")
             return cls(names, guarded(lambda: nw.from_native(_with_text_names(data), eager_only=True), problem))
         if isinstance(data, (list, tuple)):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"Expected {_TABLE}, got a {type(data).__name__}, which has no columns where it has no rows; make an "
                 "array of shape (n_rows, n_columns) of it."
             )
@@ -334,7 +334,7 @@ class Table:
 
     def without_rows(self) -> Self:
         """Return the table with its columns and their types, and no row."""
-        return replace(self, data=guarded(lambda: self.data[:0], TypeError(f"Expected {_TABLE}.")))
+        return replace(self, data=guarded(lambda: self.data[:0], ArgumentTypeError(f"Expected {_TABLE}.")))
 
     @property
     def width(self) -> int:
@@ -365,7 +365,7 @@ class Table:
         """Return these rows, as the kind of frame or array that the table is."""
         if self.names is None:
             return self.data[rows]
-        return guarded(lambda: self.data[rows].to_native(), TypeError(f"Expected {_TABLE}."))
+        return guarded(lambda: self.data[rows].to_native(), ArgumentTypeError(f"Expected {_TABLE}."))
 
     def column(self, name: str, position: int) -> Column:
         """Return a frame's column of this name, or an array's at this position.
@@ -392,9 +392,9 @@ def is_frame(data: Any) -> bool:
     TypeError
         If it is a frame whose rows are elsewhere.
     """
-    found = guarded(lambda: _kind_of_frame(data), TypeError(f"Expected {_TABLE}, got {type(data).__name__}."))
+    found = guarded(lambda: _kind_of_frame(data), ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}."))
     if found == "lazy":
-        raise TypeError(
+        raise ArgumentTypeError(
             f"Expected rows in memory, got {type(data).__name__}, whose are not: collect them, or count the "
             "table where it is (Tally.from_table, with an Ibis table)."
         )
@@ -439,7 +439,7 @@ def column_of(labels: Any, name: str) -> Column:
         return series_column(series, name)
     array = _plain_array(labels, _no_labels(labels))
     if array.ndim != 1:
-        raise TypeError(f"Expected one column of labels, got an array of {array.ndim} dimensions.")
+        raise ArgumentTypeError(f"Expected one column of labels, got an array of {array.ndim} dimensions.")
     return Column.from_numpy(array, name)
 
 
@@ -470,12 +470,12 @@ def _series_of(labels: Any) -> Any:
 
 
 def _no_labels(data: object) -> TypeError:
-    return TypeError(f"Expected one column of labels in memory, one value a row, got {type(data).__name__}.")
+    return ArgumentTypeError(f"Expected one column of labels in memory, one value a row, got {type(data).__name__}.")
 
 
 def _plain_array(data: Any, problem: TypeError) -> NDArray[Any]:
     if isinstance(data, np.ma.MaskedArray):
-        raise TypeError("Expected an array without a mask, which would be lost; write missing values as NaN.")
+        raise ArgumentTypeError("Expected an array without a mask, which would be lost; write missing values as NaN.")
 
     def read() -> NDArray[Any]:
         array = np.asarray(data)

@@ -20,8 +20,8 @@ from typing import Any
 import pandas as pd
 from sklearn.datasets import fetch_openml, load_breast_cancer
 
-from hedgerow.bounded import shown_argument
-from hedgerow.errors import DatasetUnavailableError
+from hedgerow.errors import ArgumentError, DatasetUnavailableError
+from hedgerow.messages import shown_argument
 from hedgerow.schema.schema import Schema
 
 __all__ = ["NAMES", "SENSITIVE", "Dataset", "load"]
@@ -154,7 +154,7 @@ def load(name: str) -> Dataset:
 
 def _check_name(name: str) -> None:
     if name not in NAMES:
-        raise ValueError(f"name must be one of {', '.join(NAMES)}, got {shown_argument(name)}.")
+        raise ArgumentError(f"name must be one of {', '.join(NAMES)}, got {shown_argument(name)}.")
 
 
 def _breast_cancer() -> pd.DataFrame:

@@ -11,6 +11,8 @@ from os import PathLike
 from pathlib import Path
 from secrets import token_hex
 
+from hedgerow.errors import FileError, ReadOnlyFileError
+
 
 def write_synced(handle: int, text: str) -> None:
     """Put text, and nothing else, into an open file and onto the disk."""
@@ -86,7 +88,7 @@ def _named(path: Path) -> Generator[None]:
     except OSError as error:
         problem = error
     if problem is not None:
-        raise OSError(problem.errno, problem.strerror, str(path))
+        raise FileError(problem.errno, problem.strerror, str(path))
 
 
 def write_whole(path: str | PathLike[str], text: str) -> None:
@@ -99,6 +101,6 @@ def write_whole(path: str | PathLike[str], text: str) -> None:
     """
     place = Path(path)
     if place.exists() and not os.access(place, os.W_OK):
-        raise PermissionError(errno.EACCES, "the file is read-only", str(place))
+        raise ReadOnlyFileError(errno.EACCES, "the file is read-only", str(place))
     with reserved(place) as write:
         write(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hedgerow.bounded import shown, shown_argument
+from hedgerow.messages import shown, shown_argument
 from hedgerow.values import printable
 
 _LONGEST = 1000  # characters of a message that quotes names or values of others
@@ -21,7 +21,47 @@ def _named(name: object) -> str:
     return shown(str(name)) if isinstance(name, str) else shown_argument(name)
 
 
-class SchemaError(ValueError):
+class HedgerowError(Exception):
+    """The root of hedgerow's exceptions. Each is a `ValueError`, `TypeError`, `OSError` or another of Python's, too."""
+
+
+class ArgumentError(HedgerowError, ValueError):
+    """An argument, option or parameter is out of range."""
+
+
+class ArgumentTypeError(HedgerowError, TypeError):
+    """An argument is of another type than expected."""
+
+
+class FileError(HedgerowError, OSError):
+    """A file or folder cannot be read or written."""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file or folder is not there."""
+
+
+class ReadOnlyFileError(FileError, PermissionError):
+    """A file or folder must not be written to."""
+
+
+class MissingPackageError(HedgerowError, ImportError):
+    """An optional package is not installed."""
+
+
+class StateError(HedgerowError, RuntimeError):
+    """Something cannot be done here or now, such as a charge in a copy of the process."""
+
+
+class TooManyRowsError(HedgerowError, OverflowError):
+    """A table has more rows than the bound on rounding holds for."""
+
+
+class UnreadableError(HedgerowError, ValueError):
+    """A text is not what it should be, or too large to be read. Its message quotes nothing of the text."""
+
+
+class SchemaError(HedgerowError, ValueError):
     """A schema, or a file that holds one, is not well formed.
 
     Attributes
@@ -39,7 +79,7 @@ class SchemaError(ValueError):
         super().__init__(_line(f"{place}: {message}" if place else message))
 
 
-class DomainError(ValueError):
+class DomainError(HedgerowError, ValueError):
     """Rows do not fit the declared schema. Names the column and what is allowed, never a cell.
 
     Attributes
@@ -53,7 +93,7 @@ class DomainError(ValueError):
         super().__init__(_line(f"column {_named(column)}: {message}" if column is not None else message))
 
 
-class BudgetExceededError(ValueError):
+class BudgetExceededError(HedgerowError, ValueError):
     """A charge would overdraw a budget; nothing was charged.
 
     Attributes
@@ -90,7 +130,7 @@ class BudgetExceededError(ValueError):
         )
 
 
-class OracleExhaustedError(ValueError):
+class OracleExhaustedError(HedgerowError, ValueError):
     """An oracle has answered as many questions as it was set up for; nothing was charged.
 
     Attributes
@@ -107,11 +147,11 @@ class OracleExhaustedError(ValueError):
         )
 
 
-class HypothesisError(ValueError):
+class HypothesisError(HedgerowError, ValueError):
     """A hypothesis that an oracle was asked about does not predict one class for each row by itself."""
 
 
-class SearchTooLargeError(ValueError):
+class SearchTooLargeError(HedgerowError, ValueError):
     """An exact search would take too long or too much memory; told from public numbers, before any row is read.
 
     Attributes
@@ -125,18 +165,18 @@ class SearchTooLargeError(ValueError):
         super().__init__(message)
 
 
-class ModelFormatError(ValueError):
+class ModelFormatError(HedgerowError, ValueError):
     """A model file is truncated, edited, or of an unknown format or version."""
 
     def __init__(self, message: str) -> None:
         super().__init__(_line(message))
 
 
-class EngineError(ValueError):
+class EngineError(HedgerowError, ValueError):
     """A database or file with the rows did not answer. The engine's own message, which can quote cells, is gone."""
 
 
-class TooManyPatternsError(ValueError):
+class TooManyPatternsError(HedgerowError, ValueError):
     """A table has more distinct patterns than are fetched from an engine. That it has is a fact about private rows.
 
     Attributes
@@ -153,7 +193,7 @@ class TooManyPatternsError(ValueError):
         )
 
 
-class DatasetUnavailableError(ValueError):
+class DatasetUnavailableError(HedgerowError, ValueError):
     """A named dataset is neither in $HEDGEROW_DATA, nor in the cache, nor downloadable.
 
     Attributes
@@ -167,7 +207,7 @@ class DatasetUnavailableError(ValueError):
         super().__init__(f"dataset {name!r}: {message}")
 
 
-class NotPicklableError(TypeError):
+class NotPicklableError(HedgerowError, TypeError):
     """An object that holds private rows or an identity must not be copied to disk or to another process."""
 
 

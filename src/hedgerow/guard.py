@@ -28,9 +28,9 @@ def guarded(call: Callable[[], T], problem: Exception) -> T:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> guarded(lambda: pa.array(["41 years"]).cast(pa.int64()), ValueError("expected whole numbers, found text."))
+    >>> guarded(lambda: pa.array(["41 years"]).cast(pa.int64()), ArgumentError("expected whole numbers, found text."))
     Traceback (most recent call last):
-    ValueError: expected whole numbers, found text.
+    hedgerow.errors.ArgumentError: expected whole numbers, found text.
     """
     try:
         with _without_warnings():

@@ -16,6 +16,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.errors import ArgumentTypeError
+
 LARGEST_WHOLE = 2**53
 """Whole numbers up to it in size are exact in float64, which numbers without a type become."""
 
@@ -36,7 +38,7 @@ def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
     if not kinds:
         return pa.nulls(len(items))
     if len(kinds) > 1:
-        raise TypeError("values of several kinds")
+        raise ArgumentTypeError("values of several kinds")
     make, arrow = _KINDS[kinds.pop()]
     return pa.array([None if gap else make(item) for item, gap in zip(items, missing, strict=True)], arrow)
 
@@ -73,7 +75,7 @@ def _kind(kind: type) -> str:
         return "number"
     if kind is datetime.date:
         return "date"
-    raise TypeError("values of another kind")
+    raise ArgumentTypeError("values of another kind")
 
 
 def _number(item: Any) -> float:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.bounded import shown_argument
+from hedgerow.errors import ArgumentError
 from hedgerow.guard import guarded
+from hedgerow.messages import shown_argument
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -29,7 +30,7 @@ def generator(random_state: Any) -> np.random.Generator:
     True
     """
     expected = "random_state must be None, a whole number, a numpy.random.RandomState or a numpy.random.Generator"
-    problem = ValueError(f"{expected}, got {shown_argument(random_state)}.")
+    problem = ArgumentError(f"{expected}, got {shown_argument(random_state)}.")
 
     def make() -> np.random.Generator:
         if isinstance(random_state, np.random.RandomState):

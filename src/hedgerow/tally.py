@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.columns import Table, column_of, label_name
-from hedgerow.errors import DomainError, NotPicklableError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, NotPicklableError
 from hedgerow.schema.attributes import Cells
 from hedgerow.schema.booleans import advise, boolean_schema
 from hedgerow.schema.candidates import Antecedent, Candidates
@@ -49,7 +49,7 @@ class Tally:
 
     def __init__(self, schema: Schema, cells: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
         if cells.shape != (len(cells), len(schema)) or counts.shape != (len(cells), len(schema.classes)):
-            raise ValueError("cells and counts do not have the shapes that the schema asks for.")
+            raise ArgumentError("cells and counts do not have the shapes that the schema asks for.")
         self.schema = schema
         self._cells = cells
         self._counts = counts.astype(np.int64)
@@ -78,7 +78,9 @@ class Tally:
         table = Table.of(X)
         if isinstance(y, str):
             if table.names is None:
-                raise TypeError(f"Expected the labels themselves, since an array has no column names, got {y!r}.")
+                raise ArgumentTypeError(
+                    f"Expected the labels themselves, since an array has no column names, got {y!r}."
+                )
             table.require([y])
         in_schema = None if schema is None or schema.label is None else schema.label.name
         name = y if isinstance(y, str) else in_schema or label_name(y)
@@ -186,7 +188,7 @@ class Tally:
         first literals. Sums are of integers below 2⁵³ in float64, hence exact.
         """
         if candidates.schema != self.schema:
-            raise ValueError("the candidates come from another schema than the tally.")
+            raise ArgumentError("the candidates come from another schema than the tally.")
         basis = _literal_basis(candidates)
         counts = np.zeros((len(candidates), self._counts.shape[1]))
         for cells, weights in self._blocks():
@@ -205,7 +207,7 @@ class Tally:
         Shapes ``(n_patterns, n_candidates)`` and ``(n_patterns, n_classes)``.
         """
         if candidates.schema != self.schema:
-            raise ValueError("the candidates come from another schema than the tally.")
+            raise ArgumentError("the candidates come from another schema than the tally.")
         basis = _literal_basis(candidates)
         satisfied = np.empty((len(self._cells), len(candidates)), dtype=bool)
         for start in range(0, len(self._cells), _BLOCK):
@@ -273,7 +275,7 @@ class Tally:
 
 def _check_schema(schema: object) -> None:
     if not (schema is None or isinstance(schema, Schema)):
-        raise TypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
+        raise ArgumentTypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
 
 
 def _onehot(schema: Schema, cells: NDArray[np.integer]) -> NDArray[np.float64]:

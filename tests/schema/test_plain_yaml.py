@@ -26,7 +26,19 @@ WORDS = [
     "yes",
 ]
 WORDS += ["<<", "=", "é", "a", "\\U00110000", "\\x41"]
-SIGNS = [*" \n\t\x85\u2028[]{},\"'|>#@`", "  ", "- ", ": ", "? ", "&a ", "*a ", "!b ", "!!str ", "%YAML 1.1\n", "---\n"]
+SIGNS = [
+    *" \n\t\x85\u2028[]{}, \"'|>#@`",
+    "  ",
+    "- ",
+    ": ",
+    "? ",
+    "&a ",
+    "*a ",
+    "!b ",
+    "!!str ",
+    "%YAML 1.1\n",
+    "---\n",
+]
 TEXTS = st.lists(st.sampled_from(WORDS + SIGNS), max_size=12).map("".join)
 
 

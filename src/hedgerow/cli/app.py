@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import traceback
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
-import hedgerow
 from hedgerow._version import __version__
 from hedgerow.cli import audit, budget, fit, predict, schema, show, study
+from hedgerow.errors import HedgerowError
 from hedgerow.values import printable
 
 app = typer.Typer(
@@ -49,18 +48,17 @@ def options(
 def main() -> None:
     """Run the command line.
 
-    An error raised by hedgerow itself is shown in its words. Any other exception shows its place and not its text,
-    which might quote a row.
+    Errors of hedgerow are shown in their own words, which quote no cell. Of any other exception the place is shown, and
+    not the text, which might.
     """
     try:
         app(prog_name="hedgerow")
     except OSError as error:
         _leave(2, f"{error.filename}: {error.strerror}" if error.filename else type(error).__name__)
+    except HedgerowError as error:
+        _leave(2, str(error))
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        ours = Path(last.filename).is_relative_to(Path(hedgerow.__file__).parent)
-        if ours and (last.line or "").startswith("raise "):  # hedgerow's own words, which quote no cell
-            _leave(2, str(error))
         _leave(1, f"internal error, {type(error).__name__} at {last.filename}:{last.lineno}; please report this line.")
 
 

@@ -12,6 +12,7 @@ from hedgerow.audit import Reconstruction, reconstruction
 from hedgerow.cli.output import check_output, check_picture, draw, print_or_write, stage
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
 from hedgerow.engines.addresses import MEMORY
+from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
 from hedgerow.schema import Schema
 from hedgerow.values import printable
@@ -59,11 +60,11 @@ def audit(
     if plot is not None:
         check_picture(plot)
     if by and data is None:
-        raise ValueError("--by compares groups of rows; give the rows too, with --data FILE.")
+        raise ArgumentError("--by compares groups of rows; give the rows too, with --data FILE.")
     steps = dict(map(_step, resolution or []))
     released = load_model(model)
     if data is None and not released.has_counts:
-        raise ValueError(f"{model}: no counts were released with this model; give its rows, with --data FILE.")
+        raise ArgumentError(f"{model}: no counts were released with this model; give its rows, with --data FILE.")
     whole = None if schema is None else Schema.load(schema)
     rows = None
     if data is not None:
@@ -89,7 +90,7 @@ def _step(text: str) -> tuple[str, float]:
     try:
         return name, float(step if equals and name else "")
     except ValueError:
-        raise ValueError(f"--resolution: expected COLUMN=STEP, such as bmi=0.1; got {text!r}.") from None
+        raise ArgumentError(f"--resolution: expected COLUMN=STEP, such as bmi=0.1; got {text!r}.") from None
 
 
 def _json(found: Reconstruction, groups: dict[str, list[dict[str, Any]]]) -> str:

@@ -17,6 +17,7 @@ from hedgerow.cli.rows import DATA, Engine, Master, Memory, Rows, open_rows, tar
 from hedgerow.cli.schema import load_schema
 from hedgerow.durable import reserved
 from hedgerow.engines.addresses import MEMORY
+from hedgerow.errors import ArgumentError
 from hedgerow.learn import DPGreedyRLClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
 from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.models import RuleList, Tree
@@ -113,9 +114,9 @@ def fit(
     hedgerow fit postgresql://reader@host/clinic::patients --schema patients.yaml --epsilon 1 -o model.json
     """
     if seed is not None and not research:
-        raise ValueError("--seed replaces secure noise and voids the guarantee; add --research if that is meant.")
+        raise ArgumentError("--seed replaces secure noise and voids the guarantee; add --research if that is meant.")
     if epsilon is None:
-        raise ValueError("epsilon must be chosen: the privacy loss to spend on this model, such as --epsilon 1.")
+        raise ArgumentError("epsilon must be chosen: the privacy loss to spend on this model, such as --epsilon 1.")
     given: dict[str, Any] = {
         "max_rules": max_rules,
         "max_literals": max_literals,
@@ -155,7 +156,7 @@ def _estimator(model: Kind, given: dict[str, Any], epsilon: float, **common: Any
     for name in parameters:
         if name not in names:
             takers = " or ".join(kind for kind, other in ESTIMATORS.items() if name in signature(other).parameters)
-            raise ValueError(f"--{name.replace('_', '-')} is for --model {takers}, but the model is a {model}.")
+            raise ArgumentError(f"--{name.replace('_', '-')} is for --model {takers}, but the model is a {model}.")
     if "verbose" in names:
         parameters["verbose"] = True
     return make(epsilon, **parameters, **common)
@@ -167,7 +168,7 @@ def _check_proven(classifier: Estimator, *, research: bool) -> None:
         return
     published = PUBLISHED.get(classifier.mechanism)
     if published is not None and published.gap is not None and not research:
-        raise ValueError(
+        raise ArgumentError(
             f"--mechanism {classifier.mechanism} has no proven guarantee: {published.gap}. Add --research if that is "
             "meant."
         )

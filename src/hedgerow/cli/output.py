@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from hedgerow.durable import write_whole
-from hedgerow.errors import ModelFormatError
+from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.values import printable
 
@@ -46,17 +46,17 @@ def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
         inputs, or a budget, whose record would be lost: neither is replaced, whatever was given.
     """
     if path.is_dir():
-        raise ValueError(f"{path} is a folder; give the name of a file.")
+        raise ArgumentError(f"{path} is a folder; give the name of a file.")
     if os.path.lexists(path) and not force:
-        raise ValueError(f"{path} exists already; give another name, or --force where the command has it.")
+        raise ArgumentError(f"{path} exists already; give another name, or --force where the command has it.")
     if path.exists() and any(given is not None and _is_same(path, given) for given in inputs):
-        raise ValueError(f"{path} is what this command reads; give the output another name.")
+        raise ArgumentError(f"{path} is what this command reads; give the output another name.")
     if path.is_file() and _is_budget(path):
-        raise ValueError(f"{path} is a budget, and its record of what was spent would be lost; give another name.")
+        raise ArgumentError(f"{path} is a budget, and its record of what was spent would be lost; give another name.")
     if not path.absolute().parent.is_dir():
-        raise ValueError(f"{path}: there is no folder {path.parent}.")
+        raise ArgumentError(f"{path}: there is no folder {path.parent}.")
     if not os.access(path.absolute().parent, os.W_OK):
-        raise ValueError(f"{path}: the folder {path.absolute().parent} cannot be written to.")
+        raise ArgumentError(f"{path}: the folder {path.absolute().parent} cannot be written to.")
 
 
 def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: Mapping[str, Any], spent: str) -> None:
@@ -79,7 +79,7 @@ def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: 
         with suppress(OSError):
             typer.echo(json.dumps(data, indent=2), err=to_stderr)
             break
-    raise ValueError(f"{problem}. {spent}, and what is printed above is all there is of it: keep it.")
+    raise ArgumentError(f"{problem}. {spent}, and what is printed above is all there is of it: keep it.")
 
 
 def print_or_write(text: str, path: Path | None) -> None:
@@ -112,7 +112,7 @@ def check_picture(path: Path) -> None:
         If it has another.
     """
     if path.suffix.lower() not in _PICTURES:
-        raise ValueError(f"{path}: expected a name that ends in {', '.join(_PICTURES)}.")
+        raise ArgumentError(f"{path}: expected a name that ends in {', '.join(_PICTURES)}.")
 
 
 def draw(plot: Callable[[], Axes], path: Path) -> None:

@@ -14,7 +14,7 @@ from hedgerow.cli.output import stage
 from hedgerow.columns import Table
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.engines.addresses import is_address, shown
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema import Schema
 from hedgerow.tally import Tally
 
@@ -125,9 +125,9 @@ def target_name(columns: Sequence[str], target: str | None, schema: Schema | Non
     """Return the label's column, checked against the columns and the schema before a row is read."""
     declared = None if schema is None or schema.label is None else schema.label.name
     if target is None and declared is None:
-        raise ValueError("the column to predict must be named: --target COLUMN, or a label in the schema.")
+        raise ArgumentError("the column to predict must be named: --target COLUMN, or a label in the schema.")
     if target is not None and declared is not None and target != declared:
-        raise ValueError(f"--target is {target!r} but the schema's label is {declared!r}; they must be the same.")
+        raise ArgumentError(f"--target is {target!r} but the schema's label is {declared!r}; they must be the same.")
     name = target or declared or ""
     if name not in columns:
         raise DomainError(f"expected this column to predict, found: {', '.join(sorted(columns))}.", column=name)

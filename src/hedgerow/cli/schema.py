@@ -14,7 +14,7 @@ from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.durable import reserved, write_whole
 from hedgerow.engines.addresses import MEMORY
-from hedgerow.errors import DomainError, SchemaError
+from hedgerow.errors import ArgumentError, DomainError, SchemaError
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.files import check_ending, mapping_text
@@ -105,7 +105,9 @@ def learn(
     [bold]Example[/bold]: hedgerow schema learn patients.csv --schema declared.yaml --epsilon 0.2 -o patients.yaml
     """
     if epsilon is None:
-        raise ValueError("epsilon must be chosen: the privacy loss of all cut points together, such as --epsilon 0.2.")
+        raise ArgumentError(
+            "epsilon must be chosen: the privacy loss of all cut points together, such as --epsilon 0.2."
+        )
     check_ending(output)
     check_output(output, data, declared, force=force)
     schema = load_schema(declared)
@@ -134,7 +136,7 @@ def show(
 ) -> None:
     """Check a schema file and say what it holds and how many candidate rules it yields."""
     if max_literals < 1:
-        raise ValueError(f"--max-literals must be a whole number >= 1, got {max_literals}.")
+        raise ArgumentError(f"--max-literals must be a whole number >= 1, got {max_literals}.")
     loaded = load_schema(schema)
     count = count_candidates(loaded, min(max_literals, len(loaded)), negations=negations)
     if as_json:

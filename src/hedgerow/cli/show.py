@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.output import check_output, check_picture, draw, print_or_write
+from hedgerow.errors import ArgumentError
 from hedgerow.models import RuleList, Tree, load_model
 
 
@@ -47,7 +48,7 @@ def show(
     """
     form = Form.json if as_json else form
     if dialect is not None and form is not Form.sql:
-        raise ValueError("--dialect says whose SQL; add --format sql.")
+        raise ArgumentError("--dialect says whose SQL; add --format sql.")
     for path in (plot, output):
         if path is not None:
             check_output(path, model, force=force)

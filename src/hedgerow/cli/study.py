@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from hedgerow.errors import ArgumentError
+
 app = typer.Typer(no_args_is_help=True, help="Make the figures and tables of papers again, from raw runs.")
 
 
@@ -39,7 +41,7 @@ def smooth_sensitivity(
     from hedgerow.studies import smooth_sensitivity as study
 
     if jobs == 0:
-        raise ValueError("--jobs must be a number of processes, or -1 for one a processor; got 0.")
+        raise ArgumentError("--jobs must be a number of processes, or -1 for one a processor; got 0.")
     text = study(
         figure=figure,
         table=table,
@@ -79,7 +81,7 @@ def reconstruction(
     from hedgerow.studies import reconstruction as study
 
     if jobs == 0:
-        raise ValueError("--jobs must be a number of processes, or -1 for one a processor; got 0.")
+        raise ArgumentError("--jobs must be a number of processes, or -1 for one a processor; got 0.")
     text = study(
         figure=figure,
         dataset=dataset,
@@ -115,7 +117,7 @@ def expril(
     from hedgerow.studies import expril as study
 
     if jobs == 0:
-        raise ValueError("--jobs must be a number of processes, or -1 for one a processor; got 0.")
+        raise ArgumentError("--jobs must be a number of processes, or -1 for one a processor; got 0.")
     text = study(
         figure=figure,
         table=table,

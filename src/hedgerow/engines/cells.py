@@ -11,6 +11,7 @@ import ibis
 from hedgerow.columns import plain_word
 from hedgerow.engines.columns import EngineColumn, Expression, constant_for, double
 from hedgerow.engines.lookups import Lookups
+from hedgerow.errors import ArgumentTypeError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.numbers import Integer, Real
@@ -33,7 +34,7 @@ def cell_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> E
     The codes are those that `Attribute.settle` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. They are to be selected
     from ``lookups.rows()``.
     """
-    raise TypeError(f"expected a kind of attribute, got {type(attribute).__name__}.")
+    raise ArgumentTypeError(f"expected a kind of attribute, got {type(attribute).__name__}.")
 
 
 @cell_code.register

@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 import ibis
 
 from hedgerow.columns import LONGEST_NUMBER, NUMBER, WHOLE, is_double, spelled_number
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.values import Value
 
 Expression = Any  # Ibis's value expressions, whose methods its types do not tell
@@ -51,7 +51,7 @@ class EngineColumn:
             If the name is not text.
         """
         if not isinstance(name, str):
-            raise TypeError(f"expected the name of a column, got {type(name).__name__}.")
+            raise ArgumentTypeError(f"expected the name of a column, got {type(name).__name__}.")
         if name not in table.columns:
             raise DomainError(f"expected this column, found: {', '.join(sorted(table.columns))}.", column=name)
         if "${" in name and table.get_backend().name == "pyspark":
@@ -131,7 +131,7 @@ def require_table(table: Any) -> None:
         If it is not.
     """
     if not isinstance(table, ibis.Table):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"expected an Ibis table (hedgerow.engines.sources.open_table opens one), got {type(table).__name__}."
         )
 

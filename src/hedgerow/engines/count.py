@@ -14,7 +14,7 @@ from hedgerow.engines.cells import BOOLEAN, INFINITE, NO_NUMBER, cell_code, clas
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.queries import ask
-from hedgerow.errors import DomainError, TooManyPatternsError
+from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
 from hedgerow.schema.attributes import Boolean, Cells
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
@@ -105,7 +105,7 @@ def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) ->
     in_schema = None if schema is None or schema.label is None else schema.label.name
     name = in_schema if label is None else label
     if name is None:
-        raise ValueError("the column with the labels must be named: label=..., or a label in the schema.")
+        raise ArgumentError("the column with the labels must be named: label=..., or a label in the schema.")
     column = EngineColumn.of(table, name)
     if schema is None:
         classes = (False, True) if column.kind == "boolean" else (0, 1)

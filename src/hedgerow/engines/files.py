@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from hedgerow.csv_files import delimiter_of, read_header, starts_with_mark
 from hedgerow.csv_grammar import InQuotes, check_grammar
 from hedgerow.engines.addresses import EXPECTED, has_glob, shown
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, DomainError, FileError, MissingFileError
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _SUFFIXES = (".parquet", ".csv")
@@ -82,16 +82,16 @@ def list_files(address: str) -> Files:
     elif path.is_dir():
         root, found = path, [file for file in _found(path, ("**", "*")) if file.suffix.lower() == ".parquet"]
         if not found:
-            raise ValueError(f"{shown(address)}: expected a folder with Parquet files, found none.")
+            raise ArgumentError(f"{shown(address)}: expected a folder with Parquet files, found none.")
     else:
         wild = next((i for i, part in enumerate(path.parts) if has_glob(part)), len(path.parts))
         root = Path(*path.parts[:wild])
         found = list(_found(root, path.parts[wild:])) if path.parts[wild:] and root.is_dir() else []
     kind = Path(address).suffix.lower() if not path.is_dir() else ".parquet"
     if kind not in _SUFFIXES:
-        raise ValueError(f"{shown(address)}: {EXPECTED}.")
+        raise ArgumentError(f"{shown(address)}: {EXPECTED}.")
     if not found:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(address))
+        raise MissingFileError(errno.ENOENT, os.strerror(errno.ENOENT), shown(address))
     files = sorted(set(found))
     keys, values = _partitions(root, files)
     form = _csv_form(files, keys) if kind == ".csv" else None
@@ -138,7 +138,7 @@ def _names(folder: Path) -> list[str]:
     except OSError as error:  # it names the folder, and values of partitions with it
         names, reason = [], error.errno or errno.EIO
     if reason:
-        raise OSError(reason, os.strerror(reason), _shown_path(folder))
+        raise FileError(reason, os.strerror(reason), _shown_path(folder))
     return [name for name in names if not name.startswith(".") and not (name.startswith("_") and "=" not in name)]
 
 

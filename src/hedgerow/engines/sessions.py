@@ -7,6 +7,8 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from hedgerow.errors import ArgumentError
+
 
 def session_of_user(master: str | None) -> Any:
     """Return the session that is there, in whichever thread it was made; None if there is none.
@@ -23,7 +25,7 @@ def session_of_user(master: str | None) -> Any:
     if there is None and getattr(SparkContext, "_active_spark_context", None) is not None:
         there = SparkSession.builder.getOrCreate()
     if there is not None and master is not None and there.conf.get("spark.master", None) != master:
-        raise ValueError(
+        raise ArgumentError(
             f"the session of Spark that is active has another master than {master!r}; stop it, or leave master out."
         )
     return there

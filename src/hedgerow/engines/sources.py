@@ -19,6 +19,7 @@ from hedgerow.engines.columns import Expression
 from hedgerow.engines.duckdb_tables import duckdb_files, duckdb_table
 from hedgerow.engines.faults import answered
 from hedgerow.engines.files import list_files
+from hedgerow.errors import ArgumentError, MissingFileError, MissingPackageError
 
 ENGINES = ("duckdb", "spark", "postgres")
 _OPTIONS = "-c default_transaction_read_only=on -c standard_conforming_strings=on"
@@ -74,15 +75,15 @@ def open_table(
     own = "postgres" if scheme in ("postgresql", "postgres") else "duckdb"
     chosen = engine or ("spark" if master else own)
     if chosen not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}.")
+        raise ArgumentError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}.")
     if scheme not in ("", "duckdb", "postgresql", "postgres"):
-        raise ValueError(f"{shown(address)}: {EXPECTED}.")
+        raise ArgumentError(f"{shown(address)}: {EXPECTED}.")
     if (own == "postgres") != (chosen == "postgres") or (chosen == "spark" and scheme):
-        raise ValueError(f"{shown(address)} is counted by {own}, not by {chosen}.")
+        raise ArgumentError(f"{shown(address)} is counted by {own}, not by {chosen}.")
     if master is not None and chosen != "spark":
-        raise ValueError(f"a Spark master is for engine='spark', but {shown(address)} is counted by {chosen}.")
+        raise ArgumentError(f"a Spark master is for engine='spark', but {shown(address)} is counted by {chosen}.")
     if not re.fullmatch(r"[0-9]+([.][0-9]+)? ?[KMGT]i?B", memory, re.IGNORECASE):
-        raise ValueError(f"memory must be a size such as 4GB or 500MB, got {memory!r}.")
+        raise ArgumentError(f"memory must be a size such as 4GB or 500MB, got {memory!r}.")
     if chosen == "postgres":
         opened = _postgres(*_split(address))
     elif scheme:
@@ -98,9 +99,9 @@ def open_table(
 def _duckdb(where: str, name: str, memory: str) -> AbstractContextManager[Expression]:
     path = where.removeprefix("duckdb://")
     if not path.startswith("/"):
-        raise ValueError(f"{shown(where)}: {EXPECTED}.")
+        raise ArgumentError(f"{shown(where)}: {EXPECTED}.")
     if not Path(path[1:]).is_file():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path[1:])
+        raise MissingFileError(errno.ENOENT, os.strerror(errno.ENOENT), path[1:])
     return duckdb_table(path[1:], name, memory)
 
 
@@ -117,7 +118,7 @@ def _postgres(where: str, name: str) -> Generator[Expression]:
     with suppress(ValueError):  # its text can hold the password
         parts = urlsplit(where)
     if parts is None:
-        raise ValueError(f"{shown(where)}: expected postgresql://user@host/database, found what is no address.")
+        raise ArgumentError(f"{shown(where)}: expected postgresql://user@host/database, found what is no address.")
     options = dict(parse_qsl(parts.query))
     options["options"] = f"{options.get('options', '')} {_OPTIONS}".strip()
     _require("psycopg", "postgres", "PostgreSQL needs an extra")
@@ -131,14 +132,14 @@ def _postgres(where: str, name: str) -> Generator[Expression]:
 
 def _require(module: str, extra: str, what: str) -> None:
     if find_spec(module) is None:
-        raise ImportError(f"{what}: pip install 'hedgerow[{extra}]'.")
+        raise MissingPackageError(f"{what}: pip install 'hedgerow[{extra}]'.")
 
 
 def _split(address: str) -> tuple[str, str]:
     where, colons, name = address.rpartition("::")
     if not colons or not name:
         start = shown(address).rstrip(":")
-        raise ValueError(f"{start}: expected the table after two colons, as in {start}::patients.")
+        raise ArgumentError(f"{start}: expected the table after two colons, as in {start}::patients.")
     return where, name
 
 

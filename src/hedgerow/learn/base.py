@@ -13,11 +13,11 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow.bounded import shown_argument
 from hedgerow.columns import Table, column_of, is_frame, label_name
-from hedgerow.errors import SchemaError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.learn.inputs import array_checks, check_labels, of_one_type, two_dimensional
 from hedgerow.learn.parameters import check_flag, check_whole
+from hedgerow.messages import shown_argument
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import MAX_DEPTH, Tree
@@ -69,7 +69,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         if isinstance(y, str):
-            raise TypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
+            raise ArgumentTypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
         with self._unchanged_by_failure():
             if isinstance(self.schema, str):
                 X, y, schema = self._schema_from_data(X, y)
@@ -117,7 +117,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         if not isinstance(tally, Tally):
-            raise TypeError(f"Expected a Tally, got {type(tally).__name__}.")
+            raise ArgumentTypeError(f"Expected a Tally, got {type(tally).__name__}.")
         if not tally.schema.void:
             _check_usable(tally.schema)
         with self._unchanged_by_failure():
@@ -177,7 +177,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
     def _schema_from_data(self, X: Any, y: Any) -> tuple[Any, Any, Schema]:
         """Validate as scikit-learn does and cut the schema out of the rows themselves, which voids any guarantee."""
         if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+            raise ArgumentError("This estimator requires y to be passed, but the target y is None.")
         name = label_name(y)
         if is_frame(X):
             validate_data(self, X, skip_check_array=True)
@@ -188,7 +188,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         table = Table.of(X)
         classes = public_classes(labels)
         if len(classes) < 2:
-            raise ValueError("y holds one class only; expected two or more.")
+            raise ArgumentError("y holds one class only; expected two or more.")
         attributes = {
             column: public_attribute(table.column(column, position), BINS)
             for position, column in enumerate(table.column_names)
@@ -199,7 +199,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         if not (self.schema is None or isinstance(self.schema, Schema) or self._is_from_data):
             expected = f"a Schema (Schema.load reads a file), None or {FROM_DATA!r}"
-            raise ValueError(f"schema must be {expected}, got {shown_argument(self.schema)}.")
+            raise ArgumentError(f"schema must be {expected}, got {shown_argument(self.schema)}.")
 
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         raise NotImplementedError
@@ -249,7 +249,9 @@ class TreeEstimator(TallyEstimator):
         super()._check_parameters()
         check_whole("max_depth", self.max_depth, 0)
         if self.max_depth > MAX_DEPTH:
-            raise ValueError(f"max_depth must be a whole number <= {MAX_DEPTH}, got {shown_argument(self.max_depth)}.")
+            raise ArgumentError(
+                f"max_depth must be a whole number <= {MAX_DEPTH}, got {shown_argument(self.max_depth)}."
+            )
 
 
 def _check_usable(schema: Schema) -> None:

@@ -8,16 +8,17 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hedgerow.columns import Column, Table, is_frame
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.guard import guarded
 
 
 def check_labels(table: Table, y: Any) -> None:
     """Check that labels are one column, as long as the table."""
-    shape = guarded(lambda: _shape(y), TypeError(f"y must be one column of labels, got {type(y).__name__}."))
+    shape = guarded(lambda: _shape(y), ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}."))
     if len(shape) != 1:
-        raise ValueError(f"y must be one column of labels, got {len(shape)} dimensions.")
+        raise ArgumentError(f"y must be one column of labels, got {len(shape)} dimensions.")
     if shape[0] != len(table):
-        raise ValueError("y must have as many labels as X has rows.")
+        raise ArgumentError("y must have as many labels as X has rows.")
 
 
 def _shape(y: Any) -> tuple[int, ...]:
@@ -29,23 +30,27 @@ def two_dimensional(X: Any) -> Any:
     if is_frame(X):
         return X
     if issparse(X):
-        raise TypeError("Expected a frame or a dense array, got sparse data; X.toarray() is dense.")
-    array = guarded(lambda: np.asarray(X), TypeError(f"Expected a frame or a 2D array, got {type(X).__name__}."))
+        raise ArgumentTypeError("Expected a frame or a dense array, got sparse data; X.toarray() is dense.")
+    array = guarded(
+        lambda: np.asarray(X), ArgumentTypeError(f"Expected a frame or a 2D array, got {type(X).__name__}.")
+    )
     if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported; give real and imaginary parts as two columns.")
+        raise ArgumentError("Complex data not supported; give real and imaginary parts as two columns.")
     if array.dtype.kind not in "biuf":
-        problem = TypeError(
+        problem = ArgumentTypeError(
             "Expected an array of numbers: each argument must be a string that spells one, or a number."
         )
         array = guarded(lambda: array.astype(object).astype(np.float64), problem)
     if array.ndim != 2:
-        raise ValueError(f"Expected a 2D array, got one of {array.ndim} dimensions. Reshape your data.")
+        raise ArgumentError(f"Expected a 2D array, got one of {array.ndim} dimensions. Reshape your data.")
     return array
 
 
 def of_one_type(y: Any, name: str) -> Any:
     """Return labels as an array of numbers, booleans or text: scikit-learn's own errors quote other ones."""
-    array = guarded(lambda: np.asarray(y), TypeError(f"y must be one column of labels, got {type(y).__name__}."))
+    array = guarded(
+        lambda: np.asarray(y), ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}.")
+    )
     if array.dtype.kind in "biufU":
         return array
     Column.from_numpy(array.ravel(), name)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from numbers import Real
 from typing import Self
 
-from hedgerow.bounded import shown_argument
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import (
     FROM_DATA,
     RuleListEstimator,
@@ -21,6 +21,7 @@ from hedgerow.learn.search.lattice import Rows, Take
 from hedgerow.learn.search.optimum import Optimum, find_optimum, rows_needed
 from hedgerow.learn.search.pruned import Terms
 from hedgerow.learn.search.space import Space
+from hedgerow.messages import shown_argument
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
@@ -44,7 +45,7 @@ class OptimalEstimator(TallyEstimator):
         check_share("regularization", self.regularization)
         limit = self.time_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Real) or not limit > 0):
-            raise ValueError(f"time_limit must be a number of seconds > 0 or None, got {shown_argument(limit)}.")
+            raise ArgumentError(f"time_limit must be a number of seconds > 0 or None, got {shown_argument(limit)}.")
 
     def _find(self, tally: Tally, space: Space, depth: int) -> Optimum:
         n = int(tally.total().sum())

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, Self
 import numpy as np
 from sklearn.utils import Tags
 
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import Learned, TallyEstimator
 from hedgerow.learn.parameters import check_choice, check_flag, check_probability
 from hedgerow.learn.search.cost import Cost
@@ -78,11 +79,11 @@ class PrivateEstimator(TallyEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.epsilon is None:
-            raise ValueError("epsilon must be chosen: the privacy loss to spend on this model, such as epsilon=1.0.")
+            raise ArgumentError("epsilon must be chosen: the privacy loss to spend on this model, such as epsilon=1.0.")
         if exact(self.epsilon, "epsilon") == 0:
-            raise ValueError("epsilon must be a number > 0, got 0.")
+            raise ArgumentError("epsilon must be a number > 0, got 0.")
         if not (self.budget is None or isinstance(self.budget, Budget)):
-            raise ValueError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
+            raise ArgumentError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
 
     def _plan(self, schema: Schema) -> Plan:
         """Return the plan; a search that is too large is refused here, before any row is read."""

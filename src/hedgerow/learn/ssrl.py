@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from sklearn.utils import Tags
 
-from hedgerow.bounded import shown_argument
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import RuleListEstimator
 from hedgerow.learn.greedy.rule_lists import grow
 from hedgerow.learn.greedy.ssrl import (
@@ -23,6 +23,7 @@ from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.parameters import check_choice, check_share
 from hedgerow.learn.private_base import Plan, PrivateEstimator
 from hedgerow.learn.search.sampler import Progress
+from hedgerow.messages import shown_argument
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.gate import Gate
@@ -141,23 +142,23 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
         spends = PUBLISHED[self.mechanism].spends_delta
         if self.delta is None:
             if spends:
-                raise ValueError(
+                raise ArgumentError(
                     f"delta must be chosen for mechanism={self.mechanism!r}, such as delta=1e-9: below 1/n for a table "
                     "of n rows. SSRL takes 1/n²."
                 )
             return
         delta = exact(self.delta, "delta")
         if spends and not 0 < delta < 1:
-            raise ValueError(f"delta must be between 0 and 1, got {shown_argument(self.delta)}.")
+            raise ArgumentError(f"delta must be between 0 and 1, got {shown_argument(self.delta)}.")
         if delta and not spends:
             takers = ", ".join(name for name, published in PUBLISHED.items() if published.spends_delta)
-            raise ValueError(
+            raise ArgumentError(
                 f"delta is for mechanism {takers}, got {shown_argument(self.delta)} with {self.mechanism!r}."
             )
 
     def _plan(self, schema: Schema) -> Plan:
         if len(schema.classes) != 2:
-            raise ValueError(
+            raise ArgumentError(
                 f"Only binary classification is supported. SSRL is published for 2 classes, the label has "
                 f"{len(schema.classes)}; use PrivateRuleListClassifier."
             )

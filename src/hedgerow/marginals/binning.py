@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.bounded import shown_argument
 from hedgerow.columns import Column, Table, plain_word
-from hedgerow.errors import DomainError, SchemaError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
 from hedgerow.guard import guarded
+from hedgerow.messages import shown_argument
 from hedgerow.privacy.card import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Real
@@ -77,9 +77,9 @@ def choose_bins(source: Any, most: int, weights: NDArray[np.float64] | None = No
         If `most` is below 2, or there is not one weight a row.
     """
     if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 2:
-        raise ValueError(f"most must be a whole number >= 2, got {shown_argument(most)}.")
+        raise ArgumentError(f"most must be a whole number >= 2, got {shown_argument(most)}.")
     table = Table.of(source)
-    problem = ValueError("expected one finite weight >= 0 for each row of the source, not all 0.")
+    problem = ArgumentError("expected one finite weight >= 0 for each row of the source, not all 0.")
     mass = np.ones(len(table)) if weights is None else guarded(lambda: np.asarray(weights, dtype=np.float64), problem)
     if mass.shape != (len(table),) or not np.isfinite(mass).all() or (mass < 0).any() or not mass.any():
         raise problem
@@ -172,7 +172,7 @@ def plain_bins(bins: Any) -> Schema:
         If they are no `Schema`.
     """
     if not isinstance(bins, Schema):
-        raise TypeError(f"bins must be a Schema, got {type(bins).__name__}.")
+        raise ArgumentTypeError(f"bins must be a Schema, got {type(bins).__name__}.")
     made = Schema.from_dict(json.loads(json.dumps(Schema.to_dict(bins))))
     charges = tuple(charge for charge in bins.charges if type(charge) is Charge)
     return replace(made, charges=charges)
@@ -231,7 +231,7 @@ def bins_or_chosen(
     if isinstance(bins, str) and bins in _LIMITS:
         return choose_bins(source, n_bins(n_rows, scale, _LIMITS[bins]), weights)
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 2:
-        raise ValueError(
+        raise ArgumentError(
             f"bins must be 'auto', 'published', a whole number >= 2 or a Schema, got {shown_argument(bins)}."
         )
     return choose_bins(source, bins, weights)

@@ -13,9 +13,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.bounded import shown_argument
 from hedgerow.columns import Table
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.guard import guarded
 from hedgerow.marginals.binning import bin_matrix, bins_or_chosen
 from hedgerow.marginals.labels import Equations, estimate_labels
@@ -25,6 +24,7 @@ from hedgerow.marginals.oracle.hypothesis import Always, codes_of
 from hedgerow.marginals.oracle.oracle import Oracle
 from hedgerow.marginals.reweight import Weights, equal_weights, reweight
 from hedgerow.marginals.synthetic import Synthetic
+from hedgerow.messages import shown_argument
 from hedgerow.schema.schema import Schema
 
 VARIANTS = ("cumulative", "instantaneous")
@@ -172,18 +172,22 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
 
     def _check(self, X: Any, oracle: Any) -> None:
         if not isinstance(oracle, Oracle):
-            raise TypeError(f"oracle must be an Oracle, got {type(oracle).__name__}; labels stay with their curator.")
+            raise ArgumentTypeError(
+                f"oracle must be an Oracle, got {type(oracle).__name__}; labels stay with their curator."
+            )
         if not isinstance(self.variant, str) or self.variant not in VARIANTS:
-            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {shown_argument(self.variant)}.")
+            raise ArgumentError(f"variant must be one of {', '.join(VARIANTS)}, got {shown_argument(self.variant)}.")
         if isinstance(self.queries, bool) or not isinstance(self.queries, int) or self.queries < 1:
-            raise ValueError(f"queries must be a whole number >= 1, got {shown_argument(self.queries)}.")
+            raise ArgumentError(f"queries must be a whole number >= 1, got {shown_argument(self.queries)}.")
         if self.queries > oracle.queries_left:
-            raise ValueError(f"queries={self.queries} are to be asked, and the oracle has {oracle.queries_left} left.")
+            raise ArgumentError(
+                f"queries={self.queries} are to be asked, and the oracle has {oracle.queries_left} left."
+            )
         if self.reweight and oracle.release == "ratio" and self.queries < 2:
-            raise ValueError("queries must be 2 or more: with ratios, reweighting spends one of its own.")
+            raise ArgumentError("queries must be 2 or more: with ratios, reweighting spends one of its own.")
         if not (self.estimator is None or hasattr(self.estimator, "get_params")):
-            raise TypeError(f"estimator must be a classifier or None, got {type(self.estimator).__name__}.")
-        problem = ValueError(
+            raise ArgumentTypeError(f"estimator must be a classifier or None, got {type(self.estimator).__name__}.")
+        problem = ArgumentError(
             f"random_state must be None, a whole number or a RandomState, as for scikit-learn's networks, got "
             f"{shown_argument(self.random_state)}."
         )

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from hedgerow.errors import ArgumentError
+
 Vector = NDArray[np.float64]
 
 
@@ -47,9 +49,9 @@ def bounded_least_squares(
     array([1.5, 1.5])
     """
     if matrix.shape != (len(target), len(centre)) or not ridge > 0:
-        raise ValueError("expected a matrix of one row a target and one column an unknown, and a ridge > 0.")
+        raise ArgumentError("expected a matrix of one row a target and one column an unknown, and a ridge > 0.")
     if not (np.isfinite(matrix).all() and np.isfinite(target).all() and np.isfinite(centre).all()):
-        raise ValueError("expected finite numbers.")
+        raise ArgumentError("expected finite numbers.")
     scale = np.linalg.norm(matrix) / np.sqrt(max(len(target), 1)) or 1.0  # makes the dual variables of order one
     rows, goal, pull = matrix / scale, target / scale, ridge / scale**2
 

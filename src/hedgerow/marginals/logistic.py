@@ -12,15 +12,15 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.bounded import shown_argument
 from hedgerow.columns import Table
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.marginals.binning import bin_matrix, bin_names, bins_or_chosen
 from hedgerow.marginals.oracle.answers import ErrorCounts
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.marginals.oracle.oracle import Oracle
 from hedgerow.marginals.plot import contribution_bars
 from hedgerow.marginals.reweight import equal_weights, reweight
+from hedgerow.messages import shown_argument
 from hedgerow.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -115,13 +115,17 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
 
     def _check(self, X: Any, oracle: Any) -> None:
         if not isinstance(oracle, Oracle):
-            raise TypeError(f"oracle must be an Oracle, got {type(oracle).__name__}; labels stay with their curator.")
+            raise ArgumentTypeError(
+                f"oracle must be an Oracle, got {type(oracle).__name__}; labels stay with their curator."
+            )
         l2: Any = self.l2
         is_number = isinstance(l2, Real) and not isinstance(l2, bool)
         if not (isinstance(l2, str) and l2 == "auto") and not (is_number and 0 < float(l2) < np.inf):
-            raise ValueError(f"l2 must be 'auto' or a number > 0, got {shown_argument(self.l2)}.")
+            raise ArgumentError(f"l2 must be 'auto' or a number > 0, got {shown_argument(self.l2)}.")
         if oracle.release == "ratio":
-            raise ValueError("expected an oracle that releases counts; ratios do not tell how many rows are positive.")
+            raise ArgumentError(
+                "expected an oracle that releases counts; ratios do not tell how many rows are positive."
+            )
         names = Table.of(X).column_names
         if names != oracle.columns:
             raise DomainError(f"the source has columns {', '.join(names)}; the target has {', '.join(oracle.columns)}.")

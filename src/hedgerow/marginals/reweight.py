@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import OverlapWarning
+from hedgerow.errors import ArgumentError, OverlapWarning
 from hedgerow.marginals.least_squares import bounded_least_squares
 
 ALPHA = 1e-3
@@ -85,7 +85,7 @@ def reweight(
     ridge = 2 * alpha + n * variance
     values = bounded_least_squares(matrix, masses, np.full(n, 1 / n), ridge, 0.0, np.inf)
     if not values.sum() > 0:
-        raise ValueError("no mass of the target is where the source has rows; the two do not overlap.")
+        raise ArgumentError("no mass of the target is where the source has rows; the two do not overlap.")
     values = values / values.sum()
     covered = matrix.any(axis=1)
     total = max(float(masses.sum()), np.finfo(float).tiny)

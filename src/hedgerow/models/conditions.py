@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
-from hedgerow.errors import SchemaError
+from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
@@ -45,7 +45,7 @@ class Pieces(Generic[_K]):
             self._texts[part] = self._make(part)
         self._left -= len(self._texts[part])
         if self._left < 0:
-            raise ValueError(
+            raise ArgumentError(
                 f"expected a model of at most {MOST_CHARACTERS:,} characters of {self._what}, got one of more; "
                 "`predict` can apply it."
             )

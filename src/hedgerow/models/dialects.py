@@ -15,8 +15,9 @@ import sqlglot
 from sqlglot import exp, parse_one
 from sqlglot.generator import Generator
 
-from hedgerow.bounded import shown_argument
 from hedgerow.columns import LONGEST_NUMBER, NUMBER
+from hedgerow.errors import ArgumentError
+from hedgerow.messages import shown_argument
 from hedgerow.values import Value
 
 _EXACT_DIGITS = 15  # a decimal of so many digits is the nearest double, however an engine divides it out
@@ -247,5 +248,5 @@ def dialect_named(name: str) -> Dialect:
         If there is none of that name.
     """
     if name not in DIALECTS:
-        raise ValueError(f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {shown_argument(name)}.")
+        raise ArgumentError(f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {shown_argument(name)}.")
     return DIALECTS[name]

@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.bounded import shown
+from hedgerow.errors import ArgumentError
+from hedgerow.messages import shown
 from hedgerow.values import listed
 
 MOST_PROBABILITIES = 2**22
@@ -51,11 +52,11 @@ class Leaf:
         if self.counts is not None:
             object.__setattr__(self, "counts", tuple(int(operator.index(count)) for count in self.counts))
             if any(abs(count) >= _LARGEST_COUNT for count in self.counts):
-                raise ValueError("expected counts below 2^63 in size, got a larger one.")
+                raise ArgumentError("expected counts below 2^63 in size, got a larger one.")
         if self.counts is None and self.label is None:
-            raise ValueError("expected counts, a label, or both; got neither.")
+            raise ArgumentError("expected counts, a label, or both; got neither.")
         if not isinstance(self.label, (str, int, type(None))):
-            raise ValueError(f"expected text, a whole number or a boolean as a label, got {shown(self.label)}.")
+            raise ArgumentError(f"expected text, a whole number or a boolean as a label, got {shown(self.label)}.")
 
     @property
     def rows(self) -> int | None:
@@ -83,16 +84,16 @@ def check_leaves(leaves: Sequence[Leaf], classes: Sequence[Any], name: str) -> N
         leaves and classes than their probabilities can be held of.
     """
     if len(leaves) * len(classes) > MOST_PROBABILITIES:
-        raise ValueError(
+        raise ArgumentError(
             f"expected at most {MOST_PROBABILITIES:,} probabilities, one a {name} and class, got {len(leaves):,} times "
             f"{len(classes):,}."
         )
     known = {(type(value), value) for value in classes}  # True is not 1
     for leaf in leaves:
         if leaf.counts is not None and len(leaf.counts) != len(classes):
-            raise ValueError(f"expected {len(classes)} counts a {name}, got {len(leaf.counts)}.")
+            raise ArgumentError(f"expected {len(classes)} counts a {name}, got {len(leaf.counts)}.")
         if leaf.label is not None and (type(leaf.label), leaf.label) not in known:
-            raise ValueError(
+            raise ArgumentError(
                 f"expected the label of a {name} to be one of the schema's classes {listed(classes)}; got "
                 f"{shown(leaf.label)}."
             )

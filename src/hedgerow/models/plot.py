@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.errors import ArgumentError
+
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -37,7 +39,7 @@ def check_drawable(n_leaves: int, n_classes: int) -> None:
         If it is not.
     """
     if n_leaves > MOST_DRAWN or n_leaves * n_classes > _MOST_SHARES:
-        raise ValueError(
+        raise ArgumentError(
             f"expected at most {MOST_DRAWN} leaves or rules to draw, and {_MOST_SHARES:,} shares of classes in them, "
             f"got {n_leaves:,} of {n_classes:,} classes; print the model, or export it."
         )

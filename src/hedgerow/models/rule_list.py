@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Table
+from hedgerow.errors import ArgumentError
 from hedgerow.models import plot, python_source, sql
 from hedgerow.models.conditions import check_literals
 from hedgerow.models.dialects import dialect_named
@@ -112,7 +113,7 @@ class RuleList(Model):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(self.rules))
         if not self.rules or self.rules[-1].antecedent or not all(rule.antecedent for rule in self.rules[:-1]):
-            raise ValueError("expected one default rule, with an empty antecedent, in the last place.")
+            raise ArgumentError("expected one default rule, with an empty antecedent, in the last place.")
         check_leaves(self.leaves, self.schema.classes, self.leaf_name)
         for rule in self.rules:
             check_literals(rule.antecedent, self.schema, "a rule")

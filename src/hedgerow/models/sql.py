@@ -9,8 +9,9 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from hedgerow.bounded import shown
 from hedgerow.columns import is_double, plain_word, spelled_number
+from hedgerow.errors import ArgumentError
+from hedgerow.messages import shown
 from hedgerow.models.conditions import Pieces
 from hedgerow.models.dialects import Dialect, among
 from hedgerow.schema.attributes import Attribute, Categorical
@@ -46,7 +47,7 @@ def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]
     def write(part: tuple[Literal, bool]) -> str:
         literal, alone = part
         if dialect.name == "spark" and "${" in literal.attribute:
-            raise ValueError(
+            raise ArgumentError(
                 f"expected names without ${{, for which Spark puts a setting's value; got {shown(literal.attribute)}."
             )
         if literal.attribute not in columns:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Table
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import python_source, sql, tree_plot
 from hedgerow.models.conditions import Pieces, check_literals, in_words
 from hedgerow.models.dialects import dialect_named
@@ -130,7 +131,7 @@ class Tree(Model):
                 found.append((path, node))
                 continue
             if not isinstance(node, Split):
-                raise TypeError(f"expected a Split or a Leaf, got {type(node).__name__}.")
+                raise ArgumentTypeError(f"expected a Split or a Leaf, got {type(node).__name__}.")
             _check_depth(len(path) + 1)
             waiting.append(((*path, (node.literal, False)), node.false))
             waiting.append(((*path, (node.literal, True)), node.true))
@@ -301,4 +302,4 @@ def _node(data: Mapping[str, Any], depth: int) -> Node:
 
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise ValueError(f"expected a tree of at most {MAX_DEPTH} splits from root to leaf, got more.")
+        raise ArgumentError(f"expected a tree of at most {MAX_DEPTH} splits from root to leaf, got more.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from hedgerow.errors import BudgetExceededError
+from hedgerow.errors import ArgumentError, BudgetExceededError
 from hedgerow.privacy.amounts import amount_text, exact, total
 from hedgerow.privacy.card import Charge, join_reasons
 
@@ -36,9 +36,9 @@ class Account:
         object.__setattr__(self, "epsilon", exact(self.epsilon, "epsilon"))
         object.__setattr__(self, "delta", exact(self.delta, "delta"))
         if self.epsilon == 0:
-            raise ValueError("epsilon must be a number > 0, got 0.")
+            raise ArgumentError("epsilon must be a number > 0, got 0.")
         if self.delta >= 1:
-            raise ValueError(f"delta must be in [0, 1), got {float(self.delta):g}.")
+            raise ArgumentError(f"delta must be in [0, 1), got {float(self.delta):g}.")
         _ = self.spent, self.spent_delta  # raise where there is no sum
 
     @cached_property
@@ -95,7 +95,9 @@ class Account:
     def marked(self, place: int, void: str) -> Account:
         """Return the account with the reason why what was released under one of its charges has no guarantee."""
         if place >= len(self.charges):
-            raise ValueError("expected a record that charges are only added to, found one that is shorter than it was.")
+            raise ArgumentError(
+                "expected a record that charges are only added to, found one that is shorter than it was."
+            )
         charge = self.charges[place]
         marked = replace(charge, void=join_reasons(charge.void, void))
         return replace(self, charges=(*self.charges[:place], marked, *self.charges[place + 1 :]))

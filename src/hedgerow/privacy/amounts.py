@@ -8,7 +8,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 
-from hedgerow.bounded import LONGEST_AMOUNT, shown, shown_argument
+from hedgerow.bounded import LONGEST_AMOUNT
+from hedgerow.errors import ArgumentError
+from hedgerow.messages import shown, shown_argument
 
 LARGEST = Fraction(10**300)
 """No amount is larger, so that any sum of them has a float."""
@@ -25,20 +27,20 @@ def exact(value: object, name: str) -> Fraction:
         If `value` is not a finite, non-negative number, or a fraction of more digits than files may hold.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ValueError(
+        raise ArgumentError(
             f"{name} must be a finite number >= 0, got {shown_argument(value)} of type {type(value).__name__}."
         )
     if not isinstance(value, Rational) and not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number >= 0, got {shown(float(value))}.")
+        raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(float(value))}.")
     if isinstance(value, Rational):
         fraction = Fraction(int(value.numerator), int(value.denominator))
     else:
         fraction = Fraction(float(value))
     if fraction < 0 or fraction > LARGEST:
         size = f"{float(fraction):g}" if abs(fraction) <= LARGEST else f"one beyond {float(LARGEST):g}"
-        raise ValueError(f"{name} must be a finite number >= 0, got {size}.")
+        raise ArgumentError(f"{name} must be a finite number >= 0, got {size}.")
     if max(fraction.numerator, fraction.denominator) >= _LONGEST:
-        raise ValueError(f"{name} must have at most {LONGEST_AMOUNT:,} digits above and below the line, got more.")
+        raise ArgumentError(f"{name} must have at most {LONGEST_AMOUNT:,} digits above and below the line, got more.")
     return fraction
 
 
@@ -54,7 +56,7 @@ def total(amounts: Iterable[Fraction]) -> Fraction:
     for amount in amounts:
         found += amount
         if max(found.numerator, found.denominator) >= _LONGEST_SUM:
-            raise ValueError("amounts must add up to a fraction that can be written down, got too many digits.")
+            raise ArgumentError("amounts must add up to a fraction that can be written down, got too many digits.")
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, NoReturn, Self
 
-from hedgerow.errors import NotPicklableError
+from hedgerow.errors import ArgumentError, NotPicklableError, StateError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.privacy.card import Charge
@@ -157,7 +157,7 @@ class Budget:
     def _enter(self, charge: Charge) -> int:
         """Record a charge, if it fits, and return its place in the record."""
         if charge.epsilon == 0 and not charge.void:
-            raise ValueError("epsilon must be a number > 0, got 0.")
+            raise ArgumentError("epsilon must be a number > 0, got 0.")
 
         def change(account: Account) -> Account:
             after = account.charged(charge)
@@ -181,7 +181,7 @@ class Budget:
     def _update(self, change: Callable[[Account], Account]) -> Account:
         """Replace what the budget holds, unless `change` raises; one at a time."""
         if os.getpid() != self._process:
-            raise RuntimeError(
+            raise StateError(
                 "This Budget was made in another process, of which this one is a copy: a charge here would not count "
                 "there. Keep fits that share a budget in one process, or use a budget file."
             )

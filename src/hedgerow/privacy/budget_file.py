@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Self
 
 from hedgerow.bounded import LARGEST_FILE, parse_amount, parse_json, read_all
 from hedgerow.durable import sync_folder, write_synced
-from hedgerow.errors import ModelFormatError
+from hedgerow.errors import ArgumentError, FileError, ModelFormatError, ReadOnlyFileError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
@@ -159,7 +159,7 @@ def _check_writable(path: Path, file: BinaryIO) -> None:
     as_who = os.access in os.supports_effective_ids
     may = os.access(path, os.W_OK, effective_ids=as_who) and os.access(path.parent, os.W_OK, effective_ids=as_who)
     if not may or not os.fstat(file.fileno()).st_mode & 0o222:
-        raise PermissionError(errno.EACCES, "the budget, or its folder, is read-only. Nothing was charged", str(path))
+        raise ReadOnlyFileError(errno.EACCES, "the budget, or its folder, is read-only. Nothing was charged", str(path))
 
 
 def _replace(path: Path, text: str, *, like: os.stat_result) -> None:
@@ -189,16 +189,16 @@ def _write(path: Path, handle: int, text: str) -> None:
     except OSError as error:
         problem = error
     if problem is not None:
-        raise OSError(problem.errno, f"{problem.strerror}. Nothing was charged", str(path))
+        raise FileError(problem.errno, f"{problem.strerror}. Nothing was charged", str(path))
 
 
 def _text(account: Account) -> str:
     """Return an account as the text of a file, which can be read back."""
     text = json.dumps(_to_dict(account), indent=2)
     if len(text) > LARGEST_FILE:
-        raise ValueError(f"a budget file of more than {LARGEST_FILE:,} bytes cannot be read. Nothing was charged.")
+        raise ArgumentError(f"a budget file of more than {LARGEST_FILE:,} bytes cannot be read. Nothing was charged.")
     if _from_dict(parse_json(text)) != account:
-        raise ValueError("the charge cannot be read back from a file. Nothing was charged.")
+        raise ArgumentError("the charge cannot be read back from a file. Nothing was charged.")
     return text
 
 
@@ -231,5 +231,5 @@ def _from_dict(data: Any) -> Account:
     charges = tuple(Charge.from_dict(charge) for charge in data["charges"])
     account = Account(parse_amount(data["epsilon"]), parse_amount(data["delta"]), charges)
     if _to_dict(account) != data:
-        raise ValueError("its parts contradict one another, or are more than they should be")
+        raise ArgumentError("its parts contradict one another, or are more than they should be")
     return account

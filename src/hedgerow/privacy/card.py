@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from hedgerow._version import __version__
 from hedgerow.bounded import parse_amount
+from hedgerow.errors import ArgumentError
 from hedgerow.privacy.amounts import amount_text, exact, total
 from hedgerow.values import printable
 
@@ -51,14 +52,14 @@ class Charge:
         for name in ("epsilon", "delta"):
             object.__setattr__(self, name, exact(getattr(self, name), name))
         if self.delta >= 1:
-            raise ValueError(f"delta must be in [0, 1), got {float(self.delta):g}.")
+            raise ArgumentError(f"delta must be in [0, 1), got {float(self.delta):g}.")
         for name in ("purpose", "mechanism"):
             if not isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} must be text, got a {type(getattr(self, name)).__name__}.")
+                raise ArgumentError(f"{name} must be text, got a {type(getattr(self, name)).__name__}.")
         if not (self.void is None or (isinstance(self.void, str) and self.void)):
-            raise ValueError("void must be None, or say in words why there is no guarantee.")
+            raise ArgumentError("void must be None, or say in words why there is no guarantee.")
         if not isinstance(self.declared, bool):
-            raise ValueError(f"declared must be True or False, got a {type(self.declared).__name__}.")
+            raise ArgumentError(f"declared must be True or False, got a {type(self.declared).__name__}.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the charge as JSON-ready data; ``*_exact`` are the fractions that add up."""
@@ -94,7 +95,7 @@ class Charge:
             declared=data.get("declared", False),
         )
         if charge.to_dict() != data:
-            raise ValueError("the parts of a charge contradict one another, or are more than they should be")
+            raise ArgumentError("the parts of a charge contradict one another, or are more than they should be")
         return charge
 
     def line(self, *, mechanism: bool = True) -> str:
@@ -160,7 +161,7 @@ class PrivacyCard:
         object.__setattr__(self, "void", join_reasons(self.void, *(charge.void for charge in self.charges)))
         _ = self.epsilon, self.delta  # raise where there is no sum
         if not self.charges and not self.void:
-            raise ValueError("a card without a charge has no guarantee; say why it is void.")
+            raise ArgumentError("a card without a charge has no guarantee; say why it is void.")
 
     @classmethod
     def none(cls, reason: str, *, software: str = SOFTWARE) -> Self:
@@ -252,7 +253,7 @@ class PrivacyCard:
         written = card.to_dict()
         for key in ("guarantee", "epsilon", "epsilon_exact", "delta", "delta_exact"):
             if data[key] != written[key]:
-                raise ValueError(f"the card's {key} is not what its charges give.")
+                raise ArgumentError(f"the card's {key} is not what its charges give.")
         return card
 
 
@@ -265,10 +266,10 @@ def renewed(charge: Charge, *, void: str | None = None) -> Charge:
         If it is no charge, or not one that could have been made: an object's attributes can be changed by force.
     """
     if type(charge) is not Charge:
-        raise ValueError(f"expected a Charge, got {type(charge).__name__}.")
+        raise ArgumentError(f"expected a Charge, got {type(charge).__name__}.")
     text = (charge.purpose, charge.mechanism, charge.void or "", void or "")
     if any(type(part) is not str for part in text):
-        raise ValueError("expected a charge whose words are text.")
+        raise ArgumentError("expected a charge whose words are text.")
     return Charge(
         charge.purpose,
         charge.epsilon,

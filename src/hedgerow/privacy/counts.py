@@ -14,6 +14,8 @@ import numpy as np
 import opendp.prelude as dp
 from numpy.typing import NDArray
 
+from hedgerow.errors import ArgumentError
+
 Integers = NDArray[np.int64]
 _LARGEST_SCALE = 2.0**60
 _TABULATED = 1000.0
@@ -105,7 +107,9 @@ def _unit_scale(total: Fraction, delta: Fraction, answers: int) -> float:
     while _loss(high, answers, delta) > total:
         low, high = high, 2 * high
         if high > _LARGEST_SCALE:
-            raise ValueError("epsilon and delta are too small for Gaussian noise to be of use; ask for fewer queries.")
+            raise ArgumentError(
+                "epsilon and delta are too small for Gaussian noise to be of use; ask for fewer queries."
+            )
     while high - low > 1e-7 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if _loss(middle, answers, delta) <= total else (middle, high)

@@ -12,6 +12,8 @@ import numpy as np
 import opendp.prelude as dp
 from numpy.typing import NDArray
 
+from hedgerow.errors import ArgumentError
+
 MOST_ROWS = 2**32
 """Tables with as many rows or more are refused: the bound on rounding holds below."""
 
@@ -98,7 +100,7 @@ class Rounding:
         relative = 4 * _UNIT * self.depth * (4 * self.depth + 1) * MOST_ROWS
         absolute = 8 * _UNIT * self.leaves**2 * constant
         if epsilon <= 2 * absolute:
-            raise ValueError(
+            raise ArgumentError(
                 f"epsilon = {float(epsilon):.3g} for one draw is too small to be of use: more than "
                 f"{float(2 * absolute):.3g} is needed. Ask for a larger epsilon."
             )

@@ -18,6 +18,7 @@ import numpy as np
 import opendp.prelude as dp
 from numpy.typing import NDArray
 
+from hedgerow.errors import ArgumentError
 from hedgerow.randomness import generator
 
 dp.enable_features("contrib")
@@ -303,7 +304,7 @@ def _scale(mechanism: PermuteAndFlip | DiscreteLaplace | Quantile) -> float:
     """Return a scale just large enough that the privacy map at the sensitivity is at most `epsilon`."""
     epsilon = mechanism.epsilon
     if epsilon * _LARGEST_SCALE < 1:
-        raise ValueError(
+        raise ArgumentError(
             f"epsilon = {float(epsilon):.3g} for one release is too small to be of use: at least "
             f"{1 / _LARGEST_SCALE:.3g} is needed. Ask for a larger epsilon or fewer rules."
         )

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.bounded import shown
 from hedgerow.columns import Column, plain_word
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.messages import shown
 from hedgerow.schema.declared import is_number, values_problem
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal

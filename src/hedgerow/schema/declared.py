@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from hedgerow.bounded import shown
+from hedgerow.messages import shown
 from hedgerow.values import LONGEST_TEXT
 
 _LARGEST = 10**300  # any of these is a float64 too

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from hedgerow.bounded import UnreadableError, parse_json, read_text
-from hedgerow.errors import SchemaError
+from hedgerow.bounded import parse_json, read_text
+from hedgerow.errors import SchemaError, UnreadableError
 from hedgerow.schema.plain_yaml import parse_yaml
 
 LARGEST_SCHEMA = 2**22

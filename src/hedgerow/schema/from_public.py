@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.bounded import shown_argument
 from hedgerow.columns import Column, pc, plain_word
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.messages import shown_argument
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.values import Value
@@ -32,7 +32,7 @@ def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] 
         If the column is empty, has an infinite number, or has more than `MOST_CATEGORIES` categories.
     """
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
-        raise ValueError(f"bins must be a whole number >= 2, got {shown_argument(bins)}.")
+        raise ArgumentError(f"bins must be a whole number >= 2, got {shown_argument(bins)}.")
     column = column.without(missing_values)
     missing = "error" if column.missing is None or not column.missing.any() else "cell"
     tokens = tuple(missing_values) if missing == "cell" else ()

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.bounded import shown
 from hedgerow.columns import Column, plain_word
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.messages import shown
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Cells
 from hedgerow.schema.declared import name_problem, values_problem
 from hedgerow.values import listed

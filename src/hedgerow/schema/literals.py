@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.bounded import shown
+from hedgerow.errors import ArgumentError
+from hedgerow.messages import shown
 from hedgerow.schema.declared import is_number
 from hedgerow.values import Value, printable, quoted_text
 
@@ -64,15 +65,15 @@ class Literal:
         plain = tuple(value.item() if isinstance(value, np.generic) else value for value in self.operands)
         object.__setattr__(self, "operands", plain)
         if not isinstance(self.attribute, str):
-            raise ValueError(f"expected text for a literal's attribute, got {shown(self.attribute)}.")
+            raise ArgumentError(f"expected text for a literal's attribute, got {shown(self.attribute)}.")
         if not isinstance(self.operator, str) or self.operator not in _TEMPLATES:
-            raise ValueError(f"operator must be one of {', '.join(sorted(_TEMPLATES))}, got {shown(self.operator)}.")
+            raise ArgumentError(f"operator must be one of {', '.join(sorted(_TEMPLATES))}, got {shown(self.operator)}.")
         expected = _OPERANDS.get(self.operator, 0)
         if len(plain) != expected:
-            raise ValueError(f"operator {self.operator!r} takes {expected} operands, got {len(plain)}.")
+            raise ArgumentError(f"operator {self.operator!r} takes {expected} operands, got {len(plain)}.")
         for value in plain:
             if not (isinstance(value, (str, bool)) or is_number(value)):
-                raise ValueError(f"expected text, booleans or finite numbers as operands, got {shown(value)}.")
+                raise ArgumentError(f"expected text, booleans or finite numbers as operands, got {shown(value)}.")
 
     def __str__(self) -> str:
         return _TEMPLATES[self.operator].format(*map(quoted_text, self.operands), a=printable(self.attribute))

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.bounded import shown
 from hedgerow.columns import Column
 from hedgerow.errors import SchemaError
+from hedgerow.messages import shown
 from hedgerow.schema.attributes import OUTSIDE, Attribute, Codes, check_operator
 from hedgerow.schema.declared import is_number
 from hedgerow.schema.extents import Extent

@@ -7,8 +7,8 @@ from dataclasses import Field, fields, replace
 from functools import cache
 from typing import Any
 
-from hedgerow.bounded import shown
 from hedgerow.errors import SchemaError
+from hedgerow.messages import shown
 from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.card import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical

@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 from yaml.reader import ReaderError
 
-from hedgerow.bounded import MOST_NESTED, UnreadableError, check_plain
+from hedgerow.bounded import MOST_NESTED, check_plain
+from hedgerow.errors import UnreadableError
 
 LARGEST_YAML = 2**18
 """Characters, at most: reading so many takes PyYAML 3 to 10 seconds where each is a value of its own."""

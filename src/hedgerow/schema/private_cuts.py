@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.bounded import shown_argument
 from hedgerow.columns import Table
-from hedgerow.errors import SchemaError
+from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.messages import shown_argument
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Quantile
 from hedgerow.schema.attributes import Attribute
@@ -36,7 +36,7 @@ def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> tuple[str, .
         If `bins` is not a whole number >= 2.
     """
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
-        raise ValueError(f"bins must be a whole number >= 2, got {shown_argument(bins)}.")
+        raise ArgumentError(f"bins must be a whole number >= 2, got {shown_argument(bins)}.")
     names = tuple(name for name, a in attributes.items() if isinstance(a, (Integer, Real)) and not a.cuts)
     if not names:
         raise SchemaError("nothing to learn: every number of the declared schema has its cut points.")

@@ -11,10 +11,11 @@ from functools import cached_property
 from os import PathLike
 from typing import Any, Self
 
-from hedgerow.bounded import UnreadableError, check_plain, shown
+from hedgerow.bounded import check_plain
 from hedgerow.columns import Table
 from hedgerow.durable import write_whole
-from hedgerow.errors import DomainError, SchemaError
+from hedgerow.errors import ArgumentTypeError, DomainError, SchemaError, UnreadableError
+from hedgerow.messages import shown
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
@@ -327,7 +328,7 @@ class Schema:
         True
         """
         if not (budget is None or isinstance(budget, Budget)):
-            raise TypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
+            raise ArgumentTypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
         noise, table = noise or SecureNoise(), Table.of(frame)
         declared.check_columns(table)
         own = Budget(epsilon)

@@ -15,6 +15,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from hedgerow._version import __version__
+from hedgerow.errors import ArgumentError
 
 Record = Mapping[str, str | int | float]
 Measure = Callable[[int], Sequence[Record]]
@@ -56,13 +57,15 @@ class RunStore:
         if not self.folder.exists():
             return
         if not resume:
-            raise ValueError(f"{self.folder} exists already; continue it with --resume, or give another folder.")
+            raise ArgumentError(f"{self.folder} exists already; continue it with --resume, or give another folder.")
         if not self._settings_file.is_file():
-            raise ValueError(f"{self.folder} holds no study to resume; give another folder.")
+            raise ArgumentError(f"{self.folder} holds no study to resume; give another folder.")
         found, wanted = json.loads(self._settings_file.read_text(encoding="utf-8")), self._written_settings
         if found != wanted:
             names = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
-            raise ValueError(f"{self.folder} holds runs with other settings ({', '.join(names)}); give another folder.")
+            raise ArgumentError(
+                f"{self.folder} holds runs with other settings ({', '.join(names)}); give another folder."
+            )
 
     def open(self, *, resume: bool) -> frozenset[int]:
         """Begin the store or continue it, without runs that were interrupted; return the runs that it holds.
@@ -157,7 +160,7 @@ def complete(
 def check_runs(runs: object) -> None:
     """Check that a number of runs is a whole number from 1 on."""
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
-        raise ValueError(f"runs must be a whole number >= 1, got {runs!r}.")
+        raise ArgumentError(f"runs must be a whole number >= 1, got {runs!r}.")
 
 
 def _whole_runs(text: str) -> str:

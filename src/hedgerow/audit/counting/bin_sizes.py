@@ -7,9 +7,9 @@ from fractions import Fraction
 from math import floor, isfinite
 
 from hedgerow.audit.counting.outside import Weights
-from hedgerow.bounded import shown_argument
 from hedgerow.columns import plain_word
-from hedgerow.errors import SchemaError
+from hedgerow.errors import ArgumentTypeError, SchemaError
+from hedgerow.messages import shown_argument
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
@@ -50,7 +50,7 @@ def cell_weights(schema: Schema, *, resolution: Resolution | None = None) -> Wei
     ((14, 15, 45), (151, 350), (1, 1))
     """
     if not (resolution is None or isinstance(resolution, Mapping)):
-        raise TypeError(f"expected a resolution by attribute, a mapping, got {type(resolution).__name__}.")
+        raise ArgumentTypeError(f"expected a resolution by attribute, a mapping, got {type(resolution).__name__}.")
     steps = {} if resolution is None else dict(resolution)
     for name, step in steps.items():
         if name not in schema or not isinstance(schema[name], Real):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from hedgerow.audit.counting.first_match import first_matches
 from hedgerow.audit.counting.outside import Box, BoxCounter, Weights
+from hedgerow.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Region:
 
     def __post_init__(self) -> None:
         if any(len(other) != len(self.box) for other in self.earlier):
-            raise ValueError(f"expected earlier boxes of {len(self.box)} attributes, as the box itself.")
+            raise ArgumentError(f"expected earlier boxes of {len(self.box)} attributes, as the box itself.")
 
 
 def worlds(region: Region, weights: Weights) -> int:
@@ -89,7 +90,7 @@ def worlds_of(regions: Sequence[Region], weights: Weights) -> tuple[int, ...]:
     """
     for box in {box for region in regions for box in (region.box, *region.earlier)}:
         if len(box) != len(weights) or any(mask >> len(cells) for mask, cells in zip(box, weights, strict=True)):
-            raise ValueError("expected one weight for each cell of each attribute of the regions.")
+            raise ArgumentError("expected one weight for each cell of each attribute of the regions.")
     boxes = tuple(region.box for region in regions)
     if all(region.earlier == boxes[:index] for index, region in enumerate(regions)):
         return first_matches(boxes, weights)

@@ -12,7 +12,7 @@ from hedgerow.audit.counting.bin_sizes import Resolution, cell_weights
 from hedgerow.audit.counting.outside import Box, Weights
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.readers.paths import Path, Paths
-from hedgerow.errors import SchemaError
+from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
@@ -73,7 +73,7 @@ class Domain:
         if not independent_bits:
             return cls(refined, cell_weights(refined, resolution=resolution))
         if resolution:
-            raise ValueError("a resolution has no meaning for independent bits, which are 0 or 1.")
+            raise ArgumentError("a resolution has no meaning for independent bits, which are 0 or 1.")
         n_bits = sum(len(_bits_of(name, attribute)) for name, attribute in refined.attributes)
         return cls(refined, ((1, 1),) * n_bits, independent_bits=True)
 
@@ -93,7 +93,7 @@ class Domain:
         if model.exclusive:
             return tuple(Region(box, others) for box, others in boxes)
         if any(others for _, others in boxes[:-1]):
-            raise ValueError("expected rules of literals that hold, got one on several bits that must fail.")
+            raise ArgumentError("expected rules of literals that hold, got one on several bits that must fail.")
         before = tuple(box for box, _ in boxes)
         return tuple(Region(box, (*before[:i], *others)) for i, (box, others) in enumerate(boxes))
 

@@ -21,6 +21,7 @@ from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import Features, paths_of
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.guard import guarded
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -114,7 +115,7 @@ def reconstruction(
     weighed = _weighed(regions, schema, domain, prior)
     if sum(weighed[0]) != domain.worlds:
         advice = "count attributes, not independent bits" if independent_bits else "its last one must hold all others"
-        raise ValueError(f"the model's regions do not share out the rows of the domain; {advice}.")
+        raise ArgumentError(f"the model's regions do not share out the rows of the domain; {advice}.")
     places = None if data is None else paths.sort(data, domain.schema)
     counts = data.rows() if isinstance(data, Tally) else None
     if places is not None and _is_of_others(model):
@@ -169,10 +170,10 @@ def joint_reconstruction(
     >>> both.uncertainty <= min(hr.audit.reconstruction(model).uncertainty for model in models)
     True
     """
-    several = guarded(lambda: list(models), TypeError("expected models to be a sequence of models."))
+    several = guarded(lambda: list(models), ArgumentTypeError("expected models to be a sequence of models."))
     read = [paths_of(model, schema) for model in several]
     if not read or any(own != read[0][1] for _, own in read):
-        raise ValueError("expected one model or more, on one schema; give `schema` where they have different ones.")
+        raise ArgumentError("expected one model or more, on one schema; give `schema` where they have different ones.")
     schema = read[0][1]
     literals = chain.from_iterable(paths.literals for paths, _ in read)
     domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
@@ -229,12 +230,12 @@ def _supports(
         checked = _whole(given, len(paths))
         known = sum(counted) if counted is not None else sum(paths.supports) if paths.supports and paths.exact else None
         if known is not None and sum(checked) != known:
-            raise ValueError(f"expected supports that sum to the {known} rows there are, got {sum(checked)}.")
+            raise ArgumentError(f"expected supports that sum to the {known} rows there are, got {sum(checked)}.")
         return checked, "given"
     if counted is not None:
         return counted, "data"
     if paths.supports is None:
-        raise ValueError("the model tells no supports; give them (supports=...), or the rows (data=...).")
+        raise ArgumentError("the model tells no supports; give them (supports=...), or the rows (data=...).")
     if paths.exact:
         return _whole(paths.supports, len(paths)), "exact"
     return tuple(0 if isnan(left) else max(n, 0) for n, left in zip(paths.supports, bits, strict=True)), paths.view
@@ -262,7 +263,7 @@ def _check_told(paths: Paths, places: _Index, counts: NDArray[np.int64] | None, 
             else "its columns are not what they are called: an encoder or a scaler that keeps names made them of the "
             "attributes; give the whole Pipeline, or the fitted transformer (features=...)"
         )
-        raise ValueError(
+        raise ArgumentError(
             "expected the rows that the model was fitted on, got as many, but the model tells other numbers of them in "
             f"its regions. If the rows are right, {cause}. If they are other rows, tell how many of them lie in each "
             "region (supports=...) and leave out the data."
@@ -270,12 +271,12 @@ def _check_told(paths: Paths, places: _Index, counts: NDArray[np.int64] | None, 
 
 
 def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:
-    problem = TypeError("expected supports to be a sequence of whole numbers, one for each region.")
+    problem = ArgumentTypeError("expected supports to be a sequence of whole numbers, one for each region.")
     values = guarded(lambda: list(supports), problem)
     if len(values) != expected:
-        raise ValueError(f"expected one support for each of {expected} regions, got {len(values)}.")
+        raise ArgumentError(f"expected one support for each of {expected} regions, got {len(values)}.")
     if not all(
         isinstance(n, (int, np.integer, float, np.floating)) and n >= 0 and float(n).is_integer() for n in values
     ):
-        raise ValueError("expected whole numbers of rows from 0 on.")
+        raise ArgumentError("expected whole numbers of rows from 0 on.")
     return tuple(map(int, values))

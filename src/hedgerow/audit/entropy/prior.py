@@ -12,9 +12,9 @@ from typing import Self
 from hedgerow.audit.counting.outside import Weights
 from hedgerow.audit.counting.regions import Region, cell_worlds
 from hedgerow.audit.entropy.domain import Domain
-from hedgerow.bounded import shown_argument
-from hedgerow.errors import SchemaError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.guard import guarded
+from hedgerow.messages import shown_argument
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
@@ -58,9 +58,9 @@ class Prior:
             If there is no such attribute or cell, or its probabilities are not numbers from 0 on that sum to 1.
         """
         if domain.independent_bits:
-            raise ValueError("a prior is on the schema's attributes; independent bits have none.")
+            raise ArgumentError("a prior is on the schema's attributes; independent bits have none.")
         if not isinstance(marginals, Mapping):
-            raise TypeError(f"expected a prior by attribute, a mapping, got {type(marginals).__name__}.")
+            raise ArgumentTypeError(f"expected a prior by attribute, a mapping, got {type(marginals).__name__}.")
         unknown = sorted(set(marginals) - set(schema))
         if unknown:
             raise SchemaError("expected a prior of declared attributes only.", attribute=unknown[0])

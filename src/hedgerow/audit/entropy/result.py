@@ -17,9 +17,9 @@ from hedgerow.audit.counting.regions import Region, cell_worlds
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.inference.labelled import distinct, label_values
 from hedgerow.audit.plot import exposure_curve
-from hedgerow.bounded import shown_argument
 from hedgerow.columns import Table
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.messages import shown_argument
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -87,11 +87,11 @@ class Reconstruction:
 
     def __post_init__(self) -> None:
         if self.domain.worlds < 2:
-            raise ValueError("the schema allows one row only: there is nothing that a model could tell.")
+            raise ArgumentError("the schema allows one row only: there is nothing that a model could tell.")
         if not self.n_rows:
-            raise ValueError("expected supports of at least one row, got none.")
+            raise ArgumentError("expected supports of at least one row, got none.")
         if any(count and isnan(bits) for count, bits in zip(self.supports, self.bits, strict=True)):
-            raise ValueError("some rows are said to be where, by schema and prior, no row can be; correct either.")
+            raise ArgumentError("some rows are said to be where, by schema and prior, no row can be; correct either.")
 
     @property
     def n_rows(self) -> int:
@@ -125,7 +125,7 @@ class Reconstruction:
             If the reconstruction was measured without data.
         """
         if self._places is None:
-            raise ValueError("which row is where is known with data only: reconstruction(model, schema, data=...).")
+            raise ArgumentError("which row is where is known with data only: reconstruction(model, schema, data=...).")
         ratios = np.array(self.ratios)[self._places]
         return ratios if self._rows is None else np.repeat(ratios, self._rows)
 
@@ -141,7 +141,7 @@ class Reconstruction:
             depend on each other; or if there is a prior. `uncertainty` is defined there too.
         """
         if self.prior_bits is not None:
-            raise ValueError("Dist (Definition 2) takes all values for equally likely; it has no prior.")
+            raise ArgumentError("Dist (Definition 2) takes all values for equally likely; it has no prior.")
         full = [log2(sum(cells)) for cells in self.domain.weights]
         total = 0.0
         for region, support in zip(self.regions, self.supports, strict=True):
@@ -156,7 +156,7 @@ class Reconstruction:
         found = cell_worlds(region, weights)
         values = [sum(w for w, n in zip(*both, strict=True) if n) for both in zip(weights, found, strict=True)]
         if prod(values) != sum(found[0]):
-            raise ValueError("Dist (Definition 2) is not defined: attributes depend on each other in some region.")
+            raise ArgumentError("Dist (Definition 2) is not defined: attributes depend on each other in some region.")
         return values
 
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -176,7 +176,7 @@ class Reconstruction:
             If `share` is not above 0 and at most 1.
         """
         if not 0 < share <= 1:
-            raise ValueError(f"share must be above 0 and at most 1, got {shown_argument(share)}.")
+            raise ArgumentError(f"share must be above 0 and at most 1, got {shown_argument(share)}.")
         ratios, below = self.curve()
         return float(1 - ratios[np.searchsorted(below, ceil(share * self.n_rows) / self.n_rows - 1e-12)])
 
@@ -202,7 +202,7 @@ class Reconstruction:
             If the reconstruction was measured without data.
         """
         if self._places is None:
-            raise ValueError("which row is where is known with data only: reconstruction(model, schema, data=...).")
+            raise ArgumentError("which row is where is known with data only: reconstruction(model, schema, data=...).")
         ratios = np.array(self.ratios)[self._places]
         rows = np.ones(len(ratios), dtype=np.int64) if self._rows is None else self._rows
         names, codes = self._groups(column)

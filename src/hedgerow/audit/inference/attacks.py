@@ -12,7 +12,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from hedgerow.audit.inference.labelled import Index, Rows
 from hedgerow.audit.inference.perturb import Neighbours
-from hedgerow.bounded import shown_argument
+from hedgerow.errors import ArgumentError
+from hedgerow.messages import shown_argument
 from hedgerow.schema.schema import Schema
 
 _MOST_ROWS = 100_000  # changed at a time, to bound memory
@@ -129,7 +130,7 @@ class LabelOnlyAttack:
         for name in ("max_distance", "draws"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} must be a whole number >= 1, got {shown_argument(value)}.")
+                raise ArgumentError(f"{name} must be a whole number >= 1, got {shown_argument(value)}.")
 
     def scores(self, attempt: Attempt) -> NDArray[np.float64]:
         """Return how robustly each suspect is predicted right, from 0 to 1."""

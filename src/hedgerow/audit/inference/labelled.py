@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Table, column_of, label_name
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.guard import guarded
 from hedgerow.schema.schema import Schema
 
@@ -50,10 +50,10 @@ class Rows:
             If there are not as many labels as rows.
         """
         if isinstance(y, str):
-            raise TypeError(f"y must be the labels, not the name of a column: X[{y!r}].")
+            raise ArgumentTypeError(f"y must be the labels, not the name of a column: X[{y!r}].")
         table, values = Table.of(X), label_values(y)
         if len(values) != len(table):
-            raise ValueError("y must have as many labels as X has rows.")
+            raise ArgumentError("y must have as many labels as X has rows.")
         return cls(table, y, values)
 
     def __len__(self) -> int:
@@ -82,7 +82,7 @@ class Rows:
             return changed
         return guarded(
             lambda: data[index].with_columns(*(data[name][source] for name, source in sources.items())).to_native(),
-            TypeError("Expected a table that rows can be taken from."),
+            ArgumentTypeError("Expected a table that rows can be taken from."),
         )
 
 
@@ -104,7 +104,7 @@ def label_values(y: Any) -> NDArray[Any]:
 
 def distinct(values: NDArray[Any]) -> tuple[list[Any], Index]:
     """Return the different values in order, and the number of each."""
-    problem = TypeError("Expected values of one type, got a mixture that has no order.")
+    problem = ArgumentTypeError("Expected values of one type, got a mixture that has no order.")
     found, numbers = guarded(lambda: np.unique(values, return_inverse=True), problem)
     return found.tolist(), numbers
 
@@ -113,4 +113,4 @@ def _take(data: Any, index: Index) -> Any:
     def taken() -> Any:
         return data[index].to_native() if isinstance(data, (nw.DataFrame, nw.Series)) else np.asarray(data)[index]
 
-    return guarded(taken, TypeError("Expected a table and labels that rows can be taken from."))
+    return guarded(taken, ArgumentTypeError("Expected a table and labels that rows can be taken from."))

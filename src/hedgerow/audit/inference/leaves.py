@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.inference.labelled import Index, distinct
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.guard import guarded
 from hedgerow.models.model import Model
 from hedgerow.values import value_text
@@ -42,13 +43,13 @@ def sorter(model: Any) -> Callable[[Any], NDArray[Any]]:
     released = released_model(model)
     sort = getattr(released or model, "apply", model)
     if isinstance(model, type) or not callable(sort):
-        raise TypeError(
+        raise ArgumentTypeError(
             "model must have apply(X), which gives the leaf of each row, be a fitted hedgerow estimator, or a function "
             f"of X; got {type(model).__name__}, which is neither (or is not fitted)."
         )
 
     def checked(X: Any) -> NDArray[Any]:
-        problem = ValueError("model must give one leaf for each row of X; it fails, or gives others.")
+        problem = ArgumentError("model must give one leaf for each row of X; it fails, or gives others.")
         leaves = guarded(lambda: np.asarray(sort(X)), problem) if released is None else released.apply(X)
         if leaves.shape != (len(X),):
             raise problem

@@ -15,7 +15,7 @@ from hedgerow.audit.inference.labelled import Index, Rows, distinct
 from hedgerow.audit.inference.leaves import leaf_numbers, released_model, sorter
 from hedgerow.audit.plot import overfit_bars
 from hedgerow.columns import column_of
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.values import quoted_text, shown_text
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ class Overfit:
     def __post_init__(self) -> None:
         for counts in (self.train, self.test):
             if len(counts) != len(self.leaves) or any(len(row) != len(self.classes) for row in counts):
-                raise ValueError("expected one row of counts a leaf, with one count a class.")
+                raise ArgumentError("expected one row of counts a leaf, with one count a class.")
             if not all(map(sum, zip(*counts, strict=True))):
-                raise ValueError("expected rows of every class in train and in test; found none of some class.")
+                raise ArgumentError("expected rows of every class in train and in test; found none of some class.")
 
     @property
     def _class_rows(self) -> list[tuple[int, ...]]:
@@ -252,7 +252,7 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
     for name, numbers in zip(("train", "test"), codes, strict=True):
         absent = [quoted_text(value) for k, value in enumerate(classes) if not (numbers == k).any()]
         if absent:
-            raise ValueError(f"expected rows of every class in {name}, found none of {', '.join(absent)}.")
+            raise ArgumentError(f"expected rows of every class in {name}, found none of {', '.join(absent)}.")
     names, leaves = leaf_numbers(model, [sort(train[0]), sort(test[0])])
     shape = len(names), len(classes)
     counts = [_count(*both, shape=shape) for both in zip(leaves, codes, strict=True)]
@@ -261,7 +261,7 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
 
 def _pair(pair: Any, name: str) -> Rows:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise TypeError(f"{name} must be a pair (X, y), got {type(pair).__name__}.")
+        raise ArgumentTypeError(f"{name} must be a pair (X, y), got {type(pair).__name__}.")
     return Rows.of(*pair)
 
 
@@ -281,7 +281,7 @@ def _classes(model: Any, ours: Rows, others: Rows) -> tuple[tuple[Any, ...], lis
             raise DomainError(f"some labels are not known to the model; expected one of: {allowed}.", column="y")
     used, both = np.unique(np.concatenate(codes), return_inverse=True)
     if len(used) < 2:
-        raise ValueError("y holds one class only; expected two or more.")
+        raise ArgumentError("y holds one class only; expected two or more.")
     return tuple(known[k] for k in used), [both[: len(ours)], both[len(ours) :]]
 
 

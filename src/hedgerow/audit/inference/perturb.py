@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.audit.inference.labelled import Index, Rows
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
 
@@ -94,7 +94,7 @@ class Neighbours:
         donors = {name: Donors.of(found.astype(np.intp), known) for name, found in cells.items()}
         usable = {name: found for name, found in donors.items() if len(found.counts) > 1}
         if not usable:
-            raise ValueError("expected rows that differ in some attribute, found all of them alike.")
+            raise ArgumentError("expected rows that differ in some attribute, found all of them alike.")
         return cls(rows, attributes, usable)
 
     def __len__(self) -> int:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.audit.plot import roc_band
-from hedgerow.bounded import shown_argument
+from hedgerow.errors import ArgumentError
+from hedgerow.messages import shown_argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +55,7 @@ class Membership:
 
     def __post_init__(self) -> None:
         if self.curves.shape != (len(self.aucs), len(self.fpr)) or not len(self.aucs):
-            raise ValueError("expected one curve and one area a repeat, and one point of the curve a rate.")
+            raise ArgumentError("expected one curve and one area a repeat, and one point of the curve a rate.")
 
     @property
     def repeats(self) -> int:
@@ -103,7 +104,7 @@ class Membership:
         """
         finest = max(float(self.fpr[0]), self.finest_fpr)
         if not finest <= fpr <= 1:
-            raise ValueError(
+            raise ArgumentError(
                 f"fpr must be between {finest:.3g} and 1, got {shown_argument(fpr)}. Below one row of the "
                 f"{self.sizes[3]} others there is no true positive rate: audit more rows."
             )

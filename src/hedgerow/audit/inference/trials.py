@@ -16,7 +16,8 @@ from hedgerow.audit.inference.attacks import ATTACKS, Attack, Attempt
 from hedgerow.audit.inference.labelled import Index, Rows, label_values
 from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.inference.roc import Array, Membership, curve
-from hedgerow.bounded import shown_argument
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.messages import shown_argument
 from hedgerow.randomness import generator
 
 
@@ -109,7 +110,7 @@ def membership(
     _check_whole("repeats", repeats)
     rows = Rows.of(X, y)
     if len(np.unique(rows.values)) < 2:
-        raise ValueError("y holds one class only; expected two or more.")
+        raise ArgumentError("y holds one class only; expected two or more.")
     shares = _share("train_share", train_share), _share("attack_share", attack_share)
     sizes = _sizes(len(rows), *shares)
     seeded = random_state is not None
@@ -188,8 +189,12 @@ def _factory(target: Any) -> Callable[[], Any]:
         made = target()
         if hasattr(made, "fit") and hasattr(made, "predict"):
             return target
-        raise TypeError(f"target must return an estimator with fit and predict, returned {type(made).__name__}.")
-    raise TypeError(f"target must be an estimator with fit and predict, or return one; got {type(target).__name__}.")
+        raise ArgumentTypeError(
+            f"target must return an estimator with fit and predict, returned {type(made).__name__}."
+        )
+    raise ArgumentTypeError(
+        f"target must be an estimator with fit and predict, or return one; got {type(target).__name__}."
+    )
 
 
 @dataclass(frozen=True)
@@ -205,12 +210,12 @@ class _Clones:
 def _attack(attack: Any) -> Attack:
     if isinstance(attack, str):
         if attack not in ATTACKS:
-            raise ValueError(
+            raise ArgumentError(
                 f"attack must be one of {', '.join(sorted(ATTACKS))}, or an Attack; got {shown_argument(attack)}."
             )
         return ATTACKS[attack]()
     if isinstance(attack, type) or not callable(getattr(attack, "scores", None)):
-        raise TypeError(f"attack must be a name or have scores(attempt), got {shown_argument(attack)}.")
+        raise ArgumentTypeError(f"attack must be a name or have scores(attempt), got {shown_argument(attack)}.")
     return attack
 
 
@@ -220,7 +225,7 @@ def _sizes(n: int, train_share: float, attack_share: float) -> tuple[int, int, i
     known, known_others = int(members * attack_share), int((n - members) * attack_share)
     sizes = known, known_others, members - known, n - members - known_others
     if min(sizes) < 1:
-        raise ValueError("too few rows to split: expected at least one in each of the four parts.")
+        raise ArgumentError("too few rows to split: expected at least one in each of the four parts.")
     return sizes
 
 
@@ -229,15 +234,15 @@ def _check_known(fitted: Any, rows: Rows, predictions: Any) -> None:
     known = getattr(fitted, "classes_", None)
     known = set(np.asarray(predictions if known is None else known).tolist())
     if not known & set(rows.values.tolist()):
-        raise ValueError("the target predicts none of the labels in y; expected the same spelling and type.")
+        raise ArgumentError("the target predicts none of the labels in y; expected the same spelling and type.")
 
 
 def _check_whole(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {shown_argument(value)}.")
+        raise ArgumentError(f"{name} must be a whole number >= 1, got {shown_argument(value)}.")
 
 
 def _share(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise ValueError(f"{name} must be between 0 and 1, got {shown_argument(value)}.")
+        raise ArgumentError(f"{name} must be between 0 and 1, got {shown_argument(value)}.")
     return float(value)

@@ -26,7 +26,7 @@ from hedgerow.audit.probabilistic.splitting import parts_of
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import Features, paths_of
 from hedgerow.columns import Table
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.randomness import generator
 from hedgerow.schema.schema import Schema
 from hedgerow.values import printable
@@ -97,11 +97,11 @@ class ProbabilisticDataset:
         checked = domains_of(domains)
         known = tuple(row if isinstance(row, Row) else Row.of(row, checked) for row in rows)
         if not known:
-            raise ValueError("expected one row or more, got none.")
+            raise ArgumentError("expected one row or more, got none.")
         if labels is not None and len(labels) != len(known):
-            raise ValueError(f"expected one label for each of {len(known)} rows, got {len(labels)}.")
+            raise ArgumentError(f"expected one label for each of {len(known)} rows, got {len(labels)}.")
         if labels is not None and label in (values.name for values in checked):
-            raise ValueError("expected a name for the labels that no attribute has.")
+            raise ArgumentError("expected a name for the labels that no attribute has.")
         object.__setattr__(self, "domains", checked)
         object.__setattr__(self, "rows", known)
         object.__setattr__(self, "labels", None if labels is None else tuple(labels))
@@ -146,7 +146,7 @@ class ProbabilisticDataset:
         """
         if isinstance(model, Reconstruction):
             if not (schema is supports is resolution is prior is features is None) or model.prior_bits is not None:
-                raise ValueError("expected a reconstruction without a prior, and no other argument beside it.")
+                raise ArgumentError("expected a reconstruction without a prior, and no other argument beside it.")
             found, told = model, None
         else:
             found = reconstruction(
@@ -154,7 +154,7 @@ class ProbabilisticDataset:
             )
             told = paths_of(model, schema, features)[0]
         if found.domain.independent_bits:
-            raise ValueError("expected the schema's attributes; independent bits are not the columns of a table.")
+            raise ArgumentError("expected the schema's attributes; independent bits are not the columns of a table.")
         refined, weights = found.domain.schema, found.domain.weights
         masses = weights if prior is None else Prior.of(prior, found.schema, found.domain).masses
         domains = tuple(Values.of(name, a, (resolution or {}).get(name)) for name, a in refined.attributes)
@@ -208,7 +208,7 @@ class ProbabilisticDataset:
         """
         domain_bits(self.domains, self.n_rows)
         if any(len(part.attributes) > 1 for row, _ in self.groups for part in row.parts):
-            raise ValueError("Dist (Definition 2) is not defined: attributes depend on each other in some row.")
+            raise ArgumentError("Dist (Definition 2) is not defined: attributes depend on each other in some row.")
         full = [values.bits for values in self.domains]
         left = fsum(
             len(where) * part.entropy_bits / full[part.attributes[0]]
@@ -240,7 +240,7 @@ class ProbabilisticDataset:
         """
         table = Table.of(original)
         if len(table) != self.n_rows:
-            raise ValueError(f"expected a table of {self.n_rows} rows, got {len(table)}.")
+            raise ArgumentError(f"expected a table of {self.n_rows} rows, got {len(table)}.")
         codes = self.codes(table)
         fitting = all(row.allows(codes[where]).all() for row, where in self.groups)
         own = self.labels_in(table)
@@ -304,7 +304,7 @@ class ProbabilisticDataset:
         count = prod(row.worlds ** len(where) for row, where in self.groups)
         if count > limit:
             size = f"{count:,}" if count < 2**50 else f"about 2^{count.bit_length() - 1}"
-            raise ValueError(f"expected at most {limit:,} possible tables, there are {size}; ask for fewer rows.")
+            raise ArgumentError(f"expected at most {limit:,} possible tables, there are {size}; ask for fewer rows.")
         rows = {id(row): list(row.outcomes(self.domains)) for row, _ in self.groups}
         tables = list(product(*(rows[id(row)] for row in self.rows)))
         return PossibleWorlds(

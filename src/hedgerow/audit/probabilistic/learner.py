@@ -24,6 +24,7 @@ from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.probabilistic.refit import Learner, Refit, refit_of, told_by
 from hedgerow.audit.probabilistic.row import Row
 from hedgerow.audit.readers.read import paths_of
+from hedgerow.errors import ArgumentError
 from hedgerow.randomness import generator
 from hedgerow.schema.schema import Schema
 
@@ -63,7 +64,7 @@ class LearnerKnowledge:
 
     def __post_init__(self) -> None:
         if self.exact and not self.consistent:
-            raise ValueError("expected the learner that made the model: this one makes it of no possible table.")
+            raise ArgumentError("expected the learner that made the model: this one makes it of no possible table.")
 
     @property
     def share(self) -> Fraction:
@@ -196,7 +197,7 @@ def given_learner(
     paths, schema = paths_of(model, schema)
     known = ProbabilisticDataset.of(model, schema, resolution=resolution)
     if not paths.exact or known.labels is None:
-        raise ValueError("expected a model that tells the exact counts of each class in each of its leaves.")
+        raise ArgumentError("expected a model that tells the exact counts of each class in each of its leaves.")
     refit = refit_of(learner, known, schema)
     told = told_by(model, schema)
     bits = known.entropy_bits, known.n_rows * fsum(values.bits for values in known.domains)

@@ -10,6 +10,7 @@ from scipy import optimize, sparse
 from hedgerow.audit.entropy.values import Floats, Index
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.columns import Table
+from hedgerow.errors import ArgumentError, StateError
 
 _LARGEST = 2_000_000
 """Most variables of a linear program: kinds of known rows times kinds of rows. Beyond it, few rows are alike."""
@@ -59,7 +60,7 @@ def align(known: ProbabilisticDataset, original: Any) -> Index:
     """
     table = Table.of(original)
     if len(table) != known.n_rows:
-        raise ValueError(f"expected a table of {known.n_rows} rows, got {len(table)}.")
+        raise ArgumentError(f"expected a table of {known.n_rows} rows, got {len(table)}.")
     costs, kinds = _costs(known, table)
     different, places, counts = np.unique(costs.T, axis=0, return_inverse=True, return_counts=True)
     if different.size > _LARGEST:
@@ -87,7 +88,7 @@ def _transported(costs: Floats, supply: Index, demand: Index) -> Index:
         costs.ravel() / costs.max(initial=1.0), A_eq=sparse.vstack([out, into]).tocsr(), b_eq=limits, method="highs-ds"
     )
     if not found.success:
-        raise RuntimeError(f"SciPy found no matching: {found.message}")
+        raise StateError(f"SciPy found no matching: {found.message}")
     return np.rint(found.x).astype(np.intp).reshape(costs.shape)
 
 

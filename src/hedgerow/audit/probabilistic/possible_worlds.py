@@ -11,6 +11,7 @@ from typing import Any
 
 from hedgerow.audit.entropy.values import Values
 from hedgerow.columns import Table
+from hedgerow.errors import ArgumentError
 
 World = tuple[tuple[Any, ...], ...]
 """A table: its rows, each a value for every attribute in the domains' order."""
@@ -60,17 +61,17 @@ class PossibleWorlds:
         checked = domains_of(domains)
         tables = tuple(tuple(tuple(row) for row in world) for world in worlds)
         if not tables or not tables[0]:
-            raise ValueError("expected one possible table or more, of one row or more.")
+            raise ArgumentError("expected one possible table or more, of one row or more.")
         if any(len(table) != len(tables[0]) or any(len(row) != len(checked) for row in table) for table in tables):
-            raise ValueError(f"expected tables of {len(tables[0])} rows of {len(checked)} values each.")
+            raise ArgumentError(f"expected tables of {len(tables[0])} rows of {len(checked)} values each.")
         for k, values in enumerate(checked):
             if any(values.cell_of(row[k]) < 0 for table in tables for row in table):
-                raise ValueError(f"attribute {values.name!r}: some values are not in its domain.")
+                raise ArgumentError(f"attribute {values.name!r}: some values are not in its domain.")
         if len(set(tables)) < len(tables):
-            raise ValueError("expected each possible table once.")
+            raise ArgumentError("expected each possible table once.")
         given = [Fraction(1, len(tables))] * len(tables) if probabilities is None else probabilities
         if len(given) != len(tables):
-            raise ValueError(f"expected one probability for each of {len(tables)} tables, got {len(given)}.")
+            raise ArgumentError(f"expected one probability for each of {len(tables)} tables, got {len(given)}.")
         object.__setattr__(self, "worlds", tables)
         object.__setattr__(self, "probabilities", exact_probabilities(given))
         object.__setattr__(self, "domains", checked)
@@ -133,7 +134,7 @@ def domains_of(domains: Mapping[str, Sequence[Any]] | Sequence[Values]) -> tuple
     if isinstance(domains, Mapping):
         domains = tuple(Values.listed(name, values) for name, values in domains.items())
     if not domains:
-        raise ValueError("expected the domain of one attribute or more, got none.")
+        raise ArgumentError("expected the domain of one attribute or more, got none.")
     return tuple(domains)
 
 
@@ -147,7 +148,7 @@ def domain_bits(domains: Sequence[Values], n_rows: int) -> float:
     """
     bits = n_rows * fsum(values.bits for values in domains)
     if not bits:
-        raise ValueError("the domains allow one row only: there is nothing that could be uncertain.")
+        raise ArgumentError("the domains allow one row only: there is nothing that could be uncertain.")
     return bits
 
 
@@ -160,6 +161,6 @@ def exact_probabilities(given: Sequence[Fraction | float]) -> tuple[Fraction, ..
         If they are not numbers above 0 that sum to 1.
     """
     if not all(isfinite(p) and p > 0 for p in given) or abs(fsum(given) - 1) > 1e-9:
-        raise ValueError("expected probabilities above 0 that sum to 1.")
+        raise ArgumentError("expected probabilities above 0 that sum to 1.")
     exact = [Fraction(p) for p in given]
     return tuple(p / sum(exact) for p in exact)

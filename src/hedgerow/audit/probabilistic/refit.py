@@ -17,6 +17,7 @@ from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.probabilistic.row import Row
 from hedgerow.audit.readers.read import paths_of
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.schema.schema import Schema
@@ -46,16 +47,16 @@ def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> R
         only, which a function cannot read.
     """
     if isinstance(learner, PrivateEstimator):
-        raise ValueError("expected a deterministic learner; a private one can make many models of the same table.")
+        raise ArgumentError("expected a deterministic learner; a private one can make many models of the same table.")
     if isinstance(learner, TallyEstimator):
         if any(values.attribute != schema[values.name] for values in known.domains):
-            raise ValueError("expected a model that compares numbers with cut points of the schema only.")
+            raise ArgumentError("expected a model that compares numbers with cut points of the schema only.")
         return _CellsRefit(learner, known, schema)
     if isinstance(learner, type) or not callable(learner):
-        raise TypeError(f"expected an estimator of hedgerow or a function, got {type(learner).__name__}.")
+        raise ArgumentTypeError(f"expected an estimator of hedgerow or a function, got {type(learner).__name__}.")
     marks = (cell[0] for values in known.domains for cell in values.cells if cell)
     if any(value is Mark.OUTSIDE or isinstance(value, pd.Interval) for value in marks):
-        raise ValueError("expected a resolution for each real attribute, and no attribute with `outside: cell`.")
+        raise ArgumentError("expected a resolution for each real attribute, and no attribute with `outside: cell`.")
     return _ValuesRefit(learner, known, schema)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from hedgerow.audit.counting.outside import Box, Weights, components
 from hedgerow.audit.counting.regions import Region, cell_worlds
 from hedgerow.audit.probabilistic.factors import Boxes
+from hedgerow.errors import ArgumentError
 
 
 def parts_of(region: Region, weights: Weights, masses: Weights) -> tuple[Boxes, ...]:
@@ -36,7 +37,7 @@ def parts_of(region: Region, weights: Weights, masses: Weights) -> tuple[Boxes, 
 def _parts(region: Region, places: tuple[int, ...], weights: Weights, masses: Weights) -> Iterator[Boxes]:
     cells = cell_worlds(region, masses)
     if not sum(cells[0]):
-        raise ValueError("expected a region that holds some row.")
+        raise ArgumentError("expected a region that holds some row.")
     box = tuple(sum(1 << i for i, count in enumerate(counts) if count) for counts in cells)
 
     def part(indexes: Sequence[int], others: Sequence[Box]) -> Boxes:

@@ -14,7 +14,7 @@ from hedgerow.audit.readers.encoders import made_by
 from hedgerow.audit.readers.names import finite_number, meaning, meanings, whole_number
 from hedgerow.audit.readers.paths import Path
 from hedgerow.columns import plain_word
-from hedgerow.errors import SchemaError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.guard import guarded
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal
@@ -58,12 +58,14 @@ class Columns:
             If there is not one feature a column.
         """
         if isinstance(features, str):
-            raise TypeError(f"features must be a sequence, one entry for each column, got the text {features!r}.")
+            raise ArgumentTypeError(
+                f"features must be a sequence, one entry for each column, got the text {features!r}."
+            )
         known = schema.names if names is None else names
         chosen = tuple(known) if features is None else _given(schema, features)
         if len(chosen) != width:
             given = "entries" if features is not None else "names" if names is not None else "attributes of the schema"
-            raise ValueError(
+            raise ArgumentError(
                 f"expected one entry for each of the {width} columns that the model was fitted on, got {len(chosen)} "
                 f"{given}; give features=: for each column the name of an attribute, or the Literal that it is 1 for."
             )
@@ -172,7 +174,7 @@ class Columns:
             If the column is an attribute with other values than 0 and 1.
         """
         if column >= len(self.features):
-            raise ValueError(
+            raise ArgumentError(
                 f"the model uses column {column}, counted from 0, but was said to have {len(self.features)}; give "
                 "features= with an entry for each."
             )
@@ -190,7 +192,9 @@ def _given(schema: Schema, features: Features) -> tuple[Feature, ...]:
     """Return the columns as they are given, or as the transformer that is given makes them."""
     if isinstance(features, BaseEstimator):
         return made_by(features, schema)
-    return guarded(lambda: tuple(features), TypeError("features must be a sequence, one entry for each column."))
+    return guarded(
+        lambda: tuple(features), ArgumentTypeError("features must be a sequence, one entry for each column.")
+    )
 
 
 def _check_splits_bit(attribute: str, text: str, number: float) -> None:

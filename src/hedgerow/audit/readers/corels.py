@@ -7,6 +7,7 @@ from typing import Any
 from hedgerow.audit.readers.columns import Columns, Features
 from hedgerow.audit.readers.makers import is_made_by, own_names
 from hedgerow.audit.readers.paths import Path, Paths
+from hedgerow.errors import ArgumentError
 from hedgerow.schema.schema import Schema
 
 
@@ -28,7 +29,7 @@ def corels_paths(model: Any, schema: Schema, features: Features | None = None) -
         return None
     found = getattr(model, "rl_", None)
     if found is None:
-        raise ValueError("expected a fitted CorelsClassifier, got one without a rule list; call fit first.")
+        raise ArgumentError("expected a fitted CorelsClassifier, got one without a rule list; call fit first.")
     columns = Columns.of(schema, features, own_names(found.features, "feature{}", first=1), len(found.features))
     return Paths(tuple(_way(rule["antecedents"], columns) for rule in found.rules))
 

@@ -25,6 +25,7 @@ from hedgerow.audit.readers.coded import Feature
 from hedgerow.audit.readers.names import meanings
 from hedgerow.audit.readers.pipelines import first_step
 from hedgerow.audit.readers.scales import binned, scaled
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.schema.schema import Schema
 
 _Given = tuple[Feature, ...]
@@ -58,13 +59,13 @@ def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
     check_is_fitted(transformer)
     first = first_step(transformer)
     if first is None:
-        raise ValueError(
+        raise ArgumentError(
             "expected a transformer fitted on the table, got steps that leave it as it is; leave out features=."
         )
     names = getattr(first, "feature_names_in_", schema.names)
     width = getattr(first, "n_features_in_", len(names))
     if len(names) != width:
-        raise ValueError(
+        raise ArgumentError(
             f"expected a transformer of the schema's {len(schema)} attributes, got one that was fitted on {width} "
             "columns without names; fit it on a frame."
         )
@@ -88,7 +89,7 @@ def _made(transformer: Any, schema: Schema, given: _Given, *, is_sparse: bool = 
     if kind is KBinsDiscretizer:
         return tuple(x for i, one in enumerate(given) for x in binned(transformer, schema, one, i))
     why = ", which encodes the rows that it is fitted on in another way than others" * (kind is TargetEncoder)
-    raise TypeError(
+    raise ArgumentTypeError(
         f"cannot tell what the columns of a {kind.__name__} are{why}; read are OneHotEncoder, OrdinalEncoder, "
         "KBinsDiscretizer, StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, ColumnTransformer and Pipeline."
     )
@@ -113,7 +114,7 @@ def _gives_sparse(step: Any, is_sparse: bool) -> bool:
 
 def _side_by_side(transformer: ColumnTransformer, schema: Schema, given: _Given, *, is_sparse: bool) -> _Given:
     if transformer.transformer_weights:
-        raise TypeError("cannot tell what the columns of a ColumnTransformer with transformer_weights are.")
+        raise ArgumentTypeError("cannot tell what the columns of a ColumnTransformer with transformer_weights are.")
     names = [str(name) for name in getattr(transformer, "feature_names_in_", ())]
     found: list[Feature] = []
     for _, part, chosen in transformer.transformers_:

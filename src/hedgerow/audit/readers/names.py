@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 
-from hedgerow.errors import SchemaError
+from hedgerow.errors import ArgumentTypeError, SchemaError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
@@ -35,7 +35,7 @@ def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
     ('hue', 'hue = red')
     """
     if not isinstance(feature, (str, Literal)):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"expected the name of an attribute or a Literal for each column, got {type(feature).__name__}."
         )
     name = feature.attribute if isinstance(feature, Literal) else str(feature)

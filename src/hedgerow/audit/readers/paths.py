@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Table
+from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import in_words
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
@@ -76,10 +77,10 @@ class Paths:
 
     def __post_init__(self) -> None:
         if not self.paths:
-            raise ValueError("expected a model with at least one leaf, got one without.")
+            raise ArgumentError("expected a model with at least one leaf, got one without.")
         for name, values in (("support", self.supports), ("row of counts", self.counts)):
             if values is not None and len(values) != len(self.paths):
-                raise ValueError(f"expected one {name} for each of {len(self.paths)} leaves, got {len(values)}.")
+                raise ArgumentError(f"expected one {name} for each of {len(self.paths)} leaves, got {len(values)}.")
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -117,7 +118,9 @@ class Paths:
         cells: Mapping[str, NDArray[np.integer[Any]]]
         if isinstance(data, Tally):
             if data.schema.attributes != schema.attributes:
-                raise ValueError("the tally was counted on another schema than the model's: count it on the model's.")
+                raise ArgumentError(
+                    "the tally was counted on another schema than the model's: count it on the model's."
+                )
             cells, size = data.cells(used), len(data.rows())
         else:
             table = Table.of(data)
@@ -129,5 +132,5 @@ class Paths:
                 here &= schema[literal.attribute].truth(literal)[cells[literal.attribute]] == holds
             found[here] = index
         if (found < 0).any():
-            raise ValueError("some rows come to no leaf of the model; its last region must hold all others.")
+            raise ArgumentError("some rows come to no leaf of the model; its last region must hold all others.")
         return found

@@ -6,6 +6,8 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from hedgerow.errors import ArgumentError
+
 
 def last_step(model: Any, features: Any) -> tuple[Any, Any]:
     """Return the model at the end of pipelines, and what its columns are: the steps before it, if some do anything.
@@ -31,7 +33,7 @@ def last_step(model: Any, features: Any) -> tuple[Any, Any]:
     if not before:
         return model, features
     if features is not None:
-        raise ValueError("expected no features=, since the pipeline's own steps say what its columns are.")
+        raise ArgumentError("expected no features=, since the pipeline's own steps say what its columns are.")
     return model, make_pipeline(*before)
 
 

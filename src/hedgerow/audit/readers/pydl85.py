@@ -8,6 +8,7 @@ from typing import Any
 from hedgerow.audit.readers.columns import Columns, Features
 from hedgerow.audit.readers.makers import is_made_by
 from hedgerow.audit.readers.paths import Path, Paths
+from hedgerow.errors import ArgumentError
 from hedgerow.schema.schema import Schema
 
 
@@ -28,7 +29,7 @@ def dl85_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     if not is_made_by(model, "pydl85", "DL85Predictor"):
         return None
     if model.tree_ is None:
-        raise ValueError(f"expected a fitted {type(model).__name__}, got one that has no tree; call fit first.")
+        raise ArgumentError(f"expected a fitted {type(model).__name__}, got one that has no tree; call fit first.")
     columns = Columns.of_bits(schema, features)
     return Paths(tuple(_ways(model.tree_, columns, ())), exclusive=True)
 

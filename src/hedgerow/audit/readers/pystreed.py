@@ -8,6 +8,7 @@ from typing import Any
 from hedgerow.audit.readers.columns import Columns, Features
 from hedgerow.audit.readers.makers import is_made_by
 from hedgerow.audit.readers.paths import Path, Paths
+from hedgerow.errors import ArgumentError
 from hedgerow.schema.schema import Schema
 
 _Test = Callable[[bool], Path]
@@ -33,7 +34,7 @@ def streed_paths(model: Any, schema: Schema, features: Features | None = None) -
     if not is_made_by(model, "pystreed", "STreeDClassifier", "STreeDRegressor"):
         return None
     if getattr(model, "tree_", None) is None:
-        raise ValueError(f"expected a fitted {type(model).__name__}, got one that has no tree; call fit first.")
+        raise ArgumentError(f"expected a fitted {type(model).__name__}, got one that has no tree; call fit first.")
     tests = list(_tests(model.binarizer_, schema, features))
     leaves, ways = zip(*_ways(model.tree_, tests, ()), strict=True)
     if model.tree_.num_instances != len(model.train_y_):  # a regressor counts rows that are alike once
@@ -60,7 +61,7 @@ def _ways(node: Any, tests: list[_Test], way: Path) -> Iterator[tuple[Any, Path]
 def _tests(binarizer: Any, schema: Schema, features: Features | None) -> Iterator[_Test]:
     """Yield what each column of 0 and 1 that STreeD makes says of a row."""
     if binarizer.binary_feature_limiter is not None:
-        raise ValueError("expected a model without max_num_binary_features, which leaves open what its columns are.")
+        raise ArgumentError("expected a model without max_num_binary_features, which leaves open what its columns are.")
     columns, places = _given(binarizer, schema, features)
     for name in binarizer.binary_columns:
         yield lambda holds, i=places[name]: columns.is_one(i, holds=holds)
@@ -83,7 +84,7 @@ def _given(binarizer: Any, schema: Schema, features: Features | None) -> tuple[C
     keys = list(dict.fromkeys(key for kind in kinds for key in kind))
     if all(isinstance(key, str) for key in keys):
         if features is not None and len(keys) > len(binarizer.binary_columns):
-            raise ValueError(
+            raise ArgumentError(
                 "expected no features=, since the model has names for its columns, in an order of its own."
             )
         return Columns.of(schema, features, keys, len(keys)), {key: place for place, key in enumerate(keys)}

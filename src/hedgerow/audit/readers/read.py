@@ -17,6 +17,7 @@ from hedgerow.audit.readers.pipelines import last_step
 from hedgerow.audit.readers.pydl85 import dl85_paths
 from hedgerow.audit.readers.pystreed import streed_paths
 from hedgerow.audit.readers.scikit_learn import tree_paths, trees_of
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.model import Model
 from hedgerow.models.tree import Tree
 from hedgerow.schema.schema import Schema
@@ -53,7 +54,7 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
         If there is no schema, or the model is not fitted.
     """
     if not (schema is None or isinstance(schema, Schema)):
-        raise TypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
+        raise ArgumentTypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
     released = released_model(model)
     if released is not None:
         return _released_paths(released), released.schema if schema is None else schema
@@ -61,14 +62,14 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
     if own is None and isinstance(model, BaseEstimator):
         check_is_fitted(model)
     if schema is None:
-        raise ValueError("expected a schema, since the model has none: what values each attribute can have.")
+        raise ArgumentError("expected a schema, since the model has none: what values each attribute can have.")
     if own is not None:
         return own, schema
     model, features = last_step(model, features)
     found = (read(model, schema, features) for read in _READERS.values())
     paths = next((one for one in found if one is not None), None)
     if paths is None:
-        raise TypeError(_unsupported(model))
+        raise ArgumentTypeError(_unsupported(model))
     return paths, schema
 
 

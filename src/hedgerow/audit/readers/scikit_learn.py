@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.audit.readers.columns import Columns, Features
 from hedgerow.audit.readers.paths import Path, Paths
 from hedgerow.audit.readers.pipelines import last_step
+from hedgerow.errors import ArgumentTypeError
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
@@ -44,7 +45,7 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     """
     if not isinstance(model, BaseDecisionTree):
         if _grown(model):
-            raise TypeError(_one_by_one(model, features))
+            raise ArgumentTypeError(_one_by_one(model, features))
         return None
     check_is_fitted(model)
     names = getattr(model, "feature_names_in_", None)
@@ -92,7 +93,7 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
     forest, features = last_step(forest, features)
     grown = _grown(forest)
     if not grown:
-        raise TypeError(f"expected a fitted forest of scikit-learn's trees, got {type(forest).__name__}.")
+        raise ArgumentTypeError(f"expected a fitted forest of scikit-learn's trees, got {type(forest).__name__}.")
     names = getattr(forest, "feature_names_in_", None)
     columns = Columns.of(schema, features, names, forest.n_features_in_).features
     subsets = getattr(forest, "estimators_features_", [range(len(columns))] * len(grown))

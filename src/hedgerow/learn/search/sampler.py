@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hedgerow.errors import TooManyRowsError
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.exhaustive import EveryState, every_level
 from hedgerow.learn.search.lattice import Rows, Search, Stop, Take
@@ -69,7 +70,7 @@ class ModelSampler:
 
     def __init__(self, tally: Tally, plan: Draw, levels: list[EveryState], progress: Progress) -> None:
         if tally.total().sum() >= MOST_ROWS:
-            raise OverflowError("an exact private search takes fewer than 2^32 rows.")
+            raise TooManyRowsError("an exact private search takes fewer than 2^32 rows.")
         self._tally, self._plan, self._levels = tally, plan, levels
         self._progress = _in_public_steps(sum(len(level.states) for level in levels), progress)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Column, Table, column_of
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.guard import guarded
 from hedgerow.marginals.binning import check_kind, check_total
 from hedgerow.marginals.oracle.own_code import OwnCode, own_code
@@ -130,7 +130,9 @@ class Target:
         if self.table.names is None:
             made = np.empty((_MADE_UP, self.table.width), dtype=self.table.data.dtype)
             if made.dtype.kind not in "biufOU":
-                raise TypeError("Expected an array of numbers, booleans or text to ask about models, got another.")
+                raise ArgumentTypeError(
+                    "Expected an array of numbers, booleans or text to ask about models, got another."
+                )
             for place, name in enumerate(bins.names):
                 made[:, place] = _fitting(_values(bins, name, self._kind(name, bins)), str(made.dtype))
             return Table.of(made)
@@ -141,7 +143,7 @@ class Target:
             columns[name] = [value if value in allowed else None for value in values]
         frame = nw.from_dict(columns, backend=self.table.data.implementation)
         typed = [nw.col(name).cast(kind) for name, kind in self.table.data.schema.items() if kind != nw.Unknown]
-        problem = TypeError(
+        problem = ArgumentTypeError(
             "Expected columns of text, numbers and booleans to ask about models, got others; cast them."
         )
         return Table.of(guarded(lambda: frame.with_columns(typed), problem))

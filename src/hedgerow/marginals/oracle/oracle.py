@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._version import __version__
-from hedgerow.bounded import shown_argument
 from hedgerow.columns import is_boolean, label_name
-from hedgerow.errors import NotPicklableError, OracleExhaustedError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, NotPicklableError, OracleExhaustedError
 from hedgerow.guard import guarded
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.answers import BinMasses, ErrorCounts, ErrorMasses, ErrorRatios, RowCounts, RowShares
@@ -22,6 +21,7 @@ from hedgerow.marginals.oracle.own_code import VOID as OWN_CODE
 from hedgerow.marginals.oracle.own_code import OwnCode
 from hedgerow.marginals.oracle.release import Form, check_form
 from hedgerow.marginals.oracle.rowwise.read import charges_of
+from hedgerow.messages import shown_argument
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons, renewed
 from hedgerow.privacy.counts import GaussianCounts
@@ -120,7 +120,7 @@ class Oracle:
     ) -> None:
         check_form(budget, max_queries, release)
         if not isinstance(run_code, bool):
-            raise ValueError(f"run_code must be True or False, got {shown_argument(run_code)}.")
+            raise ArgumentError(f"run_code must be True or False, got {shown_argument(run_code)}.")
         self._begin(Target.of(frame, labels, _label(labels, classes)), budget, max_queries, release, random_state)
         self._run_code = run_code or budget is None
 
@@ -269,8 +269,8 @@ class Oracle:
 
         The hypothesis is read as data: of a model of hedgerow's or scikit-learn's the numbers are taken, and every row
         is evaluated by itself in arithmetic of hedgerow's own (`hedgerow.marginals.oracle.rowwise`), so that one row
-        changes d counts by one, whatever the numbers are. None of the hypothesis's code is run. A row for which it has no result
-        is wrong: an error would disclose the row without noise.
+        changes d counts by one, whatever the numbers are. None of the hypothesis's code is run. A row for which it has
+        no result is wrong: an error would disclose the row without noise.
 
         Parameters
         ----------
@@ -371,9 +371,9 @@ class Oracle:
 def _label(labels: Any, classes: Sequence[Any] | None) -> Label:
     name = label_name(labels)
     if classes is not None:
-        found = guarded(lambda: tuple(classes), TypeError("classes must be a pair of labels."))
+        found = guarded(lambda: tuple(classes), ArgumentTypeError("classes must be a pair of labels."))
         if len(found) != 2:
-            raise ValueError(f"expected two classes, got {len(found)}.")
+            raise ArgumentError(f"expected two classes, got {len(found)}.")
         return Label(name, found)
     return Label(name, (False, True) if is_boolean(labels) else (0, 1))
 

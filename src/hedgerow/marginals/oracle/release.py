@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.bounded import shown_argument
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.messages import shown_argument
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.counts import GaussianCounts, PublishedRatios
 from hedgerow.privacy.noise import DiscreteLaplace
@@ -61,12 +62,12 @@ def check_form(budget: Any, max_queries: Any, release: str) -> None:
         If something is out of range.
     """
     if not (budget is None or isinstance(budget, Budget)):
-        raise TypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
+        raise ArgumentTypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
     if isinstance(max_queries, bool) or not isinstance(max_queries, int) or max_queries < 1:
-        raise ValueError(f"max_queries must be a whole number >= 1, got {shown_argument(max_queries)}.")
+        raise ArgumentError(f"max_queries must be a whole number >= 1, got {shown_argument(max_queries)}.")
     if not isinstance(release, str) or release not in RELEASES:
-        raise ValueError(f"release must be one of {', '.join(RELEASES)}, got {shown_argument(release)}.")
+        raise ArgumentError(f"release must be one of {', '.join(RELEASES)}, got {shown_argument(release)}.")
     if release == "gaussian" and budget is not None and not budget.remaining_delta:
-        raise ValueError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
+        raise ArgumentError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
     if budget is not None and not budget.remaining:
-        raise ValueError("expected a budget with something left, got one that is spent.")
+        raise ArgumentError("expected a budget with something left, got one that is spent.")

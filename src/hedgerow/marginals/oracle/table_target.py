@@ -9,7 +9,7 @@ from typing import Any, Self
 from hedgerow.engines.columns import EngineColumn, Expression
 from hedgerow.engines.predict import used_attributes
 from hedgerow.engines.questions import check_rows, columns_of, count_all, count_errors
-from hedgerow.errors import DomainError, HypothesisError
+from hedgerow.errors import ArgumentError, DomainError, HypothesisError
 from hedgerow.marginals.oracle.frame_target import Counts, check_bins
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.marginals.oracle.rowwise.read import model_of
@@ -54,7 +54,7 @@ class TableTarget:
         """
         column, inputs = columns_of(table, name)
         if classes is not None and len(classes) != 2:
-            raise ValueError(f"expected two classes, got {len(classes)}.")
+            raise ArgumentError(f"expected two classes, got {len(classes)}.")
         default = (False, True) if column.kind == "boolean" else (0, 1)
         target = cls(table, Label(name, tuple(default if classes is None else classes)), inputs)
         check_rows(table, target.label, inputs)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from hedgerow import datasets
+from hedgerow.errors import ArgumentError
 from hedgerow.marginals.network import HIDDEN
 
 Points = NDArray[np.float64]
@@ -106,7 +107,7 @@ def problem(name: str, seed: int) -> Problem:
     ((2500, 2), (2500, 2), (2500, 2))
     """
     if name not in PROBLEMS:
-        raise ValueError(f"problem must be one of {', '.join(PROBLEMS)}, got {name!r}.")
+        raise ArgumentError(f"problem must be one of {', '.join(PROBLEMS)}, got {name!r}.")
     setting = PROBLEMS[name]
     return setting.make(setting.n_target, np.random.default_rng([int.from_bytes(name.encode(), "big"), seed]))
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pandas as pd
 
+from hedgerow.errors import ArgumentError
 from hedgerow.studies.expril import tables as expril_tables
 from hedgerow.studies.expril.plots import draw_curves
 from hedgerow.studies.expril.problems import PROBLEMS
@@ -132,10 +133,10 @@ def _file(folder: Path, name: str) -> Path:
 
 def _check(figure: int | None, table: int | None, dataset: str | None) -> None:
     if figure is not None and table is not None:
-        raise ValueError("give a figure or a table, not both.")
+        raise ArgumentError("give a figure or a table, not both.")
     if figure not in (None, FIGURE):
-        raise ValueError(f"figure must be {FIGURE}, got {figure!r}.")
+        raise ArgumentError(f"figure must be {FIGURE}, got {figure!r}.")
     if table not in (None, TABLE):
-        raise ValueError(f"table must be {TABLE}, got {table!r}.")
+        raise ArgumentError(f"table must be {TABLE}, got {table!r}.")
     if dataset is not None and dataset not in PROBLEMS:
-        raise ValueError(f"dataset must be one of {', '.join(PROBLEMS)}, got {dataset!r}.")
+        raise ArgumentError(f"dataset must be one of {', '.join(PROBLEMS)}, got {dataset!r}.")

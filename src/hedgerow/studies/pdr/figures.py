@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hedgerow.errors import ArgumentError
 from hedgerow.studies.pdr import plots as reconstruct_plots
 from hedgerow.studies.pdr.runs import (
     COMPACT,
@@ -75,9 +76,9 @@ def chosen(figure: int | None, dataset: str | None) -> tuple[list[int], list[str
         If there is no such figure or dataset.
     """
     if figure is not None and figure not in PICTURES:
-        raise ValueError(f"figure must be one of {', '.join(map(str, PICTURES))} (1 is a diagram), got {figure!r}.")
+        raise ArgumentError(f"figure must be one of {', '.join(map(str, PICTURES))} (1 is a diagram), got {figure!r}.")
     if dataset is not None and dataset not in DATASETS:
-        raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}.")
+        raise ArgumentError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}.")
     return [*PICTURES] if figure is None else [figure], [*DATASETS] if dataset is None else [dataset]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from hedgerow.errors import ArgumentError
 from hedgerow.studies.pdr import tables as reconstruct_tables
 from hedgerow.studies.pdr.figures import (
     DEPTHS,
@@ -106,7 +107,7 @@ def reconstruction(
     >>> reconstruction(figure=1)
     Traceback (most recent call last):
         ...
-    ValueError: figure must be one of 2, 3, 4, 5, 6, 7, 8 (1 is a diagram), got 1.
+    hedgerow.errors.ArgumentError: figure must be one of 2, 3, 4, 5, 6, 7, 8 (1 is a diagram), got 1.
     """
     _check(seeds, depths, supports, epsilons, time_limit)
     figures, names = chosen(figure, dataset)
@@ -138,15 +139,15 @@ def _check(
     seeds: object, depths: Sequence[int], supports: Sequence[float], epsilons: Sequence[float], time_limit: float
 ) -> None:
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise ValueError(f"seeds must be a whole number >= 1, got {seeds!r}.")
+        raise ArgumentError(f"seeds must be a whole number >= 1, got {seeds!r}.")
     if not depths or not all(isinstance(d, int) and d >= 1 for d in depths):
-        raise ValueError(f"depths must be whole numbers >= 1, got {list(depths)}.")
+        raise ArgumentError(f"depths must be whole numbers >= 1, got {list(depths)}.")
     if not supports or not all(0 < s < 0.5 for s in supports):
-        raise ValueError(f"supports must be shares above 0 and below 0.5, got {list(supports)}.")
+        raise ArgumentError(f"supports must be shares above 0 and below 0.5, got {list(supports)}.")
     if not epsilons or not all(0 < e < float("inf") for e in epsilons):
-        raise ValueError(f"epsilons must be numbers > 0, got {list(epsilons)}.")
+        raise ArgumentError(f"epsilons must be numbers > 0, got {list(epsilons)}.")
     if not time_limit > 0:
-        raise ValueError(f"time_limit must be a number of seconds > 0, got {time_limit!r}.")
+        raise ArgumentError(f"time_limit must be a number of seconds > 0, got {time_limit!r}.")
 
 
 def _store(folder: Path, measure: Learning | Releasing, kind: str, name: str) -> RunStore:

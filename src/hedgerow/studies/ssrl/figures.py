@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.privacy.sensitivity import GINI_SENSITIVITY, smooth_sensitivity
 from hedgerow.privacy.ssrl import SmoothCauchy, SmoothLaplace
@@ -120,14 +121,16 @@ def chosen(figure: int | None, table: int | None, dataset: str | None) -> list[t
         If there is no such figure, table or dataset, or not this figure of this dataset.
     """
     if dataset is not None and dataset not in DATASETS:
-        raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}.")
+        raise ArgumentError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}.")
     names = _named(figure, table)
     found: list[tuple[str, tuple[str, ...]]] = []
     for name in names:
         own = () if name == FIGURE_1 else ARTIFACTS[name].datasets
         kept = own if dataset is None else tuple(d for d in own if d == dataset)
         if name != FIGURE_1 and not kept and len(names) == 1:
-            raise ValueError(f"dataset must be one of {', '.join(own)} for {name.replace('-', ' ')}, got {dataset!r}.")
+            raise ArgumentError(
+                f"dataset must be one of {', '.join(own)} for {name.replace('-', ' ')}, got {dataset!r}."
+            )
         if kept or name == FIGURE_1:
             found.append((name, kept))
     return found
@@ -136,12 +139,12 @@ def chosen(figure: int | None, table: int | None, dataset: str | None) -> list[t
 def _named(figure: int | None, table: int | None) -> Sequence[str]:
     numbers = [int(name.removeprefix("figure-")) for name in (FIGURE_1, *ARTIFACTS) if name.startswith("figure-")]
     if figure is not None and table is not None:
-        raise ValueError("give a figure or a table, not both.")
+        raise ArgumentError("give a figure or a table, not both.")
     if figure is not None and figure not in numbers:
         shown = ", ".join(map(str, numbers))
-        raise ValueError(f"figure must be one of {shown} (5 is a diagram), got {figure!r}.")
+        raise ArgumentError(f"figure must be one of {shown} (5 is a diagram), got {figure!r}.")
     if table is not None and table != 1:
-        raise ValueError(f"table must be 1, got {table!r}.")
+        raise ArgumentError(f"table must be 1, got {table!r}.")
     if figure is None and table is None:
         return (FIGURE_1, *ARTIFACTS)
     return [f"figure-{figure}" if table is None else f"table-{table}"]

@@ -13,6 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from hedgerow import datasets
 from hedgerow.audit import Overfit, membership
+from hedgerow.errors import ArgumentError
 from hedgerow.learn import DPGreedyRLClassifier, GreedyRuleListClassifier, PrivateRuleListClassifier
 from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.models import RuleList
@@ -145,7 +146,7 @@ class Learning:
     def __post_init__(self) -> None:
         unknown = sorted({*self.methods} - {*PUBLISHED, PERMUTE_AND_FLIP, EXACT})
         if unknown or self.dataset not in DATASETS:
-            raise ValueError(f"unknown dataset or methods: {self.dataset!r}, {', '.join(unknown)}.")
+            raise ArgumentError(f"unknown dataset or methods: {self.dataset!r}, {', '.join(unknown)}.")
 
     def __call__(self, run: int) -> Sequence[Record]:
         """Return one record a fit."""

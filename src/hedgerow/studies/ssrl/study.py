@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pandas as pd
 
+from hedgerow.errors import ArgumentError
 from hedgerow.studies.runs import RunStore, check_runs, complete
 from hedgerow.studies.ssrl import plots as smooth_plots
 from hedgerow.studies.ssrl import tables as smooth_tables
@@ -149,7 +150,7 @@ def _epsilons(name: str, given: Sequence[float] | None) -> tuple[float, ...]:
     values = tuple(map(float, given))
     if not values or (len(own) == 1 and len(values) > 1) or not all(0 < value < float("inf") for value in values):
         many = "one number" if len(own) == 1 else "numbers"
-        raise ValueError(f"epsilons must be {many} > 0 for {name.replace('-', ' ')}, got {given!r}.")
+        raise ArgumentError(f"epsilons must be {many} > 0 for {name.replace('-', ' ')}, got {given!r}.")
     return tuple(sorted(values))
 
 
@@ -162,7 +163,7 @@ def _store(folder: Path, name: str, dataset: str, epsilons: tuple[float, ...]) -
 
 def _make_figure_1(folder: Path, *, resume: bool) -> None:
     if folder.exists() and not resume:
-        raise ValueError(f"{folder} exists already; replace it with --resume, or give another folder.")
+        raise ArgumentError(f"{folder} exists already; replace it with --resume, or give another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     curves = amplitudes()
     curves.to_csv(folder / f"{FIGURE_1}.csv", index=False, float_format="%.6g", lineterminator="\n")

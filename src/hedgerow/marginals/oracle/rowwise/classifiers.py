@@ -10,10 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.bounded import shown
 from hedgerow.columns import Column
+from hedgerow.errors import ArgumentError
 from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, Floats, affine, hyperbolic_tangent, logistic
 from hedgerow.marginals.oracle.rowwise.features import Chain, Rows
+from hedgerow.messages import shown
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
 from hedgerow.schema.attributes import OUTSIDE
@@ -110,9 +111,9 @@ class Network:
     def __post_init__(self) -> None:
         ends = [1, *(len(weights) for weights in self.weights[:0:-1])][::-1]
         if [weights.shape[1] for weights in self.weights] != ends or [len(bias) for bias in self.biases] != ends:
-            raise ValueError("expected layers that fit each other, and one output for two classes")
+            raise ArgumentError("expected layers that fit each other, and one output for two classes")
         if type(self.activation) is not str or self.activation not in ACTIVATIONS:
-            raise ValueError(f"expected the activation {', '.join(ACTIVATIONS)}, got {shown(self.activation)}")
+            raise ArgumentError(f"expected the activation {', '.join(ACTIVATIONS)}, got {shown(self.activation)}")
 
     @property
     def width(self) -> int:
@@ -170,12 +171,12 @@ class BinaryTree:
     def __post_init__(self) -> None:
         size, inner = len(self.shares), self.left >= 0
         if {len(part) for part in (self.left, self.right, self.feature, self.threshold, self.missing_left)} != {size}:
-            raise ValueError("its nodes are not those of a tree")
+            raise ArgumentError("its nodes are not those of a tree")
         below, feature = np.stack([self.left, self.right])[:, inner], self.feature[inner]
         if (below <= np.flatnonzero(inner)).any() or (below >= size).any():  # later ones only: every way ends
-            raise ValueError("its nodes are not those of a tree")
+            raise ArgumentError("its nodes are not those of a tree")
         if not size or (feature < 0).any() or (feature >= self.width).any():
-            raise ValueError("its nodes are not those of a tree of so many features")
+            raise ArgumentError("its nodes are not those of a tree of so many features")
 
     @cached_property
     def depth(self) -> int:
@@ -212,7 +213,7 @@ class Forest:
 
     def __post_init__(self) -> None:
         if len({(tree.width, tree.shares.shape[1]) for tree in self.trees}) != 1:
-            raise ValueError("expected trees of one and the same features and classes")
+            raise ArgumentError("expected trees of one and the same features and classes")
 
     @property
     def width(self) -> int:
@@ -261,9 +262,9 @@ class Prepared:
 
     def __post_init__(self) -> None:
         if len(self.codes) != self.classifier.n_classes:
-            raise ValueError(f"it has {len(self.codes)} classes, and scores for {self.classifier.n_classes}")
+            raise ArgumentError(f"it has {len(self.codes)} classes, and scores for {self.classifier.n_classes}")
         if len(set(self.codes)) != len(self.codes):
-            raise ValueError("it has a class twice")
+            raise ArgumentError("it has a class twice")
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the class of each row; none where a step has no result, or a number is missing and must not be."""
@@ -308,7 +309,7 @@ class Points:
 
     def __post_init__(self) -> None:
         if [len(points) for points in self.points] != [len(attribute.cells) for _, attribute in self.bins.attributes]:
-            raise ValueError("expected points for each bin")
+            raise ArgumentError("expected points for each bin")
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the class of each row."""

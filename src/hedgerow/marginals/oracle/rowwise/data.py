@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.columns import Column
+from hedgerow.errors import ArgumentError
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
 from hedgerow.schema.schema import Schema
@@ -35,7 +36,7 @@ def check_data(value: Any) -> None:
         return
     if kind is np.ndarray:
         if value.dtype.kind not in "fib":
-            raise ValueError("some of its numbers are none")
+            raise ArgumentError("some of its numbers are none")
     elif kind is tuple:
         for part in value:
             check_data(part)
@@ -45,7 +46,7 @@ def check_data(value: Any) -> None:
         for field in fields(value):
             check_data(getattr(value, field.name))
     else:
-        raise ValueError(f"a part of it is a {kind.__name__}, which can have code of its own")
+        raise ArgumentError(f"a part of it is a {kind.__name__}, which can have code of its own")
 
 
 def made_up_columns(names: Sequence[str], kinds: Sequence[str]) -> list[Column]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Column
+from hedgerow.errors import ArgumentError
 from hedgerow.marginals.oracle.rowwise.arithmetic import Floats
 
 Mask = NDArray[np.bool_]
@@ -100,7 +101,7 @@ class Scale:
 
     def __post_init__(self) -> None:
         if {len(part) for part in (self.divisor, self.factor, self.offset)} != {len(self.shift)}:
-            raise ValueError("expected as many numbers to scale by as features")
+            raise ArgumentError("expected as many numbers to scale by as features")
 
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
         """All are numbers, before and after."""
@@ -132,7 +133,7 @@ class Fill:
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
         """Words fill text, numbers fill numbers."""
         if text != tuple(isinstance(value, str) for value in self.values):
-            raise ValueError("missing text is filled with a number, or missing numbers with text")
+            raise ArgumentError("missing text is filled with a number, or missing numbers with text")
         return text
 
     def __call__(self, rows: Rows) -> Rows:
@@ -167,17 +168,17 @@ class OneHot:
 
     def __post_init__(self) -> None:
         if len(self.dropped) != len(self.categories):
-            raise ValueError("expected a category to leave out, or none, for each column")
+            raise ArgumentError("expected a category to leave out, or none, for each column")
         if any(not -1 <= dropped < len(values) for dropped, values in zip(self.dropped, self.categories, strict=True)):
-            raise ValueError("a category that is left out is not there")
+            raise ArgumentError("a category that is left out is not there")
 
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
         """Text has categories of text, numbers have numbers; after it all are numbers."""
         if len(text) != len(self.categories):
-            raise ValueError(f"categories of {len(self.categories)} columns do not fit {len(text)}")
+            raise ArgumentError(f"categories of {len(self.categories)} columns do not fit {len(text)}")
         for is_text, values in zip(text, self.categories, strict=True):
             if any(value is not None and isinstance(value, str) != is_text for value in values):
-                raise ValueError("categories of text meet a column of numbers, or numbers one of text")
+                raise ArgumentError("categories of text meet a column of numbers, or numbers one of text")
         kept = (len(values) - (dropped >= 0) for values, dropped in zip(self.categories, self.dropped, strict=True))
         return (False,) * sum(kept)
 
@@ -264,5 +265,5 @@ def widest(step: Step, text: tuple[bool, ...]) -> int:
 
 def _all_numbers(text: tuple[bool, ...], expected: int, done: str) -> tuple[bool, ...]:
     if any(text) or len(text) != expected:
-        raise ValueError(f"{expected} columns of numbers are {done}, and other columns come")
+        raise ArgumentError(f"{expected} columns of numbers are {done}, and other columns come")
     return text

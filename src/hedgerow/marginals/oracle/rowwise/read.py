@@ -12,8 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.bounded import shown
-from hedgerow.errors import HypothesisError
+from hedgerow.errors import ArgumentError, HypothesisError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.marginals.binning import check_kind, check_total, plain_bins
 from hedgerow.marginals.oracle.hypothesis import Always, class_codes
@@ -21,6 +20,7 @@ from hedgerow.marginals.oracle.rowwise.classifiers import NO_CLASS, ByModel, Con
 from hedgerow.marginals.oracle.rowwise.data import check_data, made_up_columns
 from hedgerow.marginals.oracle.rowwise.features import Chain, widest
 from hedgerow.marginals.oracle.rowwise.scikit_learn import CLASSIFIERS, plain_values, plain_vector, read_step
+from hedgerow.messages import shown
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
@@ -55,7 +55,7 @@ class Columns:
     def place(self, name: str) -> int:
         """Return the number of a column; ValueError if it is not there."""
         if name not in self.names:
-            raise ValueError(f"it uses a column {shown(name)} that is not there")
+            raise ArgumentError(f"it uses a column {shown(name)} that is not there")
         return self.names.index(name)
 
 
@@ -89,7 +89,7 @@ def _try_out(found: RowClassifier, columns: Columns, n_classes: int) -> None:
     """Evaluate rows that anyone could write: what fails on every row is to fail now, whether or not there is one."""
     codes = found(made_up_columns(columns.names, columns.kinds), 2)
     if codes.shape != (2,) or (codes < NO_CLASS).any() or (codes >= n_classes).any():
-        raise ValueError("it does not predict one class a row")
+        raise ArgumentError("it does not predict one class a row")
 
 
 def _read(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> RowClassifier | None:
@@ -164,11 +164,11 @@ def _by_model(model: RuleList | Tree, columns: Columns, classes: Sequence[Any]) 
     used = {literal.attribute for path in model.paths for literal, _ in path}
     names = model.schema.names
     if not columns.named and len(names) != len(columns.names):
-        raise ValueError(f"it is a model of {len(names)} columns, and there are {len(columns.names)}")
+        raise ArgumentError(f"it is a model of {len(names)} columns, and there are {len(columns.names)}")
     places = {name: columns.place(name) if columns.named else names.index(name) for name in names if name in used}
     for name, place in places.items():
         if columns.kinds[place] == "boolean" and model.schema[name].kind != "boolean":
-            raise ValueError(f"its attribute {shown(name)} is {model.schema[name].kind}, and the column is boolean")
+            raise ArgumentError(f"its attribute {shown(name)} is {model.schema[name].kind}, and the column is boolean")
     return ByModel(model, places, class_codes(model.predictions, classes))
 
 
@@ -182,7 +182,7 @@ def _points(fitted: Any, columns: Columns, classes: Sequence[Any]) -> Points:
     points = np.split(plain_vector(fitted.coef_, sum(sizes)), np.cumsum(sizes)[:-1])
     negative, positive = class_codes(plain_values(fitted.classes_), classes)
     if type(fitted.intercept_) not in (int, float, np.float64):
-        raise ValueError("its intercept is no number")
+        raise ArgumentError("its intercept is no number")
     return Points(bins, places, tuple(points), float(fitted.intercept_), (negative, positive))
 
 
@@ -195,7 +195,7 @@ def _prepared(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> Prep
         *before, (_, classifier) = classifier.steps
         steps += [step for _, step in before]
     else:
-        raise ValueError(f"pipelines are inside one another, more than {_MOST_NESTED} of them")
+        raise ArgumentError(f"pipelines are inside one another, more than {_MOST_NESTED} of them")
     if type(classifier) not in CLASSIFIERS:
         return None
     check_is_fitted(classifier)
@@ -211,10 +211,10 @@ def _prepared(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> Prep
     chain, text = Chain(tuple(read)), tuple(kind == "text" for kind in columns.kinds)
     after = chain.of_kinds(text)
     if any(after):
-        raise ValueError("it takes numbers, and some columns are of text")
+        raise ArgumentError("it takes numbers, and some columns are of text")
     scored = CLASSIFIERS[type(classifier)](classifier)
     if scored.width != len(after):
-        raise ValueError(f"it takes {scored.width} columns, and {len(after)} come")
+        raise ArgumentError(f"it takes {scored.width} columns, and {len(after)} come")
     codes = class_codes(plain_values(classifier.classes_), classes)
     return Prepared(chain, scored, codes, max(scored.widest, widest(chain, text)))
 
@@ -225,7 +225,7 @@ def _check_columns(step: Any, names: tuple[str, ...] | None, width: int | None) 
         return
     met = getattr(step, "feature_names_in_", None)
     if names is not None and met is not None and type(step) is not ColumnTransformer and tuple(met) != names:
-        raise ValueError(f"it was fitted on the columns {', '.join(map(str, met))}")
+        raise ArgumentError(f"it was fitted on the columns {', '.join(map(str, met))}")
     fitted = getattr(step, "n_features_in_", width)
     if fitted != width:
-        raise ValueError(f"it was fitted on {fitted} columns, and there are {width}")
+        raise ArgumentError(f"it was fitted on {fitted} columns, and there are {width}")

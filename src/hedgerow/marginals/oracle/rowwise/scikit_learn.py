@@ -32,10 +32,11 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.bounded import shown
+from hedgerow.errors import ArgumentError
 from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, Floats
 from hedgerow.marginals.oracle.rowwise.classifiers import BinaryTree, Forest, Network, Scored
 from hedgerow.marginals.oracle.rowwise.features import Chain, Fill, OneHot, Parts, Scale, Step
+from hedgerow.messages import shown
 
 Names = tuple[str, ...] | None
 
@@ -50,12 +51,12 @@ def plain_array(values: Any, shape: tuple[int, ...]) -> Floats:
         numbers that are not finite or too large.
     """
     if type(values) is not np.ndarray or values.dtype.kind not in "fiub":
-        raise ValueError("its numbers are not in arrays of NumPy's")
+        raise ArgumentError("its numbers are not in arrays of NumPy's")
     if len(values.shape) != len(shape) or any(b not in (-1, a) for a, b in zip(values.shape, shape, strict=True)):
-        raise ValueError(f"it has numbers of shape {values.shape} where {shape} is expected")
+        raise ArgumentError(f"it has numbers of shape {values.shape} where {shape} is expected")
     found = values.astype(np.float64)
     if not (np.abs(found) <= LARGEST).all():
-        raise ValueError("some of its numbers are not finite, or too large")
+        raise ArgumentError("some of its numbers are not finite, or too large")
     return found
 
 
@@ -76,7 +77,7 @@ def _linear(fitted: Any) -> Network:
 def _network(fitted: Any) -> Network:
     _check_binary(fitted)
     if _word(fitted.out_activation_) != "logistic":
-        raise ValueError("expected one output for two classes")
+        raise ArgumentError("expected one output for two classes")
     weights = tuple(plain_array(part, (-1, -1)) for part in fitted.coefs_)
     return Network(weights, tuple(map(plain_vector, fitted.intercepts_)), _word(fitted.activation))
 
@@ -84,7 +85,7 @@ def _network(fitted: Any) -> Network:
 def _check_binary(fitted: Any) -> None:
     found = len(plain_values(fitted.classes_))
     if found != 2:
-        raise ValueError(f"expected a classifier of two classes, got one of {found}")
+        raise ArgumentError(f"expected a classifier of two classes, got one of {found}")
 
 
 def _tree(fitted: Any) -> Forest:
@@ -96,7 +97,7 @@ def _forest(fitted: Any) -> Forest:
         _nodes(tree) for tree in fitted.estimators_ if type(tree) in (DecisionTreeClassifier, ExtraTreeClassifier)
     )
     if len(trees) != len(fitted.estimators_):
-        raise ValueError("expected trees of scikit-learn's")
+        raise ArgumentError("expected trees of scikit-learn's")
     return Forest(trees)
 
 
@@ -174,7 +175,7 @@ def _pipeline(step: Any, names: Names) -> Step | None:
 
 def _identity(step: Any, names: Names) -> Step:  # noqa: ARG001 -- of any columns
     if step.func is not None:
-        raise ValueError("a FunctionTransformer with a function is code")
+        raise ArgumentError("a FunctionTransformer with a function is code")
     return Chain(())
 
 
@@ -200,7 +201,7 @@ def _min_max(step: Any, names: Names) -> Step:  # noqa: ARG001
 
 def _check_no_clip(step: Any) -> None:
     if _flag(getattr(step, "clip", False)):
-        raise ValueError("clip=True is not known")
+        raise ArgumentError("clip=True is not known")
 
 
 def _scale(
@@ -220,16 +221,16 @@ def _scale(
 
 def _imputer(step: Any, names: Names) -> Step:  # noqa: ARG001
     if _flag(step.add_indicator) or not (isinstance(step.missing_values, float) and np.isnan(step.missing_values)):
-        raise ValueError("expected a SimpleImputer of missing_values=nan without add_indicator")
+        raise ArgumentError("expected a SimpleImputer of missing_values=nan without add_indicator")
     values = plain_values(step.statistics_)
     if any(value is None for value in values):
-        raise ValueError("a column had no value to be filled with")
+        raise ArgumentError("a column had no value to be filled with")
     return Fill(tuple(value for value in values if value is not None))
 
 
 def _one_hot(step: Any, names: Names) -> Step:  # noqa: ARG001
     if step.min_frequency is not None or step.max_categories is not None:
-        raise ValueError("infrequent categories of a OneHotEncoder are not known")
+        raise ArgumentError("infrequent categories of a OneHotEncoder are not known")
     categories = tuple(tuple(plain_values(values)) for values in step.categories_)
     dropped = [None] * len(categories) if step.drop_idx_ is None else plain_values(step.drop_idx_)
     unknown = _word(step.handle_unknown)
@@ -245,7 +246,7 @@ def plain_values(values: Any) -> list[str | float | None]:
         If it is no NumPy array of one dimension, or holds anything else.
     """
     if type(values) is not np.ndarray or values.ndim != 1:
-        raise ValueError("its values are not in arrays of NumPy's")
+        raise ArgumentError("its values are not in arrays of NumPy's")
     found: list[str | float | None] = []
     for value in values.tolist():
         if value is None or (isinstance(value, float) and np.isnan(value)):
@@ -256,27 +257,27 @@ def plain_values(values: Any) -> list[str | float | None]:
             value.encode()  # UnicodeEncodeError is a ValueError: no column holds half of a surrogate pair
             found.append(value)
         else:
-            raise ValueError(f"it has a value that is neither text nor a number: {shown(value)}")
+            raise ArgumentError(f"it has a value that is neither text nor a number: {shown(value)}")
     return found
 
 
 def _word(value: Any) -> str:
     """Return a setting that is a word: text itself, whose comparisons are Python's."""
     if type(value) is not str:
-        raise ValueError(f"a setting is a {type(value).__name__} where text is expected")
+        raise ArgumentError(f"a setting is a {type(value).__name__} where text is expected")
     return value
 
 
 def _flag(value: Any) -> bool:
     """Return a setting that is yes or no."""
     if type(value) not in (bool, int, np.bool_):
-        raise ValueError(f"a setting is a {type(value).__name__} where True or False is expected")
+        raise ArgumentError(f"a setting is a {type(value).__name__} where True or False is expected")
     return bool(value)
 
 
 def _columns(step: Any, names: Names) -> Step | None:
     if step.transformer_weights:
-        raise ValueError("weights of a ColumnTransformer are not known")
+        raise ArgumentError("weights of a ColumnTransformer are not known")
     parts, width = list[tuple[tuple[int, ...], Step]](), int(step.n_features_in_)
     for _, part, which in step.transformers_:
         if isinstance(part, str) and part == "drop":
@@ -292,7 +293,7 @@ def _columns(step: Any, names: Names) -> Step | None:
 def _places(which: Any, names: Names, width: int) -> tuple[int, ...]:
     """Return the numbers of the columns that a part of a ColumnTransformer takes."""
     if isinstance(which, (str, int, np.integer)):
-        raise ValueError("a part of a ColumnTransformer takes one column, not a list of columns")
+        raise ArgumentError("a part of a ColumnTransformer takes one column, not a list of columns")
     if isinstance(which, slice) and all(end is None or isinstance(end, int) for end in (which.start, which.stop)):
         return tuple(range(width)[which])
     found = cast("list[Any]", which.tolist() if isinstance(which, np.ndarray) else list(cast("Any", which)))
@@ -300,14 +301,14 @@ def _places(which: Any, names: Names, width: int) -> tuple[int, ...]:
         return tuple(i for i, taken in enumerate(found) if taken)
     if all(isinstance(one, str) for one in found):
         if names is None:
-            raise ValueError("a ColumnTransformer names columns, and they have no names here")
+            raise ArgumentError("a ColumnTransformer names columns, and they have no names here")
         absent = [one for one in found if one not in names]
         if absent:
-            raise ValueError(f"it uses a column {shown(absent[0])} that is not there")
+            raise ArgumentError(f"it uses a column {shown(absent[0])} that is not there")
         return tuple(names.index(one) for one in found)
     if all(isinstance(one, (int, np.integer)) and -width <= one < width for one in found):
         return tuple(int(one) % width for one in found)
-    raise ValueError(f"its columns are given as {shown(list(found))}")
+    raise ArgumentError(f"its columns are given as {shown(list(found))}")
 
 
 _STEPS: Mapping[type, Callable[[Any, Names], Step | None]] = {

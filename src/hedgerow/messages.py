@@ -1,0 +1,53 @@
+"""Values quoted in messages: short, and nothing of a table."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+
+def shown(value: object) -> str:
+    """Return a value as it stands in a message: its `repr` where that is short and public, else what it is.
+
+    Objects other than plain values are named by their type only: the `repr` of a frame shows rows.
+
+    Examples
+    --------
+    >>> print(shown("a"), shown(3), shown([1] * 50))
+    'a' 3 [1, 1, 1, 1, 1, 1, …]
+    """
+    return _shown(value, 0)
+
+
+def shown_argument(value: object) -> str:
+    """Return an argument as it stands in a message: a number or a word, and of all else what it is.
+
+    Where a number or a word is expected, a table may have been passed; a list can hold its rows.
+
+    Examples
+    --------
+    >>> print(shown_argument("a"), shown_argument(3), shown_argument([1] * 50))
+    'a' 3 <list>
+    """
+    return _shown(value, _DEEPEST_SHOWN)
+
+
+_MOST_SHOWN, _LONGEST_SHOWN, _DEEPEST_SHOWN = 6, 60, 2
+
+
+def _shown(value: object, depth: int) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
+        return f"a whole number of {value.bit_length()} bits"
+    if type(value) in (int, float, bool, type(None), Fraction):
+        return repr(value)
+    if type(value) is str:
+        return repr(value) if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]!r}…"
+    if type(value) not in (list, tuple, dict, set) or depth == _DEEPEST_SHOWN:
+        return f"<{type(value).__name__}>"
+    items: Any = value
+    parts = [_shown(item, depth + 1) for _, item in zip(range(_MOST_SHOWN), items, strict=False)]
+    if isinstance(value, dict):
+        parts = [f"{part}: {_shown(value[key], depth + 1)}" for part, key in zip(parts, value, strict=False)]
+    more = ["…"] if len(items) > _MOST_SHOWN else []
+    first, last = {"list": "[]", "tuple": "()"}.get(type(value).__name__, "{}")
+    return first + ", ".join(parts + more) + last
