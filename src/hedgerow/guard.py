@@ -28,6 +28,7 @@ def guarded(call: Callable[[], T], problem: Exception) -> T:
     Examples
     --------
     >>> import pyarrow as pa
+    >>> from hedgerow.errors import ArgumentError
     >>> guarded(lambda: pa.array(["41 years"]).cast(pa.int64()), ArgumentError("expected whole numbers, found text."))
     Traceback (most recent call last):
     hedgerow.errors.ArgumentError: expected whole numbers, found text.
