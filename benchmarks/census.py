@@ -61,7 +61,7 @@ ODDS += (("capital_gain", "= 2", 0.2),)
 
 def schema():
     """Return the public schema."""
-    missing = dict.fromkeys((*ABSENT, *UNKNOWN), "cell")
+    missing = dict.fromkeys((*ABSENT, *UNKNOWN), "bin")
     attributes = {}
     for name, (low, high, cuts) in INTEGERS.items():
         attributes[name] = hr.Integer(low, high, cuts=cuts, missing=missing.get(name, "error"), outside="clip")
@@ -80,7 +80,7 @@ def make(folder, rows):
     folder = Path(folder) / f"census-{rows}"
     folder.mkdir(parents=True, exist_ok=True)
     connection = duckdb.connect(config={"memory_limit": "4GB"})
-    sizes = [len(attribute.cells) for _, attribute in schema().attributes]
+    sizes = [len(attribute.bins) for _, attribute in schema().attributes]
     cells = (f"least({n - 1}, floor({n} * power({_uniform('p', a)}, 2.5)))::INT AS c{a}" for a, n in enumerate(sizes))
     connection.execute(f"CREATE TABLE profiles AS SELECT p, {', '.join(cells)} FROM range({PROFILES}) t(p)")
     for file, start in enumerate(range(0, rows, rows // FILES)):

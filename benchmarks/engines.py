@@ -60,7 +60,7 @@ def count(files, rows):
                 seconds.setdefault(name, []).append(took)
     assert found["tally"]._counts[found["tally"]._counts > 0].size == found["by hand"].num_rows
     wall, cpu = ({name: statistics.median(s[i] for s in times) for name, times in seconds.items()} for i in (0, 1))
-    row = {"rows": rows, "patterns": len(found["tally"]._cells), "groups": found["by hand"].num_rows}
+    row = {"rows": rows, "patterns": len(found["tally"]._bins), "groups": found["by hand"].num_rows}
     for name in calls:
         row |= {f"{name} s": round(wall[name], 2), f"{name} CPU s": round(cpu[name], 2)}
     for name in ("by hand", "text as it is"):
@@ -102,7 +102,7 @@ def slope(one, other):
 
 def fit(tally, rows):
     """Time private fits of the tally, which do not see how many rows there are."""
-    row = {"rows": rows, "patterns": len(tally._cells)}
+    row = {"rows": rows, "patterns": len(tally._bins)}
     fits = {
         "rule list, 1 literal, s": hr.PrivateRuleListClassifier(1.0, max_literals=1),
         "rule list, 2 literals, s": hr.PrivateRuleListClassifier(1.0),

@@ -49,7 +49,7 @@ def speed(tally):
             "seconds": f"{seconds:.3f}",
             "goal": goal,
         }
-        row["told beforehand"] = f"{cost.seconds(len(tally._cells)):.3f}"
+        row["told beforehand"] = f"{cost.seconds(len(tally._bins)):.3f}"
         row["twin"] = ""
         if what == "list, 4 rules and a default, 1 literal":
             space = Space.of_lists(Candidates.of(tally.schema, 1))
@@ -128,8 +128,8 @@ def measured(grown, size, tally, space, depth):
 
     seconds = median_seconds(search, 3)
     cost = Cost.of(options=space.n_options, sides=space.n_sides, depth=depth, classes=2)
-    told = cost.seconds(len(tally._cells))
-    row = {"grown": grown, "size": size, "options": space.n_options, "depth": depth, "patterns": len(tally._cells)}
+    told = cost.seconds(len(tally._bins))
+    row = {"grown": grown, "size": size, "options": space.n_options, "depth": depth, "patterns": len(tally._bins)}
     row |= {
         "states": cost.states,
         "weighed": cost.evaluations,

@@ -11,7 +11,7 @@ from math import prod
 
 from measure import report
 
-from hedgerow.audit.counting.bin_sizes import cell_weights
+from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.counting.outside import BoxCounter
 from hedgerow.audit.counting.regions import worlds_of
 from hedgerow.audit.entropy.domain import Domain
@@ -36,16 +36,16 @@ def booleans(rng):
 def mixed(rng):
     attributes = {}
     for i in range(40):
-        n_cells = rng.randint(2, 6)
-        cuts = tuple(sorted(rng.sample(range(1, 99), n_cells - 1)))
-        attributes[f"x{i}"] = Categorical(tuple("abcdef"[:n_cells])) if i % 2 else Integer(0, 99, cuts=cuts)
+        n_bins = rng.randint(2, 6)
+        cuts = tuple(sorted(rng.sample(range(1, 99), n_bins - 1)))
+        attributes[f"x{i}"] = Categorical(tuple("abcdef"[:n_bins])) if i % 2 else Integer(0, 99, cuts=cuts)
     schema = Schema(attributes, LABEL)
 
     def literal(name):
         attribute = schema[name]
         if isinstance(attribute, Integer):
             return Literal(name, "<=", (rng.choice(attribute.cuts),))
-        return Literal(name, rng.choice(("=", "!=")), (rng.choice(attribute.known_cells),))
+        return Literal(name, rng.choice(("=", "!=")), (rng.choice(attribute.known_bins),))
 
     return schema, literal
 
@@ -92,7 +92,7 @@ def main():
             for seed in range(10):
                 model = random_list(kind, n_rules, seed)
                 regions = Domain.of(model.schema).regions(paths_of(model)[0])
-                weights = cell_weights(model.schema)
+                weights = bin_weights(model.schema)
                 expected = worlds_of(regions, weights)
                 assert sum(expected) == Domain.of(model.schema).worlds
                 for way, longest in ways.items():

@@ -18,8 +18,8 @@ SCHEMA = """\
 label: {name: ill, classes: ["no", "yes"]}
 attributes:
   age: {kind: integer, low: 0, high: 120, cuts: [30, 60], outside: clip}
-  sex: {kind: categorical, values: [F, M], missing: cell, missing_values: ["?"]}
-  dose: {kind: real, low: 0, high: 1, cuts: [0.5], missing: cell}
+  sex: {kind: categorical, values: [F, M], missing: bin, missing_values: ["?"]}
+  dose: {kind: real, low: 0, high: 1, cuts: [0.5], missing: bin}
 """
 
 

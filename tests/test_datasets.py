@@ -128,18 +128,18 @@ def test_bounds_hold_all_values_so_that_nothing_is_clipped(name, real):
 @pytest.mark.parametrize("name", NAMES)
 def test_no_attribute_is_vacuous(name, real):
     data = real(name)
-    for attribute, cells in data.schema.encode(Table.of(data.frame)).items():
-        assert len(np.unique(cells)) > 1, attribute
+    for attribute, bins in data.schema.encode(Table.of(data.frame)).items():
+        assert len(np.unique(bins)) > 1, attribute
         assert data.schema[attribute].literals(attribute, negations=False), attribute
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_interval_between_cuts_has_rows(name, real):
     data = real(name)
-    for attribute, cells in data.schema.encode(Table.of(data.frame)).items():
+    for attribute, bins in data.schema.encode(Table.of(data.frame)).items():
         kind = data.schema[attribute]
         if getattr(kind, "cuts", ()):
-            assert set(range(len(kind.known_cells))) <= set(cells.tolist()), attribute
+            assert set(range(len(kind.known_bins))) <= set(bins.tolist()), attribute
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -150,12 +150,12 @@ def test_candidates_of_two_literals_stay_few_and_predict(name, real):
     assert model.score(data.frame, data.labels) >= FLOORS[name]
 
 
-def test_a_question_mark_is_a_missing_cell_of_adult(real):
+def test_a_question_mark_is_a_missing_bin_of_adult(real):
     data = real("adult")
     for attribute, missing in {"workclass": 2_799, "occupation": 2_809, "native-country": 857}.items():
         assert (data.frame[attribute] == "?").sum() == missing
-        cells = data.schema[attribute].encode(Table.of(data.frame).column(attribute, 0))
-        assert (cells == data.schema[attribute].cells.index("missing")).sum() == missing
+        bins = data.schema[attribute].encode(Table.of(data.frame).column(attribute, 0))
+        assert (bins == data.schema[attribute].bins.index("missing")).sum() == missing
 
 
 def test_empty_fields_of_compas_are_missing_and_words_are_not(real):

@@ -15,7 +15,7 @@ class PanicError(BaseException):
 
 
 def fail(kind):
-    raise kind("cell") from KeyError("cell")
+    raise kind("bin") from KeyError("bin")
 
 
 def test_what_a_call_returns_is_returned():
@@ -42,12 +42,12 @@ def test_no_warning_is_shown_nor_raised_and_the_filters_stay_as_they_were():
     before = warnings.filters[:]
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
-        assert guarded(lambda: warnings.warn("cell", stacklevel=1), ValueError("expected")) is None
+        assert guarded(lambda: warnings.warn("bin", stacklevel=1), ValueError("expected")) is None
         assert shown == []
         warnings.warn("mine", stacklevel=1)
         assert len(shown) == 1
         warnings.simplefilter("error")
-        assert guarded(lambda: warnings.warn("cell", stacklevel=1), ValueError("expected")) is None
+        assert guarded(lambda: warnings.warn("bin", stacklevel=1), ValueError("expected")) is None
     assert warnings.filters == before
 
 
@@ -62,7 +62,7 @@ def test_filters_are_restored_when_the_last_of_several_threads_is_through():
 
     def last():
         one_is_in.wait()
-        guarded(lambda: (both_are_in.wait(), one_is_out.wait(), warn("cell")), ValueError("expected"))
+        guarded(lambda: (both_are_in.wait(), one_is_out.wait(), warn("bin")), ValueError("expected"))
 
     def warn(text):
         warnings.warn(text, stacklevel=1)
@@ -82,4 +82,4 @@ def test_filters_are_restored_when_the_last_of_several_threads_is_through():
 def test_a_seed_gives_a_generator_and_anything_else_an_error_that_does_not_quote_it():
     assert generator(3).integers(1000) == np.random.default_rng(3).integers(1000)
     with pytest.raises(ValueError, match=r"^random_state must be None, a whole number or .*, got <ndarray>\.$"):
-        generator(np.array(["cell"]))
+        generator(np.array(["bin"]))

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from hedgerow import Tally, tally
 from hedgerow.errors import DomainError, NotPicklableError, SchemaError
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Real, Schema
-from tests.schema.test_attributes import cell_of, holds
+from tests.schema.test_attributes import bin_of, holds
 from tests.test_columns import all_that_is_said, objects
 
 SECRET = "secret_f00d"
 SCHEMA = Schema(
     {
-        "sex": Categorical(("F", "M", "X"), missing="cell"),
-        "age": Integer(0, 90, (20, 30, 60), outside="clip", missing="cell", missing_values=(-9,)),
+        "sex": Categorical(("F", "M", "X"), missing="bin"),
+        "age": Integer(0, 90, (20, 30, 60), outside="clip", missing="bin", missing_values=(-9,)),
         "smoker": Boolean(),
-        "dose": Real(0, 2, (0.5,), outside="cell"),
+        "dose": Real(0, 2, (0.5,), outside="bin"),
         "site": Real(0, 1),  # a number without cut points has no literal
     },
     Label("ill", ("high", "low", "none")),
@@ -46,7 +46,7 @@ booleans = st.integers(1, 4).flatmap(
 def count_by_hand(schema, table):  # reference: one row at a time
     counted = Counter()
     for row in table:
-        pattern = tuple(cell_of(schema[name], row[name]) for name in schema)
+        pattern = tuple(bin_of(schema[name], row[name]) for name in schema)
         counted[pattern, row[schema.label.name]] += 1
     return {
         pattern: tuple(counted[pattern, label] for label in schema.classes) for pattern in {key for key, _ in counted}
@@ -54,9 +54,9 @@ def count_by_hand(schema, table):  # reference: one row at a time
 
 
 def patterns(tally):
-    cells, counts = tally._cells.tolist(), tally._counts.tolist()
-    assert len({*map(tuple, cells)}) == len(cells)
-    return {tuple(pattern): tuple(count) for pattern, count in zip(cells, counts, strict=True)}
+    bins, counts = tally._bins.tolist(), tally._counts.tolist()
+    assert len({*map(tuple, bins)}) == len(bins)
+    return {tuple(pattern): tuple(count) for pattern, count in zip(bins, counts, strict=True)}
 
 
 def columns(table):
@@ -158,7 +158,7 @@ def test_class_counts_are_those_of_rows_evaluated_one_by_one(block, max_literals
 def test_class_counts_are_exact_for_many_rows(table, scale):
     few = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)
     scale = 2**46 + scale
-    many = Tally(SCHEMA, few._cells, few._counts * scale)
+    many = Tally(SCHEMA, few._bins, few._counts * scale)
     candidates = Candidates.of(SCHEMA, 2)
     assert (many.class_counts(candidates) == few.class_counts(candidates) * scale).all()
 
@@ -209,11 +209,11 @@ def test_a_tally_is_neither_pickled_nor_copied(copier):
         copier(Tally.count(np.array([[True]]), [False]))
 
 
-@pytest.mark.parametrize("cells, counts", [((2, 2), (2, 2)), ((2, 1), (3, 2)), ((2, 1), (2, 3))])  # noqa: PT006
-def test_cells_and_counts_have_the_schemas_shapes(cells, counts):
+@pytest.mark.parametrize("bins, counts", [((2, 2), (2, 2)), ((2, 1), (3, 2)), ((2, 1), (2, 3))])  # noqa: PT006
+def test_bins_and_counts_have_the_schemas_shapes(bins, counts):
     schema = Schema({"a": Boolean()}, Label("y", (0, 1)))
     with pytest.raises(ValueError, match="do not have the shapes that the schema asks for"):
-        Tally(schema, np.zeros(cells, dtype=int), np.zeros(counts, dtype=int))
+        Tally(schema, np.zeros(bins, dtype=int), np.zeros(counts, dtype=int))
 
 
 DECLARED = Schema({"a": Categorical(("u", "v"))}, Label("y", ("no", "yes")))
@@ -221,24 +221,24 @@ BAD_CELLS = {
     "label": ([*"uv"], ["no", SECRET], "y", "some labels are not in the schema; expected one of: no, yes"),
     "missing label": ([*"uv"], ["no", None], "y", "some labels are missing; expected one of: no, yes"),
     "labels of two types": ([*"uv"], objects([SECRET, 1]), "y", "expected values of one type"),
-    "cell": (["u", SECRET], ["no", "yes"], "a", r"outside the declared domain \(u, v\)"),
-    "missing cell": (["u", None], ["no", "yes"], "a", "some values are missing"),
-    "cells of two types": (objects([SECRET, 1]), ["no", "yes"], "a", "expected values of one type"),
+    "bin": (["u", SECRET], ["no", "yes"], "a", r"outside the declared domain \(u, v\)"),
+    "missing bin": (["u", None], ["no", "yes"], "a", "some values are missing"),
+    "bins of two types": (objects([SECRET, 1]), ["no", "yes"], "a", "expected values of one type"),
 }
 
 
-@pytest.mark.parametrize(("cells", "labels", "column", "message"), BAD_CELLS.values(), ids=BAD_CELLS)
-def test_a_cell_that_does_not_fit_is_an_error_that_names_its_column_and_quotes_none(cells, labels, column, message):
+@pytest.mark.parametrize(("bins", "labels", "column", "message"), BAD_CELLS.values(), ids=BAD_CELLS)
+def test_a_bin_that_does_not_fit_is_an_error_that_names_its_column_and_quotes_none(bins, labels, column, message):
     with pytest.raises(DomainError, match=f"column '{column}': .*{message}") as error:
-        Tally.count(pd.DataFrame({"a": pd.Series(cells, dtype=object)}), labels, DECLARED)
+        Tally.count(pd.DataFrame({"a": pd.Series(bins, dtype=object)}), labels, DECLARED)
     assert error.value.column == column
     assert SECRET not in all_that_is_said(error.value)
 
 
-@pytest.mark.parametrize("cells", [[2, 1], [0.5, 1], [None, 1], ["true", SECRET], [SECRET, 1], [{SECRET: 1}, None]])
+@pytest.mark.parametrize("bins", [[2, 1], [0.5, 1], [None, 1], ["true", SECRET], [SECRET, 1], [{SECRET: 1}, None]])
 @pytest.mark.parametrize("column", ["age", "label"])
-def test_without_a_schema_what_is_not_boolean_is_an_error_that_tells_how_to_get_one(cells, column):
-    good = {"age": [True, False], "label": [True, False]} | {column: pd.Series(cells, dtype=object)}
+def test_without_a_schema_what_is_not_boolean_is_an_error_that_tells_how_to_get_one(bins, column):
+    good = {"age": [True, False], "label": [True, False]} | {column: pd.Series(bins, dtype=object)}
     with pytest.raises(
         DomainError, match=rf"column '{column}': not boolean; .*Schema\.load.*Schema\.from_public"
     ) as error:
@@ -268,28 +268,28 @@ def test_a_table_that_does_not_fit_its_schema_is_an_error(X, y, schema, error, m
 
 
 @pytest.mark.parametrize(
-    ("attribute", "cells", "more"),
+    ("attribute", "bins", "more"),
     [
-        (Integer(0, 2**53 - 1, cuts=(5,), outside="cell"), ["9007199254740993", "7"], "1.0"),
-        (Integer(0, 9, cuts=(5,), missing="cell"), ["3", "7"], ""),
-        (Categorical((1, 2, "a"), outside="cell"), ["1.0", "2"], "a"),
-        (Categorical(("1", "2"), missing="cell", missing_values=("?",), outside="cell"), ["1", "2.0"], "?"),
-        (Boolean(missing="cell", missing_values=("?",)), ["1", "0"], "?"),
+        (Integer(0, 2**53 - 1, cuts=(5,), outside="bin"), ["9007199254740993", "7"], "1.0"),
+        (Integer(0, 9, cuts=(5,), missing="bin"), ["3", "7"], ""),
+        (Categorical((1, 2, "a"), outside="bin"), ["1.0", "2"], "a"),
+        (Categorical(("1", "2"), missing="bin", missing_values=("?",), outside="bin"), ["1", "2.0"], "?"),
+        (Boolean(missing="bin", missing_values=("?",)), ["1", "0"], "?"),
     ],
 )
-def test_one_row_more_never_moves_another_even_where_it_changes_the_type_of_the_column(attribute, cells, more):
-    """One cell makes a reader that infers types turn numbers into text or back; the other rows must not move."""
+def test_one_row_more_never_moves_another_even_where_it_changes_the_type_of_the_column(attribute, bins, more):
+    """One bin makes a reader that infers types turn numbers into text or back; the other rows must not move."""
     schema = Schema({"a": attribute}, Label("y", (0, 1)))
 
     def patterns(table):
         tally = Tally.count(table, [0] * len(table), schema)
-        return Counter({tuple(row): int(n) for row, n in zip(tally._cells.tolist(), tally._counts[:, 0], strict=True)})
+        return Counter({tuple(row): int(n) for row, n in zip(tally._bins.tolist(), tally._counts[:, 0], strict=True)})
 
     def inferred(rows):
         return pd.read_csv(io.StringIO("\n".join(["a,b", *(f"{row},0" for row in rows)])))
 
     for make in (inferred, lambda rows: pd.DataFrame({"a": rows})):
-        one, two = patterns(make(cells)), patterns(make([*cells, more]))
+        one, two = patterns(make(bins)), patterns(make([*bins, more]))
         assert sum((two - one).values()) == 1
         assert not one - two
 
@@ -314,11 +314,11 @@ def test_patterns_are_distinct_rows_with_the_candidates_that_each_satisfies(max_
     for row in table:
         true = np.array([holds(SCHEMA[x.attribute], x, row[x.attribute]) for x in candidates.literals])
         caught = np.concatenate([true[members].all(axis=1) for members in candidates.members])
-        expected[tuple(cell_of(SCHEMA[n], row[n]) for n in SCHEMA), tuple(caught.tolist()), row["ill"]] += 1
+        expected[tuple(bin_of(SCHEMA[n], row[n]) for n in SCHEMA), tuple(caught.tolist()), row["ill"]] += 1
     found = Counter()
-    for cells, mask, numbers in zip(counted._cells.tolist(), satisfied.tolist(), counts.tolist(), strict=True):
+    for bins, mask, numbers in zip(counted._bins.tolist(), satisfied.tolist(), counts.tolist(), strict=True):
         for label, number in zip(SCHEMA.classes, numbers, strict=True):
-            found[tuple(cells), tuple(mask), label] += number
+            found[tuple(bins), tuple(mask), label] += number
     assert +found == expected
 
 
@@ -350,8 +350,8 @@ def rows_between(one, other):  # reference: two lists of rows, each row taken of
 
 
 def plain(row):
-    """A row as its cells: rows with other values and the same cells are one."""
-    return tuple(cell_of(SCHEMA[name], row[name]) for name in SCHEMA), row["ill"]
+    """A row as its bins: rows with other values and the same bins are one."""
+    return tuple(bin_of(SCHEMA[name], row[name]) for name in SCHEMA), row["ill"]
 
 
 @given(tables, st.lists(rows, max_size=3), st.integers(0, 3))

@@ -1,6 +1,6 @@
 """Columns of whatever table the user holds, as arrays: the only code that meets frames.
 
-pandas, polars, pyarrow and any other frame narwhals knows come in by name; arrays by position. No error quotes a cell:
+pandas, polars, pyarrow and any other frame narwhals knows come in by name; arrays by position. No error quotes a value:
 whatever foreign code does with rows, it does behind `hedgerow.guard.guarded`, and Arrow's arrays are validated once.
 What is read as what is the same for tables in databases (`hedgerow.engines`): white space around text is trimmed (that
 of ASCII), a decimal is the float64 nearest to it, a date the number of days since 1970-01-01.
@@ -175,7 +175,7 @@ class Column:
             blank = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
             return cls(name, text, blank if blank.any() else None)
         if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            found = re.split(r"[<\[]", str(kind))[0]  # its parameters can hold cells, such as the keys of a dict
+            found = re.split(r"[<\[]", str(kind))[0]  # its parameters can hold values, such as the keys of a dict
             raise DomainError(f"expected booleans, numbers or text, found the type {found}.", column=name)
         if array.null_count == 0:
             return cls.from_numpy(array.to_numpy(zero_copy_only=False), name)

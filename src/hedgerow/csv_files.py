@@ -1,4 +1,4 @@
-"""CSV files in, every cell as text: what a cell means is for the schema to say.
+"""CSV files in, every field as text: what a field means is for the schema to say.
 
 The first line, the column names, is public; no error quotes a line below it.
 """
@@ -85,7 +85,7 @@ def read_csv(path: str | PathLike[str]) -> pa.Table:
 
 
 def delimiter_of(path: str | PathLike[str]) -> str:
-    """Return what separates the cells of a CSV file: comma, semicolon or tab, whichever its header has most of."""
+    """Return what separates the fields of a CSV file: comma, semicolon or tab, whichever its header has most of."""
     return _delimiter(_first_line(Path(path), str(path))[0])
 
 

@@ -1,6 +1,6 @@
 """The grammar of CSV files, RFC 4180, checked over every byte before a row is read.
 
-Readers of CSV disagree where a file leaves the grammar: on a quote inside a cell, on lines with a field more, on what
+Readers of CSV disagree where a file leaves the grammar: on a quote inside a field, on lines with a field more, on what
 ends a line. Whether one line is one row must not depend on who reads it, nor on the lines around it. So a file keeps
 the grammar, or it is refused.
 """
@@ -25,7 +25,7 @@ _MARK = codecs.BOM_UTF8
 
 @dataclass(frozen=True)
 class InQuotes:
-    """What cells in quotes hold that readers can trip over.
+    """What fields in quotes hold that readers can trip over.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class InQuotes:
 def check_grammar(path: Path, fields: int, delimiter: str, *, shown: str) -> InQuotes:
     """Check that every line of a file is an empty line or a row of so many fields; read it once, block by block.
 
-    A cell has no quotes, or it begins and ends with one and doubles those within. Lines end in a line feed, or all of
+    A field has no quotes, or it begins and ends with one and doubles those within. Lines end in a line feed, or all of
     them in a carriage return and a line feed. The text is UTF-8 without NUL. Then one line more, or less, or another
     one, changes one row and no other, or the file is refused: a line with an unpaired quote leaves an odd number of
     them.
@@ -135,7 +135,7 @@ class _Scan:
             wrong = np.zeros(1, np.int64)
         if len(wrong):
             raise DomainError(
-                f"{self.shown}: expected quotes around a whole cell and doubled within it, found another one on line "
+                f"{self.shown}: expected quotes around a whole field and doubled within it, found another one on line "
                 f"{self._line(wrong.min(), here)}."
             )
 

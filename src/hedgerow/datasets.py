@@ -138,7 +138,7 @@ def load(name: str) -> Dataset:
     >>> data = datasets.load("breast_cancer")
     >>> data.frame.shape
     (569, 30)
-    >>> data.schema["mean radius"].cells
+    >>> data.schema["mean radius"].bins
     ('[0, 12]', '(12, 15]', '(15, 18]', '(18, 50]')
     >>> data.labels.value_counts().to_dict()
     {'benign': 357, 'malignant': 212}

@@ -80,7 +80,7 @@ class SchemaError(HedgerowError, ValueError):
 
 
 class DomainError(HedgerowError, ValueError):
-    """Rows do not fit the declared schema. Names the column and what is allowed, never a cell.
+    """Rows do not fit the declared schema. Names the column and what is allowed, never a value.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class ModelFormatError(HedgerowError, ValueError):
 
 
 class EngineError(HedgerowError, ValueError):
-    """A database or file with the rows did not answer. The engine's own message, which can quote cells, is gone."""
+    """A database or file with the rows did not answer. The engine's own message, which can quote values, is gone."""
 
 
 class TooManyPatternsError(HedgerowError, ValueError):
@@ -188,7 +188,7 @@ class TooManyPatternsError(HedgerowError, ValueError):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         super().__init__(
-            f"the table has more than {limit:,} distinct patterns of cells with their classes, more than is sensible; "
+            f"the table has more than {limit:,} distinct patterns of bins with their classes, more than is sensible; "
             "none was fetched. Declare fewer attributes, or coarser ones: fewer cut points, categories grouped."
         )
 

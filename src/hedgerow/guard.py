@@ -14,8 +14,8 @@ T = TypeVar("T")
 def guarded(call: Callable[[], T], problem: Exception) -> T:
     """Return what `call` returns, or raise `problem` where it fails.
 
-    Whatever foreign code raises can quote a cell: its text, its arguments, its notes, the exceptions before it. So
-    nothing of it is kept; `problem` is raised once it is gone, and has no context. Warnings can quote a cell too, and
+    Whatever foreign code raises can quote a value: its text, its arguments, its notes, the exceptions before it. So
+    nothing of it is kept; `problem` is raised once it is gone, and has no context. Warnings can quote a value too, and
     are not shown. `call` must not raise errors of hedgerow: they would be lost as well.
 
     Parameters

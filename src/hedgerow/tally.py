@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Table, column_of, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, NotPicklableError
-from hedgerow.schema.attributes import Cells
+from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.booleans import advise, boolean_schema
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
@@ -23,7 +23,7 @@ _BLOCK = 2**15  # patterns counted at a time: the one-hot block and its product 
 
 
 class Tally:
-    """Distinct patterns of schema cells with the number of rows of each class: all that learners see of a table.
+    """Distinct patterns of schema bins with the number of rows of each class: all that learners see of a table.
 
     Everything it counts is exact and **private**: nothing of it may be shown before it has passed a `Budget`. Its
     `repr` shows the schema only, and it cannot be pickled.
@@ -32,7 +32,7 @@ class Tally:
     ----------
     schema : Schema
         The public schema, with a label.
-    cells : ndarray of int, shape (n_patterns, n_attributes)
+    bins : ndarray of int, shape (n_patterns, n_attributes)
         The patterns.
     counts : ndarray of int, shape (n_patterns, n_classes)
         Rows of each class.
@@ -45,13 +45,13 @@ class Tally:
     <Tally of 2 attributes and 2 classes; its counts are private>
     """
 
-    __slots__ = ("_cells", "_counts", "schema")
+    __slots__ = ("_bins", "_counts", "schema")
 
-    def __init__(self, schema: Schema, cells: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
-        if cells.shape != (len(cells), len(schema)) or counts.shape != (len(cells), len(schema.classes)):
-            raise ArgumentError("cells and counts do not have the shapes that the schema asks for.")
+    def __init__(self, schema: Schema, bins: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
+        if bins.shape != (len(bins), len(schema)) or counts.shape != (len(bins), len(schema.classes)):
+            raise ArgumentError("bins and counts do not have the shapes that the schema asks for.")
         self.schema = schema
-        self._cells = cells
+        self._bins = bins
         self._counts = counts.astype(np.int64)
 
     @classmethod
@@ -144,20 +144,20 @@ class Tally:
         declared, name = declared_or_boolean(table, schema, label)
         problem: DomainError | None = None
         try:
-            cells, labels, rows = count_rows(table, declared, name)
-            return cls._group(declared, cells, labels, rows)
+            bins, labels, rows = count_rows(table, declared, name)
+            return cls._group(declared, bins, labels, rows)
         except DomainError as error:
             problem = error if schema is not None or error.column is None else advise(error)
         raise problem
 
     @classmethod
     def _group(
-        cls, schema: Schema, cells: Mapping[str, Cells], labels: Cells, rows: NDArray[np.int64] | None = None
+        cls, schema: Schema, bins: Mapping[str, BinCodes], labels: BinCodes, rows: NDArray[np.int64] | None = None
     ) -> Self:
         """Group encoded rows, or groups of so many rows, by pattern; in memory this is the GROUP BY."""
-        keys = [f"a{i}" for i in range(len(cells))]
+        keys = [f"a{i}" for i in range(len(bins))]
         classes = [f"c{k}" for k in range(len(schema.classes))]
-        columns: dict[str, Any] = dict(zip(keys, cells.values(), strict=True))
+        columns: dict[str, Any] = dict(zip(keys, bins.values(), strict=True))
         for k, name in enumerate(classes):
             columns[name] = (labels == k).astype(np.uint8) if rows is None else np.where(labels == k, rows, 0)
         grouped = pa.table(columns).group_by(keys, use_threads=False).aggregate([(name, "sum") for name in classes])
@@ -167,9 +167,9 @@ class Tally:
 
         return cls(schema, matrix(keys), matrix([f"{name}_sum" for name in classes]))
 
-    def cells(self, names: Sequence[str]) -> dict[str, NDArray[np.integer[Any]]]:
-        """Return the cell of these attributes in each pattern, arrays of shape ``(n_patterns,)``. Exact, private."""
-        return {name: self._cells[:, self.schema.names.index(name)] for name in names}
+    def bins(self, names: Sequence[str]) -> dict[str, NDArray[np.integer[Any]]]:
+        """Return the bin of these attributes in each pattern, arrays of shape ``(n_patterns,)``. Exact, private."""
+        return {name: self._bins[:, self.schema.names.index(name)] for name in names}
 
     def rows(self) -> NDArray[np.int64]:
         """Return the rows of each pattern, whatever their class, shape ``(n_patterns,)``. Exact, private."""
@@ -184,16 +184,16 @@ class Tally:
 
         Exact, private. Adding one row adds 1 to one class of every candidate that catches it. All conjunctions of two
         literals come from one product ``Rᵀ diag(w) R`` of the one-hot pattern matrix R for each class, carried from
-        cells to literals by a public linear map; longer ones from the same product on the patterns that satisfy their
+        bins to literals by a public linear map; longer ones from the same product on the patterns that satisfy their
         first literals. Sums are of integers below 2⁵³ in float64, hence exact.
         """
         if candidates.schema != self.schema:
             raise ArgumentError("the candidates come from another schema than the tally.")
         basis = _literal_basis(candidates)
         counts = np.zeros((len(candidates), self._counts.shape[1]))
-        for cells, weights in self._blocks():
-            onehot = _onehot(self.schema, cells)
-            satisfied = onehot @ basis.T if len(candidates.members) > 2 else np.empty((len(cells), 0))
+        for bins, weights in self._blocks():
+            onehot = _onehot(self.schema, bins)
+            satisfied = onehot @ basis.T if len(candidates.members) > 2 else np.empty((len(bins), 0))
             start = 0
             for members in candidates.members:
                 stop = start + len(members)
@@ -209,9 +209,9 @@ class Tally:
         if candidates.schema != self.schema:
             raise ArgumentError("the candidates come from another schema than the tally.")
         basis = _literal_basis(candidates)
-        satisfied = np.empty((len(self._cells), len(candidates)), dtype=bool)
-        for start in range(0, len(self._cells), _BLOCK):
-            literals = _onehot(self.schema, self._cells[start : start + _BLOCK]) @ basis.T > 0
+        satisfied = np.empty((len(self._bins), len(candidates)), dtype=bool)
+        for start in range(0, len(self._bins), _BLOCK):
+            literals = _onehot(self.schema, self._bins[start : start + _BLOCK]) @ basis.T > 0
             parts = [literals[:, part].all(axis=2) for part in candidates.members]
             satisfied[start : start + _BLOCK] = np.hstack(parts)
         return satisfied, self._counts
@@ -219,12 +219,12 @@ class Tally:
     def without(self, antecedent: Antecedent) -> Tally:
         """Return the tally of the rows that do not satisfy the antecedent."""
         left = ~self._satisfies(antecedent)
-        return Tally(self.schema, self._cells[left], self._counts[left])
+        return Tally(self.schema, self._bins[left], self._counts[left])
 
     def within(self, antecedent: Antecedent) -> Tally:
         """Return the tally of the rows that satisfy the antecedent."""
         caught = self._satisfies(antecedent)
-        return Tally(self.schema, self._cells[caught], self._counts[caught])
+        return Tally(self.schema, self._bins[caught], self._counts[caught])
 
     def distance(self, other: Tally) -> float:
         """Return how many rows must be added to one table to get the other; infinite if some must be removed too.
@@ -233,9 +233,9 @@ class Tally:
         """
         changes = Counter[tuple[int, ...]]()
         for tally, sign in ((self, 1), (other, -1)):
-            for cells, counts in zip(tally._cells.tolist(), tally._counts.tolist(), strict=True):
+            for bins, counts in zip(tally._bins.tolist(), tally._counts.tolist(), strict=True):
                 for label, count in enumerate(counts):
-                    changes[(*cells, label)] += sign * count
+                    changes[(*bins, label)] += sign * count
         added, removed = (sum(max(sign * change, 0) for change in changes.values()) for sign in (1, -1))
         return math.inf if added and removed else float(added + removed)
 
@@ -253,16 +253,16 @@ class Tally:
         return np.array([*rows, remaining.total()])
 
     def _satisfies(self, antecedent: Antecedent) -> NDArray[np.bool_]:
-        true = np.ones(len(self._cells), dtype=bool)
+        true = np.ones(len(self._bins), dtype=bool)
         for literal in antecedent:
-            cells = self._cells[:, self.schema.names.index(literal.attribute)]
-            true &= self.schema[literal.attribute].truth(literal)[cells]
+            bins = self._bins[:, self.schema.names.index(literal.attribute)]
+            true &= self.schema[literal.attribute].truth(literal)[bins]
         return true
 
     def _blocks(self) -> Iterator[tuple[NDArray[np.integer], NDArray[np.float64]]]:
-        for start in range(0, len(self._cells), _BLOCK):
+        for start in range(0, len(self._bins), _BLOCK):
             block = slice(start, start + _BLOCK)
-            yield self._cells[block], self._counts[block].astype(np.float64)
+            yield self._bins[block], self._counts[block].astype(np.float64)
 
     def __repr__(self) -> str:
         return (
@@ -278,20 +278,20 @@ def _check_schema(schema: object) -> None:
         raise ArgumentTypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
 
 
-def _onehot(schema: Schema, cells: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return a column of ones and, for every attribute, one column for each of its cells but the first."""
-    sizes = [len(attribute.cells) for _, attribute in schema.attributes]
+def _onehot(schema: Schema, bins: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return a column of ones and, for every attribute, one column for each of its bins but the first."""
+    sizes = [len(attribute.bins) for _, attribute in schema.attributes]
     attribute = np.repeat(np.arange(len(sizes)), [size - 1 for size in sizes])
-    cell = np.concatenate([np.arange(1, size) for size in sizes])
-    onehot = np.ones((len(cells), 1 + len(cell)))
-    np.equal(cells[:, attribute], cell, out=onehot[:, 1:], casting="unsafe")
+    bin = np.concatenate([np.arange(1, size) for size in sizes])
+    onehot = np.ones((len(bins), 1 + len(bin)))
+    np.equal(bins[:, attribute], bin, out=onehot[:, 1:], casting="unsafe")
     return onehot
 
 
 def _literal_basis(candidates: Candidates) -> NDArray[np.float64]:
     """Return each literal as a combination of `_onehot`'s columns, shape ``(n_literals, n_columns)``."""
     schema, truth = candidates.schema, candidates.truth.astype(np.float64)
-    firsts = np.cumsum([0, *(len(attribute.cells) for _, attribute in schema.attributes)])[:-1]
+    firsts = np.cumsum([0, *(len(attribute.bins) for _, attribute in schema.attributes)])[:-1]
     own = np.array([firsts[schema.names.index(literal.attribute)] for literal in candidates.literals])
     constant = truth[np.arange(len(own)), own]
     same_attribute = np.searchsorted(firsts, np.arange(truth.shape[1]), side="right") - 1

@@ -20,9 +20,9 @@ CHARGES = (Charge("cuts", Fraction(1, 3), mechanism="quantiles"), Charge("counts
 SCHEMA = Schema(
     {
         "age": Integer(17, 90, (30, 45, 60), outside="clip"),
-        "dose": Real(0, 1, (0.25, 0.5), missing="cell", missing_values=("?", -9), outside="cell"),
-        "ward": Categorical(("surgery", "cardiology", 7), missing="cell", outside="cell"),
-        "smoker": Boolean(missing="cell"),
+        "dose": Real(0, 1, (0.25, 0.5), missing="bin", missing_values=("?", -9), outside="bin"),
+        "ward": Categorical(("surgery", "cardiology", 7), missing="bin", outside="bin"),
+        "smoker": Boolean(missing="bin"),
     },
     Label("ill", ("no", "unsure", "yes")),
     CHARGES[:1],

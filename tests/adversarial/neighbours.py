@@ -21,7 +21,7 @@ from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
 
 SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (False, True)))
 NARROW = Schema({"a": Boolean()}, Label("y", (False, True)))
-BINS = Schema({"a": Boolean(missing="cell"), "b": Boolean(missing="cell")})
+BINS = Schema({"a": Boolean(missing="bin"), "b": Boolean(missing="bin")})
 NUMBER = Schema({"n": Integer(0, 2)})
 ASKED = RuleList(
     SCHEMA,

@@ -139,7 +139,7 @@ def test_values_called_as_encoders_call_other_things_are_refused():
 def test_columns_of_several_missing_values_are_refused():
     labels = [0, 1, 1, 0]
     tree = DecisionTreeClassifier().fit(one_hot(["red", np.nan, np.nan, "?"]), labels)
-    asked = Schema({"hue": Categorical(("red", "blue"), missing="cell", missing_values=("?",))})
+    asked = Schema({"hue": Categorical(("red", "blue"), missing="bin", missing_values=("?",))})
     with pytest.raises(SchemaError, match=r"hue_(\?|nan)': .*give features="):
         reconstruction(tree, asked)
     with pytest.raises(SchemaError, match="is nan, and the schema takes other values of hue for missing too"):
@@ -148,7 +148,7 @@ def test_columns_of_several_missing_values_are_refused():
     assert {"hue_nan", "hue_None"} < set(both)
     tree = DecisionTreeClassifier().fit(both, labels)
     with pytest.raises(SchemaError, match="and another column are both called as hue is missing, so they tell apart"):
-        reconstruction(tree, Schema({"hue": Categorical(("red", "blue"), missing="cell")}))
+        reconstruction(tree, Schema({"hue": Categorical(("red", "blue"), missing="bin")}))
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_a_discretiser_of_codes_has_the_worlds_of_its_bins():
 
 
 def test_missing_values_go_where_the_pipeline_sends_them():
-    schema = Schema({"hue": Categorical(("red", "blue"), missing="cell"), "age": Integer(0, 99, missing="cell")})
+    schema = Schema({"hue": Categorical(("red", "blue"), missing="bin"), "age": Integer(0, 99, missing="bin")})
     hues = pd.Series(["red", "blue", None, "red"] * 20, dtype=object)
     table = pd.DataFrame({"hue": hues, "age": [3.0, 40.0, 60.0, np.nan] * 20})
     y = [0, 1, 0, 1] * 20
@@ -307,14 +307,14 @@ def test_a_forest_behind_steps_is_read_tree_by_tree():
     ("attribute", "step", "problem"),
     [
         (
-            Integer(18, 90, missing="cell", missing_values=(20,)),
+            Integer(18, 90, missing="bin", missing_values=(20,)),
             KBinsDiscretizer(3, **KBINS),
             "is binned, which takes no",
         ),
-        (Integer(18, 50, outside="cell"), KBinsDiscretizer(3, **KBINS), "is binned, which takes no missing values"),
-        (Integer(18, 50, outside="cell"), StandardScaler(), "those outside the domain could be on either side"),
-        (Categorical(tuple(range(21, 91)), missing="cell", missing_values=(20,)), StandardScaler(), "mean missing by"),
-        (Categorical((18, 19), outside="cell"), StandardScaler(), "values outside the domain could be anything"),
+        (Integer(18, 50, outside="bin"), KBinsDiscretizer(3, **KBINS), "is binned, which takes no missing values"),
+        (Integer(18, 50, outside="bin"), StandardScaler(), "those outside the domain could be on either side"),
+        (Categorical(tuple(range(21, 91)), missing="bin", missing_values=(20,)), StandardScaler(), "mean missing by"),
+        (Categorical((18, 19), outside="bin"), StandardScaler(), "values outside the domain could be anything"),
     ],
     ids=str,
 )

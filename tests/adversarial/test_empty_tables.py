@@ -29,7 +29,7 @@ SCHEMA = """\
 label: {name: ill, classes: ["no", "yes"]}
 attributes:
   age: {kind: integer, low: 0, high: 120, cuts: [30, 60]}
-  sex: {kind: categorical, values: [F, M], missing: cell}
+  sex: {kind: categorical, values: [F, M], missing: bin}
 """
 HEADER, ROW = b"age,sex,ill", b"41,F,yes"
 ENDS = {"line end": b"\n", "no line end": b"", "blank lines": b"\n\n\n", "CRLF": b"\r\n"}
@@ -184,10 +184,10 @@ def test_the_other_commands_take_a_table_without_rows(run):
 COLUMNS = {"flag": [True], "word": ["u"], "size": [4.0], "whole": [3]}
 DECLARED = Schema(
     {
-        "flag": Boolean(missing="cell"),
-        "word": Categorical(("u", "v"), missing="cell", outside="cell"),
-        "size": Real(0, 9, (3,), missing="cell", outside="clip"),
-        "whole": Integer(0, 9, (3,), missing="cell", outside="clip"),
+        "flag": Boolean(missing="bin"),
+        "word": Categorical(("u", "v"), missing="bin", outside="bin"),
+        "size": Real(0, 9, (3,), missing="bin", outside="clip"),
+        "whole": Integer(0, 9, (3,), missing="bin", outside="clip"),
     },
     Label("y", ("no", "yes")),
 )
@@ -325,10 +325,10 @@ def test_an_oracle_on_a_database_answers_of_no_row(n):
         assert oracle.queries_left == 1
 
 
-@pytest.mark.parametrize("outside", ["error", "clip", "cell"])
+@pytest.mark.parametrize("outside", ["error", "clip", "bin"])
 @pytest.mark.parametrize("values", [[], [4.0], [np.nan], [99.0]])
 def test_cut_points_are_learned_where_no_row_is_inside_the_domain(values, outside):
-    declared, budget = Schema({"size": Real(0, 9, missing="cell", outside=outside)}), hr.Budget(1)
+    declared, budget = Schema({"size": Real(0, 9, missing="bin", outside=outside)}), hr.Budget(1)
     frame = pd.DataFrame({"size": pd.Series(values, dtype=float)})
     if values == [99.0] and outside == "error":
         with pytest.raises(DomainError, match="column 'size': some values are outside the declared domain"):

@@ -38,7 +38,7 @@ WORDS = (
     "$\\{a}",
 )
 LABEL = Label("y", ("n\\o", "y'\\'es"))
-SCHEMA = Schema({"x": Categorical(WORDS, outside="cell")}, LABEL)
+SCHEMA = Schema({"x": Categorical(WORDS, outside="bin")}, LABEL)
 ROWS = pa.table({"x": [*WORDS, "other"], "y": [LABEL.classes[i % 2] for i in range(len(WORDS) + 1)]})
 ESCAPED = "spark.sql.parser.escapedStringLiterals"
 
@@ -86,7 +86,7 @@ def test_a_connection_of_others_is_checked(user_url):
     oracle = Oracle.from_table(table, "y", None, classes=LABEL.classes)
     connection.raw_sql("SET standard_conforming_strings = off")
     with pytest.raises(EngineError, match=expected):
-        oracle.marginals(Schema({"x": Categorical(WORDS, missing="cell", outside="cell")}))
+        oracle.marginals(Schema({"x": Categorical(WORDS, missing="bin", outside="bin")}))
     connection.disconnect()
 
 
@@ -123,7 +123,7 @@ def test_a_model_of_others_is_no_sql_but_a_model(old):
 
 
 def test_white_space_is_trimmed_and_letters_are_not(old):
-    schema = Schema({"x": Categorical(("tnrvf", "red"), outside="cell"), "b": Boolean()}, Label("y", (0, 1)))
+    schema = Schema({"x": Categorical(("tnrvf", "red"), outside="bin"), "b": Boolean()}, Label("y", (0, 1)))
     table = pa.table({"x": ["tnrvf", "\\red", " \t\n\r\v\fred\f\v\r\n\t ", "red\\"], "b": [True] * 4})
     for word in ("tnrvf", "red"):
         model = RuleList(

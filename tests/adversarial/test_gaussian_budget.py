@@ -13,7 +13,7 @@ from hedgerow.errors import BudgetExceededError
 from hedgerow.privacy.counts import GaussianCounts
 from hedgerow.schema import Real, Schema
 
-BINS = Schema({"x0": Real(0.0, 10.0, (2.5, 5.0), missing="cell", outside="clip")})
+BINS = Schema({"x0": Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")})
 X, Y = np.arange(20.0)[:, None], np.arange(20) % 2
 
 

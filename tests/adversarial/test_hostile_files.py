@@ -148,7 +148,7 @@ def cuts(n: int) -> Tree:
 
 
 def rules(n: int) -> RuleList:
-    numbers = {f"a{i}": Integer(0, 1000, cuts=tuple(range(100)), missing="cell", outside="cell") for i in range(50)}
+    numbers = {f"a{i}": Integer(0, 1000, cuts=tuple(range(100)), missing="bin", outside="bin") for i in range(50)}
     found = [
         Rule((Literal(f"a{i % 50}", "<=", (i % 99,)), Literal(f"a{(i + 1) % 50}", ">", (i % 98,))), (i, 3))
         for i in range(n)
@@ -157,13 +157,13 @@ def rules(n: int) -> RuleList:
 
 
 def categories(n: int) -> RuleList:
-    schema = Schema({"c": Categorical(tuple(f"v{i}" for i in range(n)), missing="cell", outside="cell")}, YES)
+    schema = Schema({"c": Categorical(tuple(f"v{i}" for i in range(n)), missing="bin", outside="bin")}, YES)
     found = [Rule((Literal("c", operator, (f"v{i}",)),), (i, 3)) for i in range(n // 4) for operator in ("=", "!=")]
     return RuleList(schema, (*found, Rule((), (1, 2))), NONE)
 
 
 def chain(depth: int) -> Tree:
-    schema = Schema({f"c{i}": Categorical(tuple(map(str, range(1000))), outside="cell") for i in range(depth)}, YES)
+    schema = Schema({f"c{i}": Categorical(tuple(map(str, range(1000))), outside="bin") for i in range(depth)}, YES)
     node: Split | Leaf = Leaf((3, 4))
     for i in range(depth):
         node = Split(Literal(f"c{i}", "!=", ("7",)), node, Leaf((5, 6)))
@@ -201,7 +201,7 @@ def test_large_models_are_read_and_printed_in_no_time(name: str) -> None:
 
 def test_small_files_cannot_be_printed_or_exported_into_texts_that_no_memory_holds() -> None:
     values = tuple(f"value {i}" for i in range(5000))
-    schema = Schema({"c": Categorical(values, outside="cell"), "a" * 1000: Boolean()}, YES)
+    schema = Schema({"c": Categorical(values, outside="bin"), "a" * 1000: Boolean()}, YES)
     outside = Rule((Literal("c", "outside"),), (1, 2))
     model = RuleList(schema, (*[outside] * 5000, Rule((), (1, 2))), NONE)
     assert len(model.to_json()) < 2 * 10**6

@@ -132,7 +132,7 @@ def test_the_answer_about_rows_is_the_sum_of_the_answers_about_each(rows):
 
 FRAME = pd.DataFrame({"size": [1.0, 3.0, 7.0] * 20})
 LABELS = np.array([0, 1, 1] * 20)
-BINS = Schema({"size": Real(0.0, 10.0, (2.5, 5.0), missing="cell", outside="clip")})
+BINS = Schema({"size": Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")})
 
 
 class Counting:
@@ -198,7 +198,7 @@ def test_bins_with_other_code_attached_are_used_without_it():
             met.append(column)
             return super().encode(column)
 
-    hostile = Schema({"size": Peeking(0.0, 10.0, (2.5, 5.0), missing="cell", outside="clip")})
+    hostile = Schema({"size": Peeking(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")})
     object.__setattr__(hostile, "encode", lambda table: met.append(table))
     answer = hr.Oracle(FRAME, LABELS, hr.Budget(10**6)).error_marginals(hostile, Always(1))
     assert (answer.wrong + answer.right).tolist() == [20, 20, 20, 0]
@@ -221,7 +221,7 @@ def test_charges_of_two_learned_schemas_are_two_charges_though_their_texts_are_o
     """The audit's: spent 4, and the card said 3."""
     budget = hr.Budget(4)
     frame = pd.DataFrame({"size": list(range(100))})
-    declared = Schema({"size": hr.schema.Integer(0, 100, missing="cell", outside="clip")})
+    declared = Schema({"size": hr.schema.Integer(0, 100, missing="bin", outside="clip")})
     learned = [Schema.learn(frame, declared, epsilon=1.0, budget=budget, bins=2) for _ in range(2)]
     assert learned[0].charges == learned[1].charges
     oracle = hr.Oracle(frame, [0, 1] * 50, budget, 2)
@@ -233,7 +233,7 @@ def test_charges_of_two_learned_schemas_are_two_charges_though_their_texts_are_o
 def test_the_charge_of_one_learned_schema_is_one_charge_however_often_it_is_asked_with():
     budget = hr.Budget(4)
     frame = pd.DataFrame({"size": list(range(100))})
-    declared = Schema({"size": hr.schema.Integer(0, 100, missing="cell", outside="clip")})
+    declared = Schema({"size": hr.schema.Integer(0, 100, missing="bin", outside="clip")})
     bins = Schema.learn(frame, declared, epsilon=1.0, budget=budget, bins=2)
     oracle = hr.Oracle(frame, [0, 1] * 50, budget, 3)
     for _ in range(3):
@@ -269,7 +269,7 @@ def test_what_a_hypothesis_has_cost_is_on_the_card_once():
 
 AGES = pd.DataFrame({"age": RNG.uniform(0, 100, 200), "b": RNG.normal(size=200)})
 OLD = (AGES["age"] > 40.5).to_numpy(dtype=int)
-AGE = Schema({"age": Real(0.0, 100.0, (50.0,), missing="cell", outside="clip")})
+AGE = Schema({"age": Real(0.0, 100.0, (50.0,), missing="bin", outside="clip")})
 
 
 def nodes_of(tree, **changed):
@@ -471,7 +471,7 @@ def test_memory_does_not_grow_as_rows_times_what_the_learner_sends(n):
         model = MLPClassifier((2,), max_iter=1).fit(AGES, OLD)
     units = 300_000
     model.coefs_, model.intercepts_ = [np.zeros((2, units)), np.zeros((units, 1))], [np.zeros(units), np.ones(1)]
-    bins = Schema({"age": Real(0.0, 100.0, tuple(np.linspace(1, 99, 50_000)), missing="cell", outside="clip")})
+    bins = Schema({"age": Real(0.0, 100.0, tuple(np.linspace(1, 99, 50_000)), missing="bin", outside="clip")})
     oracle = hr.Oracle(AGES[:n], OLD[:n], hr.Budget(1))
     tracemalloc.start()
     oracle.error_marginals(bins, model)

@@ -24,19 +24,19 @@ MANY = {
     "whole numbers": (Categorical(tuple(range(1000))), [i % 1000 for i in range(ROWS)]),
     "floats": (Categorical(tuple(range(1000))), [float(i % 1000) for i in range(ROWS)]),
     "missing words": (
-        Categorical(("a",), missing="cell", missing_values=tuple(range(3000))),
+        Categorical(("a",), missing="bin", missing_values=tuple(range(3000))),
         ["a", *(str(i % 3000) for i in range(1, ROWS))],
     ),
     "missing words of booleans": (
-        Boolean(missing="cell", missing_values=tuple(range(2, 3000))),
+        Boolean(missing="bin", missing_values=tuple(range(2, 3000))),
         [str(i % 3000) for i in range(ROWS)],
     ),
     "missing numbers": (
-        Integer(0, 5000, cuts=(4000,), missing="cell", missing_values=tuple(range(3000))),
+        Integer(0, 5000, cuts=(4000,), missing="bin", missing_values=tuple(range(3000))),
         [i % 5000 for i in range(ROWS)],
     ),
     "missing numbers in text": (
-        Integer(0, 5000, cuts=(4000,), missing="cell", missing_values=tuple(range(3000))),
+        Integer(0, 5000, cuts=(4000,), missing="bin", missing_values=tuple(range(3000))),
         [str(i % 5000) for i in range(ROWS)],
     ),
     "cut points": (Real(0, 1000, cuts=tuple(range(1, 1000))), [(i % 2000) / 2 for i in range(ROWS)]),
@@ -71,7 +71,7 @@ def test_the_query_grows_as_the_constants(kind):
         attribute = {
             "words": lambda: Categorical(tuple(map("w{}".format, constants))),
             "numbers": lambda: Categorical(constants),
-            "missing": lambda: Real(0, 1, missing="cell", missing_values=constants),
+            "missing": lambda: Real(0, 1, missing="bin", missing_values=constants),
             "cuts": lambda: Integer(0, number + 1, cuts=constants),
         }[kind]()
         table = into_duckdb(pa.table({"x": ["1"], "y": ["no"]}))
@@ -92,7 +92,7 @@ def test_many_words_are_written_soon():
 
 def test_an_oracle_counts_the_bins_of_many_categories(load):
     table = pa.table({"x": [f"w{i % 500}" for i in range(3000)], "y": [i % 3 == 0 for i in range(3000)]})
-    bins = Schema({"x": Categorical(tuple(f"w{i}" for i in range(500)), missing="cell", outside="cell")})
+    bins = Schema({"x": Categorical(tuple(f"w{i}" for i in range(500)), missing="bin", outside="bin")})
     found, expected = Oracle.from_table(load(table), "y", None), Oracle(table.drop_columns("y"), table["y"], None)
     assert found.marginals(bins).masses.tolist() == expected.marginals(bins).masses.tolist()
 
@@ -123,7 +123,7 @@ HOSTILE = [
 def test_any_text_is_one_constant(load, monkeypatch, few):
     monkeypatch.setattr(lookups, "FEW", few)
     words = HOSTILE[: lookups.FEW - 2] if few else HOSTILE
-    schema = Schema({"x": Categorical(tuple(words), outside="cell")}, LABEL)
+    schema = Schema({"x": Categorical(tuple(words), outside="bin")}, LABEL)
     table = pa.table({"x": [*words, "other"], "y": ["no"] * (len(words) + 1)})
     assert as_rows(Tally.from_table(load(table), schema)) == [[i, 1, 0] for i in range(len(words) + 1)]
 
@@ -149,7 +149,7 @@ def test_names_that_the_query_uses_itself_may_be_the_tables(load, monkeypatch):
     monkeypatch.setattr(lookups, "FEW", 0)
     names = ["key0", "KEY1", "code0", "code2", "line0", "key", "code", "rows", "class", "a0", "t0", "t1"]
     table = pa.table({name: ["1", "2", " 2.0"] for name in names} | {"key3": [0.5, 2.5, 7.5], "y": ["no", "yes", "no"]})
-    attributes = {name: Categorical(("1", "2")) for name in names} | {"key3": Real(0, 9, cuts=(1, 3), missing="cell")}
+    attributes = {name: Categorical(("1", "2")) for name in names} | {"key3": Real(0, 9, cuts=(1, 3), missing="bin")}
     schema = Schema(attributes, LABEL)
     found = Tally.from_table(load(table), schema)
     assert as_rows(found) == as_rows(Tally.count(table, "y", schema))

@@ -24,7 +24,7 @@ LABEL = Label("y", ("no", "yes"))
 LABELS = np.array(["no", "yes", "no"])
 ONES = np.ones((N, 1))
 SIZE = {"low": 0, "high": 9}
-CELLS = {"missing": "cell", "missing_values": ("?", -9), "outside": "cell"}
+CELLS = {"missing": "bin", "missing_values": ("?", -9), "outside": "bin"}
 KINDS = {
     "boolean": Boolean(),
     "words": Categorical(("red", "blue")),
@@ -34,7 +34,7 @@ KINDS = {
     "real, with cells": Real(**SIZE, cuts=(4.5,), **CELLS),
     "words, with cells": Categorical(("red", "blue"), **CELLS),
 }
-BINS = (Categorical(("red",), **CELLS), Real(**SIZE, cuts=(4.5,), **CELLS), Boolean(missing="cell"))
+BINS = (Categorical(("red",), **CELLS), Real(**SIZE, cuts=(4.5,), **CELLS), Boolean(missing="bin"))
 
 
 def model_of(schema):

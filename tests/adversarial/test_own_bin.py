@@ -21,7 +21,7 @@ from hedgerow.tally import Tally
 
 NONE = PrivacyCard.none("example", software="hedgerow")
 BYTES, WORDS = [126, 127, 128, 129, 254, 255, 256, 257, 258], [65_534, 65_535, 65_536, 65_537, 65_538]
-CELL = {"missing": "cell", "outside": "cell"}
+CELL = {"missing": "bin", "outside": "bin"}
 
 
 def attributes(size: int) -> list[Attribute]:
@@ -40,7 +40,7 @@ def attributes(size: int) -> list[Attribute]:
 @pytest.mark.parametrize("place", range(4))
 def test_every_cell_has_its_own_number(size: int, place: int) -> None:
     attribute = attributes(size)[place]
-    assert len(attribute.cells) == size
+    assert len(attribute.bins) == size
     known = range(size - 2)
     if isinstance(attribute, Categorical):
         rows = [*attribute.values, None, "other" if place == 1 else size + 7]
@@ -61,7 +61,7 @@ def test_values_that_were_counted_as_one_are_two_patterns(size: int) -> None:
     schema = Schema({"c": Integer(0, size, tuple(range(size - 1)))}, Label("y", (0, 1)))
     ends = np.array([[0], [1], [size - 2], [size - 1], [size]])
     tally = Tally.count(ends, np.array([0, 1, 0, 1, 0]), schema)
-    assert sorted(tally.cells(["c"])["c"].tolist()) == [0, 1, size - 2, size - 1]
+    assert sorted(tally.bins(["c"])["c"].tolist()) == [0, 1, size - 2, size - 1]
     assert bin_matrix(Schema({"c": schema["c"]}), ends).argmax(axis=0).tolist() == [0, 1, size - 2, size - 1, size - 1]
 
 
@@ -84,4 +84,4 @@ def test_an_engine_counts_every_cell_by_itself(size: int) -> None:
     table = pa.table({"c": values, "b": [True] * size, "y": values})
     tally = Tally.from_table(ibis.memtable(table), schema)
     assert tally.distance(Tally.count(table.drop_columns("y"), np.array(values), schema)) == 0
-    assert sorted(tally.cells(["c"])["c"].tolist()) == values
+    assert sorted(tally.bins(["c"])["c"].tolist()) == values

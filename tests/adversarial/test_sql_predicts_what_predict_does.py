@@ -15,7 +15,7 @@ from tests.models.test_dialects import agrees
 
 THIRD = 1 / 3
 SINGLE = 0.10000000149011612  # the single nearest to 0.1
-CELL = {"missing": "cell", "outside": "cell"}
+CELL = {"missing": "bin", "outside": "bin"}
 ATTRIBUTES = {
     "sentinels": Real(
         -1e308, 7e307, cuts=(-9.25, 0.1, THIRD, 1e300), missing_values=(-9.1, 0.1, 1, THIRD, "?"), **CELL
@@ -27,7 +27,7 @@ ATTRIBUTES = {
     ),
     "words": Categorical(("1", "0.1", "0.33333333333333331", "2.5"), missing_values=("?", -9.1), **CELL),
     "infinity": Categorical(("inf", 1), missing_values=("-inf",), **CELL),
-    "boolean": Boolean(missing="cell", missing_values=(THIRD, SINGLE, 9)),
+    "boolean": Boolean(missing="bin", missing_values=(THIRD, SINGLE, 9)),
 }
 DOUBLES = [
     *(0.1, SINGLE, THIRD, 0.333333333333333, 0.33333333333333331, 0.9999999999999999, 1.0, 1.0000000000000002, -9.1),

@@ -122,8 +122,8 @@ def test_codes_of_fewer_digits_are_not_scaled_as_if_they_had_more(encoder, attri
 @pytest.mark.parametrize(
     "attribute",
     [
-        Integer(0, 50, missing="cell", missing_values=(-9, -99)),
-        Real(0, 50, missing="cell", missing_values=("-9", "-99")),
+        Integer(0, 50, missing="bin", missing_values=(-9, -99)),
+        Real(0, 50, missing="bin", missing_values=("-9", "-99")),
     ],
     ids=str,
 )
@@ -149,7 +149,7 @@ def test_scalers_that_were_fitted_on_float32_are_refused(scaler):
 
 @pytest.mark.parametrize("encode", ["ordinal", "onehot"])
 @pytest.mark.parametrize(
-    "attribute", [Integer(0, 9, missing="cell"), Categorical(tuple(range(10)), missing="cell")], ids=str
+    "attribute", [Integer(0, 9, missing="bin"), Categorical(tuple(range(10)), missing="bin")], ids=str
 )
 def test_bins_hold_no_missing_values(encode, attribute):
     bins = KBinsDiscretizer(3, strategy="uniform", encode=encode)

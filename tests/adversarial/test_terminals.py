@@ -40,7 +40,7 @@ def card(text: str) -> PrivacyCard:
 def models(text: str) -> list[RuleList | Tree]:
     """A rule list and a tree all of whose names, values, classes and texts are the given one, or end with it."""
     attributes = {
-        f"{text}": Categorical((f"{text}.", "other"), missing="cell", missing_values=(f"{text}?",)),
+        f"{text}": Categorical((f"{text}.", "other"), missing="bin", missing_values=(f"{text}?",)),
         "b": Boolean(),
     }
     schema = Schema(attributes, Label(f"y{text}", (f"{text}1", f"{text}2")), (), text)

@@ -15,7 +15,7 @@ from hedgerow import Boolean, Categorical, Integer, Label, Real, Schema, Tally
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Attribute
 from tests.adversarial.test_lookups_are_linear import HOSTILE
-from tests.engines.test_cells import NUMBERS_IN_WORDS, WORDS
+from tests.engines.test_bins import NUMBERS_IN_WORDS, WORDS
 
 NAMES = [
     *(
@@ -275,14 +275,14 @@ def _of_kind(choice: str, random: np.random.Generator, kind: Any) -> Attribute:
     sentinels = some([-9, 9, 0.1, 30.5, "?", "-9", "nan", 1, 2**53 + 1, float(np.float32(0.1)), 1e308, "red"], 3)
     missing: dict[str, Any] = {"missing": "error"}
     if random.random() < 0.9:
-        missing = {"missing": "cell", "missing_values": sentinels}
+        missing = {"missing": "bin", "missing_values": sentinels}
     if choice == "boolean":
         return Boolean(**missing)
-    cell = random.random() < 0.9
+    bin = random.random() < 0.9
     if choice == "categorical":
         values = TEXT if text else [*INTEGERS, "0.1", "2.5", "1", "1e+22", "30", "9007199254740992.0"]
-        return Categorical(some(values, 40), outside="cell" if cell else "error", **missing)
-    outside = str(random.choice(["cell", "clip"])) if cell else "error"
+        return Categorical(some(values, 40), outside="bin" if bin else "error", **missing)
+    outside = str(random.choice(["bin", "clip"])) if bin else "error"
     if choice == "integer":
         low, *cuts, high = sorted({*some([n for n in INTEGERS if abs(n) < 2**53], 12), -10, 91})
         return Integer(low, high, cuts=tuple(cuts), outside=outside, **missing)

@@ -12,7 +12,7 @@ SCHEMA = """\
 label: {name: ill, classes: ["no", "yes"]}
 attributes:
   age: {kind: integer, low: 0, high: 120, cuts: [30, 60], outside: clip}
-  sex: {kind: categorical, values: [F, M], missing: cell, missing_values: ["?"]}
+  sex: {kind: categorical, values: [F, M], missing: bin, missing_values: ["?"]}
 """
 FIT = ("--schema", "schema.yaml", "--epsilon", "50", "--max-rules", "2")
 

@@ -12,10 +12,10 @@ HOSTILE = 'a"; drop table patients; --'
 SECRET = "secret_f00d"
 SCHEMA = Schema(
     {
-        "age": Integer(0, 120, cuts=(30, 60), missing="cell", outside="clip"),
-        HOSTILE: Categorical(("x'); drop table t; --", "b"), missing="cell", outside="cell"),
-        "select": Boolean(missing="cell"),
-        "dose": Real(0, 1, cuts=(0.1, 0.5), missing="cell", missing_values=(-9,), outside="cell"),
+        "age": Integer(0, 120, cuts=(30, 60), missing="bin", outside="clip"),
+        HOSTILE: Categorical(("x'); drop table t; --", "b"), missing="bin", outside="bin"),
+        "select": Boolean(missing="bin"),
+        "dose": Real(0, 1, cuts=(0.1, 0.5), missing="bin", missing_values=(-9,), outside="bin"),
     },
     Label("class label", ("no", "yes", "who knows")),
 )
@@ -41,7 +41,7 @@ def generated(rows, seed=0):
 
 def as_rows(tally):
     """The patterns with their counts, sorted."""
-    return sorted(np.column_stack([tally._cells, tally._counts]).tolist())
+    return sorted(np.column_stack([tally._bins, tally._counts]).tolist())
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2000])
@@ -149,7 +149,7 @@ def test_the_answer_holds_codes_and_numbers_of_rows_only(load):
     assert len(answer.column_names) == len(SCHEMA) + 2
 
 
-def test_more_cells_than_a_small_integer_numbers(load):
+def test_more_bins_than_a_small_integer_numbers(load):
     schema = Schema({"a": Integer(0, 400, cuts=tuple(range(300)))}, Label("y", (0, 1)))
     table = pa.table({"a": pa.array([127, 128, 255, 299, 400], pa.int64()), "y": pa.array([0, 1, 0, 1, 0], pa.int64())})
     assert as_rows(Tally.from_table(load(table), schema)) == as_rows(Tally.count(table, "y", schema))

@@ -12,8 +12,8 @@ NAMES = ("py4j.java_gateway", "psycopg", "ibis.backends", "sqlglot")
 
 def says(name, caplog):
     caplog.clear()
-    logging.getLogger(name).error("a cell")
-    return "a cell" in caplog.text
+    logging.getLogger(name).error("a bin")
+    return "a bin" in caplog.text
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,17 +14,17 @@ from hedgerow.privacy.card import PrivacyCard
 NONE = PrivacyCard.none("example", software="hedgerow")
 BINS = Schema(
     {
-        "age": Integer(0, 90, cuts=(30, 60), missing="cell", outside="clip"),
-        "sex": Categorical(("F", "M"), missing="cell", outside="cell"),
-        "smoker": Boolean(missing="cell"),
-        "dose": Real(0, 1, cuts=(0.5,), missing="cell", outside="cell"),
+        "age": Integer(0, 90, cuts=(30, 60), missing="bin", outside="clip"),
+        "sex": Categorical(("F", "M"), missing="bin", outside="bin"),
+        "smoker": Boolean(missing="bin"),
+        "dose": Real(0, 1, cuts=(0.5,), missing="bin", outside="bin"),
     }
 )
 STRICT = Schema(
     {
         "age": Integer(0, 90, cuts=(30,)),
-        "sex": Categorical(("F", "M"), missing="cell", missing_values=("?",), outside="cell"),
-        "dose": Real(0, 1, cuts=(0.25,), missing="cell"),
+        "sex": Categorical(("F", "M"), missing="bin", missing_values=("?",), outside="bin"),
+        "dose": Real(0, 1, cuts=(0.25,), missing="bin"),
     },
     Label("ill", ("no", "yes")),
 )
@@ -82,7 +82,7 @@ def test_a_fitted_estimator_is_asked_about_as_its_model(load):
     frame = data.frame.assign(target=np.asarray(data.labels == data.schema.classes[1]).astype(int))
     fitted = hr.OptimalTreeClassifier(schema=schema, max_depth=2).fit(frame.drop(columns="target"), frame["target"])
     kept = pa.Table.from_pandas(frame[[*schema.names, "target"]], preserve_index=False)
-    bins = Schema({name: Real(0, 1e6, cuts=(20.0,), missing="cell", outside="clip") for name in schema.names})
+    bins = Schema({name: Real(0, 1e6, cuts=(20.0,), missing="bin", outside="clip") for name in schema.names})
     oracle = Oracle.from_table(load(kept), "target", None)
     expected = Oracle(kept.drop_columns("target"), kept["target"], None).error_marginals(bins, fitted)
     assert oracle.error_marginals(bins, fitted).wrong.tolist() == expected.wrong.tolist()
@@ -96,9 +96,9 @@ def test_charges_and_refusals_are_those_of_memory(load, rows):
     with pytest.raises(SchemaError, match="so that no private row can be refused"):
         oracle.marginals(Schema({"age": Integer(0, 90)}))
     with pytest.raises(DomainError, match="column 'height': expected this column"):
-        oracle.marginals(Schema({"height": Boolean(missing="cell")}))
+        oracle.marginals(Schema({"height": Boolean(missing="bin")}))
     with pytest.raises(SchemaError, match="real bins do not fit a column of text"):
-        oracle.marginals(Schema({"sex": Real(0, 1, missing="cell", outside="clip")}))
+        oracle.marginals(Schema({"sex": Real(0, 1, missing="bin", outside="clip")}))
     with pytest.raises(HypothesisError, match="rule lists and trees of hedgerow and about constants, got LinearSVC"):
         oracle.error_marginals(BINS, __import__("sklearn.svm").svm.LinearSVC())
     with pytest.raises(HypothesisError, match="expected predictions that are one of no, yes"):

@@ -19,7 +19,7 @@ from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError, EngineError
 from tests.engines.test_count import as_rows
 
-SCHEMA = Schema({"age": Integer(0, 120, cuts=(30, 60), missing="cell"), "b": Boolean()}, Label("y", ("no", "yes")))
+SCHEMA = Schema({"age": Integer(0, 120, cuts=(30, 60), missing="bin"), "b": Boolean()}, Label("y", ("no", "yes")))
 SECRET = "secret_f00d"
 
 
@@ -195,7 +195,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch, address):
         pass
 
 
-def says_no_cell(error):
+def says_no_bin(error):
     assert SECRET not in f"{error.value}{error.value!r}"
     assert error.value.__cause__ is None
     assert error.value.__context__ is None
@@ -207,7 +207,7 @@ def test_a_truncated_file(tmp_path, table):
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(EngineError, match="duckdb did not answer: a file is not there, not whole") as error:
         tallied(path)
-    says_no_cell(error)
+    says_no_bin(error)
 
 
 def test_a_file_truncated_after_it_was_opened(tmp_path, table):
@@ -217,14 +217,14 @@ def test_a_file_truncated_after_it_was_opened(tmp_path, table):
         path.write_bytes(path.read_bytes()[:100])
         with pytest.raises(EngineError, match="duckdb did not answer") as error:
             Tally.from_table(found, SCHEMA)
-    says_no_cell(error)
+    says_no_bin(error)
 
 
-def test_a_ragged_csv_file_quotes_no_cell(tmp_path):
+def test_a_ragged_csv_file_quotes_no_bin(tmp_path):
     (tmp_path / "a.csv").write_text(f"age,b,y\n1,1,no\n{SECRET},1,no,4\n")
     with pytest.raises(DomainError, match="expected 3 fields on every line, found more or fewer on line 3") as error:
         tallied(tmp_path / "a.csv")
-    says_no_cell(error)
+    says_no_bin(error)
 
 
 def test_columns_that_changed_after_the_table_was_opened(tmp_path, table):
@@ -236,12 +236,12 @@ def test_columns_that_changed_after_the_table_was_opened(tmp_path, table):
     connection.execute("ALTER TABLE t RENAME COLUMN age TO years")
     with pytest.raises(EngineError, match="its columns changed since it was opened") as error:
         Tally.from_table(found, SCHEMA)
-    says_no_cell(error)
+    says_no_bin(error)
     connection.execute(f"ALTER TABLE t RENAME COLUMN years TO age; UPDATE t SET y = '{SECRET}'")
     connection.execute("ALTER TABLE t ALTER age TYPE VARCHAR; UPDATE t SET age = y")
     with pytest.raises((EngineError, DomainError)) as error:
         Tally.from_table(found, SCHEMA)
-    says_no_cell(error)
+    says_no_bin(error)
 
 
 def test_a_connection_that_dies_in_mid_query(postgres_url):
@@ -265,7 +265,7 @@ def test_a_connection_that_dies_in_mid_query(postgres_url):
             with pytest.raises(EngineError, match="postgres did not answer: no connection, or it was lost") as error:
                 Tally.from_table(found, SCHEMA)
             killer.join()
-    says_no_cell(error)
+    says_no_bin(error)
 
 
 def test_a_disk_that_is_full(postgres_url):
@@ -280,7 +280,7 @@ def test_a_disk_that_is_full(postgres_url):
     options = "-c%20work_mem%3D64kB%20-c%20temp_file_limit%3D0%20-c%20enable_hashagg%3Doff"
     with pytest.raises(EngineError, match="postgres did not answer: its disk is full") as error:
         tallied(f"{postgres_url}?options={options}::wide")
-    says_no_cell(error)
+    says_no_bin(error)
 
 
 def test_memory_beyond_the_limit_is_an_error_and_nothing_goes_to_a_disk(tmp_path, monkeypatch):
@@ -295,7 +295,7 @@ def test_memory_beyond_the_limit_is_an_error_and_nothing_goes_to_a_disk(tmp_path
         assert found.get_backend().raw_sql(f"SELECT {asked}").fetchone() in (("", False), ("", "false"))
         with pytest.raises(EngineError, match="allow more") as error:
             Tally.from_table(found, every)
-    says_no_cell(error)
+    says_no_bin(error)
     assert [file.name for file in tmp_path.iterdir()] == ["wide.parquet"]
 
 
@@ -305,7 +305,7 @@ def test_a_view_that_fails_on_a_row_quotes_it_nowhere(load, caplog, capfd):
     failing = table.mutate(x=table.word.cast("int64"))
     with pytest.raises(EngineError, match="did not answer: ") as error:
         Tally.from_table(failing, schema)
-    says_no_cell(error)
+    says_no_bin(error)
     assert SECRET not in caplog.text + "".join(capfd.readouterr())
 
 
@@ -318,8 +318,8 @@ def test_values_that_postgres_alone_has(postgres_url):
         setup.execute("CREATE TABLE own (born date, n numeric, mood mood, code char(5), y int)")
         setup.execute("INSERT INTO own VALUES ('infinity', 'NaN', 'ok', 'a', 1), ('-infinity', 0.5, 'sad', 'b', 0)")
     attributes = {
-        "born": Integer(0, 9, outside="cell"),
-        "n": Real(0, 1, missing="cell"),
+        "born": Integer(0, 9, outside="bin"),
+        "n": Real(0, 1, missing="bin"),
         "mood": Categorical(("sad", "ok")),
         "code": Categorical(("a", "b")),
     }

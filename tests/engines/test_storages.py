@@ -1,4 +1,4 @@
-"""Storages: files of every kind hold for every value the cell, or the error, that it has in memory."""
+"""Storages: files of every kind hold for every value the bin, or the error, that it has in memory."""
 
 from functools import cache
 from urllib.parse import quote
@@ -12,7 +12,7 @@ import pytest
 
 from hedgerow import Oracle, Real, Schema, Tally
 from hedgerow.csv_files import read_csv
-from hedgerow.engines.cells import cell_code, class_code
+from hedgerow.engines.bins import bin_code, class_code
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.sources import open_table
@@ -20,11 +20,11 @@ from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Label
 from tests.engines.servers import SPARK
 from tests.engines.storages import EVERY_STORAGE, PARQUET
-from tests.engines.test_cells import ATTRIBUTES, COLUMNS, LABELS, in_memory, said_of
+from tests.engines.test_bins import ATTRIBUTES, COLUMNS, LABELS, in_memory, said_of
 
 KINDS = {
-    "boolean": Boolean(missing="cell"),
-    **{name: ATTRIBUTES[name] for name in ("codes, cells", "integer, cells", "real, cells", "real, clipped")},
+    "boolean": Boolean(missing="bin"),
+    **{name: ATTRIBUTES[name] for name in ("codes, bins", "integer, bins", "real, bins", "real, clipped")},
     **{f"label of {name}": LABELS[name] for name in ("0/1", "numbers")},
 }
 SOME = EVERY_STORAGE.select([name for name in EVERY_STORAGE.column_names if "NaN" not in name or "bounds" in name])
@@ -38,7 +38,7 @@ def codes_of(table, names):
     """Return the codes of every column for every kind, in the order of ``i``, by column and kind."""
     lookups = Lookups(table, ["i", *names])
     codes = {
-        f"c{i}_{j}": (class_code if isinstance(kind, Label) else cell_code)(kind, column, lookups)
+        f"c{i}_{j}": (class_code if isinstance(kind, Label) else bin_code)(kind, column, lookups)
         for i, column in enumerate(EngineColumn.of(table, name) for name in names)
         for j, kind in enumerate(KINDS.values())
     }
@@ -63,14 +63,14 @@ def differences(table, columns):
         values = columns[name].combine_chunks()
         shared = columns is EVERY_STORAGE or columns is SOME
         in_frame = in_memory_once(kind, name) if shared else in_memory(KINDS[kind], values)
-        told = [str(cell) for cell in said_of(KINDS[kind], found)]
-        pairs = zip(values.to_pylist(), [of_x(cell) for cell in in_frame], told, strict=True)
+        told = [str(bin) for bin in said_of(KINDS[kind], found)]
+        pairs = zip(values.to_pylist(), [of_x(bin) for bin in in_frame], told, strict=True)
         different += [(name, kind, value, *both) for value, *both in pairs if both[0] != both[1]]
     return different
 
 
-def of_x(cell):
-    return str(cell).replace("column 'y'", "column 'x'")
+def of_x(bin):
+    return str(bin).replace("column 'y'", "column 'x'")
 
 
 @pytest.mark.parametrize(("engine", "writer"), WRITERS)
@@ -92,7 +92,7 @@ def test_csv(tmp_path, request, engine):
     if engine == "spark":
         request.getfixturevalue("spark")
     written = EVERY_STORAGE.select(["i", "text", "boolean", "decimal", "date", "NaN with infinity, double"])
-    if engine == "spark":  # which is given no carriage returns within cells
+    if engine == "spark":  # which is given no carriage returns within bins
         kept = pc.replace_substring(written["text"], "\r", "\n")
         written = written.set_column(1, "text", kept)
     pyarrow.csv.write_csv(written, tmp_path / "a.csv")
@@ -133,7 +133,7 @@ def test_nan_is_refused_where_missing_values_are_an_error(tmp_path, request, eng
         Tally.from_table(table, OF_NAN)
     with open_table(str(tmp_path if folders else path), engine=engine) as table:
         oracle = Oracle.from_table(table, "y", None, classes=(0, 1))
-        bins = Schema({name: Real(0, 1, missing="cell", outside="clip") for name in "xz"})
+        bins = Schema({name: Real(0, 1, missing="bin", outside="clip") for name in "xz"})
         found = oracle.marginals(bins).rows.tolist()
     assert found == Oracle(NAN_HIDDEN, [0] * len(NAN_HIDDEN), None, classes=(0, 1)).marginals(bins).rows.tolist()
     assert found[1] > 0  # NaN, as there is no NULL

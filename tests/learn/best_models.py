@@ -16,13 +16,13 @@ from tests.schema.test_attributes import holds
 
 VALUES = {
     Boolean(): [True, False],
-    Boolean(missing="cell"): [True, False, None],
+    Boolean(missing="bin"): [True, False, None],
     Categorical(("a", "b", "c")): ["a", "b", "c"],
-    Categorical(("a", "b"), outside="cell"): ["a", "b", "z"],
+    Categorical(("a", "b"), outside="bin"): ["a", "b", "z"],
     Integer(0, 9, (2, 4, 6), outside="clip"): [0, 3, 5, 99],
-    Integer(0, 9, (3, 5), missing="cell"): [1, 4, 8, None],
+    Integer(0, 9, (3, 5), missing="bin"): [1, 4, 8, None],
 }
-"""Kinds of attributes, each with values that reach all of its cells."""
+"""Kinds of attributes, each with values that reach all of its bins."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Tiny tables, and all rule lists or trees of a space one by one: too simple to be wrong, and too slow for more.
 
 Nothing here looks at the search. Which options are open is decided by listing the *worlds*, all combinations of schema
-cells; priors are fractions; errors are counted by sending every row through the model; logarithms have 60 digits.
+bins; priors are fractions; errors are counted by sending every row through the model; logarithms have 60 digits.
 """
 
 from collections import Counter
@@ -24,31 +24,31 @@ PRECISE = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a schema, as (cells, class, how many of them)."""
+    """Rows of a schema, as (bins, class, how many of them)."""
 
     schema: Schema
     rows: tuple[tuple[tuple[int, ...], int, int], ...]
 
     @property
     def tally(self):
-        counts = {cells: [0] * len(self.schema.classes) for cells, _, _ in self.rows}
-        for cells, label, times in self.rows:
-            counts[cells][label] += times
+        counts = {bins: [0] * len(self.schema.classes) for bins, _, _ in self.rows}
+        for bins, label, times in self.rows:
+            counts[bins][label] += times
         return Tally(
             self.schema,
             np.array(list(counts), dtype=np.uint8).reshape(-1, len(self.schema)),
             np.array(list(counts.values()), dtype=np.int64).reshape(-1, len(self.schema.classes)),
         )
 
-    def plus(self, cells, label):
-        return replace(self, rows=(*self.rows, (cells, label, 1)))
+    def plus(self, bins, label):
+        return replace(self, rows=(*self.rows, (bins, label, 1)))
 
     def only(self, worlds):
         return replace(self, rows=tuple(row for row in self.rows if row[0] in worlds))
 
 
 def all_worlds(schema):
-    return list(product(*(range(len(schema[name].cells)) for name in schema)))
+    return list(product(*(range(len(schema[name].bins)) for name in schema)))
 
 
 def holds(schema, antecedent, world):
@@ -125,7 +125,7 @@ class Models:
         return model.label
 
     def errors(self, model, table):
-        return sum(times for cells, label, times in table.rows if self.predict(model, cells) != label)
+        return sum(times for bins, label, times in table.rows if self.predict(model, bins) != label)
 
     def support(self, model, worlds=None):
         """Yield the worlds that each option of a model catches and leaves where it stands."""
@@ -208,12 +208,12 @@ def exact_chance(draws):
 
 ATTRIBUTES = (
     Boolean(),
-    Boolean(missing="cell"),
+    Boolean(missing="bin"),
     Categorical(("a", "b", "c")),
-    Categorical(("a", "b"), missing="cell"),
+    Categorical(("a", "b"), missing="bin"),
     Integer(0, 9, (4,)),
     Integer(0, 9, (3, 5), outside="clip"),
-    Real(0.0, 1.0, (0.5,), missing="cell", outside="cell"),
+    Real(0.0, 1.0, (0.5,), missing="bin", outside="bin"),
 )
 
 
@@ -259,7 +259,7 @@ def models(draw, most=1500):
 
 @st.composite
 def tables(draw, schema, most=12):
-    """Tables without rows, with one, with all rows in one cell, or with rows anywhere."""
+    """Tables without rows, with one, with all rows in one bin, or with rows anywhere."""
     worlds = all_worlds(schema)
     if draw(st.booleans()):
         worlds = draw(st.lists(st.sampled_from(worlds), min_size=1, max_size=3))
@@ -272,6 +272,6 @@ def tables(draw, schema, most=12):
 def neighbours(draw, schema, most=12):
     """A table, and the same with one more row, at times where no row was."""
     table = draw(tables(schema, most))
-    empty = sorted(set(all_worlds(schema)) - {cells for cells, _, _ in table.rows}) or all_worlds(schema)
-    cells = draw(st.sampled_from(empty if draw(st.booleans()) else all_worlds(schema)))
-    return table, table.plus(cells, draw(st.integers(0, len(schema.classes) - 1)))
+    empty = sorted(set(all_worlds(schema)) - {bins for bins, _, _ in table.rows}) or all_worlds(schema)
+    bins = draw(st.sampled_from(empty if draw(st.booleans()) else all_worlds(schema)))
+    return table, table.plus(bins, draw(st.integers(0, len(schema.classes) - 1)))

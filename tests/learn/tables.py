@@ -11,9 +11,9 @@ from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
 SCHEMA = Schema(
     {
         "smoker": Boolean(),
-        "sex": Categorical(("F", "M"), missing="cell"),
+        "sex": Categorical(("F", "M"), missing="bin"),
         "age": Integer(17, 90, cuts=(30, 45, 60), outside="clip"),
-        "dose": Real(0.0, 1.0, cuts=(0.25, 0.5), missing="cell", outside="cell"),
+        "dose": Real(0.0, 1.0, cuts=(0.25, 0.5), missing="bin", outside="bin"),
     },
     Label("risk", ("high", "low", "mid")),
 )

@@ -142,7 +142,7 @@ def test_a_fitted_estimator_pickles_without_rows_tally_or_budget(estimator):
 
 
 def test_neither_text_nor_pickle_tells_how_many_rows_there_were():
-    """Of models that release no counts: the number of rows is private. The cells that were seen are nowhere at all."""
+    """Of models that release no counts: the number of rows is private. The bins that were seen are nowhere at all."""
     secret = 1237
     for name in ("private list, exact", "private tree, exact"):
         data = people(secret).assign(note="secret_f00d")
@@ -346,7 +346,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(estimator, schema):
     fails = {
         "one class": lambda: clf.fit(data[["smoker"]], ["low"] * 400),
         "labels": lambda: clf.fit(data[["sex", "age"]], data["risk"][:7]),
-        "cell": lambda: clf.fit(bad, data["risk"].mask(data["smoker"])),
+        "bin": lambda: clf.fit(bad, data["risk"].mask(data["smoker"])),
         "tally": lambda: clf.fit_tally(data),
     }
     for name, fail in fails.items():

@@ -45,7 +45,7 @@ def learner(estimator, **parameters):
 
 
 def learn_cuts(table, source):
-    declared = hr.Schema({"age": hr.Integer(0, 120), "dose": hr.Real(0.0, 1.0, missing="cell", outside="clip")})
+    declared = hr.Schema({"age": hr.Integer(0, 120), "dose": hr.Real(0.0, 1.0, missing="bin", outside="clip")})
     return hr.Schema.learn(table, declared, epsilon=1.0, bins=3, noise=source)
 
 
@@ -208,7 +208,7 @@ def test_the_replay_catches_blocks_left_out_because_no_rows_are_left(monkeypatch
 @pytest.mark.parametrize("estimator", [EXACT_LIST, EXACT_TREE], ids=["lists", "trees"])
 def test_the_replay_catches_rows_that_count_twice_in_an_exact_draw(estimator, monkeypatch):
     def doubled(self, tally, *more, make=ModelSampler.__init__):
-        make(self, hr.Tally(tally.schema, tally._cells, 2 * tally._counts), *more)
+        make(self, hr.Tally(tally.schema, tally._bins, 2 * tally._counts), *more)
 
     monkeypatch.setattr(ModelSampler, "__init__", doubled)
     with pytest.raises(AssertionError, match="further than declared"):

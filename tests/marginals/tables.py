@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hedgerow.columns import Table
 from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
 
-FLAG = Boolean(missing="cell")
-WORD = Categorical(("r", "g"), missing="cell", missing_values=("?",), outside="cell")
-CLIPPED = Real(0.0, 10.0, (2.5, 5.0), missing="cell", outside="clip")
-CELLED = Real(0.0, 10.0, (2.5, 5.0), missing="cell", outside="cell")
-AGE = Integer(0, 100, (17, 60), missing="cell", outside="clip")
+FLAG = Boolean(missing="bin")
+WORD = Categorical(("r", "g"), missing="bin", missing_values=("?",), outside="bin")
+CLIPPED = Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")
+CELLED = Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="bin")
+AGE = Integer(0, 100, (17, 60), missing="bin", outside="clip")
 ALL = Schema({"flag": FLAG, "word": WORD, "size": CLIPPED, "age": AGE})
 SOME = Schema({"size": CELLED, "word": WORD})
 ONE = Schema({"age": AGE})
@@ -57,9 +57,9 @@ def split(table):
     return table.drop_columns("label"), table["label"]
 
 
-def cell(attribute, value):
-    """Return the number of a value's cell: slow and obvious."""
-    known = len(attribute.known_cells)
+def bin(attribute, value):
+    """Return the number of a value's bin: slow and obvious."""
+    known = len(attribute.known_bins)
     if value is None or value == "" or value in attribute.missing_values:
         return known
     if attribute is FLAG:
@@ -75,9 +75,9 @@ def slow_counts(bins, rows, counted=bool):
     """Return how many of the rows that are counted each bin has."""
     found = []
     for name, attribute in bins.attributes:
-        counts = [0] * len(attribute.cells)
+        counts = [0] * len(attribute.bins)
         for row in rows:
-            counts[cell(attribute, row[name])] += bool(counted(row))
+            counts[bin(attribute, row[name])] += bool(counted(row))
         found += counts
     return found
 

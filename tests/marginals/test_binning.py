@@ -73,7 +73,7 @@ def test_cuts_are_weighted_quantiles(pairs, most, weighted):
     expected = slow_cuts(numbers, weights, most)
     assert found.cuts == (expected or (sorted(set(numbers))[-2],))
     assert (found.low, found.high) == (min(numbers), max(numbers))
-    assert 2 <= len(found.known_cells) <= most
+    assert 2 <= len(found.known_bins) <= most
 
 
 def test_bins_of_many_rows_share_the_weight_equally():
@@ -90,7 +90,7 @@ def test_rare_categories_are_one_bin_together():
     words = ["a"] * 80 + ["b"] * 10 + ["c"] * 10 + ["d"] * 4 + ["e"] * 3 + ["f"] * 3 + [None] * 7
     found = choose_bins(pl.DataFrame({"w": words}), 4)["w"]
     assert found.values == ("a", "b", "c")
-    assert found.cells == ("a", "b", "c", "missing", "outside")
+    assert found.bins == ("a", "b", "c", "missing", "outside")
     assert choose_bins(pl.DataFrame({"w": words}), 8)["w"].values == ("a", "b", "c", "d")
     weights = np.array([0.01] * 104 + [9.0] * 6 + [0.0] * 7)
     assert choose_bins(pl.DataFrame({"w": words}), 4, weights)["w"].values == ("e", "f")
@@ -121,8 +121,8 @@ def test_every_row_has_one_bin_of_each_attribute_whatever_it_holds(kind, source,
     assert matrix.shape == (len(bin_names(bins)), len(rows))
     place = 0
     for _, attribute in bins.attributes:
-        assert (matrix[place : place + len(attribute.cells)].sum(axis=0) == 1).all()
-        place += len(attribute.cells)
+        assert (matrix[place : place + len(attribute.bins)].sum(axis=0) == 1).all()
+        place += len(attribute.bins)
     assert hr.Oracle(target, labels, None).marginals(bins).rows.tolist() == matrix.sum(axis=1).tolist()
     for given_bins in (ALL, SOME):
         assert bin_matrix(given_bins, target).sum(axis=1).tolist() == slow_counts(given_bins, rows)
@@ -173,9 +173,9 @@ def test_bins_that_are_none_are_refused(bins):
 
 def test_bins_that_are_given_must_hold_rows_of_the_source():
     X = np.array([[1.0], [2.0]])
-    fits = Schema({"a": Real(0.0, 3.0, (1.5,), missing="cell", outside="clip")})
+    fits = Schema({"a": Real(0.0, 3.0, (1.5,), missing="bin", outside="clip")})
     assert bins_or_chosen(fits, X, 2, 0.0) is fits
-    empty = Schema({"a": Real(0.0, 3.0, (1.5, 2.5), missing="cell", outside="clip")})
+    empty = Schema({"a": Real(0.0, 3.0, (1.5, 2.5), missing="bin", outside="clip")})
     with pytest.raises(DomainError, match=r"column 'a': bin \(2.5, 3\] has no row of the source"):
         bins_or_chosen(empty, X, 2, 0.0)
     assert len(bins_or_chosen("auto", X, 2, 0.0)["x0"].cuts) == 1
@@ -184,10 +184,10 @@ def test_bins_that_are_given_must_hold_rows_of_the_source():
 
 def test_bins_that_refuse_some_value_are_not_total():
     for attribute in (
-        Real(0.0, 1.0, missing="cell"),
+        Real(0.0, 1.0, missing="bin"),
         Real(0.0, 1.0, outside="clip"),
-        Categorical(("a",), outside="cell"),
+        Categorical(("a",), outside="bin"),
     ):
         with pytest.raises(SchemaError, match="so that no private row can be refused"):
             check_total(Schema({"a": attribute}))
-    check_total(Schema({"a": Boolean(missing="cell")}))
+    check_total(Schema({"a": Boolean(missing="bin")}))

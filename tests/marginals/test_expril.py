@@ -191,7 +191,12 @@ BAD_EXPRIL = {
     "weights": ({"estimator": KNeighborsClassifier()}, SOURCE, TypeError, "sample_weight"),
     "gaps": ({"estimator": LogisticRegression()}, GAPS, ValueError, "Input X contains NaN"),
     "no estimator": ({"estimator": 3}, SOURCE, TypeError, "estimator must be a classifier or None, got int"),
-    "no seed": ({"random_state": "seed"}, SOURCE, ValueError, "random_state must be a seed or None, got 'seed'"),
+    "no seed": (
+        {"random_state": "seed"},
+        SOURCE,
+        ValueError,
+        "random_state must be None, a whole number or a RandomState, as for scikit-learn's networks, got 'seed'",
+    ),
     "columns": ({}, SOURCE[:, :2], DomainError, "the source has columns x0, x1; the target has x0, x1, x2"),
     "names": ({}, pd.DataFrame(SOURCE, columns=list("abd")), DomainError, "the source has columns a, b, d; the target"),
     "constant": ({}, CONSTANT, DomainError, "column 'x2': has one value or none in the source"),
@@ -341,10 +346,10 @@ def test_a_source_that_hardly_overlaps_is_warned_about():
 
 BINS = Schema(
     {
-        "size": Real(-3.0, 3.0, (-0.5, 0.5), missing="cell", outside="clip"),
-        "age": Real(0.0, 100.0, (30.0, 50.0, 70.0), missing="cell", outside="clip"),
-        "smoker": Boolean(missing="cell"),
-        "town": Categorical(("Aix",), missing="cell", outside="cell"),
+        "size": Real(-3.0, 3.0, (-0.5, 0.5), missing="bin", outside="clip"),
+        "age": Real(0.0, 100.0, (30.0, 50.0, 70.0), missing="bin", outside="clip"),
+        "smoker": Boolean(missing="bin"),
+        "town": Categorical(("Aix",), missing="bin", outside="bin"),
     }
 )
 
@@ -444,7 +449,7 @@ def test_points_by_bin_add_up_to_the_log_odds_and_are_drawn():
     spans = {name: np.ptp([p["points"] for p in points if p["attribute"] == name]) for name in BINS}
     widest = sorted(spans, key=lambda name: -spans[name])[:2]
     assert lengths == [p["points"] for name in widest for p in points if p["attribute"] == name]
-    assert ax.get_yticklabels()[0].get_text() == f"{widest[0]}  {BINS[widest[0]].cells[0]}"
+    assert ax.get_yticklabels()[0].get_text() == f"{widest[0]}  {BINS[widest[0]].bins[0]}"
     assert ax.get_title(loc="left") == "none (not private: exact answers)"
     assert ax.get_xlabel() == "points for 1 (log-odds)"
     plt.close(ax.figure)

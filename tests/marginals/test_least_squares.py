@@ -49,8 +49,8 @@ def test_it_is_the_minimiser_at_the_size_of_marginals(answers, low, high, ridge)
     """With the ridges that both problems have, and noise on the right-hand side; relative to the centre."""
     rng = np.random.default_rng(1)
     n = 300
-    cells = rng.integers(0, 5, (answers * 10, n))
-    matrix = (cells[:, None, :] == np.arange(5)[None, :, None]).reshape(-1, n).astype(float)
+    bins = rng.integers(0, 5, (answers * 10, n))
+    matrix = (bins[:, None, :] == np.arange(5)[None, :, None]).reshape(-1, n).astype(float)
     truth = rng.dirichlet(np.ones(n)) if answers == 1 else (rng.random(n) < 0.4).astype(float)
     centre = np.full(n, 1 / n if answers == 1 else 0.5)
     target = matrix @ truth + rng.normal(size=len(matrix)) * matrix.sum(axis=1) * centre[0] * 0.2

@@ -38,7 +38,7 @@ def test_the_rows_of_a_bin_share_its_mass():
 
 def test_equation_2_against_nonnegative_least_squares():
     rng = np.random.default_rng(0)
-    matrix = np.vstack([cells == k for cells in rng.integers(0, 4, (3, 40)) for k in range(4)]).astype(float)
+    matrix = np.vstack([bins == k for bins in rng.integers(0, 4, (3, 40)) for k in range(4)]).astype(float)
     masses = np.concatenate([rng.dirichlet(np.full(4, 0.3)) for _ in range(3)])
     stacked = np.vstack([matrix, np.sqrt(2e-3) * np.eye(40)])
     slow, _ = nnls(stacked, np.concatenate([masses, np.full(40, np.sqrt(2e-3) / 40)]))

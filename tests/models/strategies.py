@@ -62,35 +62,32 @@ class Cell:
 
 @dataclass(frozen=True)
 class Case:
-    """A model with a table: a storage type and cells for each attribute."""
+    """A model with a table: a storage type and bins for each attribute."""
 
     model: RuleList | Tree
     storage: dict[str, str]
-    cells: dict[str, list[Cell]]
+    bins: dict[str, list[Cell]]
 
     @property
     def rows(self) -> list[dict[str, Cell]]:
-        return [dict(zip(self.cells, row, strict=True)) for row in zip(*self.cells.values(), strict=True)]
+        return [dict(zip(self.bins, row, strict=True)) for row in zip(*self.bins.values(), strict=True)]
 
     @property
     def typed_rows(self) -> list[dict[str, Any]]:
-        return [{name: cell.typed for name, cell in row.items()} for row in self.rows]
+        return [{name: bin.typed for name, bin in row.items()} for row in self.rows]
 
     def arrow(self) -> pa.Table:
         kinds = {"boolean": pa.bool_(), "integer": pa.int64(), "double": pa.float64(), "text": pa.string()}
         return pa.table(
-            {
-                name: pa.array([cell.raw for cell in cells], kinds[self.storage[name]])
-                for name, cells in self.cells.items()
-            }
+            {name: pa.array([bin.raw for bin in bins], kinds[self.storage[name]]) for name, bins in self.bins.items()}
         )
 
     def polars(self) -> pl.DataFrame:
         kinds = {"boolean": pl.Boolean, "integer": pl.Int64, "double": pl.Float64, "text": pl.String}
         return pl.DataFrame(
             [
-                pl.Series(name, [cell.raw for cell in cells], dtype=kinds[self.storage[name]])
-                for name, cells in self.cells.items()
+                pl.Series(name, [bin.raw for bin in bins], dtype=kinds[self.storage[name]])
+                for name, bins in self.bins.items()
             ]
         )
 
@@ -98,33 +95,33 @@ class Case:
         kinds = {"boolean": "boolean", "integer": "Int64", "double": "float64", "text": "object"}
         return pd.DataFrame(
             {
-                name: pd.Series([cell.raw for cell in cells], dtype=kinds[self.storage[name]])
-                for name, cells in self.cells.items()
+                name: pd.Series([bin.raw for bin in bins], dtype=kinds[self.storage[name]])
+                for name, bins in self.bins.items()
             }
         )
 
     def array(self) -> np.ndarray:
-        table = np.empty((len(self.rows), len(self.cells)), dtype=object)
-        for position, cells in enumerate(self.cells.values()):
-            table[:, position] = [cell.raw for cell in cells]
+        table = np.empty((len(self.rows), len(self.bins)), dtype=object)
+        for position, bins in enumerate(self.bins.values()):
+            table[:, position] = [bin.raw for bin in bins]
         return table
 
 
-def told_apart(attribute: Attribute, literal: Literal, cells: list[Cell], storage: str) -> Case:
+def told_apart(attribute: Attribute, literal: Literal, bins: list[Cell], storage: str) -> Case:
     """Return a case with a model that says "no" where one literal holds, and "yes" where it does not."""
     schema = Schema({"x": attribute}, Label("y", ("no", "yes")))
     rules = (Rule((literal,), (1, 0)), Rule((), (0, 1)))
     model = RuleList(schema, rules, PrivacyCard.none("example", software="hedgerow"))
-    return Case(model, {"x": storage}, {"x": cells})
+    return Case(model, {"x": storage}, {"x": bins})
 
 
-def holds(literal: Literal, cell: Cell) -> bool:
+def holds(literal: Literal, bin: Cell) -> bool:
     """Say whether a literal holds of a value, straight from the words of the documentation."""
-    if cell.role == "missing":
+    if bin.role == "missing":
         return literal.operator == "missing"
-    if cell.role == "outside":
+    if bin.role == "outside":
         return literal.operator in ("outside", "!=", "known")
-    value, operands = cell.typed, literal.operands
+    value, operands = bin.typed, literal.operands
     match literal.operator:
         case "missing" | "outside":
             return False
@@ -186,8 +183,8 @@ def _number(value: Any) -> Any:
 
 @st.composite
 def attributes(draw: st.DrawFn) -> Attribute:
-    missing = draw(st.sampled_from(["error", "cell"]))
-    tokens = draw(st.lists(st.sampled_from(TOKENS), max_size=3, unique=True)) if missing == "cell" else []
+    missing = draw(st.sampled_from(["error", "bin"]))
+    tokens = draw(st.lists(st.sampled_from(TOKENS), max_size=3, unique=True)) if missing == "bin" else []
     policy: dict[str, Any] = {"missing": missing, "missing_values": tuple(tokens)}
     kind = draw(st.sampled_from(["boolean", "words", "numbers", "codes", "integer", "real"]))
     if kind == "boolean":
@@ -195,8 +192,8 @@ def attributes(draw: st.DrawFn) -> Attribute:
     if kind in ("words", "numbers", "codes"):
         pool = {"words": WORDS, "numbers": (0, 1, 2, -7, 30), "codes": CODES}[kind]
         values = draw(st.lists(st.sampled_from(pool), min_size=2, max_size=4, unique=True))
-        return Categorical(tuple(values), outside=draw(st.sampled_from(["error", "cell"])), **policy)
-    policy["outside"] = draw(st.sampled_from(["error", "clip", "cell"]))
+        return Categorical(tuple(values), outside=draw(st.sampled_from(["error", "bin"])), **policy)
+    policy["outside"] = draw(st.sampled_from(["error", "clip", "bin"]))
     number = (
         st.integers(-20, 120)
         if kind == "integer"
@@ -217,12 +214,12 @@ def storages(attribute: Attribute) -> list[str]:
     return ["integer", "double", "text"]
 
 
-def cells(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
+def bins(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
     """Generate the values that the attribute's policies allow in a column of this type."""
     found = [_known(attribute, storage)]
-    if attribute.missing == "cell":
+    if attribute.missing == "bin":
         found.append(_missing(attribute, storage))
-    if attribute.outside == "cell":
+    if attribute.outside == "bin":
         found.append(_outside(attribute, storage))
     return st.one_of(found)
 
@@ -234,7 +231,7 @@ def _known(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
         return texts if storage == "text" else st.booleans().map(lambda value: _stored("known", value, storage))
     values = st.sampled_from(attribute.values) if isinstance(attribute, Categorical) else _numbers(attribute, storage)
     plain = values.filter(lambda value: not is_token(value, attribute)).map(lambda v: _stored("known", v, storage))
-    padded = plain.map(lambda cell: Cell("known", cell.typed, f" {cell.raw}  "))
+    padded = plain.map(lambda bin: Cell("known", bin.typed, f" {bin.raw}  "))
     return plain | padded if storage == "text" else plain
 
 
@@ -349,7 +346,7 @@ def cases(draw: st.DrawFn, models: st.SearchStrategy[RuleList | Tree] | None = N
     storage = {name: draw(st.sampled_from(storages(model.schema[name]))) for name in model.schema}
     size = draw(st.integers(1, 12))
     columns = {
-        name: draw(st.lists(cells(model.schema[name], storage[name]), min_size=size, max_size=size))
+        name: draw(st.lists(bins(model.schema[name], storage[name]), min_size=size, max_size=size))
         for name in model.schema
     }
     return Case(model, storage, columns)

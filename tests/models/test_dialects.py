@@ -39,7 +39,7 @@ def agrees(engine: SqlEngine, attribute: Attribute, values: pa.Array) -> None:
 
 
 SPELLED = Categorical(
-    ("0.5", "12345678", "3.0", "0", "1e+16"), missing="cell", missing_values=(-9, "7", 0.25), outside="cell"
+    ("0.5", "12345678", "3.0", "0", "1e+16"), missing="bin", missing_values=(-9, "7", 0.25), outside="bin"
 )
 TEXTS = """
 0.5 0.50 .5 12345678 12345678.00 1.2345678E7 3 3.0 3. 03 +3 3e0 0 -0 0.0 -0.0 1e+16 10000000000000000 -9 -9.0 -09
@@ -65,9 +65,9 @@ def test_words_and_numbers_are_told_apart_as_predict_does(engine: SqlEngine, kin
     agrees(engine, SPELLED, COLUMNS[kind])
 
 
-@pytest.mark.parametrize("outside", ["clip", "cell"])
+@pytest.mark.parametrize("outside", ["clip", "bin"])
 def test_text_of_a_number_is_that_number_and_a_declared_word_is_a_word(engine: SqlEngine, outside: str) -> None:
-    attribute = Real(-1e9, 2e9, cuts=(-8.0, 0.1, 3.0), missing="cell", missing_values=(-9, "7"), outside=outside)
+    attribute = Real(-1e9, 2e9, cuts=(-8.0, 0.1, 3.0), missing="bin", missing_values=(-9, "7"), outside=outside)
     texts = ["-9", "-9.0", "-09", "-9e0", "7", "7.00", "07", ".1", "1e-1", "+3", "3.", "0003.000e+00", " \v3\f", "\n"]
     agrees(engine, attribute, pa.array([*texts, "5e-324", "-2.2250738585072014e-308", "1.5e-150", "9" * 9, None]))
 
@@ -75,13 +75,13 @@ def test_text_of_a_number_is_that_number_and_a_declared_word_is_a_word(engine: S
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.int64(), pa.decimal128(12, 8), pa.bool_()], ids=str)
 def test_zeros_and_ones_of_every_type_are_booleans(engine: SqlEngine, kind: pa.DataType) -> None:
     values = [False, True, None] if pa.types.is_boolean(kind) else [0, 1, None]
-    agrees(engine, Boolean(missing="cell"), pa.array(values, kind))
+    agrees(engine, Boolean(missing="bin"), pa.array(values, kind))
     if pa.types.is_floating(kind):
-        agrees(engine, Boolean(missing="cell"), pa.array([-0.0, 1.0, float("nan")], kind))
+        agrees(engine, Boolean(missing="bin"), pa.array([-0.0, 1.0, float("nan")], kind))
 
 
 def test_whole_numbers_that_no_double_tells_apart_are_told_apart(engine: SqlEngine) -> None:
-    agrees(engine, Categorical((2**60, 2**60 + 1), outside="cell"), pa.array([2**60, 2**60 + 1, 2**60 + 2]))
+    agrees(engine, Categorical((2**60, 2**60 + 1), outside="bin"), pa.array([2**60, 2**60 + 1, 2**60 + 2]))
 
 
 def test_a_line_separator_is_no_end_of_a_number(engine: SqlEngine) -> None:

@@ -66,7 +66,7 @@ def test_a_category_is_compared_as_the_schema_types_it() -> None:
 
 
 def test_infinite_missing_words_are_words() -> None:
-    attribute = Categorical(("a", "b"), missing="cell", missing_values=("inf", "nan", "-Infinity"))
+    attribute = Categorical(("a", "b"), missing="bin", missing_values=("inf", "nan", "-Infinity"))
     model = RuleList(
         Schema({"x": attribute}, Label("y", (0, 1))), (Rule((Literal("x", "missing"),), (0, 1)), Rule((), (1, 0))), NONE
     )
@@ -75,7 +75,7 @@ def test_infinite_missing_words_are_words() -> None:
 
 
 def test_the_source_reads_like_the_rules() -> None:
-    age = Integer(0, 90, cuts=(30,), missing="cell", missing_values=("?", -9))
+    age = Integer(0, 90, cuts=(30,), missing="bin", missing_values=("?", -9))
     schema = Schema({"age": age, "sex": Categorical(("F", "M"))}, Label("y", (0, 1)))
     rules = (Rule((Literal("age", "<=", (30,)), Literal("sex", "=", ("F",))), (9, 1)), Rule((), (0, 5)))
     assert RuleList(schema, rules, NONE).to_python() == (
@@ -105,7 +105,7 @@ def test_the_source_reads_like_the_rules() -> None:
     ],
 )
 def test_each_comparison_holds_of_these_values_by_hand(operator: str, operands: tuple, held: list) -> None:
-    age = Integer(0, 90, cuts=(30, 45), missing="cell", missing_values=("?", -9), outside="cell")
+    age = Integer(0, 90, cuts=(30, 45), missing="bin", missing_values=("?", -9), outside="bin")
     rules = (Rule((Literal("age", operator, operands),), (0, 1)), Rule((), (1, 0)))
     predict = predict_of(RuleList(Schema({"age": age}, Label("y", (False, True))), rules, NONE).to_python())
     values = [30, 31, 45, 46, 91, 30.5, None, float("nan"), "", "?", -9, -9.0]

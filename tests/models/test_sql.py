@@ -21,12 +21,12 @@ def known(value, raw=None) -> Cell:
 
 NULL, NAN = Cell("missing", None, None), Cell("missing", float("nan"), float("nan"))
 NEGATIVE_NAN = Cell("missing", -float("nan"), -float("nan"))
-COLOURS = Categorical(("red", "O'Brien"), missing="cell", missing_values=("?",), outside="cell")
-GRADES = Categorical((0, 1, 2), missing="cell", missing_values=(-9,), outside="cell")
-CODES = Categorical(("02", "2", "3"), missing="cell", missing_values=("9",))
-FLAG = Boolean(missing="cell", missing_values=(9,))
-DOSE = Real(0, 1, cuts=(0.5,), missing="cell", missing_values=(-9,))
-AGE = Integer(0, 90, cuts=(30, 60), missing="cell", missing_values=("?", -9, 99), outside="cell")
+COLOURS = Categorical(("red", "O'Brien"), missing="bin", missing_values=("?",), outside="bin")
+GRADES = Categorical((0, 1, 2), missing="bin", missing_values=(-9,), outside="bin")
+CODES = Categorical(("02", "2", "3"), missing="bin", missing_values=("9",))
+FLAG = Boolean(missing="bin", missing_values=(9,))
+DOSE = Real(0, 1, cuts=(0.5,), missing="bin", missing_values=(-9,))
+AGE = Integer(0, 90, cuts=(30, 60), missing="bin", missing_values=("?", -9, 99), outside="bin")
 
 
 EXAMPLES = [

@@ -21,7 +21,7 @@ from tests.models.strategies import Case, cards, cases, holds, trees, walked
 
 NONE = PrivacyCard.none("example", software="hedgerow")
 SCHEMA = Schema(
-    {"age": Integer(17, 90, cuts=(30, 45)), "sex": Categorical(("F", "M"), missing="cell"), "smoker": Boolean()},
+    {"age": Integer(17, 90, cuts=(30, 45)), "sex": Categorical(("F", "M"), missing="bin"), "smoker": Boolean()},
     Label("ill", ("no", "yes")),
 )
 YOUNG, WOMAN, SMOKER = Literal("age", "<=", (30,)), Literal("sex", "=", ("F",)), Literal("smoker", "true")
@@ -197,7 +197,7 @@ def test_a_tree_nested_too_deeply_is_a_format_error(depth: int) -> None:
     if depth < 90:
         del whole["digest"]
         text = json.dumps(seal(whole | {"root": json.loads(nested)}))
-        with pytest.raises(ModelFormatError, match=r"^not a valid tree: ValueError: expected a tree of at most 64 spl"):
+        with pytest.raises(ModelFormatError, match=r"^not a valid tree: expected a tree of at most 64 spl"):
             Tree.from_json(text)
 
 
@@ -211,10 +211,10 @@ def test_a_tree_nested_too_deeply_is_a_format_error(depth: int) -> None:
         (lambda data: data["root"].pop("false"), "KeyError: 'false'"),
         (lambda data: data["root"].pop("if"), "KeyError: 'counts'"),
         (lambda data: data["root"].update({"if": None}), "TypeError: "),
-        (lambda data: data["root"]["true"].update(counts=[1]), "ValueError: expected 2 counts a leaf, got 1"),
-        (lambda data: data["root"]["true"].update(label="never"), "ValueError: expected the label of a leaf to be"),
-        (lambda data: data["root"]["true"].update(label=["no"]), "ValueError: expected text, a whole number or a"),
-        (lambda data: data["root"]["true"].pop("label"), "ValueError: expected counts, a label, or both"),
+        (lambda data: data["root"]["true"].update(counts=[1]), "expected 2 counts a leaf, got 1"),
+        (lambda data: data["root"]["true"].update(label="never"), "expected the label of a leaf to be"),
+        (lambda data: data["root"]["true"].update(label=["no"]), "expected text, a whole number or a"),
+        (lambda data: data["root"]["true"].pop("label"), "expected counts, a label, or both"),
         (lambda data: data["root"]["true"].update(then="yes"), "its parts contradict one another"),
         (lambda data: data["root"]["true"].update(extra=1), "its parts contradict one another"),
         (lambda data: data["root"].update(then="no"), "its parts contradict one another"),

@@ -1,4 +1,4 @@
-"""Literals and their truth on every cell by enumeration: references too simple to be wrong, and far too slow."""
+"""Literals and their truth on every bin by enumeration: references too simple to be wrong, and far too slow."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hedgerow.schema.attributes import Attribute
 
 def truth(literal: Literal, attribute: Attribute) -> NDArray[np.bool_]:
     known, has_missing, has_outside = (
-        len(attribute.known_cells),
-        attribute.missing == "cell",
-        attribute.outside == "cell",
+        len(attribute.known_bins),
+        attribute.missing == "bin",
+        attribute.outside == "bin",
     )
-    cells = [*range(known), *["missing"] * has_missing, *["outside"] * has_outside]
-    return np.array([_holds(literal, attribute, cell) for cell in cells])
+    bins = [*range(known), *["missing"] * has_missing, *["outside"] * has_outside]
+    return np.array([_holds(literal, attribute, bin) for bin in bins])
 
 
-def _holds(literal: Literal, attribute: Attribute, cell: int | str) -> bool:
-    if cell == "missing":
+def _holds(literal: Literal, attribute: Attribute, bin: int | str) -> bool:
+    if bin == "missing":
         return literal.operator == "missing"
-    if cell == "outside":
+    if bin == "outside":
         return literal.operator in ("outside", "!=", "known")
     match literal.operator:
         case "missing" | "outside":
@@ -30,20 +30,20 @@ def _holds(literal: Literal, attribute: Attribute, cell: int | str) -> bool:
         case "known":
             return True
         case "true" | "false":
-            return attribute.known_cells[cell] == literal.operator
+            return attribute.known_bins[bin] == literal.operator
         case "=" | "!=":
-            return (attribute.known_cells[cell] == str(literal.operands[0])) == (literal.operator == "=")
-    above = [list(attribute.cuts).index(operand) for operand in literal.operands]  # a cell begins after its cut point
+            return (attribute.known_bins[bin] == str(literal.operands[0])) == (literal.operator == "=")
+    above = [list(attribute.cuts).index(operand) for operand in literal.operands]  # a bin begins after its cut point
     match literal.operator:
         case "<=":
-            return cell <= above[0]
+            return bin <= above[0]
         case ">":
-            return cell > above[0]
-    return above[0] < cell <= above[1]
+            return bin > above[0]
+    return above[0] < bin <= above[1]
 
 
 def literals(name: str, attribute: Attribute, *, negations: bool) -> tuple[Literal, ...]:
-    """All literals of an attribute, but for those true on no cell, on all, or on the same cells as an earlier one."""
+    """All literals of an attribute, but for those true on no bin, on all, or on the same bins as an earlier one."""
     found: dict[bytes, Literal] = {}
     for literal in _proposed(name, attribute):
         true = truth(literal, attribute)
@@ -59,9 +59,7 @@ def _proposed(name: str, attribute: Attribute) -> list[Literal]:
         Integer: lambda: _comparisons(attribute.cuts),
         Real: lambda: _comparisons(attribute.cuts),
     }[type(attribute)]()
-    policies = [("missing",), ("known",)] * (attribute.missing == "cell") + [("outside",)] * (
-        attribute.outside == "cell"
-    )
+    policies = [("missing",), ("known",)] * (attribute.missing == "bin") + [("outside",)] * (attribute.outside == "bin")
     return [Literal(name, operator, operands) for operator, *operands in [*own, *policies]]
 
 

@@ -19,7 +19,7 @@ WORDS = ["a", "b", "B", "7", "true", "0", "-9", "?"]
 def policies(*outside):
     missing = st.just({}) | st.fixed_dictionaries(
         {
-            "missing": st.just("cell"),
+            "missing": st.just("bin"),
             "missing_values": st.lists(st.sampled_from(["?", -9, "none"]), unique=True).map(tuple),
         }
     )
@@ -30,13 +30,13 @@ def policies(*outside):
 def numbers(draw, kind, number):
     low, *cuts, high = sorted(draw(st.lists(number, min_size=2, max_size=6, unique=True)))
     cuts = [low, *cuts] if draw(st.booleans()) else cuts
-    return kind(low, high, tuple(cuts), **draw(policies("clip", "cell")))
+    return kind(low, high, tuple(cuts), **draw(policies("clip", "bin")))
 
 
 @st.composite
 def categoricals(draw):
     words = draw(st.lists(st.sampled_from([*WORDS[:6], 1, 2]), min_size=1, max_size=5, unique_by=str))
-    return Categorical(tuple(words), **draw(policies("cell")))
+    return Categorical(tuple(words), **draw(policies("bin")))
 
 
 booleans = policies().map(lambda policy: Boolean(**policy))
@@ -93,15 +93,15 @@ def number(attribute, value):
     return value if attribute.low <= value <= attribute.high and whole else "outside"
 
 
-def cell_of(attribute, value):
-    """The number of a value's cell, one value at a time; None where it is an error."""
+def bin_of(attribute, value):
+    """The number of a value's bin, one value at a time; None where it is an error."""
     found = reading(attribute, value)
     if found == "error":
         return None
     if found == "missing":
-        return len(attribute.cells) - 1 - (attribute.outside == "cell")
+        return len(attribute.bins) - 1 - (attribute.outside == "bin")
     if found == "outside":
-        return len(attribute.cells) - 1
+        return len(attribute.bins) - 1
     if isinstance(attribute, Boolean):
         return int(found)
     if isinstance(attribute, Categorical):
@@ -136,7 +136,7 @@ def column(rows, name="c"):
 @settings(max_examples=400)
 def test_every_value_falls_where_reading_it_row_by_row_says(case):
     attribute, rows = case
-    expected = [cell_of(attribute, row) for row in rows]
+    expected = [bin_of(attribute, row) for row in rows]
     if None not in expected:
         assert attribute.encode(column(rows)).tolist() == expected
         return
@@ -148,20 +148,20 @@ def test_every_value_falls_where_reading_it_row_by_row_says(case):
 
 @given(attributes_and_rows(), st.booleans())
 @settings(max_examples=400)
-def test_a_literal_is_true_of_the_cells_whose_values_satisfy_it(case, negations):
+def test_a_literal_is_true_of_the_bins_whose_values_satisfy_it(case, negations):
     attribute, rows = case
     for row in rows:
-        cell = cell_of(attribute, row)
-        for literal in attribute.literals("c", negations=negations) if cell is not None else ():
-            assert attribute.truth(literal)[cell] == holds(attribute, literal, row), str(literal)
+        bin = bin_of(attribute, row)
+        for literal in attribute.literals("c", negations=negations) if bin is not None else ():
+            assert attribute.truth(literal)[bin] == holds(attribute, literal, row), str(literal)
 
 
 @given(attributes, st.booleans())
-def test_no_literal_is_vacuous_and_no_two_hold_on_the_same_cells(attribute, negations):
+def test_no_literal_is_vacuous_and_no_two_hold_on_the_same_bins(attribute, negations):
     literals = attribute.literals("c", negations=negations)
     truths = {tuple(attribute.truth(literal)) for literal in literals}
     assert len(truths) == len(literals)
-    assert all(len(truth) == len(attribute.cells) and {*truth} == {False, True} for truth in truths)
+    assert all(len(truth) == len(attribute.bins) and {*truth} == {False, True} for truth in truths)
 
 
 @pytest.mark.parametrize(
@@ -169,17 +169,17 @@ def test_no_literal_is_vacuous_and_no_two_hold_on_the_same_cells(attribute, nega
     [
         (Boolean(), True, ["c", "not c"]),
         (Boolean(), False, ["c"]),
-        (Boolean(missing="cell"), True, ["c", "not c", "c is missing", "c is not missing"]),
-        (Boolean(missing="cell"), False, ["c", "c is missing"]),
+        (Boolean(missing="bin"), True, ["c", "not c", "c is missing", "c is not missing"]),
+        (Boolean(missing="bin"), False, ["c", "c is missing"]),
         (Categorical(("x", "y")), True, ["c = x", "c = y"]),
         (Categorical((1, 2, 3)), True, ["c = 1", "c = 2", "c = 3", "c != 1", "c != 2", "c != 3"]),
         (Categorical((1, 2, 3)), False, ["c = 1", "c = 2", "c = 3"]),
         (Categorical(("x",)), True, []),
-        (Categorical(("x",), outside="cell"), True, ["c = x", "c != x"]),
+        (Categorical(("x",), outside="bin"), True, ["c = x", "c != x"]),
         (Integer(0, 9), True, []),
         (Integer(0, 9, (3,)), True, ["c <= 3", "c > 3"]),
         (Integer(0, 9, (3, 5)), False, ["c <= 3", "c <= 5", "c > 3", "c > 5", "3 < c <= 5"]),
-        (Real(0, 9, (0.5,), outside="cell"), True, ["c <= 0.5", "c > 0.5", "c is outside its domain"]),
+        (Real(0, 9, (0.5,), outside="bin"), True, ["c <= 0.5", "c > 0.5", "c is outside its domain"]),
     ],
 )
 def test_literals_are_those_a_person_would_list(attribute, negations, texts):
@@ -187,16 +187,16 @@ def test_literals_are_those_a_person_would_list(attribute, negations, texts):
 
 
 @pytest.mark.parametrize(
-    ("attribute", "cells"),
+    ("attribute", "bins"),
     [
-        (Boolean(missing="cell"), ("false", "true", "missing")),
-        (Categorical((1, "b"), missing="cell", outside="cell"), ("1", "b", "missing", "outside")),
+        (Boolean(missing="bin"), ("false", "true", "missing")),
+        (Categorical((1, "b"), missing="bin", outside="bin"), ("1", "b", "missing", "outside")),
         (Integer(0, 90, (30, 45), outside="clip"), ("[0, 30]", "(30, 45]", "(45, 90]")),
         (Real(0, 1), ("[0, 1]",)),
     ],
 )
-def test_cells_are_in_words_with_missing_and_outside_last(attribute, cells):
-    assert attribute.cells == cells
+def test_bins_are_in_words_with_missing_and_outside_last(attribute, bins):
+    assert attribute.bins == bins
 
 
 @given(attributes, st.booleans())
@@ -210,9 +210,9 @@ def test_literals_and_where_they_are_true_are_those_by_enumeration(attribute, ne
         assert not negations or attribute.literal_on("c", attribute.extent(literal)) == literal
 
 
-def test_an_attribute_of_many_cells_is_asked_of_a_literal_in_no_time():
+def test_an_attribute_of_many_bins_is_asked_of_a_literal_in_no_time():
     cuts = Integer(0, 10**6, tuple(range(50_000)))
-    values = Categorical(tuple(range(50_000)), missing="cell")
+    values = Categorical(tuple(range(50_000)), missing="bin")
     start = time.process_time()
     assert cuts.count_literals(negations=True) == 2 * 50_000 + 50_000 * 49_999 // 2
     assert values.count_literals(negations=True) == 2 * 50_000 + 2
@@ -223,7 +223,7 @@ def test_an_attribute_of_many_cells_is_asked_of_a_literal_in_no_time():
 
 
 @pytest.mark.parametrize("size", [255, 256, 257, 65_535, 65_536, 65_537, 65_538])
-def test_many_cells_keep_their_numbers(size):
+def test_many_bins_keep_their_numbers(size):
     attribute = Categorical(tuple(range(size)))
     assert attribute.encode(column([str(size - 1)])).tolist() == [size - 1]
 
@@ -235,41 +235,41 @@ def test_many_cells_keep_their_numbers(size):
         (
             Categorical(("a",)),
             ["secret"],
-            r"\(a\); correct them, or declare a wider domain, or `outside: cell`, in the",
+            r"\(a\); correct them, or declare a wider domain, or `outside: bin`, in the",
         ),
-        (Integer(0, 9), [77], r"domain \(0 to 9\); .*, or `outside: clip` or `outside: cell`, in the schema\.$"),
-        (Real(0, 9), [None, 1], "some values are missing; fill them in, or declare `missing: cell`"),
+        (Integer(0, 9), [77], r"domain \(0 to 9\); .*, or `outside: clip` or `outside: bin`, in the schema\.$"),
+        (Real(0, 9), [None, 1], "some values are missing; fill them in, or declare `missing: bin`"),
         (Real(0, 9), ["secret"], "expected numbers, found text"),
     ],
 )
-def test_a_value_not_allowed_is_an_error_that_says_what_is_and_quotes_no_cell(attribute, rows, message):
+def test_a_value_not_allowed_is_an_error_that_says_what_is_and_quotes_no_bin(attribute, rows, message):
     with pytest.raises(DomainError, match=f"column 'c': .*{message}") as error:
         attribute.encode(column(rows))
-    assert not any(cell in str(error.value) for cell in ("secret", "77"))
+    assert not any(bin in str(error.value) for bin in ("secret", "77"))
 
 
 def test_infinity_is_an_error_even_where_values_outside_are_kept():
     with pytest.raises(DomainError, match="column 'c': expected finite numbers"):
-        Real(0, 9, outside="cell").encode(column_of(np.array([math.inf]), "c"))
+        Real(0, 9, outside="bin").encode(column_of(np.array([math.inf]), "c"))
 
 
 @pytest.mark.parametrize(
     ("kind", "arguments", "key", "message"),
     [
-        (Boolean, {"missing": "drop"}, "missing", "one of error, cell, got 'drop'"),
-        (Boolean, {"outside": "cell"}, "outside", "one of error, got 'cell'"),
-        (Boolean, {"missing_values": ("?",)}, "missing_values", "needs missing: cell"),
-        (Boolean, {"missing": "cell", "missing_values": "?"}, "missing_values", "a list of text or numbers, got '[?]'"),
-        (Boolean, {"missing": "cell", "missing_values": (None,)}, "missing_values", "a list of text or numbers"),
+        (Boolean, {"missing": "drop"}, "missing", "one of error, bin, got 'drop'"),
+        (Boolean, {"outside": "bin"}, "outside", "one of error, got 'bin'"),
+        (Boolean, {"missing_values": ("?",)}, "missing_values", "needs missing: bin"),
+        (Boolean, {"missing": "bin", "missing_values": "?"}, "missing_values", "a list of text or numbers, got '[?]'"),
+        (Boolean, {"missing": "bin", "missing_values": (None,)}, "missing_values", "a list of text or numbers"),
         (Categorical, {"values": ()}, "values", "at least one value"),
         (Categorical, {"values": "abc"}, "values", "a list of text or numbers"),
         (Categorical, {"values": (True, False)}, "values", "quote words such as yes, no"),
         (Categorical, {"values": (0.5, 1.5)}, "values", "text or whole numbers"),
         (Categorical, {"values": (1, "1")}, "values", "each value once"),
-        (Categorical, {"values": ("a",), "outside": "clip"}, "outside", "one of error, cell"),
+        (Categorical, {"values": ("a",), "outside": "clip"}, "outside", "one of error, bin"),
         (
             Categorical,
-            {"values": ("?", "a"), "missing": "cell", "missing_values": ("?",)},
+            {"values": ("?", "a"), "missing": "bin", "missing_values": ("?",)},
             "missing_values",
             "both a category and missing",
         ),
@@ -298,7 +298,7 @@ def test_infinity_is_an_error_even_where_values_outside_are_kept():
         (Categorical, {"values": ("a" * 1001,)}, "values", "at most 1,000 characters, got 'aaa"),
         (Categorical, {"values": ("\ud800",)}, "values", "Unicode text"),
         (Categorical, {"values": (" a",)}, "values", "no spaces around it"),
-        (Boolean, {"missing": "cell", "missing_values": (math.nan,)}, "missing_values", "a list of text or numbers"),
+        (Boolean, {"missing": "bin", "missing_values": (math.nan,)}, "missing_values", "a list of text or numbers"),
     ],
 )
 def test_a_bad_declaration_is_an_error_that_names_the_key(kind, arguments, key, message):
@@ -333,15 +333,15 @@ def test_a_list_is_kept_as_a_tuple_so_that_attributes_are_values():
 
 @pytest.mark.parametrize("make", [Integer, Real])
 def test_a_row_that_would_be_refused_is_refused_for_itself_whatever_the_policies(make):
-    """Text that is no number, or one beyond float64, was once put into the cell of values outside the domain."""
+    """Text that is no number, or one beyond float64, was once put into the bin of values outside the domain."""
     words = ["5", "abc", "200", None, "1e400"]
-    attribute = make(0, 9, (4,), outside="cell", missing="cell")
-    found = attribute.cells_or_refused(column_of(words, "x"))
+    attribute = make(0, 9, (4,), outside="bin", missing="bin")
+    found = attribute.bins_or_refused(column_of(words, "x"))
     assert found.tolist() == [1, OUTSIDE, 3, 2, OUTSIDE]
-    for word, cell in zip(words, found, strict=True):
+    for word, bin in zip(words, found, strict=True):
         alone = column_of(np.array([word], dtype=object), "x")
-        if cell == OUTSIDE:
+        if bin == OUTSIDE:
             with pytest.raises(DomainError, match=r"^column 'x': expected"):
                 attribute.encode(alone)
         elif word is not None:
-            assert attribute.encode(alone).tolist() == [cell]
+            assert attribute.encode(alone).tolist() == [bin]

@@ -16,9 +16,9 @@ small = st.lists(
     st.sampled_from(
         [
             Boolean(),
-            Boolean(missing="cell"),
+            Boolean(missing="bin"),
             Categorical(("a", "b", "c")),
-            Categorical(("a", "b"), outside="cell"),
+            Categorical(("a", "b"), outside="bin"),
             Integer(0, 9, (3, 5)),
             Integer(0, 9),
         ]
@@ -59,13 +59,11 @@ def test_an_index_beyond_the_candidates_is_an_error(index):
 
 @given(small, st.integers(1, 3), st.booleans(), st.data())
 @settings(max_examples=30, deadline=None)
-def test_a_candidate_implies_another_where_no_combination_of_cells_says_otherwise(schema, size, negations, data):
+def test_a_candidate_implies_another_where_no_combination_of_bins_says_otherwise(schema, size, negations, data):
     if not count_candidates(schema, 1, negations=negations):
         return
     found = Candidates.of(schema, size, negations=negations)
-    worlds = [
-        dict(zip(schema, cells, strict=True)) for cells in product(*(range(len(schema[n].cells)) for n in schema))
-    ]
+    worlds = [dict(zip(schema, bins, strict=True)) for bins in product(*(range(len(schema[n].bins)) for n in schema))]
     catches = np.array(
         [[all(schema[x.attribute].truth(x)[world[x.attribute]] for x in rule) for world in worlds] for rule in found]
     )
@@ -75,16 +73,16 @@ def test_a_candidate_implies_another_where_no_combination_of_cells_says_otherwis
 
 @given(schemas)
 @settings(max_examples=30)
-def test_truth_has_each_attributes_cells_side_by_side(schema):
+def test_truth_has_each_attributes_bins_side_by_side(schema):
     if not count_candidates(schema, 1):
         return
     found = Candidates.of(schema, 1)
     for literal, row in zip(found.literals, found.truth, strict=True):
-        cells = iter(row)
+        bins = iter(row)
         for name in schema:
-            own = [next(cells) for _ in schema[name].cells]
+            own = [next(bins) for _ in schema[name].bins]
             assert own == (list(schema[name].truth(literal)) if name == literal.attribute else [False] * len(own))
-        assert not list(cells)
+        assert not list(bins)
 
 
 def test_too_many_candidates_are_an_error_before_any_is_built(monkeypatch):
@@ -129,13 +127,11 @@ def test_equal_schemas_give_equal_candidates_whatever_table_they_meet():
 
 @given(small, st.integers(1, 3), st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_implications_are_those_of_all_combinations_of_cells(schema, size, negations):
+def test_implications_are_those_of_all_combinations_of_bins(schema, size, negations):
     if not count_candidates(schema, 1, negations=negations):
         return
     found = Candidates.of(schema, size, negations=negations)
-    worlds = [
-        dict(zip(schema, cells, strict=True)) for cells in product(*(range(len(schema[n].cells)) for n in schema))
-    ]
+    worlds = [dict(zip(schema, bins, strict=True)) for bins in product(*(range(len(schema[n].bins)) for n in schema))]
     catches = np.array(
         [[all(schema[x.attribute].truth(x)[world[x.attribute]] for x in rule) for world in worlds] for rule in found]
     )
@@ -148,12 +144,12 @@ def test_implications_are_those_of_all_combinations_of_cells(schema, size, negat
 
 @given(schemas)
 @settings(max_examples=30)
-def test_the_own_cells_of_a_literal_are_those_of_its_attribute(schema):
+def test_the_own_bins_of_a_literal_are_those_of_its_attribute(schema):
     if not count_candidates(schema, 1):
         return
     found = Candidates.of(schema, 1)
-    for literal, row in zip(found.literals, found.own_cells, strict=True):
-        cells = iter(row)
+    for literal, row in zip(found.literals, found.own_bins, strict=True):
+        bins = iter(row)
         for name in schema:
-            assert [next(cells) for _ in schema[name].cells] == [name == literal.attribute] * len(schema[name].cells)
-        assert not list(cells)
+            assert [next(bins) for _ in schema[name].bins] == [name == literal.attribute] * len(schema[name].bins)
+        assert not list(bins)

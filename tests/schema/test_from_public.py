@@ -19,11 +19,11 @@ NAN = float("nan")
     [
         ([True, False], Boolean()),
         ([1, 1], Boolean()),
-        ([0.0, 1.0, NAN], Boolean(missing="cell")),
-        (["b", "a", "b "], Categorical(("a", "b"), outside="cell")),
-        (["b", ""], Categorical(("b",), missing="cell", outside="cell")),
+        ([0.0, 1.0, NAN], Boolean(missing="bin")),
+        (["b", "a", "b "], Categorical(("a", "b"), outside="bin")),
+        (["b", ""], Categorical(("b",), missing="bin", outside="bin")),
         ([1, 2, 3, 4], Integer(1, 4, (2,), outside="clip")),
-        ([1.0, 2.0, 3.0, 4.0, NAN], Integer(1, 4, (2,), missing="cell", outside="clip")),
+        ([1.0, 2.0, 3.0, 4.0, NAN], Integer(1, 4, (2,), missing="bin", outside="clip")),
         ([0.5, 2.0], Real(0.5, 2.0, (0.5,), outside="clip")),
         ([5, 5, 5], Integer(5, 6, outside="clip")),
         ([0.1, 0.1], Real(0.1, np.nextafter(0.1, 1), outside="clip")),
@@ -50,9 +50,9 @@ def test_the_rows_that_were_read_encode_without_an_error(rows, kind):
     rows = [None if row is None else kind(row) for row in [3, *rows]]
     column = column_of(pl.Series(rows), "c")
     attribute = public_attribute(column, bins=3)
-    cells = attribute.encode(column)
-    assert [attribute.cells[cell] == "missing" for cell in cells] == [row is None for row in rows]
-    assert len(set(zip(rows, cells.tolist(), strict=True))) == len(set(rows))
+    bins = attribute.encode(column)
+    assert [attribute.bins[bin] == "missing" for bin in bins] == [row is None for row in rows]
+    assert len(set(zip(rows, bins.tolist(), strict=True))) == len(set(rows))
 
 
 @pytest.mark.parametrize(

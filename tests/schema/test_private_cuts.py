@@ -14,7 +14,7 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.schema import Boolean, Integer, Real, Schema
 from hedgerow.schema.private_cuts import GRID, learn_cuts, open_numbers, plan_cuts
 
-POLICIES = {"missing": "cell", "missing_values": (-9, "?"), "outside": "cell"}
+POLICIES = {"missing": "bin", "missing_values": (-9, "?"), "outside": "bin"}
 ATTRIBUTES = {"age": Integer(0, 20, **POLICIES), "b": Boolean(), "dose": Real(0, 2, outside="clip")}
 
 
@@ -65,7 +65,7 @@ def test_one_row_more_moves_every_release_by_no_more_than_its_sensitivity(table,
 @settings(max_examples=30, deadline=None)
 def test_what_is_released_of_are_the_values_as_the_policies_read_them(table):
     seen, _ = record(table)
-    ages = [age for age, _, _ in table if age in (0, 7, 20)]  # -9 is missing; the others are outside, each a cell
+    ages = [age for age, _, _ in table if age in (0, 7, 20)]  # -9 is missing; the others are outside, each a bin
     doses = [min(max(dose, 0), 2) for _, _, dose in table]
     assert [values.tolist() for _, values in seen] == [ages, ages, doses, doses]
 
@@ -95,7 +95,7 @@ def test_candidates_are_public_cut_points_of_the_declared_domain(attribute):
 
 @pytest.mark.parametrize("text", [["?", "3", "", "30"], ["?", "3.0", "", "30"]])
 def test_text_that_spells_numbers_is_read_with_its_missing_tokens(text):
-    seen, _ = record([(cell,) for cell in text], {"age": ATTRIBUTES["age"]}, bins=2)
+    seen, _ = record([(bin,) for bin in text], {"age": ATTRIBUTES["age"]}, bins=2)
     assert seen[0][1].tolist() == [3]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hedgerow.columns import Table, column_of
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
-from tests.schema.test_attributes import attributes, cell_of
+from tests.schema.test_attributes import attributes, bin_of
 
 names = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=6)
 classes = st.sampled_from([(False, True), (0, 1), (1, 2, 3), ("no", "yes"), ("<=50K", ">50K", "1")])
@@ -56,7 +56,7 @@ def test_digests_do_not_depend_on_how_a_schema_was_written():
     [
         Schema({"b": Boolean(), "a": Boolean()}),
         Schema({"a": Boolean(), "b": Boolean()}, Label("c", (0, 1))),
-        Schema({"a": Boolean(), "b": Boolean(missing="cell")}),
+        Schema({"a": Boolean(), "b": Boolean(missing="bin")}),
     ],
     ids=["order", "label", "policy"],
 )
@@ -121,7 +121,7 @@ BAD = {
     "booleans by YAML": ("attributes: {a: {kind: categorical, values: [yes, no]}}", "a", "values", "quote words"),
     "dates by YAML": ("attributes: {a: {kind: categorical, values: [2020-01-01]}}", None, None, "put quotes"),
     "values are text": ("attributes: {a: {kind: categorical, values: ab}}", "a", "values", "a list"),
-    "unknown policy": ("attributes: {a: {kind: boolean, missing: drop}}", "a", "missing", "one of error, cell"),
+    "unknown policy": ("attributes: {a: {kind: boolean, missing: drop}}", "a", "missing", "one of error, bin"),
     "name twice as text": ("attributes: {1: {kind: boolean}, '1': {kind: boolean}}", "1", None, "more than once"),
     "key twice": ("attributes:\n  a: {kind: boolean}\n  a: {kind: boolean}", None, None, "found one again .line 3"),
     "label is text": ("label: y\nattributes: {a: {kind: boolean}}", None, None, "label to be a mapping, got str"),
@@ -149,7 +149,7 @@ def test_a_bad_file_is_an_error_that_names_the_attribute_and_the_key(tmp_path, t
 
 
 def test_a_person_writes_only_what_is_not_the_default(tmp_path):
-    schema = Schema({"a": Boolean(), "n": Integer(0, 9, (3,), missing="cell")}, Label("y", ("a", "b")))
+    schema = Schema({"a": Boolean(), "n": Integer(0, 9, (3,), missing="bin")}, Label("y", ("a", "b")))
     schema.save(tmp_path / "s.yaml")
     assert (tmp_path / "s.yaml").read_text(encoding="utf-8").splitlines() == [
         "version: 1",
@@ -163,7 +163,7 @@ def test_a_person_writes_only_what_is_not_the_default(tmp_path):
         "    low: 0",
         "    high: 9",
         "    cuts: [3]",
-        "    missing: cell",
+        "    missing: bin",
     ]
 
 
@@ -196,7 +196,7 @@ def test_labels_encode_to_the_position_of_their_class_in_order(classes, labels, 
 def test_a_label_not_allowed_is_an_error_that_says_what_is_and_quotes_none(labels, message):
     with pytest.raises(DomainError, match=f"column 'y': {message}") as error:
         Label("y", ("a", "b")).encode(column_of(pd.Series(labels), "y"))
-    assert not any(cell in str(error.value) for cell in ("secret", "77", "A"))
+    assert not any(bin in str(error.value) for bin in ("secret", "77", "A"))
 
 
 def test_classes_are_asked_for_in_vain_where_there_is_no_label():
@@ -207,11 +207,11 @@ def test_classes_are_asked_for_in_vain_where_there_is_no_label():
 def test_a_frame_encodes_by_name_and_an_array_by_position():
     schema = Schema({"a": Boolean(), "n": Integer(0, 9, (3,))})
     rows = {"n": [1, 4, 9], "other": ["x", "y", "z"], "a": [True, False, True]}
-    expected = {name: [cell_of(schema[name], value) for value in rows[name]] for name in schema}
+    expected = {name: [bin_of(schema[name], value) for value in rows[name]] for name in schema}
     array = np.column_stack([rows["a"], rows["n"]])
     for table in (pd.DataFrame(rows), pl.DataFrame(rows), array):
         found = schema.encode(Table.of(table))
-        assert {name: cells.tolist() for name, cells in found.items()} == expected
+        assert {name: bins.tolist() for name, bins in found.items()} == expected
         assert schema.encode(Table.of(table), ["n"])["n"].tolist() == expected["n"]
 
 
@@ -228,8 +228,8 @@ def test_a_public_frame_shows_its_schema():
     frame = pd.DataFrame({"n": [1.0, 2, 3, math.nan], "w": list("abab"), "y": [0, 1, 1, 0]})
     assert Schema.from_public(frame, label="y", bins=3) == Schema(
         {
-            "n": Integer(1, 3, (1, 2), missing="cell", outside="clip"),
-            "w": Categorical(("a", "b"), outside="cell"),
+            "n": Integer(1, 3, (1, 2), missing="bin", outside="clip"),
+            "w": Categorical(("a", "b"), outside="bin"),
         },
         Label("y", (0, 1)),
     )
@@ -243,11 +243,11 @@ def test_a_label_that_the_public_frame_lacks_is_an_error():
 
 def test_a_schema_prints_one_line_a_column():
     schema = Schema(
-        {"age": Integer(17, 90, (30, 45), outside="clip"), "b": Boolean(missing="cell")}, Label("ill", (False, True))
+        {"age": Integer(17, 90, (30, 45), outside="clip"), "b": Boolean(missing="bin")}, Label("ill", (False, True))
     )
     assert str(schema).splitlines() == [
         "age  integer      17 to 90, cut at 30, 45, outside: clip",
-        "b    boolean      true or false, 0 or 1, missing: cell",
+        "b    boolean      true or false, 0 or 1, missing: bin",
         "ill  label        False, True",
     ]
     assert repr(schema) == f"<Schema 2 attributes, label 'ill', {schema.digest[:12]}>"

@@ -48,8 +48,8 @@ def options(
 def main() -> None:
     """Run the command line.
 
-    Errors of hedgerow are shown in their own words, which quote no cell. Of any other exception the place is shown, and
-    not the text, which might.
+    Errors of hedgerow are shown in their own words, which quote no value. Of any other exception the place is
+    shown, and not the text, which might.
     """
     try:
         app(prog_name="hedgerow")

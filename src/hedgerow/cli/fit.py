@@ -101,7 +101,7 @@ def fit(
     """Learn a rule list or a tree from a sensitive table under differential privacy and write it to a file.
 
     Everything public, the cost of an exact search included, and the form of the file, is checked first, and room for
-    the model is kept on the disk; then the privacy loss is charged; only then are cells looked at. Parquet files and
+    the model is kept on the disk; then the privacy loss is charged; only then are values looked at. Parquet files and
     databases are counted where they are, by one query, and charged when it is answered. The model file holds released
     values only and may be published with its privacy card.
 

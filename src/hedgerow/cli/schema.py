@@ -29,8 +29,8 @@ _TEMPLATE = """\
 #   {{kind: categorical, values: [red, green]}}                fixed values
 #   {{kind: integer, low: 0, high: 120, cuts: [30, 45, 60]}}   whole numbers; rules compare with the cuts
 #   {{kind: real, low: 0, high: 1, cuts: [0.25, 0.5]}}         real numbers
-# Add to any of them:  missing: cell (blank is a value of its own)   missing_values: ["?"] (these mean blank too)
-#                      outside: clip (numbers) or cell (values beyond the domain; default: error)
+# Add to any of them:  missing: bin (blank is a value of its own)   missing_values: ["?"] (these mean blank too)
+#                      outside: clip (numbers) or bin (values beyond the domain; default: error)
 # Numbers without cuts can get them by `hedgerow schema learn`, under a charge.
 version: 1
 label: {{name: {target}, classes: FILL IN}}

@@ -1,4 +1,4 @@
-"""The one aggregate: patterns of cells with their class and number of rows leave the engine, and nothing else does."""
+"""The one aggregate: patterns of bins with their class and number of rows leave the engine, and nothing else does."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import found_booleans, found_infinity, found_no_number
-from hedgerow.engines.cells import BOOLEAN, INFINITE, NO_NUMBER, cell_code, class_code
+from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_NUMBER, bin_code, class_code
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.queries import ask
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
-from hedgerow.schema.attributes import Boolean, Cells
+from hedgerow.schema.attributes import BinCodes, Boolean
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
@@ -30,7 +30,9 @@ _ERRORS: Mapping[int, Callable[[str], DomainError]] = {
 }
 
 
-def count_rows(table: Expression, schema: Schema, label: str) -> tuple[dict[str, Cells], Cells, NDArray[np.int64]]:
+def count_rows(
+    table: Expression, schema: Schema, label: str
+) -> tuple[dict[str, BinCodes], BinCodes, NDArray[np.int64]]:
     """Count the rows of each pattern and class where they are: one scan, one query, grouped rows as the answer.
 
     Parameters
@@ -44,8 +46,8 @@ def count_rows(table: Expression, schema: Schema, label: str) -> tuple[dict[str,
 
     Returns
     -------
-    cells : dict of str to ndarray of shape (n_groups,)
-        For each attribute, the cell that each group of rows has.
+    bins : dict of str to ndarray of shape (n_groups,)
+        For each attribute, the bin that each group of rows has.
     classes : ndarray of shape (n_groups,)
         The class of each group.
     rows : ndarray of shape (n_groups,)
@@ -67,8 +69,8 @@ def count_rows(table: Expression, schema: Schema, label: str) -> tuple[dict[str,
     if not len(found) and len(ask(table.limit(1).select(one=1))):
         raise TooManyPatternsError(MOST_PATTERNS)
     classes = schema.label.settle(found[_CLASS].to_numpy())
-    cells = {name: _settled(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
-    return cells, classes, found[_ROWS].to_numpy()
+    bins = {name: _settled(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
+    return bins, classes, found[_ROWS].to_numpy()
 
 
 def few_groups(table: Expression, schema: Schema, label: str) -> Expression:
@@ -86,7 +88,7 @@ def grouped(table: Expression, schema: Schema, label: str) -> Expression:
     columns = {name: EngineColumn.of(table, name) for name in (*schema.names, label)}
     lookups, codes = Lookups(table, list(columns)), dict[str, Expression]()
     for i, (name, attribute) in enumerate(schema.attributes):
-        codes[_key(i)] = cell_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.cells)))
+        codes[_key(i)] = bin_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.bins)))
     codes[_CLASS] = class_code(schema.label, columns[label], lookups).cast(_smallest(len(schema.classes)))
     return lookups.rows().select(**codes).group_by(list(codes)).agg(**{_ROWS: ibis._.count()})
 
@@ -119,11 +121,11 @@ def _key(position: int) -> str:
     return f"a{position}"
 
 
-def _smallest(cells: int) -> str:
-    return "int8" if cells <= np.iinfo(np.int8).max else "int32"
+def _smallest(bins: int) -> str:
+    return "int8" if bins <= np.iinfo(np.int8).max else "int32"
 
 
-def _settled(schema: Schema, name: str, codes: NDArray[Any]) -> Cells:
+def _settled(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
     for code, error in _ERRORS.items():
         if (codes == code).any():
             raise error(name)

@@ -138,7 +138,7 @@ def _parquet_options() -> Mapping[str, str]:
 
 
 def _csv_options(form: CsvForm) -> Mapping[str, str]:
-    """Return how CSV files are read: every cell as text, as `hedgerow.csv_files` does it."""
+    """Return how CSV files are read: every bin as text, as `hedgerow.csv_files` does it."""
     columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in form.names)
     return {
         "auto_detect": "false",

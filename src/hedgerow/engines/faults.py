@@ -1,4 +1,4 @@
-"""What goes wrong in an engine, in one clear error: its own message can quote cells, and is not shown."""
+"""What goes wrong in an engine, in one clear error: its own message can quote values, and is not shown."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def answered(engine: str, ask: Callable[[], T]) -> T:
     Raises
     ------
     EngineError
-        If it fails. Neither the message nor the traceback of the engine is kept: they can hold cells.
+        If it fails. Neither the message nor the traceback of the engine is kept: they can hold values.
     KeyboardInterrupt
         If the user ends it.
     """

@@ -1,4 +1,4 @@
-"""The loggers of what asks an engine: what they say while it is asked is dropped, since it can quote cells."""
+"""The loggers of what asks an engine: what they say while it is asked is dropped, since it can quote values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 _OF_SPARK = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
-"""What PySpark logs the errors of its engine by, cells and all; it makes them with the first error."""
+"""What PySpark logs the errors of its engine by, values and all; it makes them with the first error."""
 _FAMILIES = (*_OF_SPARK, "duckdb", "ibis", "psycopg", "py4j", "pyarrow", "pyspark", "sqlglot")
 _lock = threading.Lock()
 _inside = 0

@@ -27,35 +27,35 @@ def used_attributes(model: Model) -> tuple[str, ...]:
     return tuple(name for name in model.schema.names if name in looked_at)
 
 
-def predicted_class(model: Model, cells: Mapping[str, Expression], classes: Sequence[Any]) -> Expression:
+def predicted_class(model: Model, bins: Mapping[str, Expression], classes: Sequence[Any]) -> Expression:
     """Return the number of the class that a model predicts, `FAILS` where `predict` would raise an error.
 
     Parameters
     ----------
     model : RuleList or Tree
         The model.
-    cells : mapping of str to expression
-        For each attribute that it looks at, the settled cell, below 0 for a value that its policies do not allow.
+    bins : mapping of str to expression
+        For each attribute that it looks at, the settled bin, below 0 for a value that its policies do not allow.
     classes : sequence
         The classes to number; all that it predicts are among them.
     """
     numbers = [classes.index(label) for label in model.predictions]
     *branches, (_, last) = zip(model.paths, numbers, strict=True)
-    cases = [(cells[name] < 0, FAILS) for name in used_attributes(model)]
-    cases += [(_all_hold(path, model.schema, cells), number) for path, number in branches]
+    cases = [(bins[name] < 0, FAILS) for name in used_attributes(model)]
+    cases += [(_all_hold(path, model.schema, bins), number) for path, number in branches]
     return ibis.cases(*cases, else_=last) if cases else ibis.literal(last)
 
 
-def _all_hold(path: Sequence[Step], schema: Schema, cells: Mapping[str, Expression]) -> Expression:
+def _all_hold(path: Sequence[Step], schema: Schema, bins: Mapping[str, Expression]) -> Expression:
     steps: list[Expression] = []
     for literal, holds in path:
         truth = schema[literal.attribute].truth(literal) == holds
-        inside = [cells[literal.attribute].between(first, last) for first, last in _runs(truth.tolist())]
+        inside = [bins[literal.attribute].between(first, last) for first, last in _runs(truth.tolist())]
         steps.append(reduce(or_, inside))
     return reduce(and_, steps)
 
 
 def _runs(truth: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return the first and last place of each run of what is true: a literal is true on few, however many the cells."""
+    """Return the first and last place of each run of what is true: a literal is true on few, however many the bins."""
     edges = [i for i, (one, other) in enumerate(pairwise([False, *truth, False])) if one != other]
     return [(first, end - 1) for first, end in zip(edges[::2], edges[1::2], strict=True)]

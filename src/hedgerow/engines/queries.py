@@ -26,7 +26,7 @@ def ask(query: Expression) -> pa.Table:
     Raises
     ------
     EngineError
-        If the engine fails, or reads constants otherwise than they are written. No error quotes a cell.
+        If the engine fails, or reads constants otherwise than they are written. No error quotes a bin.
     """
     backend = query.get_backend()
     check_settings(backend)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import found_infinity
-from hedgerow.engines.cells import class_code, is_infinite, settled_cell
+from hedgerow.engines.bins import class_code, is_infinite, settled_bin
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.predict import predicted_class, used_attributes
@@ -102,16 +102,16 @@ def count_errors(
     """
     used = () if isinstance(asked, int) else used_attributes(asked)
     lookups = Lookups(table, [label.name, *bins.names, *used])
-    cells = {f"b{i}": settled_cell(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}
-    cells["class"] = class_code(label, EngineColumn.of(table, label.name), lookups)
+    codes = {f"b{i}": settled_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}
+    codes["class"] = class_code(label, EngineColumn.of(table, label.name), lookups)
     if isinstance(asked, int):
-        coded = lookups.rows().select(**cells)
+        coded = lookups.rows().select(**codes)
         predicted: Any = asked
     else:
-        cells |= {f"m{i}": settled_cell(asked.schema[name], inputs[name], lookups) for i, name in enumerate(used)}
-        coded = lookups.rows().select(**cells)
+        codes |= {f"m{i}": settled_bin(asked.schema[name], inputs[name], lookups) for i, name in enumerate(used)}
+        coded = lookups.rows().select(**codes)
         predicted = predicted_class(asked, {name: coded[f"m{i}"] for i, name in enumerate(used)}, label.classes)
-    sizes = [len(kind.cells) for _, kind in bins.attributes]
+    sizes = [len(kind.bins) for _, kind in bins.attributes]
     rows = np.zeros((sum(sizes), 2), dtype=np.int64)
     held = coded.mutate(right=ibis.cases((coded["class"] == predicted, 1), else_=0))
     firsts = [sum(sizes[:i]) for i in range(len(sizes))]

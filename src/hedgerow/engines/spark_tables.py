@@ -31,16 +31,16 @@ def spark_files(files: Files, master: str | None) -> Generator[Expression]:
     ValueError
         If another master is asked for than that of the session that is active.
     DomainError
-        If a CSV file has carriage returns in cells, some of which Spark leaves out; or a file is one that it hides.
+        If a CSV file has carriage returns in bins, some of which Spark leaves out; or a file is one that it hides.
     EngineError
         If Spark fails, or reads other files than these.
     """
     if files.csv is not None and files.csv.in_quotes.returns:
-        raise DomainError("expected CSV files without carriage returns within cells for Spark, found one.")
+        raise DomainError("expected CSV files without carriage returns within bins for Spark, found one.")
     if any(os.path.basename(path).startswith((".", "_")) for path in files.paths):
         raise DomainError("expected files with names that Spark reads, found one that begins with . or _; rename it.")
     users = session_of_user(master)
-    builder = SparkSession.builder.appName("hedgerow").config("spark.log.level", "OFF")  # its errors can quote cells
+    builder = SparkSession.builder.appName("hedgerow").config("spark.log.level", "OFF")  # its errors can quote bins
     builder = builder.config("spark.sql.parser.escapedStringLiterals", False)
     start = (builder.master(master) if master else builder).getOrCreate
     session: Any = users or answered("spark", start)
@@ -72,7 +72,7 @@ def _frame(session: Any, files: Files) -> Any:
 
 
 def _with_csv_options(reader: Any, form: CsvForm) -> Any:
-    """Set how CSV files are read: every cell as text, as `hedgerow.csv_files` does it.
+    """Set how CSV files are read: every bin as text, as `hedgerow.csv_files` does it.
 
     Headers and the number of fields on each line are checked already. Files can be split where every line is a row.
     """

@@ -95,14 +95,14 @@ def _attribute(column: Column, most: int, mass: NDArray[np.float64]) -> Attribut
             "has one value or none in the source: it tells nothing and costs privacy; leave it out.", column=column.name
         )
     if column.is_text:
-        return Categorical(_frequent(values, weights, most), missing="cell", outside="cell")
+        return Categorical(_frequent(values, weights, most), missing="bin", outside="bin")
     if values.dtype.kind == "b":
-        return Boolean(missing="cell")
+        return Boolean(missing="bin")
     if not np.isfinite(values).all():
         raise DomainError("expected finite numbers, found infinity.", column=column.name)
     numbers = values.astype(np.float64)
     cuts = _cuts(numbers, weights, most) or _cuts(numbers, np.ones(len(numbers)), most)
-    return Real(float(numbers.min()), float(numbers.max()), cuts, missing="cell", outside="clip")
+    return Real(float(numbers.min()), float(numbers.max()), cuts, missing="bin", outside="clip")
 
 
 def _cuts(numbers: NDArray[np.float64], weights: NDArray[np.float64], most: int) -> tuple[float, ...]:
@@ -133,10 +133,10 @@ def check_total(bins: Schema) -> None:
         Naming the attribute for which some value would be an error.
     """
     for name, attribute in bins.attributes:
-        if attribute.missing != "cell":
-            raise SchemaError("bins need `missing: cell`, so that no private row can be refused.", attribute=name)
+        if attribute.missing != "bin":
+            raise SchemaError("bins need `missing: bin`, so that no private row can be refused.", attribute=name)
         if attribute.outside == "error" and not isinstance(attribute, Boolean):
-            wanted = "cell" if isinstance(attribute, Categorical) else "clip` or `outside: cell"
+            wanted = "bin" if isinstance(attribute, Categorical) else "clip` or `outside: bin"
             raise SchemaError(f"bins need `outside: {wanted}`, so that no private row can be refused.", attribute=name)
 
 
@@ -188,15 +188,15 @@ def bin_matrix(bins: Schema, data: Any) -> NDArray[np.float64]:
     """
     table = Table.of(data)
     blocks = [
-        (cells[None, :] == np.arange(len(bins[name].cells))[:, None]).astype(np.float64)
-        for name, cells in bins.encode(table).items()
+        (codes[None, :] == np.arange(len(bins[name].bins))[:, None]).astype(np.float64)
+        for name, codes in bins.encode(table).items()
     ]
     return np.vstack(blocks)
 
 
 def bin_names(bins: Schema) -> Sequence[tuple[str, str]]:
-    """Return the attribute and the cell of each bin, in the order of `bin_matrix`."""
-    return [(name, cell) for name, attribute in bins.attributes for cell in attribute.cells]
+    """Return the attribute and the bin of each bin, in the order of `bin_matrix`."""
+    return [(name, bin) for name, attribute in bins.attributes for bin in attribute.bins]
 
 
 def bins_or_chosen(
@@ -224,9 +224,9 @@ def bins_or_chosen(
     """
     if isinstance(bins, Schema):
         rows = bin_matrix(bins, source).sum(axis=1).tolist()
-        for (name, cell), count in zip(bin_names(bins), rows, strict=True):
-            if not count and cell not in ("missing", "outside"):
-                raise DomainError(f"bin {cell} has no row of the source; choose others.", column=name)
+        for (name, bin), count in zip(bin_names(bins), rows, strict=True):
+            if not count and bin not in ("missing", "outside"):
+                raise DomainError(f"bin {bin} has no row of the source; choose others.", column=name)
         return bins
     if isinstance(bins, str) and bins in _LIMITS:
         return choose_bins(source, n_bins(n_rows, scale, _LIMITS[bins]), weights)

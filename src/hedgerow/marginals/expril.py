@@ -255,7 +255,7 @@ def _record(asked: list[_Asked], weights: Weights, labels: Vector, oracle: Oracl
     answer = asked[-1].answer
     return {
         "question": len(asked),
-        "bins": [len(attribute.cells) for _, attribute in answer.bins.attributes],
+        "bins": [len(attribute.bins) for _, attribute in answer.bins.attributes],
         "noise_scale": oracle.noise_scale(len(answer.bins)),
         "rows": getattr(answer, "n_rows", None),
         "error_rate": getattr(answer, "error_rate", None),

@@ -149,8 +149,8 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
         """Return one record a bin: ``attribute``, ``bin`` and ``points``, in log-odds of the second class."""
         check_is_fitted(self)
         return [
-            {"attribute": name, "bin": cell, "points": float(points)}
-            for (name, cell), points in zip(bin_names(self.bins_), self.coef_, strict=True)
+            {"attribute": name, "bin": bin, "points": float(points)}
+            for (name, bin), points in zip(bin_names(self.bins_), self.coef_, strict=True)
         ]
 
     def plot(self, most: int = 12) -> Axes:

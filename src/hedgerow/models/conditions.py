@@ -74,7 +74,7 @@ def complement(literal: Literal, attribute: Attribute) -> Literal | None:
     >>> from hedgerow.schema import Integer
     >>> print(complement(Literal("age", "<=", (30,)), Integer(17, 90, cuts=(30, 45))))
     age > 30
-    >>> print(complement(Literal("age", "<=", (30,)), Integer(17, 90, cuts=(30, 45), missing="cell")))
+    >>> print(complement(Literal("age", "<=", (30,)), Integer(17, 90, cuts=(30, 45), missing="bin")))
     None
     """
     return attribute.literal_on(literal.attribute, attribute.extent(literal).complement())
@@ -86,7 +86,7 @@ def in_words(literal: Literal, attribute: Attribute, *, holds: bool) -> str:
     Examples
     --------
     >>> from hedgerow.schema import Integer
-    >>> in_words(Literal("age", "<=", (30,)), Integer(17, 90, cuts=(30,), missing="cell"), holds=False)
+    >>> in_words(Literal("age", "<=", (30,)), Integer(17, 90, cuts=(30,), missing="bin"), holds=False)
     'not (age <= 30)'
     """
     if holds:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Table
 from hedgerow.durable import write_whole
-from hedgerow.errors import ModelFormatError
+from hedgerow.errors import HedgerowError, ModelFormatError
 from hedgerow.models import envelope
 from hedgerow.models.leaf import Leaf, leaf_note, leaf_predictions, leaf_probabilities
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema.attributes import Cells
+from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.values import printable, shown_text
@@ -118,7 +118,7 @@ class Model(ABC):
         headline = printable(self.privacy.headline)
         return headline if self.has_counts else f"{headline}; no counts were released"
 
-    def _cells(self, table: Table, literals: Iterable[Literal]) -> dict[str, Cells]:
+    def _bins(self, table: Table, literals: Iterable[Literal]) -> dict[str, BinCodes]:
         """Encode those columns of a table that literals speak of."""
         used = {literal.attribute for literal in literals}
         return self.schema.encode(table, [name for name in self.schema.names if name in used])
@@ -188,6 +188,8 @@ class Model(ABC):
             problem = _contradiction(model.schema, model.privacy)
             if model.to_dict()["digest"] != sealed["digest"]:
                 problem = "its parts contradict one another"
+        except HedgerowError as error:
+            model, problem = None, str(error).rstrip(".")
         except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError) as error:
             model, problem = None, f"{type(error).__name__}: {error}".rstrip(".")
         if model is None or problem:

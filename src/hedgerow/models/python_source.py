@@ -107,7 +107,7 @@ def _comparison(literal: Literal, attribute: Attribute, value: str, known: str) 
         comparison = f"{operands[0]} < {value} <= {operands[1]}"
     else:
         comparison = f"{value} {literal.operator} {operands[0]}"
-    inside = f" and {_inside(attribute, value)}" if attribute.outside == "cell" else ""
+    inside = f" and {_inside(attribute, value)}" if attribute.outside == "bin" else ""
     return f"{known} and {comparison}{inside}"
 
 

@@ -147,12 +147,12 @@ class RuleList(Model):
             If a column that the rules use is absent or holds values the schema does not allow.
         """
         table = Table.of(X)
-        cells = self._cells(table, (literal for rule in self.rules for literal in rule.antecedent))
+        bins = self._bins(table, (literal for rule in self.rules for literal in rule.antecedent))
         caught = np.full(len(table), len(self.rules) - 1)
         for index in range(len(self.rules) - 2, -1, -1):
             true = np.ones(len(table), dtype=bool)
             for literal in self.rules[index].antecedent:
-                true &= self.schema[literal.attribute].truth(literal)[cells[literal.attribute]]
+                true &= self.schema[literal.attribute].truth(literal)[bins[literal.attribute]]
             caught[true] = index
         return caught
 

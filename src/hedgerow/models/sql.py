@@ -101,7 +101,7 @@ def _condition(literal: Literal, raw: _Raw) -> exp.Condition:
         case "outside":
             return exp.and_(exp.not_(raw.inside), exp.not_(raw.absent))
         case _:
-            inside = [raw.inside] if raw.attribute.outside == "cell" else []
+            inside = [raw.inside] if raw.attribute.outside == "bin" else []
             return exp.and_(*_comparison(literal, raw), exp.not_(raw.absent), *inside)
 
 

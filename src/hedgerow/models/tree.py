@@ -183,7 +183,7 @@ class Tree(Model):
             If a column that the splits use is absent or holds values the schema does not allow.
         """
         table = Table.of(X)
-        cells = self._cells(table, self._literals)
+        bins = self._bins(table, self._literals)
         reached, numbers = np.zeros(len(table), dtype=np.intp), count()
         waiting: list[tuple[Node, NDArray[np.intp]]] = [(self.root, np.arange(len(table)))]
         while waiting:
@@ -192,7 +192,7 @@ class Tree(Model):
                 reached[rows] = next(numbers)
                 continue
             name = node.literal.attribute
-            true = self.schema[name].truth(node.literal)[cells[name][rows]]
+            true = self.schema[name].truth(node.literal)[bins[name][rows]]
             waiting += [(node.false, rows[~true]), (node.true, rows[true])]
         return reached
 

@@ -25,8 +25,8 @@ _TABULATED = 1000.0
 class GaussianCounts:
     """Add discrete Gaussian noise to every count, as answer number `number` of at most `answers` of its kind.
 
-    Input: a vector of int64 counts of which one row changes at most `cells`, each by 1: the ℓ2 sensitivity is their
-    square root. Each answer is ρ-zero-concentrated differentially private with ``ρ = cells / (2σ²)``, and all
+    Input: a vector of int64 counts of which one row changes at most `changes`, each by 1: the ℓ2 sensitivity is their
+    square root. Each answer is ρ-zero-concentrated differentially private with ``ρ = changes / (2σ²)``, and all
     `answers` together are (ε, δ)-differentially private for the total ε and δ, which is charged with the first of them.
 
     It cannot be charged answer by answer. That the first k answers are (ε_k, δ)-differentially private does not let one
@@ -40,7 +40,7 @@ class GaussianCounts:
         (ε, δ) of all answers together.
     answers, number : int
         How many answers there are to be, and which one this is, from 1.
-    cells : int
+    changes : int
         How many counts one row changes.
 
     References
@@ -54,12 +54,12 @@ class GaussianCounts:
     total_delta: Fraction
     answers: int
     number: int
-    cells: int
+    changes: int
 
     @property
     def sensitivity(self) -> float:
         """The ℓ2 sensitivity."""
-        return sqrt(self.cells)
+        return sqrt(self.changes)
 
     @property
     def epsilon(self) -> Fraction:
@@ -73,8 +73,8 @@ class GaussianCounts:
 
     @property
     def scale(self) -> float:
-        """σ: that for one cell, times the square root of the cells, so that ρ does not depend on them."""
-        return _scale(_unit_scale(self.total, self.total_delta, self.answers), self.cells)
+        """σ: that for one changed count, times the square root of their number, so that ρ does not depend on it."""
+        return _scale(_unit_scale(self.total, self.total_delta, self.answers), self.changes)
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return the ℓ2 distance."""
@@ -99,7 +99,7 @@ class GaussianCounts:
 
 @cache
 def _unit_scale(total: Fraction, delta: Fraction, answers: int) -> float:
-    """Return the smallest σ for one cell, to a relative 1e-7, at which all answers together cost at most the total.
+    """Return the smallest σ for one changed count, to a relative 1e-7, at which all answers cost at most the total.
 
     Never below 0.05, where noise is 0 but for a chance of e⁻²⁰⁰ and OpenDP's accounting overflows soon.
     """
@@ -117,10 +117,10 @@ def _unit_scale(total: Fraction, delta: Fraction, answers: int) -> float:
 
 
 @cache
-def _scale(unit: float, cells: int) -> float:
-    """Return the smallest σ for so many cells whose ρ is at most that of one cell with σ = `unit`."""
-    rho, scale = _gaussian(unit).map(1.0), unit * sqrt(cells)
-    while _gaussian(scale).map(sqrt(cells)) > rho:
+def _scale(unit: float, changes: int) -> float:
+    """Return the smallest σ for so many changed counts whose ρ is at most that of one with σ = `unit`."""
+    rho, scale = _gaussian(unit).map(1.0), unit * sqrt(changes)
+    while _gaussian(scale).map(sqrt(changes)) > rho:
         scale = nextafter(scale, inf)
     return scale
 
@@ -141,7 +141,7 @@ def _gaussian(scale: float) -> dp.Measurement:
 class PublishedRatios:
     """EXPRIL's ratio of noisy to exact counts, clipped to [0, 1]: as published, and **not** what it costs.
 
-    Input: two int64 vectors, of numerators and denominators. Its eq. 7 adds Laplace noise of scale λ = cells/ε to the
+    Input: two int64 vectors, of numerators and denominators. Its eq. 7 adds Laplace noise of scale λ = changes/ε to the
     numerators and divides by the exact denominators. Its lemma compares the densities of a ratio with denominators m
     and m + 1 without their Jacobians: the loss of one bin is up to ``1/λ + ln((m + 1)/m)``, and unbounded where the
     denominator is 0. So there is no guarantee.
@@ -152,18 +152,18 @@ class PublishedRatios:
     """
 
     epsilon: Fraction
-    cells: int
+    changes: int
     delta = Fraction(0)
 
     @property
     def sensitivity(self) -> float:
         """How far one row moves the numerators, in ℓ1."""
-        return self.cells
+        return self.changes
 
     @property
     def scale(self) -> float:
         """λ."""
-        return float(self.cells / self.epsilon)
+        return float(self.changes / self.epsilon)
 
     def distance(self, one: Any, other: Any) -> float:
         """Return the ℓ1 distance of the numerators, infinite where denominators differ: their change is not covered."""

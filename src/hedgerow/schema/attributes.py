@@ -1,7 +1,7 @@
-"""Attributes: what values there are, and which cell each falls into; booleans and categories.
+"""Attributes: what values there are, and which bin each falls into; booleans and categories.
 
-A *cell* is what hedgerow keeps of a value: one of the declared categories, or the interval between two cut points.
-Cells are numbered from 0; ``missing`` and ``outside`` cells, where declared, come last in this order.
+A *bin* is what hedgerow keeps of a value: one of the declared categories, or the interval between two cut points.
+BinCodes are numbered from 0; ``missing`` and ``outside`` bins, where declared, come last in this order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal
 from hedgerow.values import Value, listed
 
-Cells = NDArray[np.unsignedinteger[Any]]
+BinCodes = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
 OUTSIDE, MISSING = -1, -2
 """The codes of values outside the domain and of missing ones, before the attribute's policies have been applied."""
@@ -36,12 +36,12 @@ class Attribute(ABC):
 
     Attributes
     ----------
-    missing : {"error", "cell"}
-        What a missing value (NULL, NaN, blank text) is: an error, or a cell of its own.
+    missing : {"error", "bin"}
+        What a missing value (NULL, NaN, blank text) is: an error, or a bin of its own.
     missing_values : tuple
         Values that mean "missing" too, such as ``"?"`` or ``-9``.
-    outside : {"error", "clip", "cell"}
-        What a value outside the declared domain is: an error, the nearest bound (numbers only), or a cell of its own
+    outside : {"error", "clip", "bin"}
+        What a value outside the declared domain is: an error, the nearest bound (numbers only), or a bin of its own
         (not for booleans).
     """
 
@@ -50,27 +50,27 @@ class Attribute(ABC):
     outside: str = "error"
 
     kind: ClassVar[str]
-    outside_policies: ClassVar[tuple[str, ...]] = ("error", "cell")
+    outside_policies: ClassVar[tuple[str, ...]] = ("error", "bin")
 
     def __post_init__(self) -> None:
         for name, value in list(vars(self).items()):
             if isinstance(value, list):
                 object.__setattr__(self, name, tuple(value))
-        _check_choice("missing", self.missing, ("error", "cell"))
+        _check_choice("missing", self.missing, ("error", "bin"))
         _check_choice("outside", self.outside, self.outside_policies)
         _check_values("missing_values", self.missing_values)
         if self.missing_values and self.missing == "error":
-            raise SchemaError("needs missing: cell, since these values would be errors.", key="missing_values")
+            raise SchemaError("needs missing: bin, since these values would be errors.", key="missing_values")
 
     @property
     @abstractmethod
-    def known_cells(self) -> tuple[str, ...]:
-        """The cells of values inside the domain, in words."""
+    def known_bins(self) -> tuple[str, ...]:
+        """The bins of values inside the domain, in words."""
 
     @property
     @abstractmethod
     def n_known(self) -> int:
-        """How many cells there are of values inside the domain."""
+        """How many bins there are of values inside the domain."""
 
     @abstractmethod
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
@@ -82,51 +82,51 @@ class Attribute(ABC):
 
     @abstractmethod
     def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
-        """Return the literals of this kind's own operators that may be true on these cells, the plainest first."""
+        """Return the literals of this kind's own operators that may be true on these bins, the plainest first."""
 
     @abstractmethod
     def _code(self, column: Column) -> Codes:
-        """Return the cell of each value, `OUTSIDE` for those outside the domain, anything for missing ones."""
+        """Return the bin of each value, `OUTSIDE` for those outside the domain, anything for missing ones."""
 
     @abstractmethod
     def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
-        """Return the run of known cells on which a literal of this kind's own operators is true, or else false."""
+        """Return the run of known bins on which a literal of this kind's own operators is true, or else false."""
 
     @cached_property
-    def cells(self) -> tuple[str, ...]:
-        """All cells in words."""
-        return self.known_cells + ("missing",) * (self.missing == "cell") + ("outside",) * (self.outside == "cell")
+    def bins(self) -> tuple[str, ...]:
+        """All bins in words."""
+        return self.known_bins + ("missing",) * (self.missing == "bin") + ("outside",) * (self.outside == "bin")
 
     @property
-    def n_cells(self) -> int:
-        """How many cells there are."""
-        return self.n_known + (self.missing == "cell") + (self.outside == "cell")
+    def n_bins(self) -> int:
+        """How many bins there are."""
+        return self.n_known + (self.missing == "bin") + (self.outside == "bin")
 
     def literals(self, name: str, *, negations: bool) -> tuple[Literal, ...]:
-        """Return the literals on this attribute: each true on some cells, false on others, no two on the same."""
+        """Return the literals on this attribute: each true on some bins, false on others, no two on the same."""
         found: dict[Extent, Literal] = {}
         for literal in [*self._own_literals(name, negations=negations), *self._policy_literals(name, negations)]:
             found.setdefault(self._extent(literal), literal)
         return tuple(literal for extent, literal in found.items() if not extent.is_trivial)
 
     def count_literals(self, *, negations: bool) -> int:
-        """Return how many `literals` there are; no two are alike on three cells or more."""
+        """Return how many `literals` there are; no two are alike on three bins or more."""
         if self.n_known <= 2:
             return len(self.literals("", negations=negations))
         return self._n_own_literals(negations=negations) + len(self._policy_literals("", negations))
 
     def literal_on(self, name: str, extent: Extent) -> Literal | None:
-        """Return that of all `literals` that is true on these cells and on no other; None if there is none."""
+        """Return that of all `literals` that is true on these bins and on no other; None if there is none."""
         proposed = [*self._own_literals_on(name, extent), *self._policy_literals(name, negations=True)]
         return next((literal for literal in proposed if self._extent(literal) == extent), None)
 
     def _policy_literals(self, name: str, negations: bool) -> list[Literal]:
-        found = [Literal(name, "missing")] if self.missing == "cell" else []
-        found += [Literal(name, "known")] if self.missing == "cell" and negations else []
-        return found + ([Literal(name, "outside")] if self.outside == "cell" else [])
+        found = [Literal(name, "missing")] if self.missing == "bin" else []
+        found += [Literal(name, "known")] if self.missing == "bin" and negations else []
+        return found + ([Literal(name, "outside")] if self.outside == "bin" else [])
 
     def extent(self, literal: Literal) -> Extent:
-        """Return on which cells a literal is true.
+        """Return on which bins a literal is true.
 
         Raises
         ------
@@ -139,13 +139,13 @@ class Attribute(ABC):
         return extent
 
     def truth(self, literal: Literal) -> NDArray[np.bool_]:
-        """Return `extent` as an array, shape ``(n_cells,)``."""
+        """Return `extent` as an array, shape ``(n_bins,)``."""
         return self.extent(literal).truth()
 
     def _extent(self, literal: Literal) -> Extent:
         known, missing, outside = (
             self.n_known,
-            *(False if policy == "cell" else None for policy in (self.missing, self.outside)),
+            *(False if policy == "bin" else None for policy in (self.missing, self.outside)),
         )
         match literal.operator:
             case "missing":
@@ -158,8 +158,8 @@ class Attribute(ABC):
                 beyond = outside if outside is None else operator == "!="
                 return Extent(known, *self._known_extent(literal), missing=missing, outside=beyond)
 
-    def encode(self, column: Column) -> Cells:
-        """Return the cell of each row, shape ``(n_rows,)``.
+    def encode(self, column: Column) -> BinCodes:
+        """Return the bin of each row, shape ``(n_rows,)``.
 
         Raises
         ------
@@ -172,16 +172,16 @@ class Attribute(ABC):
             codes = np.where(column.missing, MISSING, codes)
         return self.settle(codes, column.name)
 
-    def cells_or_refused(self, column: Column) -> NDArray[np.int64]:
-        """Return the cell of each row, `OUTSIDE` for a row that `encode` would refuse: each row for itself."""
+    def bins_or_refused(self, column: Column) -> NDArray[np.int64]:
+        """Return the bin of each row, `OUTSIDE` for a row that `encode` would refuse: each row for itself."""
         column = column.without(self.missing_values)
         codes = self._code_of_each(column)
         if column.missing is not None:
             codes = np.where(column.missing, MISSING, codes)
-        refused = ((codes == MISSING) & (self.missing == "error")) | ((codes == OUTSIDE) & (self.outside != "cell"))
+        refused = ((codes == MISSING) & (self.missing == "error")) | ((codes == OUTSIDE) & (self.outside != "bin"))
         refused |= codes == _NO_VALUE
-        cells = self.settle(np.where(refused, 0, codes), column.name)
-        return np.where(refused, OUTSIDE, cells.astype(np.int64))
+        bins = self.settle(np.where(refused, 0, codes), column.name)
+        return np.where(refused, OUTSIDE, bins.astype(np.int64))
 
     def _code_of_each(self, column: Column) -> Codes:
         """Return what `_code` does, `_NO_VALUE` for a row on which it fails; by halves, down to that row."""
@@ -193,8 +193,8 @@ class Attribute(ABC):
         half = len(column) // 2
         return np.concatenate([self._code_of_each(part) for part in (column[:half], column[half:])])
 
-    def settle(self, codes: NDArray[np.integer[Any]], name: str) -> Cells:
-        """Return the cells of values known, `OUTSIDE` or `MISSING`, as the policies have it.
+    def settle(self, codes: NDArray[np.integer[Any]], name: str) -> BinCodes:
+        """Return the bins of values known, `OUTSIDE` or `MISSING`, as the policies have it.
 
         Raises
         ------
@@ -204,16 +204,16 @@ class Attribute(ABC):
         missing, out = codes == MISSING, codes == OUTSIDE
         if missing.any() and self.missing == "error":
             raise DomainError(
-                "some values are missing; fill them in, or declare `missing: cell` in the schema.", column=name
+                "some values are missing; fill them in, or declare `missing: bin` in the schema.", column=name
             )
-        if out.any() and self.outside != "cell":
+        if out.any() and self.outside != "bin":
             raise DomainError(
                 f"some values are outside the declared domain ({self.domain}); correct them, or declare a wider "
                 f"domain{self._outside_advice} in the schema.",
                 column=name,
             )
-        cells = np.where(missing, self.n_known, np.where(out, self.n_cells - 1, codes))
-        return cells.astype(np.min_scalar_type(self.n_cells - 1))
+        bins = np.where(missing, self.n_known, np.where(out, self.n_bins - 1, codes))
+        return bins.astype(np.min_scalar_type(self.n_bins - 1))
 
     @property
     @abstractmethod
@@ -245,7 +245,7 @@ class Boolean(Attribute):
             raise SchemaError("a value cannot be both true or false and missing.", key="missing_values")
 
     @property
-    def known_cells(self) -> tuple[str, ...]:
+    def known_bins(self) -> tuple[str, ...]:
         """False and true."""
         return ("false", "true")
 
@@ -314,7 +314,7 @@ class Categorical(Attribute):
             raise SchemaError("a value cannot be both a category and missing.", key="missing_values")
 
     @property
-    def known_cells(self) -> tuple[str, ...]:
+    def known_bins(self) -> tuple[str, ...]:
         """The values as text."""
         return tuple(str(value) for value in self.values)
 
@@ -363,7 +363,7 @@ class Categorical(Attribute):
 
     def _code(self, column: Column) -> Codes:
         if column.is_text:
-            return column.index_in(self.known_cells)
+            return column.index_in(self.known_bins)
         column.refuse_booleans()
         codes = np.full(len(column), OUTSIDE, dtype=np.int32)
         for code, value in enumerate(self.values):

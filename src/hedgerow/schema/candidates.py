@@ -86,26 +86,26 @@ class Candidates(Sequence[Antecedent]):
 
     @cached_property
     def truth(self) -> NDArray[np.bool_]:
-        """On which cells each literal is true, shape ``(n_literals, n_cells)``: cells of all attributes in order."""
+        """On which bins each literal is true, shape ``(n_literals, n_bins)``: bins of all attributes in order."""
         truth = np.zeros(
-            (len(self.literals), sum(attribute.n_cells for _, attribute in self.schema.attributes)),
+            (len(self.literals), sum(attribute.n_bins for _, attribute in self.schema.attributes)),
             dtype=bool,
         )
         row = start = 0
         for name, attribute in self.schema.attributes:
             while row < len(self.literals) and self.literals[row].attribute == name:
-                truth[row, start : start + attribute.n_cells] = attribute.truth(self.literals[row])
+                truth[row, start : start + attribute.n_bins] = attribute.truth(self.literals[row])
                 row += 1
-            start += attribute.n_cells
+            start += attribute.n_bins
         return truth
 
     @cached_property
-    def own_cells(self) -> NDArray[np.bool_]:
-        """Which cells are of each literal's attribute, shape ``(n_literals, n_cells)``."""
-        sizes = [len(attribute.cells) for _, attribute in self.schema.attributes]
-        attribute_of_cell = np.repeat(np.arange(len(sizes)), sizes)
+    def own_bins(self) -> NDArray[np.bool_]:
+        """Which bins are of each literal's attribute, shape ``(n_literals, n_bins)``."""
+        sizes = [len(attribute.bins) for _, attribute in self.schema.attributes]
+        attribute_of_bin = np.repeat(np.arange(len(sizes)), sizes)
         attribute_of_literal = [self.schema.names.index(literal.attribute) for literal in self.literals]
-        return np.array(attribute_of_literal)[:, None] == attribute_of_cell
+        return np.array(attribute_of_literal)[:, None] == attribute_of_bin
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
@@ -122,7 +122,7 @@ class Candidates(Sequence[Antecedent]):
 
     @cached_property
     def _implied(self) -> NDArray[np.bool_]:
-        """Whether literal i implies literal j: no cell is in i and not in j."""
+        """Whether literal i implies literal j: no bin is in i and not in j."""
         truth = self.truth.astype(np.float32)
         return truth @ (1 - truth.T) == 0
 

@@ -1,4 +1,4 @@
-"""Extents: on which cells of an attribute a literal is true, in a few numbers however many cells there are."""
+"""Extents: on which bins of an attribute a literal is true, in a few numbers however many bins there are."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Extent:
-    """A set of an attribute's cells; equal sets are equal extents.
+    """A set of an attribute's bins; equal sets are equal extents.
 
     Attributes
     ----------
     n_known : int
-        How many cells there are of values inside the domain.
+        How many bins there are of values inside the domain.
     start, stop : int
-        The run of known cells from `start` up to and without `stop`.
+        The run of known bins from `start` up to and without `stop`.
     inverted : bool
-        Whether the set has all known cells but those of the run.
+        Whether the set has all known bins but those of the run.
     missing, outside : bool or None
-        Whether the set has the cell of missing values, and that of values outside the domain. None: there is no such
-        cell.
+        Whether the set has the bin of missing values, and that of values outside the domain. None: there is no such
+        bin.
 
     Examples
     --------
@@ -54,23 +54,23 @@ class Extent:
 
     @property
     def only_known(self) -> int | None:
-        """The one known cell in the set; None if there are more, or none."""
+        """The one known bin in the set; None if there are more, or none."""
         return self.start if self.stop - self.start == 1 and not self.inverted else None
 
     @property
     def is_trivial(self) -> bool:
-        """Whether the set is empty, or has all cells."""
+        """Whether the set is empty, or has all bins."""
         others = {flag for flag in (self.missing, self.outside) if flag is not None}
         size = self.stop - self.start
         return not self.inverted and size in (0, self.n_known) and others <= {size > 0}
 
     def complement(self) -> Extent:
-        """Return the set of all other cells."""
+        """Return the set of all other bins."""
         missing, outside = (None if flag is None else not flag for flag in (self.missing, self.outside))
         return Extent(self.n_known, self.start, self.stop, not self.inverted, missing, outside)
 
     def truth(self) -> NDArray[np.bool_]:
-        """Return for each cell whether it is in the set, those of missing and outside values last."""
+        """Return for each bin whether it is in the set, those of missing and outside values last."""
         known = np.full(self.n_known, self.inverted)
         known[self.start : self.stop] = not self.inverted
         return np.append(known, [flag for flag in (self.missing, self.outside) if flag is not None]).astype(bool)

@@ -23,8 +23,8 @@ MOST_CATEGORIES = 100
 def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] = ()) -> Attribute:
     """Return the attribute that a public column shows.
 
-    Booleans and 0/1 numbers are `Boolean`; text is `Categorical` with a cell for unseen values; other numbers are
-    cut at quantiles, values beyond the bounds found being clipped. A missing value gets a cell if one occurs.
+    Booleans and 0/1 numbers are `Boolean`; text is `Categorical` with a bin for unseen values; other numbers are
+    cut at quantiles, values beyond the bounds found being clipped. A missing value gets a bin if one occurs.
 
     Raises
     ------
@@ -34,8 +34,8 @@ def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] 
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
         raise ArgumentError(f"bins must be a whole number >= 2, got {shown_argument(bins)}.")
     column = column.without(missing_values)
-    missing = "error" if column.missing is None or not column.missing.any() else "cell"
-    tokens = tuple(missing_values) if missing == "cell" else ()
+    missing = "error" if column.missing is None or not column.missing.any() else "bin"
+    tokens = tuple(missing_values) if missing == "bin" else ()
     values = _some(column)
     if column.is_text:
         found = tuple(sorted({plain_word(value) for value in np.unique(values.astype(str)).tolist()}))
@@ -46,7 +46,7 @@ def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] 
                 "those words as missing_values.",
                 column=column.name,
             )
-        return Categorical(found, missing=missing, missing_values=tokens, outside="cell")
+        return Categorical(found, missing=missing, missing_values=tokens, outside="bin")
     if values.dtype.kind == "b" or bool(np.isin(values, (0, 1)).all()):
         return Boolean(missing=missing, missing_values=tokens)
     if not np.isfinite(values).all():

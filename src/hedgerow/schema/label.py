@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hedgerow.columns import Column, plain_word
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.messages import shown
-from hedgerow.schema.attributes import MISSING, OUTSIDE, Cells
+from hedgerow.schema.attributes import MISSING, OUTSIDE, BinCodes
 from hedgerow.schema.declared import name_problem, values_problem
 from hedgerow.values import listed
 
@@ -55,7 +55,7 @@ class Label:
             raise SchemaError(problem, attribute=self.name, key="classes")
         object.__setattr__(self, "classes", tuple(sorted(classes)))
 
-    def encode(self, column: Column) -> Cells:
+    def encode(self, column: Column) -> BinCodes:
         """Return the class number of each row, shape ``(n_rows,)``.
 
         Raises
@@ -83,7 +83,7 @@ class Label:
         """The classes as text has them; if binary 0, 1, false and true, in any case."""
         return ("0", "1", "false", "true") if self.is_binary else tuple(str(value) for value in self.classes)
 
-    def settle(self, codes: NDArray[np.integer[Any]]) -> Cells:
+    def settle(self, codes: NDArray[np.integer[Any]]) -> BinCodes:
         """Return class numbers, once it is checked that no label is `MISSING` or `OUTSIDE`.
 
         Raises

@@ -33,7 +33,7 @@ _OPERANDS = {"=": 1, "!=": 1, "<=": 1, ">": 1, "between": 2}
 class Literal:
     """A statement on one attribute that a row satisfies or not.
 
-    A missing value satisfies only ``missing``; a value outside the domain, where the schema keeps those in a cell of
+    A missing value satisfies only ``missing``; a value outside the domain, where the schema keeps those in a bin of
     their own, satisfies only ``outside``, ``!=`` and ``known``.
 
     Attributes

@@ -30,7 +30,7 @@ class _Number(Attribute):
     low: float
     high: float
     cuts: tuple[float, ...] = ()
-    outside_policies: ClassVar[tuple[str, ...]] = ("error", "clip", "cell")
+    outside_policies: ClassVar[tuple[str, ...]] = ("error", "clip", "bin")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,7 +62,7 @@ class _Number(Attribute):
         return {cut: place for place, cut in enumerate(self.cuts)}
 
     @property
-    def known_cells(self) -> tuple[str, ...]:
+    def known_bins(self) -> tuple[str, ...]:
         """The intervals."""
         edges = [value_text(edge) for edge in (self.low, *self.cuts, self.high)]
         first, *others = pairwise(edges)
@@ -121,7 +121,7 @@ class Integer(_Number):
     Examples
     --------
     >>> age = Integer(17, 90, cuts=(30, 45))
-    >>> age.cells
+    >>> age.bins
     ('[17, 30]', '(30, 45]', '(45, 90]')
     >>> [str(literal) for literal in age.literals("age", negations=True)]
     ['age <= 30', 'age <= 45', 'age > 30', 'age > 45', '30 < age <= 45']

@@ -93,6 +93,6 @@ def _values(table: Table, name: str, position: int, attribute: Attribute) -> NDA
     """Return the values inside the domain, one a row that has one, as they fall under the attribute's policies."""
     assert isinstance(attribute, (Integer, Real))
     column = table.column(name, position)
-    present = attribute.encode(column) < len(attribute.known_cells)
+    present = attribute.encode(column) < len(attribute.known_bins)
     numbers = replace(column, missing=~present).numbers()
     return np.clip(numbers[present].astype(np.float64), attribute.low, attribute.high)

@@ -20,7 +20,7 @@ from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, SecureNoise
-from hedgerow.schema.attributes import Attribute, Cells
+from hedgerow.schema.attributes import Attribute, BinCodes
 from hedgerow.schema.declared import name_problem
 from hedgerow.schema.files import mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_classes
@@ -136,8 +136,8 @@ class Schema:
             raise SchemaError("the schema declares no class labels; add `label: {name: ..., classes: [...]}`.")
         return self.label.classes
 
-    def encode(self, table: Table, names: Sequence[str] | None = None) -> dict[str, Cells]:
-        """Return the cells of the named attributes (default: all) for every row of a table.
+    def encode(self, table: Table, names: Sequence[str] | None = None) -> dict[str, BinCodes]:
+        """Return the bins of the named attributes (default: all) for every row of a table.
 
         Raises
         ------
@@ -360,6 +360,6 @@ def _details(attribute: Attribute) -> str:
     cuts = getattr(attribute, "cuts", ())
     text = f", cut at {listed(cuts, _MOST_SHOWN)}" if cuts else ""
     text += ", no cut points" if getattr(attribute, "cuts", None) == () else ""
-    text += ", missing: cell" if attribute.missing == "cell" else ""
+    text += ", missing: bin" if attribute.missing == "bin" else ""
     text += f" (also {listed(attribute.missing_values, _MOST_SHOWN)})" if attribute.missing_values else ""
     return text + (f", outside: {attribute.outside}" if attribute.outside != "error" else "")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting.bin_sizes import cell_weights
+from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.columns import Table
 from hedgerow.errors import SchemaError
@@ -15,38 +15,38 @@ from tests.models.strategies import attributes
 
 
 @given(st.data())
-def test_weights_of_whole_numbers_are_how_many_encode_to_each_cell(data):
+def test_weights_of_whole_numbers_are_how_many_encode_to_each_bin(data):
     attribute = data.draw(attributes().filter(lambda a: isinstance(a, Integer)))
     frame = pd.DataFrame({"a": range(attribute.low, attribute.high + 1)})
-    cells = attribute.encode(Table.of(frame).column("a", 0))
-    known = len(attribute.known_cells)
-    (weights,) = cell_weights(Schema({"a": attribute}))
-    assert weights[:known] == tuple(np.bincount(cells, minlength=known)[:known])
-    assert weights[known:] == (1,) * (len(attribute.cells) - known)
+    bins = attribute.encode(Table.of(frame).column("a", 0))
+    known = len(attribute.known_bins)
+    (weights,) = bin_weights(Schema({"a": attribute}))
+    assert weights[:known] == tuple(np.bincount(bins, minlength=known)[:known])
+    assert weights[known:] == (1,) * (len(attribute.bins) - known)
 
 
 @given(attributes().filter(lambda a: not isinstance(a, Integer)))
-def test_other_cells_count_once(attribute):
-    assert cell_weights(Schema({"a": attribute})) == ((1,) * len(attribute.cells),)
+def test_other_bins_count_once(attribute):
+    assert bin_weights(Schema({"a": attribute})) == ((1,) * len(attribute.bins),)
 
 
 @given(st.lists(st.integers(-30, 30), min_size=3, max_size=5, unique=True), st.integers(1, 7))
 def test_steps_of_a_resolution_are_those_of_enumeration(tenths, step):
     low, *cuts, high = sorted(tenths)
-    attribute = Real(low / 10, high / 10, cuts=tuple(cut / 10 for cut in cuts), missing="cell")
+    attribute = Real(low / 10, high / 10, cuts=tuple(cut / 10 for cut in cuts), missing="bin")
     values = [value for k in range(121) if (value := Fraction(low) + k * Fraction(step, 2)) <= high]
-    cells = [sum(value > cut for cut in cuts) for value in values]
-    expected = (*(cells.count(i) for i in range(len(cuts) + 1)), 1)
-    assert cell_weights(Schema({"a": attribute}), resolution={"a": step / 20}) == (expected,)
+    bins = [sum(value > cut for cut in cuts) for value in values]
+    expected = (*(bins.count(i) for i in range(len(cuts) + 1)), 1)
+    assert bin_weights(Schema({"a": attribute}), resolution={"a": step / 20}) == (expected,)
 
 
 def test_what_means_missing_is_no_value():
-    schema = Schema({"a": Integer(0, 99, cuts=(50,), missing="cell", missing_values=(99, "7", "08", "?"))})
-    assert cell_weights(schema) == ((50, 48, 1),)
+    schema = Schema({"a": Integer(0, 99, cuts=(50,), missing="bin", missing_values=(99, "7", "08", "?"))})
+    assert bin_weights(schema) == ((50, 48, 1),)
 
 
 def test_domain_of_all_kinds():
-    kinds = {"a": Boolean(missing="cell"), "b": Categorical(("u", "v"), outside="cell"), "c": Real(0, 1, cuts=(0.5,))}
+    kinds = {"a": Boolean(missing="bin"), "b": Categorical(("u", "v"), outside="bin"), "c": Real(0, 1, cuts=(0.5,))}
     schema = Schema({**kinds, "d": Integer(0, 9, outside="clip")})
     assert Domain.of(schema).worlds == 3 * 3 * 2 * 10
     assert Domain.of(schema, resolution={"c": 0.01}).worlds == 3 * 3 * 101 * 10
@@ -54,16 +54,16 @@ def test_domain_of_all_kinds():
 
 def test_steps_of_numpy_are_numbers_too():
     schema = Schema({"r": Real(0, 1)})
-    assert cell_weights(schema, resolution={"r": np.float64(0.1)}) == ((11,),)
+    assert bin_weights(schema, resolution={"r": np.float64(0.1)}) == ((11,),)
 
 
 def test_bad_resolutions_are_refused():
     schema = Schema({"a": Boolean(), "r": Real(0, 1)})
     with pytest.raises(SchemaError, match="attribute 'a': expected a resolution for real attributes only"):
-        cell_weights(schema, resolution={"a": 1})
+        bin_weights(schema, resolution={"a": 1})
     with pytest.raises(SchemaError, match="attribute 'q': expected a resolution for real attributes only"):
-        cell_weights(schema, resolution={"q": 1})
+        bin_weights(schema, resolution={"q": 1})
     with pytest.raises(SchemaError, match="expected a resolution above 0, got 0"):
-        cell_weights(schema, resolution={"r": 0})
+        bin_weights(schema, resolution={"r": 0})
     with pytest.raises(TypeError, match=r"^expected a resolution by attribute, a mapping, got list\.$"):
-        cell_weights(schema, resolution=[0.1])  # type: ignore[arg-type]
+        bin_weights(schema, resolution=[0.1])  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.audit.counting import still_matching as states
-from hedgerow.audit.counting.bin_sizes import cell_weights
+from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.counting.first_match import first_matches
 from hedgerow.audit.counting.outside import BoxCounter
 from hedgerow.audit.counting.regions import Region, worlds_of
@@ -60,7 +60,7 @@ def test_states_with_the_same_hash_are_not_taken_for_one(case):
 def test_lists_of_rules_over_bits_are_counted_as_region_by_region(n_bits, n_rules):
     model = bit_list(n_bits, n_rules, 3)
     boxes = [region.box for region in regions_of(model)]
-    assert first_matches(boxes, cell_weights(model.schema)) == one_by_one(boxes, cell_weights(model.schema))
+    assert first_matches(boxes, bin_weights(model.schema)) == one_by_one(boxes, bin_weights(model.schema))
 
 
 # Counted region by region, by BoxCounter, in which rules after the region play no part.
@@ -73,7 +73,7 @@ def test_lists_of_rules_over_bits_are_counted_as_region_by_region(n_bits, n_rule
 )
 def test_200_rules_over_40_bits(seed, expected):
     model = bit_list(40, 200, seed)
-    counts = worlds_of(regions_of(model), cell_weights(model.schema))
+    counts = worlds_of(regions_of(model), bin_weights(model.schema))
     assert {index: counts[index] for index in expected} == expected
     assert sum(counts) == 2**40 == Domain.of(model.schema).worlds
     assert counts[0] == 2**37
@@ -81,7 +81,7 @@ def test_200_rules_over_40_bits(seed, expected):
 
 
 def test_counts_beyond_64_bits_are_exact_in_arrays():
-    # 45 bits, whose cells hold 10**9 and 10**9 + 7 values each: all but the first are free for a rule of one literal.
+    # 45 bits, whose bins hold 10**9 and 10**9 + 7 values each: all but the first are free for a rule of one literal.
     rng = random.Random(2)
     lists = [{f"x{i}": rng.random() < 0.5 for i in rng.sample(range(45), 3)} for _ in range(40)]
     boxes = [box_of(45, x0=True), *(box_of(45, **values) for values in lists), box_of(45)]
@@ -100,7 +100,7 @@ def test_the_weights_of_an_attribute_are_a_factor(case, place, factor):
     assert first_matches(boxes, scaled) == tuple(factor * count for count in first_matches(boxes, weights))
 
 
-def test_cells_without_values_hold_no_rows():
+def test_bins_without_values_hold_no_rows():
     boxes = [(0b01, 0b11), (0b11, 0b10), (0b11, 0b11)]
     assert first_matches(boxes, ((0, 5), (2, 3))) == (0, 15, 10)
     assert first_matches(boxes, ((0, 0), (2, 3))) == (0, 0, 0)

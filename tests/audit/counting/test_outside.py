@@ -1,6 +1,6 @@
 from hypothesis import given
 
-from hedgerow.audit.counting.bin_sizes import cell_weights
+from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.counting.outside import BoxCounter
 from hedgerow.audit.counting.regions import Region
 from tests.audit.counting.test_regions import bit_list, enumerated, regions, regions_of
@@ -19,5 +19,5 @@ def test_what_a_counter_remembers_does_not_change_what_it_counts(case):
 
 def test_regions_of_a_list_sum_to_its_domain():
     model = bit_list(24, 60, 5)
-    counter = BoxCounter(cell_weights(model.schema), most=60)
+    counter = BoxCounter(bin_weights(model.schema), most=60)
     assert sum(counter.outside(region.box, region.earlier) for region in regions_of(model)) == 2**24

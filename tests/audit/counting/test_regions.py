@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting.bin_sizes import cell_weights
+from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.counting.regions import Region, worlds, worlds_of
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.readers.read import paths_of
@@ -22,18 +22,18 @@ LEAF = Leaf(label=True)
 
 
 def contains(box, row):
-    return all(mask >> cell & 1 for mask, cell in zip(box, row, strict=True))
+    return all(mask >> bin & 1 for mask, bin in zip(box, row, strict=True))
 
 
 def enumerated(region, weights):
-    """Look at every row of cells: too simple to be wrong."""
-    rows = product(*(range(len(cells)) for cells in weights))
+    """Look at every row of bins: too simple to be wrong."""
+    rows = product(*(range(len(bins)) for bins in weights))
     inside = [row for row in rows if contains(region.box, row) and not any(contains(b, row) for b in region.earlier)]
-    return sum(prod(cells[cell] for cells, cell in zip(weights, row, strict=True)) for row in inside)
+    return sum(prod(bins[bin] for bins, bin in zip(weights, row, strict=True)) for row in inside)
 
 
 def num(box, weights):
-    return prod(sum(w for i, w in enumerate(cells) if mask >> i & 1) for mask, cells in zip(box, weights, strict=True))
+    return prod(sum(w for i, w in enumerate(bins) if mask >> i & 1) for mask, bins in zip(box, weights, strict=True))
 
 
 def captured(earlier, box, weights):
@@ -54,7 +54,7 @@ def regions(draw, most=7):
     weights = draw(domains())
 
     def box():
-        full = [(1 << len(cells)) - 1 for cells in weights]
+        full = [(1 << len(bins)) - 1 for bins in weights]
         for i in draw(st.sets(st.integers(0, len(weights) - 1), max_size=3)):
             full[i] = draw(st.integers(0, full[i]))
         return tuple(full)
@@ -85,7 +85,7 @@ def test_count_is_that_of_enumeration_and_of_the_papers_recursion(case):
 
 @given(rule_lists() | trees())
 def test_regions_are_what_the_model_does(model):
-    weights = cell_weights(model.schema)
+    weights = bin_weights(model.schema)
     counts = worlds_of(regions_of(model), weights)
     assert counts == tuple(enumerated(region, weights) for region in regions_of(model))
     assert sum(counts) == Domain.of(model.schema).worlds
@@ -96,7 +96,7 @@ def test_each_row_is_in_the_region_that_apply_says():
     model = bit_list(6, 5, 0)
     rows = np.array(list(product((0, 1), repeat=6)))
     expected = tuple(np.bincount(model.apply(rows), minlength=6))
-    assert worlds_of(regions_of(model), cell_weights(model.schema)) == expected
+    assert worlds_of(regions_of(model), bin_weights(model.schema)) == expected
 
 
 @given(regions(), st.data())
@@ -113,7 +113,7 @@ def test_what_is_left_does_not_depend_on_the_order_of_the_rules(model, rng):
     rules = list(model.rules[:-1])
     rng.shuffle(rules)
     other = RuleList(model.schema, (*rules, model.rules[-1]), CARD)
-    weights = cell_weights(model.schema)
+    weights = bin_weights(model.schema)
     assert worlds(regions_of(model)[-1], weights) == worlds(regions_of(other)[-1], weights)
 
 
@@ -131,31 +131,31 @@ def test_rule_list_1_of_the_paper():
     schema = Schema({name: Boolean() for name in ("a1", "a2", "a3")}, LABEL)
     a1, a2, a3 = (Literal(name, "true") for name in schema)
     model = RuleList(schema, (Rule((a1, a2), (0, 2)), Rule((a3,), (2, 0)), Rule((), (0, 1))), CARD)
-    assert worlds_of(regions_of(model), cell_weights(schema)) == (2, 3, 3)
+    assert worlds_of(regions_of(model), bin_weights(schema)) == (2, 3, 3)
 
 
 def test_tree_of_the_papers_figure_1():
     # PDR, Table II: {10..15} x {0,1} x {1}; {10,11} x {0,1} x {2,3}; {12..15} x {0,1} x {2,3}
     schema = Schema({"a1": Integer(10, 15, cuts=(11,)), "a2": Boolean(), "a3": Integer(1, 3, cuts=(1,))}, LABEL)
     root = Split(Literal("a3", "<=", (1,)), LEAF, Split(Literal("a1", "<=", (11,)), LEAF, LEAF))
-    assert worlds_of(regions_of(Tree(schema, root, CARD)), cell_weights(schema)) == (12, 8, 16)
+    assert worlds_of(regions_of(Tree(schema, root, CARD)), bin_weights(schema)) == (12, 8, 16)
 
 
 def test_a_stump_halves_27_bits():
     schema = Schema({f"x{i}": Boolean() for i in range(27)}, LABEL)
     stump = Tree(schema, Split(Literal("x4", "true"), LEAF, LEAF), CARD)
-    assert worlds_of(regions_of(stump), cell_weights(schema)) == (2**26, 2**26)
+    assert worlds_of(regions_of(stump), bin_weights(schema)) == (2**26, 2**26)
 
 
 def test_a_missing_value_goes_to_the_false_branch():
-    schema = Schema({"age": Integer(0, 9, cuts=(4,), missing="cell")}, LABEL)
+    schema = Schema({"age": Integer(0, 9, cuts=(4,), missing="bin")}, LABEL)
     tree = Tree(schema, Split(Literal("age", "<=", (4,)), LEAF, LEAF), CARD)
-    assert worlds_of(regions_of(tree), cell_weights(schema)) == (5, 6)
+    assert worlds_of(regions_of(tree), bin_weights(schema)) == (5, 6)
 
 
 def test_long_lists_sum_to_the_domain():
     model = bit_list(30, 120, 1)
-    counts = worlds_of(regions_of(model), cell_weights(model.schema))
+    counts = worlds_of(regions_of(model), bin_weights(model.schema))
     assert sum(counts) == 2**30
     assert all(type(count) is int for count in counts)
 
@@ -167,12 +167,12 @@ def test_numbers_beyond_floats_are_exact():
     one, other = 1, 2  # rows of bits without two neighbours that are both true: Fibonacci numbers
     for _ in range(600):
         one, other = other, one + other
-    assert worlds(regions_of(model)[-1], cell_weights(schema)) == one
+    assert worlds(regions_of(model)[-1], bin_weights(schema)) == one
 
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="expected earlier boxes of 1 attributes"):
         Region((3,), ((3, 3),))
     for weights in (((1, 1), (1, 1)), ((1,),)):
-        with pytest.raises(ValueError, match="expected one weight for each cell of each attribute"):
+        with pytest.raises(ValueError, match="expected one weight for each bin of each attribute"):
             worlds(Region((3,)), weights)

@@ -13,10 +13,10 @@ from tests.models.strategies import literals_of, schemas
 
 ALL = Schema(
     {
-        "b": Boolean(missing="cell"),
-        "c": Categorical(("u", "v", "w"), outside="cell"),
+        "b": Boolean(missing="bin"),
+        "c": Categorical(("u", "v", "w"), outside="bin"),
         "i": Integer(0, 9, cuts=(2, 6)),
-        "r": Real(0, 1, cuts=(0.5,), missing="cell"),
+        "r": Real(0, 1, cuts=(0.5,), missing="bin"),
     }
 )
 
@@ -26,17 +26,17 @@ def counted(domain, *paths):
 
 
 def one_hot(schema, row):
-    """Write a row of cells as PDR's columns of 0 and 1: a category each, a cut point each, missing, outside."""
+    """Write a row of bins as PDR's columns of 0 and 1: a category each, a cut point each, missing, outside."""
     bits = []
-    for (_, attribute), cell in zip(schema.attributes, row, strict=True):
-        known = len(attribute.known_cells)
+    for (_, attribute), bin in zip(schema.attributes, row, strict=True):
+        known = len(attribute.known_bins)
         if isinstance(attribute, Boolean):
-            bits.append(cell == 1)
+            bits.append(bin == 1)
         elif isinstance(attribute, Categorical):
-            bits += [cell == i for i in range(known)]
+            bits += [bin == i for i in range(known)]
         else:
-            bits += [cell <= i for i in range(known - 1)]
-        bits += [cell == i for i in range(known, len(attribute.cells))]
+            bits += [bin <= i for i in range(known - 1)]
+        bits += [bin == i for i in range(known, len(attribute.bins))]
     return bits
 
 
@@ -64,7 +64,7 @@ def test_bits_agree_with_the_literals_on_rows_that_exist(schema, data):
     (region,) = domain.regions(Paths((((literal, True),),)))
     truth = schema[literal.attribute].truth(literal)
     place = schema.names.index(literal.attribute)
-    for row in product(*(range(len(a.cells)) for _, a in schema.attributes)):
+    for row in product(*(range(len(a.bins)) for _, a in schema.attributes)):
         inside = all(mask >> bit & 1 for mask, bit in zip(region.box, one_hot(schema, row), strict=True))
         assert inside == truth[row[place]]
 

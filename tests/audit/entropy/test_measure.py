@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.audit import joint_reconstruction, reconstruction
+from hedgerow.columns import Table
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import Charge, PrivacyCard
@@ -89,7 +90,7 @@ def test_a_constant_tells_nothing_and_all_splits_tell_everything():
 
 
 def usual(case):
-    """Leave out bounds that mean "missing" and that numbers beyond them are clipped to: such a cell has no value."""
+    """Leave out bounds that mean "missing" and that numbers beyond them are clipped to: such a bin has no value."""
     return not any(
         getattr(attribute, "outside", None) == "clip"
         and {str(n) for n in attribute.missing_values} & {str(attribute.low), str(attribute.high)}
@@ -98,8 +99,8 @@ def usual(case):
 
 
 def encoded(schema, data):
-    cells = schema.encode(hr.audit.exposure.Table.of(data))
-    return np.column_stack([cells[name] for name in schema])
+    bins = schema.encode(Table.of(data))
+    return np.column_stack([bins[name] for name in schema])
 
 
 @given(cases(rule_lists() | trees()).filter(usual), st.booleans())
@@ -153,7 +154,7 @@ def test_two_models_are_those_rows_that_both_allow(case, data):
     leaf = Leaf(label=schema.classes[0])
     other = Tree(schema, Split(data.draw(st.sampled_from(literals)), leaf, leaf), EXACT)
     both = joint_reconstruction([case.model, other], case.pandas())
-    rows = list(product(*(range(len(cells)) for cells in both.domain.weights)))
+    rows = list(product(*(range(len(bins)) for bins in both.domain.weights)))
     one, two = (reconstruction(model, data=case.pandas()) for model in (case.model, other))
     weight = {row: np.prod([w[c] for w, c in zip(both.domain.weights, row, strict=True)], dtype=object) for row in rows}
 

@@ -19,11 +19,11 @@ DOMAIN = Domain.of(SCHEMA)
 def enumerated(region, chances, weights):
     """Return the entropy of a row in a region by looking at every row: too simple to be wrong."""
     found = []
-    for row in product(*(range(len(cells)) for cells in weights)):
+    for row in product(*(range(len(bins)) for bins in weights)):
         if contains(region.box, row) and not any(contains(box, row) for box in region.earlier):
             number, chance = 1, 1.0
-            for cell, cells, shares in zip(row, weights, chances, strict=True):
-                number, chance = number * cells[cell], chance * shares[cell]
+            for bin, bins, shares in zip(row, weights, chances, strict=True):
+                number, chance = number * bins[bin], chance * shares[bin]
             found += [chance / number] * number
     total = sum(found)
     return -sum(p / total * log2(p / total) for p in found if p) if total else nan
@@ -36,9 +36,9 @@ def cases(draw):
         return [count / sum(counts) for count in counts]
 
     def box():
-        return tuple(draw(st.integers(0, 2 ** len(cells) - 1)) for cells in DOMAIN.weights)
+        return tuple(draw(st.integers(0, 2 ** len(bins) - 1)) for bins in DOMAIN.weights)
 
-    marginals = {name: chances(len(attribute.cells)) for name, attribute in SCHEMA.attributes}
+    marginals = {name: chances(len(attribute.bins)) for name, attribute in SCHEMA.attributes}
     return marginals, Region(box(), tuple(box() for _ in range(draw(st.integers(0, 3)))))
 
 
@@ -73,15 +73,15 @@ def test_entropy_before_the_model_by_hand():
     assert prior.entropy_bits(Region((0b11, 0b111, 0b111))) == pytest.approx(prior.bits)
 
 
-def test_cut_points_of_a_model_share_out_a_cell_by_its_values():
-    finer = Domain.of(SCHEMA, [Literal("i", "<=", (4,))])  # cells of 2, 2, 1 and 1 values
+def test_cut_points_of_a_model_share_out_a_bin_by_its_values():
+    finer = Domain.of(SCHEMA, [Literal("i", "<=", (4,))])  # bins of 2, 2, 1 and 1 values
     prior = Prior.of({"i": [0.2, 0.2, 0.6]}, SCHEMA, finer)
     shares = [mass / sum(prior.masses[2]) for mass in prior.masses[2]]
     assert shares == pytest.approx([0.2, 0.2, 0.3, 0.3])
 
 
 @given(st.data())
-def test_finer_cells_change_no_entropy(data):
+def test_finer_bins_change_no_entropy(data):
     marginals, region = data.draw(cases())
     low, rest = region.box[2] & 0b011, region.box[2] >> 2
     finer = Domain.of(SCHEMA, [Literal("i", "<=", (4,))])
@@ -96,8 +96,8 @@ def test_finer_cells_change_no_entropy(data):
     assert ours.entropy_bits(region) == pytest.approx(theirs.entropy_bits(wide), abs=1e-9, nan_ok=True)
 
 
-def test_missing_cells_keep_their_probability_where_numbers_are_cut_further():
-    schema = Schema({"r": Real(0, 1, missing="cell")})
+def test_missing_bins_keep_their_probability_where_numbers_are_cut_further():
+    schema = Schema({"r": Real(0, 1, missing="bin")})
     prior = Prior.of({"r": [0.5, 0.5]}, schema, Domain.of(schema, [Literal("r", "<=", (0.3,))]))
     assert [mass / sum(prior.masses[0]) for mass in prior.masses[0]] == [0.25, 0.25, 0.5]
 
@@ -111,7 +111,7 @@ def test_missing_cells_keep_their_probability_where_numbers_are_cut_further():
         ({"a": [1.5, -0.5]}, "expected probabilities from 0 on that sum to 1"),
         ({"a": [nan, 1.0]}, "expected probabilities from 0 on that sum to 1"),
         ({"a": [inf, 1.0]}, "expected probabilities from 0 on that sum to 1"),
-        ({"c": {"u": 0.5, "x": 0.5}}, "attribute 'c': has no cell 'x'; its cells are u, v, w"),
+        ({"c": {"u": 0.5, "x": 0.5}}, "attribute 'c': has no bin 'x'; its bins are u, v, w"),
         ({"a": ["half", "half"]}, "attribute 'a': expected probabilities"),
     ],
 )
@@ -125,6 +125,6 @@ def test_a_prior_needs_attributes_and_values():
         Prior.of([0.5, 0.5], SCHEMA, DOMAIN)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="independent bits have none"):
         Prior.of({}, SCHEMA, Domain.of(SCHEMA, independent_bits=True))
-    empty = Schema({"i": Integer(0, 1, cuts=(0,), missing="cell", missing_values=(1,))})
-    with pytest.raises(SchemaError, match="expected no probability for a cell that holds no value"):
+    empty = Schema({"i": Integer(0, 1, cuts=(0,), missing="bin", missing_values=(1,))})
+    with pytest.raises(SchemaError, match="expected no probability for a bin that holds no value"):
         Prior.of({"i": [0.5, 0.5, 0.0]}, empty, Domain.of(empty))

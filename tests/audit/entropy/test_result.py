@@ -13,7 +13,7 @@ from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schem
 
 LABEL = Label("y", (False, True))
 SCHEMA = Schema(
-    {"age": Integer(0, 63, cuts=(31,)), "sex": Categorical(("F", "M"), missing="cell"), "smoker": Boolean()}, LABEL
+    {"age": Integer(0, 63, cuts=(31,)), "sex": Categorical(("F", "M"), missing="bin"), "smoker": Boolean()}, LABEL
 )
 # age > 31; age <= 31 and smoker; age <= 31 and not smoker: 192, 96 and 96 of 384 rows
 TREE = Tree(
@@ -55,7 +55,7 @@ def test_a_share_is_one(share):
         reconstruction(TREE).loss_of_most_exposed(share)
 
 
-def test_groups_are_cells_columns_or_given():
+def test_groups_are_bins_columns_or_given():
     found = reconstruction(TREE, data=FRAME)
     smokers = found.by_group("smoker")
     assert [(r["group"], r["rows"]) for r in smokers] == [("false", 2), ("true", 2)]

@@ -7,34 +7,34 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting.bin_sizes import cell_weights
+from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.entropy.values import Grid, Mark, Values
 from hedgerow.columns import Column, Table
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
 from tests.models.strategies import attributes
 
-AGE = Integer(0, 9, cuts=(4,), missing="cell", missing_values=(7,), outside="cell")
+AGE = Integer(0, 9, cuts=(4,), missing="bin", missing_values=(7,), outside="bin")
 
 
 @given(attributes(), st.sampled_from([None, 0.1, 0.5, 3.0]))
-def test_every_value_falls_into_its_cell_and_their_numbers_are_the_weights(attribute, step):
+def test_every_value_falls_into_its_bin_and_their_numbers_are_the_weights(attribute, step):
     step = step if isinstance(attribute, Real) else None
     if step is not None:  # bounds as people write them: others differ from the grid's numbers by a rounding
         assume(all((2 * edge).is_integer() for edge in (attribute.low, *attribute.cuts, attribute.high)))
     values = Values.of("a", attribute, step)
-    assert values.weights == cell_weights(Schema({"a": attribute}), resolution=step and {"a": step})[0]
-    assert values.weights == tuple(len(list(cell)) for cell in values.cells)
-    for cell, held in enumerate(values.cells):
+    assert values.weights == bin_weights(Schema({"a": attribute}), resolution=step and {"a": step})[0]
+    assert values.weights == tuple(len(list(bin)) for bin in values.bins)
+    for bin, held in enumerate(values.bins):
         for value in held:
-            assert values.cell_of(value) == cell
+            assert values.bin_of(value) == bin
             if not isinstance(value, (Mark, pd.Interval)):
                 column = Column.from_numpy(np.array([value]), "a")
-                assert attribute.encode(column).tolist() == [cell]
+                assert attribute.encode(column).tolist() == [bin]
 
 
 def test_values_of_each_kind():
-    assert [list(cell) for cell in Values.of("age", AGE).cells] == [
+    assert [list(bin) for bin in Values.of("age", AGE).bins] == [
         [0, 1, 2, 3, 4],
         [5, 6, 8, 9],
         [Mark.MISSING],
@@ -49,8 +49,8 @@ def test_values_of_each_kind():
 def test_values_too_many_to_list_are_counted_and_found():
     values = Values.of("n", Integer(0, 2**52, cuts=(5,)))
     assert values.count == 2**52 + 1
-    assert values.cells[1][-1] == 2**52
-    assert [values.cell_of(n) for n in (5, 6, 2**52, 2**52 + 1, -1, 0.5, "6", [1])] == [0, 1, 1, -1, -1, -1, -1, -1]
+    assert values.bins[1][-1] == 2**52
+    assert [values.bin_of(n) for n in (5, 6, 2**52, 2**52 + 1, -1, 0.5, "6", [1])] == [0, 1, 1, -1, -1, -1, -1, -1]
 
 
 @given(
@@ -98,7 +98,7 @@ def test_marks_and_intervals_are_read_back():
         assert values.codes(table, 0).tolist() == [0, 3, 2, 2]
         assert reals.codes(table, 1).tolist() == [0, 1, 1, 0]
         np.testing.assert_allclose(reals.distances(table, 1)[0], [1 / 10, 5 / 10])
-    with pytest.raises(DomainError, match="marks of cells that the attribute does not have"):
+    with pytest.raises(DomainError, match="marks of bins that the attribute does not have"):
         Values.of("age", Integer(0, 9)).codes(Table.of(frame), 0)
 
 

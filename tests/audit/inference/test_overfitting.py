@@ -23,8 +23,8 @@ COUNTS = st.integers(0, 6)
 def tables(draw):
     """Return counts by leaf and class of train and of test, with rows of every class in both."""
     leaves, classes = draw(st.integers(1, 4)), draw(st.integers(2, 3))
-    cells = st.lists(st.lists(COUNTS, min_size=classes, max_size=classes), min_size=leaves, max_size=leaves)
-    both = st.tuples(cells, cells).filter(lambda sets: all(all(map(sum, zip(*s, strict=True))) for s in sets))
+    bins = st.lists(st.lists(COUNTS, min_size=classes, max_size=classes), min_size=leaves, max_size=leaves)
+    both = st.tuples(bins, bins).filter(lambda sets: all(all(map(sum, zip(*s, strict=True))) for s in sets))
     train, test = draw(both)
     return tuple(map(tuple, train)), tuple(map(tuple, test))
 
@@ -70,7 +70,7 @@ def test_v_is_the_success_of_the_best_of_all_guesses(counts):
     weights = [set_ / set_.sum(axis=0) * every / every.sum() / 2 for set_ in (train, test)]
     best = sum(max(pair) for pair in zip(*(weight.ravel() for weight in weights), strict=True))
     assert result(*counts).vulnerability == pytest.approx(best)
-    if train.size <= 6:  # every guess, not only the one that takes the likelier in each cell
+    if train.size <= 6:  # every guess, not only the one that takes the likelier in each bin
         guesses = product((0, 1), repeat=train.size)
         right = [sum(weights[g].ravel()[i] for i, g in enumerate(guess)) for guess in guesses]
         assert max(right) == pytest.approx(best)
@@ -106,13 +106,13 @@ def test_v_by_hand():
 
 def by_sharing_out(counts, *, of_all_rows):
     """Return the mean of V over all ways to share out the rows that leave the sizes (by class) as they are."""
-    cells = [(i, k) for table in counts for i, row in enumerate(table) for k, n in enumerate(row) for _ in range(n)]
+    bins = [(i, k) for table in counts for i, row in enumerate(table) for k, n in enumerate(row) for _ in range(n)]
     shape, size, found = np.shape(counts[0]), int(np.sum(counts[0])), []
     sizes, every = (np.sum(table, axis=0) for table in (counts[0], np.add(*counts)))
-    for chosen in combinations(range(len(cells)), size):
+    for chosen in combinations(range(len(bins)), size):
         train, test = np.zeros(shape, int), np.zeros(shape, int)
-        for row, cell in enumerate(cells):
-            (train if row in chosen else test)[cell] += 1
+        for row, bin in enumerate(bins):
+            (train if row in chosen else test)[bin] += 1
         if of_all_rows or (train.sum(axis=0) == sizes).all():
             wholes = (train.sum(), test.sum()) if of_all_rows else (train.sum(axis=0), test.sum(axis=0))
             tau = np.abs(train / wholes[0] - test / wholes[1]).sum(axis=0) / 2

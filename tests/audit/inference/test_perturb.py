@@ -21,20 +21,20 @@ KINDS = {
 }
 
 
-def cells(table):
+def bins(table):
     return np.column_stack(list(SCHEMA.encode(Table.of(table)).values()))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("distance", [1, 2, 4])
-def test_exactly_so_many_attributes_change_to_another_cell(kind, distance):
+def test_exactly_so_many_attributes_change_to_another_bin(kind, distance):
     rows = Rows.of(KINDS[kind](FRAME.drop(columns="risk")), FRAME["risk"].to_numpy())
     neighbours = Neighbours.of(rows, np.arange(40), SCHEMA)
     index = np.tile(np.arange(60), 5)
     changed = neighbours.draw(index, distance, np.random.default_rng(0))
     assert type(changed) is type(rows.X(index))
-    assert ((cells(changed) != cells(rows.X(index))).sum(axis=1) == distance).all()
-    assert np.array_equal(cells(rows.X(np.arange(60))), cells(FRAME))  # the table itself stays
+    assert ((bins(changed) != bins(rows.X(index))).sum(axis=1) == distance).all()
+    assert np.array_equal(bins(rows.X(np.arange(60))), bins(FRAME))  # the table itself stays
 
 
 def test_bits_flip():
@@ -45,7 +45,7 @@ def test_bits_flip():
     assert (np.abs(changed - X).sum(axis=1) == 3).all()
 
 
-def test_attributes_and_other_cells_are_drawn_evenly():
+def test_attributes_and_other_bins_are_drawn_evenly():
     frame = pd.DataFrame({"a": [0, 1] * 3, "b": ["x", "y", "y", "y", "z", "z"]})
     schema = Schema({"a": Boolean(), "b": Categorical(("w", "x", "y", "z"))}, Label("c", (0, 1)))
     rows = Rows.of(frame, [0, 1] * 3)
@@ -59,7 +59,7 @@ def test_attributes_and_other_cells_are_drawn_evenly():
 
 
 @given(st.data())
-def test_donors_are_known_and_have_another_cell(data):
+def test_donors_are_known_and_have_another_bin(data):
     own = np.array(data.draw(st.lists(st.integers(0, 4), min_size=2, max_size=12)))
     known = np.array(data.draw(st.lists(st.integers(0, len(own) - 1), min_size=1, unique=True)))
     donors = Donors.of(own, known)
@@ -71,7 +71,7 @@ def test_donors_are_known_and_have_another_cell(data):
     assert (own[drawn] != own[rows]).all()
 
 
-def test_attributes_of_one_cell_stay():
+def test_attributes_of_one_bin_stay():
     X = np.array([[0, 1, 0], [0, 0, 1], [0, 1, 1]])
     neighbours = Neighbours.of(Rows.of(X, [0, 1, 1]), np.arange(3), None)
     assert list(neighbours.donors) == ["x1", "x2"]

@@ -267,7 +267,7 @@ def test_worlds_have_the_probabilities_of_their_rows():
 
 
 def test_worlds_in_a_schema_are_those_of_its_values():
-    schema = Schema({"n": Integer(0, 9, cuts=(7,), missing="cell", missing_values=(9,)), "b": Boolean()}, LABEL)
+    schema = Schema({"n": Integer(0, 9, cuts=(7,), missing="bin", missing_values=(9,)), "b": Boolean()}, LABEL)
     model = Tree(schema, Split(Literal("n", "<=", (7,)), Leaf((0, 0)), Leaf((2, 0))), CARD)
     everything = ProbabilisticDataset.of(model).worlds()
     rows = list(product([8, Mark.MISSING], [False, True]))
@@ -350,7 +350,7 @@ def test_probabilities_and_intervals_are_printed():
     ninths = dict.fromkeys(range(9), 1 / 9)
     known = ProbabilisticDataset({"a": range(9), "b": "xy"}, [{"a": ninths, "b": {"x": 0.9, "y": 0.1}}])
     assert squeezed(str(known).splitlines()[1]) == "x1  {0, 1, …, 8} (9 values)  {x: 0.9, y: 0.1}"
-    schema = Schema({"r": Real(0, 10, cuts=(2.5, 4), missing="cell")}, LABEL)
+    schema = Schema({"r": Real(0, 10, cuts=(2.5, 4), missing="bin")}, LABEL)
     model = RuleList(schema, (Rule((Literal("r", "<=", (2.5,)),), (1, 0)), Rule((), (0, 1))), CARD)
     assert [squeezed(line) for line in str(ProbabilisticDataset.of(model)).splitlines()[1:]] == [
         "x1  [0, 2.5]  0",

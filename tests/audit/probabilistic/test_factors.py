@@ -16,17 +16,17 @@ from tests.audit.counting.test_regions import contains, regions
 ALARM = 1e-4  # how often a right sampler would fail, were the seed not fixed
 
 
-def cells_inside(region, masses):
-    """Look at every row of cells: too simple to be wrong."""
-    for row in product(*(range(len(cells)) for cells in masses)):
+def bins_inside(region, masses):
+    """Look at every row of bins: too simple to be wrong."""
+    for row in product(*(range(len(bins)) for bins in masses)):
         if contains(region.box, row) and not any(contains(b, row) for b in region.earlier):
-            mass = prod(cells[cell] for cells, cell in zip(masses, row, strict=True))
+            mass = prod(bins[bin] for bins, bin in zip(masses, row, strict=True))
             if mass:
                 yield row, mass
 
 
 def numbered(weights):
-    """Make domains in which cell c of each attribute holds the values (c, 0), (c, 1) and so on."""
+    """Make domains in which bin c of each attribute holds the values (c, 0), (c, 1) and so on."""
     return [
         Values(f"a{k}", tuple([(c, i) for i in range(w)] for c, w in enumerate(ws))) for k, ws in enumerate(weights)
     ]
@@ -37,32 +37,32 @@ def weighted(draw):
     """Draw a region with masses that are not the weights, some of them 0."""
     region, weights = draw(regions())
     assume(prod(map(sum, weights)) <= 1000)
-    masses = tuple(tuple(w * draw(st.integers(0, 3)) for w in cells) for cells in weights)
+    masses = tuple(tuple(w * draw(st.integers(0, 3)) for w in bins) for bins in weights)
     return region, weights, draw(st.sampled_from([weights, masses]))
 
 
 @given(weighted())
 def test_a_part_says_what_enumeration_says(case):
     region, weights, masses = case
-    found = dict(cells_inside(region, masses))
+    found = dict(bins_inside(region, masses))
     if not found:
         return
     part = Boxes(tuple(range(len(weights))), region, weights, masses)
     total = sum(found.values())
     expected = []
     for row, mass in found.items():
-        held = prod(weights[k][cell] for k, cell in enumerate(row))
-        for ranks in product(*(range(weights[k][cell]) for k, cell in enumerate(row))):
+        held = prod(weights[k][bin] for k, bin in enumerate(row))
+        for ranks in product(*(range(weights[k][bin]) for k, bin in enumerate(row))):
             expected.append((tuple(zip(row, ranks, strict=True)), Fraction(mass, total * held)))
     assert list(part.outcomes(numbered(weights))) == sorted(expected)
     assert part.worlds == len(expected)
     assert part.uniform <= (len({chance for _, chance in expected}) == 1)
     assert part.uniform or masses != weights
     assert part.entropy_bits == pytest.approx(-sum(p * log2(p) for _, p in expected), abs=1e-9)
-    for k, cells in enumerate(weights):
-        marginal = [Fraction(sum(m for row, m in found.items() if row[k] == c), total) for c in range(len(cells))]
+    for k, bins in enumerate(weights):
+        marginal = [Fraction(sum(m for row, m in found.items() if row[k] == c), total) for c in range(len(bins))]
         assert part.marginals[k] == tuple(marginal)
-    everything = list(product(*(range(len(cells)) for cells in weights)))
+    everything = list(product(*(range(len(bins)) for bins in weights)))
     assert part.allows(np.array(everything)).tolist() == [row in found for row in everything]
 
 
@@ -70,7 +70,7 @@ def test_a_part_says_what_enumeration_says(case):
 @settings(max_examples=50)
 def test_only_possible_rows_are_drawn(case, seed):
     region, weights, masses = case
-    found = dict(cells_inside(region, masses))
+    found = dict(bins_inside(region, masses))
     if found:
         part = Boxes(tuple(range(len(weights))), region, weights, masses)
         drawn = part.draw(20, np.random.default_rng(seed))
@@ -84,7 +84,7 @@ OVERLAPPING = Region(
 
 
 def p_value(drawn, masses):
-    found = dict(cells_inside(OVERLAPPING, masses))
+    found = dict(bins_inside(OVERLAPPING, masses))
     counts = dict.fromkeys(found, 0)
     for row in drawn.tolist():
         counts[tuple(row)] += 1
@@ -92,9 +92,9 @@ def p_value(drawn, masses):
     return chisquare(list(counts.values()), expected).pvalue
 
 
-def cell_by_cell_biased(n, rng):
-    """Draw each cell evenly from those that are left: what a sampler without counts does."""
-    rows = list(dict(cells_inside(OVERLAPPING, WEIGHTS)))
+def bin_by_bin_biased(n, rng):
+    """Draw each bin evenly from those that are left: what a sampler without counts does."""
+    rows = list(dict(bins_inside(OVERLAPPING, WEIGHTS)))
     drawn = []
     for _ in range(n):
         row = ()
@@ -111,8 +111,8 @@ def test_rows_are_drawn_with_their_probabilities(masses):
 
 
 def test_the_check_of_draws_rejects_a_biased_one():
-    assert p_value(cell_by_cell_biased(20_000, np.random.default_rng(1)), WEIGHTS) < ALARM
-    part = Boxes((0, 1, 2, 3), OVERLAPPING, WEIGHTS, ((1, 2, 1), (1, 1), (2, 1), (10, 13)))  # 30 % more of a cell
+    assert p_value(bin_by_bin_biased(20_000, np.random.default_rng(1)), WEIGHTS) < ALARM
+    part = Boxes((0, 1, 2, 3), OVERLAPPING, WEIGHTS, ((1, 2, 1), (1, 1), (2, 1), (10, 13)))  # 30 % more of a bin
     assert p_value(part.draw(20_000, np.random.default_rng(1)), WEIGHTS) < ALARM
 
 
@@ -150,8 +150,8 @@ def test_a_listed_part_says_what_its_list_says():
     assert chisquare(np.bincount(drawn @ [2, 1])[1:], [2000, 4000, 2000]).pvalue > ALARM
 
 
-def test_entropy_of_uneven_cells_by_hand():
-    # one cell of one value with probability 1/4, one of two values that share 3/4: 2 - 3/4 log2(3/2)
+def test_entropy_of_uneven_bins_by_hand():
+    # one bin of one value with probability 1/4, one of two values that share 3/4: 2 - 3/4 log2(3/2)
     part = Boxes((0,), Region((3,)), ((1, 2),), ((1, 3),))
     assert not part.uniform
     assert part.entropy_bits == pytest.approx(2 - 0.75 * log2(1.5))

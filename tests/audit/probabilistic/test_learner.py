@@ -19,7 +19,7 @@ LABEL = Label("y", (0, 1))
 BITS = Schema({"a": Boolean(), "b": Boolean(), "c": Boolean()}, LABEL)
 GREEDY = hr.GreedyRuleListClassifier(schema=BITS, max_rules=3, max_literals=1)
 TREE = hr.OptimalTreeClassifier(schema=BITS, max_depth=2)
-MIXED = Schema({"n": Integer(0, 4, cuts=(1,), missing="cell", missing_values=(3,)), "b": Boolean()}, LABEL)
+MIXED = Schema({"n": Integer(0, 4, cuts=(1,), missing="bin", missing_values=(3,)), "b": Boolean()}, LABEL)
 LIST_OF_TWO = hr.GreedyRuleListClassifier(schema=MIXED, max_rules=2, max_literals=1)
 
 
@@ -76,7 +76,7 @@ def test_exact_count_is_that_of_all_ordered_tables(learner, rows, labels):
 
 
 @pytest.mark.parametrize("learner", [LIST_OF_TWO, lambda X, y: clone(LIST_OF_TWO).fit(X, y)])
-def test_cells_of_several_values_count_as_often(learner):
+def test_bins_of_several_values_count_as_often(learner):
     X, y = table_of(MIXED, [(0, True), (2, False), (4, True), (None, False)]), np.array([0, 1, 1, 0])
     expected = enumerated(LIST_OF_TWO, MIXED, [(0, 1, 2, 4, None), (False, True)], X, y)
     found = given_learner(LIST_OF_TWO.fit(X, y), learner)
@@ -128,7 +128,7 @@ def test_intervals_of_draws_hold_the_exact_share():
     assert sum(held) == covered(float(exact.share))
 
 
-def test_values_are_drawn_for_functions_as_cells_are_for_estimators():
+def test_values_are_drawn_for_functions_as_bins_are_for_estimators():
     X, y = table_of(MIXED, [(0, True), (2, False), (4, True), (None, False)] * 2), np.array([0, 1, 1, 0] * 2)
     clf = LIST_OF_TWO.fit(X, y)
     exact = given_learner(clf, LIST_OF_TWO, limit=10**6)

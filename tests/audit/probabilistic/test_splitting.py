@@ -7,7 +7,7 @@ from hypothesis import given
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.probabilistic.splitting import parts_of
 from tests.audit.counting.test_regions import enumerated
-from tests.audit.probabilistic.test_factors import cells_inside, weighted
+from tests.audit.probabilistic.test_factors import bins_inside, weighted
 
 
 def is_box(rows):
@@ -17,20 +17,18 @@ def is_box(rows):
 @given(weighted())
 def test_parts_are_the_region_split_as_far_as_components_go(case):
     region, weights, masses = case
-    inside = {row for row, _ in cells_inside(region, masses)}
+    inside = {row for row, _ in bins_inside(region, masses)}
     if not inside:
         with pytest.raises(ValueError, match="expected a region that holds some row"):
             parts_of(region, weights, masses)
         return
     parts = parts_of(region, weights, masses)
     assert sorted(k for part in parts for k in part.attributes) == list(range(len(weights)))
-    own = [[row for row, _ in cells_inside(part.region, part.masses)] for part in parts]
+    own = [[row for row, _ in bins_inside(part.region, part.masses)] for part in parts]
     together = set()
     for choice in product(*own):
         values = {
-            k: cell
-            for part, row in zip(parts, choice, strict=True)
-            for k, cell in zip(part.attributes, row, strict=True)
+            k: bin for part, row in zip(parts, choice, strict=True) for k, bin in zip(part.attributes, row, strict=True)
         }
         together.add(tuple(values[k] for k in range(len(weights))))
     assert together == inside

@@ -25,7 +25,7 @@ def random_schema(rng: random.Random, kinds=KINDS, *, missing=False, width=4) ->
 
 
 def _attribute(rng, kind, *, missing):
-    policy = {"missing": "cell"} if missing and rng.random() < 0.5 else {}
+    policy = {"missing": "bin"} if missing and rng.random() < 0.5 else {}
     match kind:
         case "boolean":
             return Boolean(**policy)
@@ -50,7 +50,7 @@ def values_of(attribute: Any) -> list[Any]:
             known = [-2.5, -0.3, 0.1, 0.3, 0.5, 0.7, 3.5]
         case _:
             known = list(attribute.values)
-    return known + [None] * (attribute.missing == "cell")
+    return known + [None] * (attribute.missing == "bin")
 
 
 def random_table(rng: random.Random, schema: Schema, size: int) -> pd.DataFrame:

@@ -44,7 +44,7 @@ def test_numbers_that_part_nothing_are_outside_the_bounds():
         column.last_at_most(1, Schema({"a": Boolean()}))
 
 
-def test_cells_lie_where_their_numbers_do():
+def test_bins_lie_where_their_numbers_do():
     column = Coded("hue", ((RED, 2.0), (BLUE, 0.0), (MISSING, math.nan)))
     assert column.at_most(1, holds=True, missing_holds=False) == ((BLUE, True),)
     assert column.at_most(1, holds=False, missing_holds=False) == ((BLUE, False),)

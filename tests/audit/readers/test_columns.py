@@ -18,9 +18,9 @@ def sides(attribute, number, missing_holds=None):
 
 
 def kept(attribute, path):
-    """Return the cells where every step is as a path says."""
-    cells = [all(attribute.truth(x)[i] == holds for x, holds in path) for i in range(len(attribute.cells))]
-    return {cell for cell, here in zip(attribute.cells, cells, strict=True) if here}
+    """Return the bins where every step is as a path says."""
+    bins = [all(attribute.truth(x)[i] == holds for x, holds in path) for i in range(len(attribute.bins))]
+    return {bin for bin, here in zip(attribute.bins, bins, strict=True) if here}
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_the_sides_of_a_cut(attribute, number, low, high):
 @pytest.mark.parametrize(
     ("attribute", "number", "low", "high"),
     [
-        (Boolean(missing="cell"), 0.5, {"false"}, {"true"}),
-        (Integer(0, 9, cuts=(4,), missing="cell"), 4, {"[0, 4]"}, {"(4, 9]"}),
-        (Categorical((5, 1), missing="cell"), 2, {"1"}, {"5"}),
-        (Categorical((5, 1, 3), missing="cell"), 2, {"1"}, {"5", "3"}),
-        (Categorical((5, 1, 3, 0), missing="cell"), 2, {"1", "0"}, {"5", "3"}),
-        (Categorical((5, 1, 3, 0), missing="cell"), 4, {"1", "0", "3"}, {"5"}),
+        (Boolean(missing="bin"), 0.5, {"false"}, {"true"}),
+        (Integer(0, 9, cuts=(4,), missing="bin"), 4, {"[0, 4]"}, {"(4, 9]"}),
+        (Categorical((5, 1), missing="bin"), 2, {"1"}, {"5"}),
+        (Categorical((5, 1, 3), missing="bin"), 2, {"1"}, {"5", "3"}),
+        (Categorical((5, 1, 3, 0), missing="bin"), 2, {"1", "0"}, {"5", "3"}),
+        (Categorical((5, 1, 3, 0), missing="bin"), 4, {"1", "0", "3"}, {"5"}),
     ],
 )
 def test_missing_values_go_where_the_model_sends_them(attribute, number, low, high, below):
@@ -64,13 +64,13 @@ def test_missing_values_go_where_the_model_sends_them(attribute, number, low, hi
 @pytest.mark.parametrize(
     ("attribute", "number", "below"),
     [
-        (Boolean(missing="cell"), 1, False),
-        (Boolean(missing="cell"), -0.1, True),
-        (Integer(0, 9, missing="cell"), 9, False),
-        (Integer(0, 9, missing="cell", outside="clip"), math.inf, False),
-        (Real(0, 9, missing="cell"), -1, True),
-        (Categorical((5, 1), missing="cell"), 5, False),
-        (Categorical(("x", "y"), missing="cell"), math.inf, False),
+        (Boolean(missing="bin"), 1, False),
+        (Boolean(missing="bin"), -0.1, True),
+        (Integer(0, 9, missing="bin"), 9, False),
+        (Integer(0, 9, missing="bin", outside="clip"), math.inf, False),
+        (Real(0, 9, missing="bin"), -1, True),
+        (Categorical((5, 1), missing="bin"), 5, False),
+        (Categorical(("x", "y"), missing="bin"), math.inf, False),
     ],
 )
 def test_missing_values_can_be_parted_from_all_others(attribute, number, below):
@@ -80,7 +80,7 @@ def test_missing_values_can_be_parted_from_all_others(attribute, number, below):
 
 
 def test_numbers_beyond_the_bounds_that_are_clipped_are_not_all_on_one_side():
-    attribute = Integer(0, 9, missing="cell", outside="clip")
+    attribute = Integer(0, 9, missing="bin", outside="clip")
     assert sides(attribute, 12, False)[0] == ((Literal("a", "<=", (12.0,)), True),)  # which no domain takes
 
 
@@ -88,21 +88,21 @@ def test_numbers_beyond_the_bounds_that_are_clipped_are_not_all_on_one_side():
     ("attribute", "number", "below", "message"),
     [
         (Boolean(), 1, None, "the boolean a, which is 0 or 1, with 1, outside its domain"),
-        (Boolean(missing="cell"), 1, True, "the boolean a, which is 0 or 1, with 1, outside its domain"),
+        (Boolean(missing="bin"), 1, True, "the boolean a, which is 0 or 1, with 1, outside its domain"),
         (Integer(0, 9), math.inf, False, "parts missing values from others, but the schema allows none"),
         (Integer(0, 9), math.nan, False, "compares column 0 .a. with nan, which is no number"),
         (Integer(0, 9), -math.inf, True, "with -inf, which is no number"),
         (Integer(0, 9), math.inf, True, "with inf, which is no number"),
-        (Integer(0, 9, outside="cell"), 4, False, "those outside the domain could be on either side"),
-        (Integer(0, 9, missing="cell"), 4, None, "can be missing by the schema, but the model takes no missing values"),
-        (Integer(0, 9, missing="cell", missing_values=(-9,)), 4, False, "elsewhere than the numbers -9, which mean"),
+        (Integer(0, 9, outside="bin"), 4, False, "those outside the domain could be on either side"),
+        (Integer(0, 9, missing="bin"), 4, None, "can be missing by the schema, but the model takes no missing values"),
+        (Integer(0, 9, missing="bin", missing_values=(-9,)), 4, False, "elsewhere than the numbers -9, which mean"),
         (
-            Integer(0, 9, missing="cell", missing_values=("-9", "?")),
+            Integer(0, 9, missing="bin", missing_values=("-9", "?")),
             4,
             False,
             "than the numbers -9, which mean missing",
         ),
-        (Integer(0, 9, missing="cell", missing_values=(99,)), 4, True, "sends missing values elsewhere than .* 99"),
+        (Integer(0, 9, missing="bin", missing_values=(99,)), 4, True, "sends missing values elsewhere than .* 99"),
         (Categorical(("x", "y")), 0.5, False, r"its values are x, y; give features= .*Literal\('a', '=', \(value,\)\)"),
         (Categorical(("01", "2")), 1, False, "its values are 01, 2; give features="),
         (Categorical((5, 1)), 5, False, "values that are not in the declared domain .5, 1. from those that are"),
@@ -115,13 +115,13 @@ def test_what_cannot_be_told_is_refused(attribute, number, below, message):
 
 
 def test_numbers_that_mean_missing_may_go_where_missing_values_go():
-    attribute = Integer(0, 9, cuts=(4,), missing="cell", missing_values=(-9, "?"))
+    attribute = Integer(0, 9, cuts=(4,), missing="bin", missing_values=(-9, "?"))
     assert kept(attribute, sides(attribute, 4, True)[0]) == {"[0, 4]", "missing"}
 
 
 def test_a_column_of_a_literal_is_one_where_it_holds():
     literal = Literal("a", "=", ("x",))
-    found = columns(Categorical(("x", "y"), missing="cell", outside="cell"), [literal])
+    found = columns(Categorical(("x", "y"), missing="bin", outside="bin"), [literal])
     assert found.at_most(0, 0.5, holds=True) == found.is_one(0, holds=False) == ((literal, False),)
     assert found.at_most(0, 0.5, holds=False) == found.is_one(0, holds=True) == ((literal, True),)
     for number in (-0.5, 1, 1.5):
@@ -171,9 +171,9 @@ def test_words_are_told_apart():
     with pytest.raises(SchemaError, match="with words; expected a categorical one"):
         columns(Boolean()).among(0, ["w"], holds=True)
     with pytest.raises(SchemaError, match="takes no missing values"):
-        columns(Categorical(("x", "y"), missing="cell")).among(0, ["x"], holds=True)
+        columns(Categorical(("x", "y"), missing="bin")).among(0, ["x"], holds=True)
     with pytest.raises(SchemaError, match="could be on either side"):
-        columns(Categorical(("x", "y"), outside="cell")).among(0, ["x"], holds=True)
+        columns(Categorical(("x", "y"), outside="bin")).among(0, ["x"], holds=True)
 
 
 def test_the_number_of_columns_must_be_known():

@@ -9,9 +9,9 @@ from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
 
 SCHEMA = Schema(
     {
-        "hue": Categorical(("red", "dark blue"), missing="cell"),
+        "hue": Categorical(("red", "dark blue"), missing="bin"),
         "code": Categorical((1, 20, -3)),
-        "smoker": Boolean(missing="cell"),
+        "smoker": Boolean(missing="bin"),
         "age": Integer(0, 120, cuts=(30, 45)),
         "bmi": Real(10, 60),
     }

@@ -137,11 +137,11 @@ def test_several_outputs_tell_no_classes():
 def test_supports_are_not_told_where_scikit_learn_miscounts_missing_values(monkeypatch):
     monkeypatch.setattr(scikit_learn, "_COUNTS_MISSING", False)
     tree = DecisionTreeClassifier(random_state=0).fit([[0, 0], [1, 0]] * 5, [0, 1] * 5)
-    asked, other = Schema({"a": Boolean(missing="cell"), "b": Boolean()}), Schema({"b": Boolean(), "a": Boolean()})
+    asked, other = Schema({"a": Boolean(missing="bin"), "b": Boolean()}), Schema({"b": Boolean(), "a": Boolean()})
     assert (paths_of(tree, asked)[0].supports, paths_of(tree, asked)[0].counts) == (None, None)
     assert paths_of(tree, asked)[0].classes == (0, 1)
     assert paths_of(tree, other)[0].supports == (5, 5)
-    assert paths_of(tree, Schema({"a": Boolean(), "b": Boolean(missing="cell")}))[0].supports == (5, 5)
+    assert paths_of(tree, Schema({"a": Boolean(), "b": Boolean(missing="bin")}))[0].supports == (5, 5)
     assert paths_of(tree, asked, [Literal("a", "true"), "b"])[0].supports == (5, 5)
 
 

@@ -27,7 +27,7 @@ from tests.learn.enumerate_models import (
     tables,
 )
 
-THREE = schema_of(Boolean(), Boolean(missing="cell"), Boolean(), classes=3)
+THREE = schema_of(Boolean(), Boolean(missing="bin"), Boolean(), classes=3)
 SIZES = [60, pytest.param(600, marks=pytest.mark.slow)]
 
 
@@ -46,7 +46,7 @@ def in_support(found, model, table, min_rows):
     """Whether every option catches, in a tree also leaves, so many rows where it stands."""
 
     def rows(worlds):
-        return sum(times for cells, _, times in table.rows if cells in worlds)
+        return sum(times for bins, _, times in table.rows if bins in worlds)
 
     return all(
         rows(caught) >= min_rows and (not found.is_tree or rows(left) >= min_rows)
@@ -72,7 +72,7 @@ def test_the_prior_over_all_models_is_a_probability(examples):
 
 DEEP = {
     "trees of depth 3": Models(Space.of_trees(schema_of(Boolean(), Boolean())), 3, Fraction(1, 4)),
-    "trees on missing cells": Models(Space.of_trees(schema_of(Boolean(), Boolean(missing="cell"))), 2),
+    "trees on missing bins": Models(Space.of_trees(schema_of(Boolean(), Boolean(missing="bin"))), 2),
     "trees of 3 classes": Models(Space.of_trees(schema_of(Categorical(("a", "b", "c")), classes=3)), 3),
     "trees on cut points": Models(Space.of_trees(schema_of(Boolean(), Integer(0, 9, (3, 5)))), 3),
     "lists of 3 rules": Models(list_space(schema_of(Boolean(), Categorical(("a", "b", "c"))), negations=False), 3),
@@ -217,10 +217,10 @@ def test_counts_are_exact_whatever_their_size(scale, data):
         branch, option = space.branches[side // n], side % n
         here = found.catches[option] if branch == CAUGHT else found.worlds - found.catches[option]
         for label in range(3):
-            mine = [(cells, times) for cells, y, times in table.rows if y == label and cells in here]
+            mine = [(bins, times) for bins, y, times in table.rows if y == label and bins in here]
             assert totals[label, index] == sum(times for _, times in mine)
             for other, worlds in enumerate(found.catches):
-                assert caught[label, index, other] == sum(times for cells, times in mine if cells in worlds)
+                assert caught[label, index, other] == sum(times for bins, times in mine if bins in worlds)
 
 
 @settings(max_examples=30)
@@ -228,18 +228,18 @@ def test_counts_are_exact_whatever_their_size(scale, data):
 def test_states_hold_the_rows_on_all_their_sides(found, data):
     table = data.draw(tables(found.schema))
     rows = Rows(table.tally, found.space)
-    patterns = [tuple(cells) for cells in table.tally._cells.tolist()]
+    patterns = [tuple(bins) for bins in table.tally._bins.tolist()]
     assert len(rows) == len(patterns)
     for option, worlds in enumerate(found.catches):
-        assert rows.caught(option).tolist() == [cells in worlds for cells in patterns]
+        assert rows.caught(option).tolist() == [bins in worlds for bins in patterns]
     for level in every_level(found.space, found.depth):
         for state, mask in zip(level.states.tolist(), rows.on(level.states), strict=True):
             kept = set(patterns)
             for side in state:
                 branch = found.space.branches[side // found.space.n_options]
                 caught = found.catches[side % found.space.n_options]
-                kept = {cells for cells in kept if (cells in caught) == (branch == CAUGHT)}
-            assert {cells for cells, on in zip(patterns, mask, strict=True) if on} == kept
+                kept = {bins for bins in kept if (bins in caught) == (branch == CAUGHT)}
+            assert {bins for bins, on in zip(patterns, mask, strict=True) if on} == kept
 
 
 def test_blocks_of_states_change_nothing(monkeypatch):
@@ -298,9 +298,9 @@ def test_a_sweep_does_the_same_whatever_the_labels_are(found, data, block_bytes)
     """Same patterns, same rows, other labels: the same states in the same blocks, masks and shapes, step by step."""
     one, last = data.draw(tables(found.schema)), len(found.schema.classes) - 1
     others = [
-        replace(one, rows=tuple((cells, last - label, times) for cells, label, times in one.rows)),
-        replace(one, rows=tuple((cells, 0, times) for cells, _, times in one.rows)),
-        replace(one, rows=tuple((cells, i % (last + 1), times) for i, (cells, _, times) in enumerate(one.rows))),
+        replace(one, rows=tuple((bins, last - label, times) for bins, label, times in one.rows)),
+        replace(one, rows=tuple((bins, 0, times) for bins, _, times in one.rows)),
+        replace(one, rows=tuple((bins, i % (last + 1), times) for i, (bins, _, times) in enumerate(one.rows))),
     ]
     first = trace(one.tally, found, block_bytes)
     steps = {"on", "counts", "_weighted", "weigh", "leaf", "plus", "stop", "go", "progress"}
@@ -312,7 +312,7 @@ def test_a_sweep_does_the_same_whatever_the_labels_are(found, data, block_bytes)
 def test_the_trace_of_a_sweep_shows_a_search_that_skips_states_without_errors(monkeypatch):
     table = Table(THREE, tuple((world, i % 3, 1) for i, world in enumerate(all_worlds(THREE))))
     found = Models(list_space(THREE), 3)
-    one_class = replace(table, rows=tuple((cells, 0, times) for cells, _, times in table.rows))
+    one_class = replace(table, rows=tuple((bins, 0, times) for bins, _, times in table.rows))
     assert trace(table.tally, found, 2**24) == trace(one_class.tally, found, 2**24)
 
     def pruned(self, depth, chosen, rows, following, weigh=Search.weigh):

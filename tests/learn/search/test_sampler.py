@@ -128,7 +128,7 @@ def test_every_model_is_drawn_with_its_exact_probability(examples):
     same()
 
 
-TWO = schema_of(Boolean(), Boolean(missing="cell"))
+TWO = schema_of(Boolean(), Boolean(missing="bin"))
 MIXED_ROWS = Table(
     TWO,
     (((0, 0), 0, 5), ((0, 1), 1, 4), ((0, 1), 0, 2), ((1, 0), 1, 3), ((1, 1), 0, 2), ((1, 2), 1, 1), ((0, 2), 0, 1)),
@@ -138,7 +138,7 @@ KINDS = [Models(list_space(TWO, negations=False), 2), Models(Space.of_trees(sche
 
 def small(found):
     """The rows on which a space of this test is searched."""
-    rows = tuple((cells[: len(found.schema)], label, times) for cells, label, times in MIXED_ROWS.rows)
+    rows = tuple((bins[: len(found.schema)], label, times) for bins, label, times in MIXED_ROWS.rows)
     return Table(found.schema, tuple(row for row in rows if found.schema == TWO or max(row[0]) < 2))
 
 
@@ -471,7 +471,7 @@ def test_options_that_are_open_only_where_they_divide_rows_are_caught(monkeypatc
 
 
 @settings(max_examples=40)
-@given(st.data(), st.sampled_from([schema_of(Boolean(), Categorical(("a", "b"), missing="cell")), TWO]))
+@given(st.data(), st.sampled_from([schema_of(Boolean(), Categorical(("a", "b"), missing="bin")), TWO]))
 def test_samplers_are_as_far_apart_as_their_tables(data, schema):
     one, other = data.draw(neighbours(schema))
     plan = Draw(Space.of_trees(schema), 0, 0.5)

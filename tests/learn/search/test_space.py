@@ -1,4 +1,4 @@
-"""Spaces against the slow way: list all combinations of cells, and see which rows an option can still divide."""
+"""Spaces against the slow way: list all combinations of bins, and see which rows an option can still divide."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_the_tests_of_a_tree_divide_in_every_way_once_and_none_is_an_interval(sc
 
 def test_the_tests_of_a_tree_by_hand():
     schema = schema_of(
-        Boolean(), Categorical(("a", "b")), Categorical(("a", "b", "c")), Integer(0, 9, (3, 5)), Boolean(missing="cell")
+        Boolean(), Categorical(("a", "b")), Categorical(("a", "b", "c")), Integer(0, 9, (3, 5)), Boolean(missing="bin")
     )
     assert [str(*antecedent) for antecedent in Space.of_trees(schema).antecedents] == [
         "x0",
@@ -97,9 +97,9 @@ def test_the_tests_of_a_tree_by_hand():
     ]
 
 
-def test_numbers_with_missing_or_outside_cells_can_be_asked_from_both_ends():
+def test_numbers_with_missing_or_outside_bins_can_be_asked_from_both_ends():
     """``x <= c`` and ``x > c`` are not each other's complement where a value can be neither."""
-    schema = schema_of(Real(0.0, 1.0, (0.5,), missing="cell", outside="cell"))
+    schema = schema_of(Real(0.0, 1.0, (0.5,), missing="bin", outside="bin"))
     assert [str(*antecedent) for antecedent in Space.of_trees(schema).antecedents] == [
         "x0 <= 0.5",
         "x0 > 0.5",

@@ -7,7 +7,7 @@ from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorRatios, RowCount
 from hedgerow.schema import Boolean, Real, Schema
 
 BINS = Schema(
-    {"a": Boolean(missing="cell"), "b": Real(0.0, 1.0, (0.2, 0.4, 0.6, 0.8), missing="cell", outside="clip")}
+    {"a": Boolean(missing="bin"), "b": Real(0.0, 1.0, (0.2, 0.4, 0.6, 0.8), missing="bin", outside="clip")}
 )  # 3 and 6 bins
 
 

@@ -16,11 +16,11 @@ from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
 from tests.marginals.tables import ALL, BINS, FRAMES, ONE, split
 
-NUMBER = Real(-0.5, 300.5, (2.5, 5.5), missing="cell", outside="clip")
-WHOLE = Integer(0, 10, (2, 5), missing="cell", outside="clip")
-WORD = Categorical(("r", "g"), missing="cell", outside="cell")
-DIGIT = Categorical(("1", 2), missing="cell", outside="cell")
-FLAG = Boolean(missing="cell")
+NUMBER = Real(-0.5, 300.5, (2.5, 5.5), missing="bin", outside="clip")
+WHOLE = Integer(0, 10, (2, 5), missing="bin", outside="clip")
+WORD = Categorical(("r", "g"), missing="bin", outside="bin")
+DIGIT = Categorical(("1", 2), missing="bin", outside="bin")
+FLAG = Boolean(missing="bin")
 TRUTH = pd.Series([True, False, None])
 LETTERS = ["r", "b", None]
 COLUMNS = {
@@ -83,9 +83,9 @@ def test_made_up_rows_have_the_types_of_the_target_and_values_of_the_bins(name):
     if "categor" not in name and "dictionary" not in name and name != "pandas string":
         same = [str(kind).replace("large_string", "string") for kind in types(target)]
         assert [str(kind).lower() for kind in types(made)] == [kind.lower() for kind in same] or "pandas" in name
-    cells = attribute.encode(Table.of(made).column("a", 0))
+    bins = attribute.encode(Table.of(made).column("a", 0))
     if "ordered" not in name and "none in common" not in name:
-        assert set(cells.tolist()) >= {0, 1}
+        assert set(bins.tolist()) >= {0, 1}
     answer = asked.error_marginals(bins, Always(True))
     assert answer.wrong.sum() == 1
     assert answer.right.sum() == 2

@@ -26,8 +26,8 @@ from hedgerow.errors import SchemaError as BadSchema
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
 
-NUMBER = Real(0.0, 10.0, (2.5, 5.0), missing="cell", outside="clip")
-WORD = Categorical(("r", "g"), missing="cell", outside="cell")
+NUMBER = Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")
+WORD = Categorical(("r", "g"), missing="bin", outside="bin")
 BINS = Schema({"size": NUMBER, "word": WORD})
 N = 4177
 SECRET, VALUE = "zebra-fish", 98765.4321
@@ -124,12 +124,12 @@ def test_the_published_ratio_has_no_guarantee():
 
 BAD_BINS = {
     "no schema": ("size", TypeError, "bins must be a Schema, got str"),
-    "missing refused": (Schema({"size": Real(0.0, 1.0, (0.5,), outside="clip")}), BadSchema, "bins need `missing: cel"),
-    "outside refused": (Schema({"size": Real(0.0, 1.0, (0.5,), missing="cell")}), BadSchema, "need `outside: clip"),
-    "category refused": (Schema({"word": Categorical(("r",), missing="cell")}), BadSchema, "need `outside: cell"),
+    "missing refused": (Schema({"size": Real(0.0, 1.0, (0.5,), outside="clip")}), BadSchema, "bins need `missing: bin"),
+    "outside refused": (Schema({"size": Real(0.0, 1.0, (0.5,), missing="bin")}), BadSchema, "need `outside: clip"),
+    "category refused": (Schema({"word": Categorical(("r",), missing="bin")}), BadSchema, "need `outside: bin"),
     "numbers of words": (Schema({"word": NUMBER}), BadSchema, "real bins do not fit a column of text"),
-    "booleans of words": (Schema({"word": Boolean(missing="cell")}), BadSchema, "boolean bins do not fit a col"),
-    "booleans of numbers": (Schema({"size": Boolean(missing="cell")}), BadSchema, "boolean bins do not fit a col"),
+    "booleans of words": (Schema({"word": Boolean(missing="bin")}), BadSchema, "boolean bins do not fit a col"),
+    "booleans of numbers": (Schema({"size": Boolean(missing="bin")}), BadSchema, "boolean bins do not fit a col"),
     "words of numbers": (Schema({"size": WORD}), BadSchema, "bins of words do not fit a column of numbers"),
     "absent": (Schema({"size": NUMBER, "weight": NUMBER}), DomainError, "expected this column, found: size, word"),
 }
@@ -487,9 +487,9 @@ def test_columns_that_could_fail_later_stop_the_curator(frame, match):
 
 def test_integer_bins_have_a_place_for_fractions():
     asked = hr.Oracle(np.array([[1.5], [3.0], [7.0]]), [0, 1, 1], None)
-    whole = Integer(0, 10, (2,), missing="cell", outside="clip")
+    whole = Integer(0, 10, (2,), missing="bin", outside="clip")
     assert asked.marginals(Schema({"a": whole})).rows.tolist() == [1, 2, 0]
-    celled = Integer(0, 10, (2,), missing="cell", outside="cell")
+    celled = Integer(0, 10, (2,), missing="bin", outside="bin")
     assert asked.marginals(Schema({"a": celled})).rows.tolist() == [0, 2, 0, 1]
 
 

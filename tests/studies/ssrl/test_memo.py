@@ -36,7 +36,7 @@ def test_learners_fit_the_same_lists_as_on_a_plain_tally(tallies):
 
 
 def test_nothing_is_counted_twice(tallies, monkeypatch):
-    memo = MemoTally(tallies[1].schema, tallies[1]._cells, tallies[1]._counts)
+    memo = MemoTally(tallies[1].schema, tallies[1]._bins, tallies[1]._counts)
     counted = []
 
     def count(self, candidates):

@@ -1,4 +1,4 @@
-"""How many values stand behind each cell of a schema: what turns cells into rows when worlds are counted."""
+"""How many values stand behind each bin of a schema: what turns bins into rows when worlds are counted."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Resolution = Mapping[str, float]
 """For real attributes, the step in which they are recorded."""
 
 
-def cell_weights(schema: Schema, *, resolution: Resolution | None = None) -> Weights:
-    """Return how many values each cell of each attribute holds, in the order of the schema and of the cells.
+def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> Weights:
+    """Return how many values each bin of each attribute holds, in the order of the schema and of the bins.
 
-    A boolean's cells and a categorical's hold one value each; an integer's interval its whole numbers, but not those
-    declared to mean "missing". ``missing`` and ``outside`` cells count as one value each, since what is behind them is
+    A boolean's bins and a categorical's hold one value each; an integer's interval its whole numbers, but not those
+    declared to mean "missing". ``missing`` and ``outside`` bins count as one value each, since what is behind them is
     not declared. Where numbers beyond the bounds are clipped, they are the bound, and no other value.
 
     Parameters
@@ -32,7 +32,7 @@ def cell_weights(schema: Schema, *, resolution: Resolution | None = None) -> Wei
         The public schema.
     resolution : mapping of str to float, optional
         For real attributes, the step in which they are recorded: the values are then ``low, low + step, ...`` up to
-        `high`, decimals meant as written. A real attribute without one has one value a cell, as its cell is all that
+        `high`, decimals meant as written. A real attribute without one has one value a bin, as its bin is all that
         any model can tell of it.
 
     Raises
@@ -44,9 +44,9 @@ def cell_weights(schema: Schema, *, resolution: Resolution | None = None) -> Wei
     --------
     >>> from hedgerow.schema import Boolean
     >>> schema = Schema({"age": Integer(17, 90, cuts=(30, 45)), "bmi": Real(10, 60, cuts=(25,)), "smoker": Boolean()})
-    >>> cell_weights(schema)
+    >>> bin_weights(schema)
     ((14, 15, 45), (1, 1), (1, 1))
-    >>> cell_weights(schema, resolution={"bmi": 0.1})
+    >>> bin_weights(schema, resolution={"bmi": 0.1})
     ((14, 15, 45), (151, 350), (1, 1))
     """
     if not (resolution is None or isinstance(resolution, Mapping)):
@@ -61,12 +61,12 @@ def cell_weights(schema: Schema, *, resolution: Resolution | None = None) -> Wei
 
 
 def _weights(attribute: Attribute, step: float | None) -> tuple[int, ...]:
-    known = (1,) * len(attribute.known_cells)
+    known = (1,) * len(attribute.known_bins)
     if isinstance(attribute, Integer):
         known = _numbers_in(attribute, Fraction(1))
     elif isinstance(attribute, Real) and step is not None:
         known = _numbers_in(attribute, _as_written(step))
-    return known + (1,) * (len(attribute.cells) - len(known))
+    return known + (1,) * (len(attribute.bins) - len(known))
 
 
 def _numbers_in(attribute: Integer | Real, step: Fraction) -> tuple[int, ...]:

@@ -1,9 +1,9 @@
 """Exact counting of the rows of a box that lie in none of many others (PDR eq. 12), without adding and subtracting.
 
-A row lies outside a box if one of its cells is *forbidden* there. So a box to be avoided is a clause, the set of its
-forbidden cells, and what is counted are the rows that have a cell in every clause: weighted model counting, with an
+A row lies outside a box if one of its bins is *forbidden* there. So a box to be avoided is a clause, the set of its
+forbidden bins, and what is counted are the rows that have a bin in every clause: weighted model counting, with an
 attribute for a variable. Boxes and clauses are single Python integers, in which each attribute has a field of bits, a
-bit a cell, with a flag above them, so that one addition tells for all attributes at once whose fields are empty.
+bit a bin, with a flag above them, so that one addition tells for all attributes at once whose fields are empty.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class BoxCounter:
     Parameters
     ----------
     weights : tuple of tuple of int
-        How many values each cell of each attribute holds.
+        How many values each bin of each attribute holds.
     most : int
         The most boxes that will have to be avoided at once.
 
@@ -37,19 +37,19 @@ class BoxCounter:
 
     def __init__(self, weights: Weights, most: int) -> None:
         self._weights = weights
-        self._cells = max(map(len, weights), default=0)
-        self._width = self._cells + max(most.bit_length(), 1)  # flags can be added up
+        self._bins = max(map(len, weights), default=0)
+        self._width = self._bins + max(most.bit_length(), 1)  # flags can be added up
         self._packed: dict[Box, int] = {}
-        self._flags = self._pack((1 << self._cells,) * len(weights))
-        self._full = self._cells_of(self._flags)
+        self._flags = self._pack((1 << self._bins,) * len(weights))
+        self._full = self._bins_of(self._flags)
         self._values_of: dict[int, int] = {}
         self._solved: dict[tuple[int, Clauses], int] = {}
 
     def outside(self, box: Box, others: Iterable[Box]) -> int:
-        """Return how many rows of a box lie in none of the others; boxes are masks of allowed cells, by attribute."""
+        """Return how many rows of a box lie in none of the others; boxes are masks of allowed bins, by attribute."""
         packed = self._pack(box)
         if self._used(packed) != self._flags:
-            return 0  # some attribute has no cell left
+            return 0  # some attribute has no bin left
         clauses: set[int] = set()
         for other in map(self._pack, others):
             if not packed & ~other:
@@ -67,11 +67,11 @@ class BoxCounter:
         """Return the flags of the attributes whose fields are not empty."""
         return (packed + self._full) & self._flags
 
-    def _cells_of(self, flags: int) -> int:
-        return flags - (flags >> self._cells)
+    def _bins_of(self, flags: int) -> int:
+        return flags - (flags >> self._bins)
 
     def _narrow(self, box: int, active: int, supports: dict[int, int]) -> int:
-        """Return how many rows of the `active` attributes of a box have a cell in every clause.
+        """Return how many rows of the `active` attributes of a box have a bin in every clause.
 
         Clauses on one attribute alone narrow the box, until there are none. `supports` maps each clause to the flags
         of its attributes.
@@ -81,10 +81,10 @@ class BoxCounter:
             if not single:
                 return self._split(box, active, supports)
             for clause, flag in single:
-                box &= clause | ~self._cells_of(flag)
+                box &= clause | ~self._bins_of(flag)
             if self._used(box) != active:
                 return 0
-            # A clause with all cells that an attribute has left is met by every row.
+            # A clause with all bins that an attribute has left is met by every row.
             left = {clause & box for clause in supports if self._used(box & ~clause) == active}
             supports = {clause: self._used(clause) for clause in left}
         return 0
@@ -99,7 +99,7 @@ class BoxCounter:
             if len(part) == 1:
                 found *= self._product(box, attributes) - self._product(box & ~part[0], attributes)
                 continue
-            key = box & self._cells_of(attributes), frozenset(part)
+            key = box & self._bins_of(attributes), frozenset(part)
             solved = self._solved.get(key)
             if solved is None:
                 solved = self._branch(key[0], attributes, {clause: supports[clause] for clause in part})
@@ -108,12 +108,12 @@ class BoxCounter:
         return found
 
     def _branch(self, box: int, active: int, supports: dict[int, int]) -> int:
-        """Return the sum over the classes of cells, as told apart by the clauses, of the attribute most used."""
+        """Return the sum over the classes of bins, as told apart by the clauses, of the attribute most used."""
         flag = self._most_used(active, supports.values())
-        field = self._cells_of(flag)
+        field = self._bins_of(flag)
         classes = {box & field}
-        for cells in {clause & field for clause in supports}:
-            classes = {part for one in classes for part in (one & cells, one & ~cells) if part}
+        for bins in {clause & field for clause in supports}:
+            classes = {part for one in classes for part in (one & bins, one & ~bins) if part}
         found = 0
         for one in classes:
             if values := self._product(one, flag):
@@ -123,7 +123,7 @@ class BoxCounter:
 
     def _most_used(self, active: int, supports: Iterable[int]) -> int:
         """Return the flag of the attribute in most clauses; of several, the middle one, which halves a chain."""
-        total, counted = sum(supports), (1 << (self._width - self._cells)) - 1
+        total, counted = sum(supports), (1 << (self._width - self._bins)) - 1
         uses = {flag: (total >> (flag.bit_length() - 1)) & counted for flag in bits(active)}
         most = max(uses.values())
         best = [flag for flag, times in uses.items() if times == most]
@@ -131,10 +131,10 @@ class BoxCounter:
 
     def _product(self, box: int, attributes: int) -> int:
         """Return how many rows of these attributes a box holds."""
-        return prod(self._values(box & self._cells_of(flag)) for flag in bits(attributes))
+        return prod(self._values(box & self._bins_of(flag)) for flag in bits(attributes))
 
     def _values(self, field: int) -> int:
-        """Return how many values there are in the cells of one attribute."""
+        """Return how many values there are in the bins of one attribute."""
         if not field:
             return 0
         if field not in self._values_of:

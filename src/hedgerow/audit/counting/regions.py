@@ -25,7 +25,7 @@ class Region:
     Attributes
     ----------
     box : tuple of int
-        For each attribute of the schema, in its order, the allowed cells: bit i stands for cell i.
+        For each attribute of the schema, in its order, the allowed bins: bit i stands for bin i.
     earlier : tuple of tuple of int
         The boxes taken off it, such as those of the rules before.
 
@@ -48,7 +48,7 @@ def worlds(region: Region, weights: Weights) -> int:
 
     This is ``Capt(f_j)`` of PDR's eq. 12. Its eq. 13 and 15 add and subtract over all sets of overlapping rules; here
     earlier boxes that do not meet the box, or lie within others, are dropped, what is left is split into components
-    without a common attribute, whose numbers multiply, and each of these over the cells, as far as the boxes tell them
+    without a common attribute, whose numbers multiply, and each of these over the bins, as far as the boxes tell them
     apart, of the attribute that most boxes use. The worst case is still exponential: the problem is #P-complete.
 
     Parameters
@@ -56,12 +56,12 @@ def worlds(region: Region, weights: Weights) -> int:
     region : Region
         A box without earlier boxes.
     weights : tuple of tuple of int
-        How many values each cell of each attribute holds: see `cell_weights`.
+        How many values each bin of each attribute holds: see `bin_weights`.
 
     Raises
     ------
     ValueError
-        If the weights are not of the region's attributes and cells.
+        If the weights are not of the region's attributes and bins.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def worlds_of(regions: Sequence[Region], weights: Weights) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        If the weights are not of the regions' attributes and cells.
+        If the weights are not of the regions' attributes and bins.
 
     Examples
     --------
@@ -89,8 +89,8 @@ def worlds_of(regions: Sequence[Region], weights: Weights) -> tuple[int, ...]:
     (14, 60)
     """
     for box in {box for region in regions for box in (region.box, *region.earlier)}:
-        if len(box) != len(weights) or any(mask >> len(cells) for mask, cells in zip(box, weights, strict=True)):
-            raise ArgumentError("expected one weight for each cell of each attribute of the regions.")
+        if len(box) != len(weights) or any(mask >> len(bins) for mask, bins in zip(box, weights, strict=True)):
+            raise ArgumentError("expected one weight for each bin of each attribute of the regions.")
     boxes = tuple(region.box for region in regions)
     if all(region.earlier == boxes[:index] for index, region in enumerate(regions)):
         return first_matches(boxes, weights)
@@ -98,25 +98,25 @@ def worlds_of(regions: Sequence[Region], weights: Weights) -> tuple[int, ...]:
     return tuple(counter.outside(region.box, region.earlier) for region in regions)
 
 
-def cell_worlds(region: Region, weights: Weights) -> tuple[tuple[int, ...], ...]:
-    """Return, for each cell of each attribute, how many rows of a region have it; each attribute's sum to its worlds.
+def bin_worlds(region: Region, weights: Weights) -> tuple[tuple[int, ...], ...]:
+    """Return, for each bin of each attribute, how many rows of a region have it; each attribute's sum to its worlds.
 
     Raises
     ------
     ValueError
-        If the weights are not of the region's attributes and cells.
+        If the weights are not of the region's attributes and bins.
 
     Examples
     --------
     Of the three rows of two booleans that are not both true, one has the first true:
 
-    >>> cell_worlds(Region((0b11, 0b11), earlier=((0b10, 0b10),)), ((1, 1), (1, 1)))
+    >>> bin_worlds(Region((0b11, 0b11), earlier=((0b10, 0b10),)), ((1, 1), (1, 1)))
     ((2, 1), (2, 1))
     """
     parts = [
-        Region((*region.box[:place], mask & 1 << cell, *region.box[place + 1 :]), region.earlier)
+        Region((*region.box[:place], mask & 1 << bin, *region.box[place + 1 :]), region.earlier)
         for place, mask in enumerate(region.box)
-        for cell in range(len(weights[place]))
+        for bin in range(len(weights[place]))
     ]
     found = iter(worlds_of(parts, weights))
-    return tuple(tuple(next(found) for _ in cells) for cells in weights)
+    return tuple(tuple(next(found) for _ in bins) for bins in weights)

@@ -1,6 +1,6 @@
 """States of the search for first matches: the boxes that are open to some rows alike, and the number of these rows.
 
-A box of a list is *open* to a row, some of whose cells are given, if these lie in the box and it is not known that an
+A box of a list is *open* to a row, some of whose bins are given, if these lie in the box and it is not known that an
 earlier box holds the row. A state is a mask of open boxes. Few states are a dictionary, many are columns of words.
 """
 
@@ -28,12 +28,12 @@ _ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # multiplying by an odd number 
 
 
 class Step(NamedTuple):
-    """What giving one more attribute its cell does to states.
+    """What giving one more attribute its bin does to states.
 
     Attributes
     ----------
     values : dict of int to int
-        For each set of boxes that a cell closes, how many values the cells that close just these hold.
+        For each set of boxes that a bin closes, how many values the bins that close just these hold.
     late : tuple of (int, int)
         Where all boxes of the first mask are still open, those of the second are too late: any row that they hold is
         held by an earlier one.

@@ -1,4 +1,4 @@
-"""What a row can be: the variables of a table, the values behind their cells, and the regions of a model in them."""
+"""What a row can be: the variables of a table, the values behind their bins, and the regions of a model in them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from math import floor, isfinite, log2, prod
 from typing import Self
 
-from hedgerow.audit.counting.bin_sizes import Resolution, cell_weights
+from hedgerow.audit.counting.bin_sizes import Resolution, bin_weights
 from hedgerow.audit.counting.outside import Box, Weights
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.readers.paths import Path, Paths
@@ -31,7 +31,7 @@ class Domain:
     schema : Schema
         The public schema, with the cut points that the model adds to it.
     weights : tuple of tuple of int
-        How many values each cell of each variable holds.
+        How many values each bin of each variable holds.
     independent_bits : bool
         Whether the variables are the columns of a binarised table, each independent of the others, and not the
         schema's attributes: see `of`.
@@ -62,7 +62,7 @@ class Domain:
             Take each category, each cut point, ``missing`` and ``outside`` for a column of 0 and 1 of its own, all
             combinations possible, as PDR does: a category of 7 values is then ``2**7`` worlds and not 7.
         resolution : mapping of str to float, optional
-            As in `cell_weights`.
+            As in `bin_weights`.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class Domain:
         """
         refined = _refined(schema, literals)
         if not independent_bits:
-            return cls(refined, cell_weights(refined, resolution=resolution))
+            return cls(refined, bin_weights(refined, resolution=resolution))
         if resolution:
             raise ArgumentError("a resolution has no meaning for independent bits, which are 0 or 1.")
         n_bits = sum(len(_bits_of(name, attribute)) for name, attribute in refined.attributes)
@@ -117,7 +117,7 @@ class Domain:
 
     @cached_property
     def _everything(self) -> Box:
-        return tuple((1 << len(cells)) - 1 for cells in self.weights)
+        return tuple((1 << len(bins)) - 1 for bins in self.weights)
 
     @cached_property
     def _places(self) -> dict[_Bit, int]:
@@ -127,7 +127,7 @@ class Domain:
         return {bit: place for place, bit in enumerate(bits)}
 
     def _masks(self, literal: Literal) -> dict[int, int]:
-        """Return the allowed cells of the variables that a literal speaks of."""
+        """Return the allowed bins of the variables that a literal speaks of."""
         attribute = self.schema[literal.attribute]
         literal = _settled(literal, attribute)
         if self.independent_bits:
@@ -179,17 +179,17 @@ def _bits_of(name: str, attribute: Attribute) -> list[_Bit]:
     if isinstance(attribute, Boolean):
         own = [(name, "true", None)]
     elif isinstance(attribute, Categorical):
-        own = [(name, "=", value) for value in attribute.known_cells]
+        own = [(name, "=", value) for value in attribute.known_bins]
     elif isinstance(attribute, (Integer, Real)):
         own = [(name, "<=", cut) for cut in attribute.cuts]
-    return own + [(name, cell, None) for cell in attribute.cells[len(attribute.known_cells) :]]
+    return own + [(name, bin, None) for bin in attribute.bins[len(attribute.known_bins) :]]
 
 
 def _bits_in(literal: Literal, attribute: Attribute) -> dict[_Bit, bool]:
     """Return what columns of 0 and 1 are where a literal holds; those of no value are all 0 where it is missing."""
     name, values = literal.attribute, literal.operands
-    known: dict[_Bit, bool] = {(name, "missing", None): False} if attribute.missing == "cell" else {}
-    inside: dict[_Bit, bool] = {(name, "outside", None): False} if attribute.outside == "cell" else {}
+    known: dict[_Bit, bool] = {(name, "missing", None): False} if attribute.missing == "bin" else {}
+    inside: dict[_Bit, bool] = {(name, "outside", None): False} if attribute.outside == "bin" else {}
     match literal.operator:
         case "true":
             return {(name, "true", None): True}

@@ -67,9 +67,9 @@ def reconstruction(
         Take each category and each cut point for a column of 0 and 1 of its own, all combinations possible, as PDR
         does. A category of 7 values is then ``2**7`` worlds and not 7.
     resolution : mapping of str to float, optional
-        For real attributes, the step in which they are recorded. Without one, a real attribute has one value a cell.
+        For real attributes, the step in which they are recorded. Without one, a real attribute has one value a bin.
     prior : mapping, optional
-        For some attributes, the public probability of each cell, in order or under its name. A row is then not any
+        For some attributes, the public probability of each bin, in order or under its name. A row is then not any
         row of its region alike, and its entropy takes the place of the logarithm of the number of worlds.
     features : sequence of str or Literal, or fitted transformer, optional
         For models on arrays: what each column is. Default: the names that the model was fitted with, or the schema's

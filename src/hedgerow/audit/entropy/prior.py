@@ -10,7 +10,7 @@ from math import isfinite, lcm, log2, nan
 from typing import Self
 
 from hedgerow.audit.counting.outside import Weights
-from hedgerow.audit.counting.regions import Region, cell_worlds
+from hedgerow.audit.counting.regions import Region, bin_worlds
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.guard import guarded
@@ -20,19 +20,19 @@ from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 
 Marginals = Mapping[str, Sequence[float] | Mapping[str, float]]
-"""For some attributes, the probability of each cell of the schema, in order or under the cell's name."""
+"""For some attributes, the probability of each bin of the schema, in order or under the bin's name."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """A distribution of rows in which attributes are independent, and the values of a cell equally likely.
+    """A distribution of rows in which attributes are independent, and the values of a bin equally likely.
 
     Attributes
     ----------
     masses : tuple of tuple of int
-        The probability of each cell of each attribute, times a whole number.
+        The probability of each bin of each attribute, times a whole number.
     surprisals : tuple of tuple of float
-        Minus the logarithm, base 2, of the probability of one value of each cell; 0 where the cell has none.
+        Minus the logarithm, base 2, of the probability of one value of each bin; 0 where the bin has none.
     """
 
     masses: Weights
@@ -45,17 +45,17 @@ class Prior:
         Parameters
         ----------
         marginals : mapping of str to sequence or mapping of float
-            For some attributes of `schema`, the probability of each cell: all of them in order, or some under their
-            names (`Attribute.cells`), the others having none.
+            For some attributes of `schema`, the probability of each bin: all of them in order, or some under their
+            names (`Attribute.bins`), the others having none.
         schema : Schema
-            The schema whose cells these are.
+            The schema whose bins these are.
         domain : Domain
             The same with the cut points of a model.
 
         Raises
         ------
         SchemaError
-            If there is no such attribute or cell, or its probabilities are not numbers from 0 on that sum to 1.
+            If there is no such attribute or bin, or its probabilities are not numbers from 0 on that sum to 1.
         """
         if domain.independent_bits:
             raise ArgumentError("a prior is on the schema's attributes; independent bits have none.")
@@ -70,7 +70,7 @@ class Prior:
             shares = [Fraction(w, sum(values)) for w in values]
             if name in marginals:
                 given = _probabilities(name, schema[name], marginals[name])
-                shares = _split(name, given, _cell_of_each(schema[name], attribute), values)
+                shares = _split(name, given, _bin_of_each(schema[name], attribute), values)
             scale = lcm(*(share.denominator for share in shares))
             masses.append(tuple(int(share * scale) for share in shares))
             surprisals.append(tuple(log2(w / s) if s else 0.0 for s, w in zip(shares, values, strict=True)))
@@ -82,13 +82,13 @@ class Prior:
         It is the mean surprise of the row's values less that of the region itself,
         ``Σ_k Σ_c P(c | R) s_k(c) + log2 P(R)``, with the probabilities counted exactly.
         """
-        cells = cell_worlds(region, self.masses)
-        inside, everything = sum(cells[0]), [sum(masses) for masses in self.masses]
+        bins = bin_worlds(region, self.masses)
+        inside, everything = sum(bins[0]), [sum(masses) for masses in self.masses]
         if not inside:
             return nan
         expected = sum(
             count / inside * surprise
-            for counts, surprises in zip(cells, self.surprisals, strict=True)
+            for counts, surprises in zip(bins, self.surprisals, strict=True)
             for count, surprise in zip(counts, surprises, strict=True)
             if count
         )
@@ -106,37 +106,37 @@ class Prior:
 
 def _probabilities(name: str, attribute: Attribute, given: Sequence[float] | Mapping[str, float]) -> list[Fraction]:
     if isinstance(given, Mapping):
-        unknown = sorted(set(map(str, given)) - set(attribute.cells))
+        unknown = sorted(set(map(str, given)) - set(attribute.bins))
         if unknown:
             raise SchemaError(
-                f"has no cell {shown_argument(unknown[0])}; its cells are {', '.join(attribute.cells)}.", attribute=name
+                f"has no bin {shown_argument(unknown[0])}; its bins are {', '.join(attribute.bins)}.", attribute=name
             )
-        values = [float({str(cell): p for cell, p in given.items()}.get(cell, 0.0)) for cell in attribute.cells]
+        values = [float({str(bin): p for bin, p in given.items()}.get(bin, 0.0)) for bin in attribute.bins]
     else:
         values = guarded(lambda: [float(p) for p in given], SchemaError("expected probabilities.", attribute=name))
-    if len(values) != len(attribute.cells):
-        raise SchemaError(f"expected {len(attribute.cells)} probabilities, got {len(values)}.", attribute=name)
+    if len(values) != len(attribute.bins):
+        raise SchemaError(f"expected {len(attribute.bins)} probabilities, got {len(values)}.", attribute=name)
     if not all(isfinite(p) and p >= 0 for p in values) or abs(sum(values) - 1) > 1e-6:
         raise SchemaError("expected probabilities from 0 on that sum to 1.", attribute=name)
     exact = [Fraction(p) for p in values]
     return [p / sum(exact) for p in exact]
 
 
-def _cell_of_each(attribute: Attribute, refined: Attribute) -> list[int]:
-    """Return, for each cell of an attribute with more cut points, the attribute's own cell that it is part of."""
+def _bin_of_each(attribute: Attribute, refined: Attribute) -> list[int]:
+    """Return, for each bin of an attribute with more cut points, the attribute's own bin that it is part of."""
     if not isinstance(attribute, (Integer, Real)) or not isinstance(refined, (Integer, Real)):
-        return list(range(len(attribute.cells)))
+        return list(range(len(attribute.bins)))
     known = [bisect_left(attribute.cuts, edge) for edge in (*refined.cuts, refined.high)]
-    return known + list(range(len(attribute.known_cells), len(attribute.cells)))
+    return known + list(range(len(attribute.known_bins), len(attribute.bins)))
 
 
 def _split(name: str, given: Sequence[Fraction], parents: Sequence[int], values: Sequence[int]) -> list[Fraction]:
-    """Share the probability of each cell among its parts by how many values they hold."""
+    """Share the probability of each bin among its parts by how many values they hold."""
     whole = [0] * len(given)
     for parent, count in zip(parents, values, strict=True):
         whole[parent] += count
     if any(p and not count for p, count in zip(given, whole, strict=True)):
-        raise SchemaError("expected no probability for a cell that holds no value.", attribute=name)
+        raise SchemaError("expected no probability for a bin that holds no value.", attribute=name)
     return [
         given[p] * Fraction(count, whole[p]) if count else Fraction(0) for p, count in zip(parents, values, strict=True)
     ]

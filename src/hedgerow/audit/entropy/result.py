@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.counting.regions import Region, cell_worlds
+from hedgerow.audit.counting.regions import Region, bin_worlds
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.inference.labelled import distinct, label_values
 from hedgerow.audit.plot import exposure_curve
@@ -142,7 +142,7 @@ class Reconstruction:
         """
         if self.prior_bits is not None:
             raise ArgumentError("Dist (Definition 2) takes all values for equally likely; it has no prior.")
-        full = [log2(sum(cells)) for cells in self.domain.weights]
+        full = [log2(sum(bins)) for bins in self.domain.weights]
         total = 0.0
         for region, support in zip(self.regions, self.supports, strict=True):
             if support:
@@ -153,7 +153,7 @@ class Reconstruction:
     def _box_values(self, region: Region) -> list[int]:
         """Return how many values each attribute can have in a region that is a box."""
         weights = self.domain.weights
-        found = cell_worlds(region, weights)
+        found = bin_worlds(region, weights)
         values = [sum(w for w, n in zip(*both, strict=True) if n) for both in zip(weights, found, strict=True)]
         if prod(values) != sum(found[0]):
             raise ArgumentError("Dist (Definition 2) is not defined: attributes depend on each other in some region.")
@@ -186,7 +186,7 @@ class Reconstruction:
         Parameters
         ----------
         column : str, or sequence of shape (n_rows,)
-            An attribute, whose cells are the groups; of a frame, another column, or the group of each row.
+            An attribute, whose bins are the groups; of a frame, another column, or the group of each row.
 
         Returns
         -------
@@ -225,13 +225,13 @@ class Reconstruction:
             name = column if isinstance(column, str) else None  # a sequence holds the rows' groups: not to be quoted
             if name not in self.schema:
                 raise DomainError(f"expected an attribute: {', '.join(self.schema.names)}.", column=name)
-            return self.schema[column].cells, self._data.cells([column])[column].astype(np.intp)
+            return self.schema[column].bins, self._data.bins([column])[column].astype(np.intp)
         if not isinstance(column, str):
             return distinct(label_values(column))
         table = Table.of(self._data)
         if column in self.schema:
-            cells = self.schema.encode(table, [column])[column]
-            return self.schema[column].cells, cells.astype(np.intp)
+            bins = self.schema.encode(table, [column])[column]
+            return self.schema[column].bins, bins.astype(np.intp)
         if table.names is None:
             raise DomainError(f"expected an attribute: {', '.join(self.schema.names)}.", column=column)
         table.require([column])
@@ -298,7 +298,7 @@ class Reconstruction:
         for row in self.table:
             left = _number(row["worlds"])
             lines.append([row["condition"], left, f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"])
-        first, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
+        first, *others = (max(map(len, bins)) for bins in zip(*lines, strict=True))
         table = ["  ".join([line[0].ljust(min(first, 100)), *map(str.rjust, line[1:], others)]) for line in lines]
         return "\n".join([fill(self.summary, 110), "", *table, "", VIEWS[self.view]])
 

@@ -1,4 +1,4 @@
-"""The values behind the cells of an attribute, in order, told by their number where they are too many to list."""
+"""The values behind the bins of an attribute, in order, told by their number where they are too many to list."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Index = NDArray[np.intp]
 
 
 class Mark(Enum):
-    """What stands for a value that is not known any further: the one behind a ``missing`` or ``outside`` cell."""
+    """What stands for a value that is not known any further: the one behind a ``missing`` or ``outside`` bin."""
 
     MISSING = "missing"
     OUTSIDE = "outside"
@@ -88,21 +88,21 @@ class Grid(Sequence[float]):
 
 @dataclass(frozen=True)
 class Values:
-    """The values that one attribute can have, cell by cell.
+    """The values that one attribute can have, bin by bin.
 
     Attributes
     ----------
     name : str
         The attribute.
-    cells : tuple of sequence
-        The values behind each cell, in order: one a cell where they were listed; of a schema's attribute those that
-        its cells hold, with a `Mark` for what is missing or outside, and an interval where all its numbers are one.
+    bins : tuple of sequence
+        The values behind each bin, in order: one a bin where they were listed; of a schema's attribute those that
+        its bins hold, with a `Mark` for what is missing or outside, and an interval where all its numbers are one.
     attribute : Attribute, optional
-        What sorts raw values into the cells, where they are those of a schema.
+        What sorts raw values into the bins, where they are those of a schema.
     """
 
     name: str
-    cells: tuple[Sequence[Any], ...]
+    bins: tuple[Sequence[Any], ...]
     attribute: Attribute | None = None
 
     @classmethod
@@ -115,12 +115,12 @@ class Values:
             If there is none, one occurs twice or is NaN, or they cannot be looked up.
         """
         problem = SchemaError("expected a collection of hashable values.", attribute=name)
-        cells, different = guarded(lambda: (tuple((value,) for value in values), len(set(values))), problem)
-        if not cells or different < len(cells):
+        bins, different = guarded(lambda: (tuple((value,) for value in values), len(set(values))), problem)
+        if not bins or different < len(bins):
             raise SchemaError("expected one possible value or more, each once.", attribute=name)
-        if any(value != value for (value,) in cells):  # only NaN differs from itself
+        if any(value != value for (value,) in bins):  # only NaN differs from itself
             raise SchemaError("expected no NaN among the possible values; use None for a missing one.", attribute=name)
-        return cls(name, cells)
+        return cls(name, bins)
 
     @classmethod
     def of(cls, name: str, attribute: Attribute, step: float | None = None) -> Self:
@@ -139,13 +139,13 @@ class Values:
                 (pd.Interval(low, high, closed="right" if i else "both"),)
                 for i, (low, high) in enumerate(pairwise(edges))
             ]
-        marks = [(Mark(word),) for word in attribute.cells[len(attribute.known_cells) :]]
+        marks = [(Mark(word),) for word in attribute.bins[len(attribute.known_bins) :]]
         return cls(name, (*known, *marks), attribute)
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
-        """How many values each cell holds."""
-        return tuple(map(len, self.cells))
+        """How many values each bin holds."""
+        return tuple(map(len, self.bins))
 
     @cached_property
     def count(self) -> int:
@@ -158,25 +158,25 @@ class Values:
         return log2(self.count)
 
     def __iter__(self) -> Iterator[Any]:
-        return chain.from_iterable(self.cells)
+        return chain.from_iterable(self.bins)
 
     @cached_property
     def _single(self) -> Mapping[Any, int]:
-        return {values[0]: cell for cell, values in enumerate(self.cells) if not isinstance(values, Grid)}
+        return {values[0]: bin for bin, values in enumerate(self.bins) if not isinstance(values, Grid)}
 
-    def cell_of(self, value: Any) -> int:
-        """Return the cell of a value; -1 if it is none of those possible."""
+    def bin_of(self, value: Any) -> int:
+        """Return the bin of a value; -1 if it is none of those possible."""
         try:
             found = self._single.get(value, -1)
         except TypeError:  # not hashable
             return -1
-        grids = (cell for cell, values in enumerate(self.cells) if isinstance(values, Grid) and value in values)
+        grids = (bin for bin, values in enumerate(self.bins) if isinstance(values, Grid) and value in values)
         return next(grids, -1) if found < 0 else found
 
-    def drawn(self, cells: Index, rng: np.random.Generator) -> list[Any]:
-        """Return a value of each of some cells, all values of a cell alike; None for one that is missing."""
-        ranks = rng.integers(np.array(self.weights)[cells]).tolist()
-        found = (self.cells[cell][rank] for cell, rank in zip(cells.tolist(), ranks, strict=True))
+    def drawn(self, bins: Index, rng: np.random.Generator) -> list[Any]:
+        """Return a value of each of some bins, all values of a bin alike; None for one that is missing."""
+        ranks = rng.integers(np.array(self.weights)[bins]).tolist()
+        found = (self.bins[bin][rank] for bin, rank in zip(bins.tolist(), ranks, strict=True))
         return [None if value is Mark.MISSING else value for value in found]
 
     def raw(self, table: Table, position: int) -> list[Any]:
@@ -192,7 +192,7 @@ class Values:
         return guarded(read, DomainError("expected a column whose values can be listed.", column=self.name))
 
     def codes(self, table: Table, position: int) -> Index:
-        """Return the cell of each row of a table that has the attribute by name or at this position.
+        """Return the bin of each row of a table that has the attribute by name or at this position.
 
         Raises
         ------
@@ -202,20 +202,20 @@ class Values:
         if self.attribute is None:
             raw = self.raw(table, position)
             problem = DomainError("some values are not among those declared to be possible.", column=self.name)
-            found = guarded(lambda: np.array(list(map(self.cell_of, raw)), dtype=np.intp), problem)
+            found = guarded(lambda: np.array(list(map(self.bin_of, raw)), dtype=np.intp), problem)
             if (found < 0).any():
                 raise problem
             return found
         column, marked = self._unmarked(table, position)
         found = np.empty(len(table), dtype=np.intp)
-        found[list(marked)] = list(map(self.cell_of, marked.values()))
+        found[list(marked)] = list(map(self.bin_of, marked.values()))
         if (found[list(marked)] < 0).any():
-            raise DomainError("some values are marks of cells that the attribute does not have.", column=self.name)
+            raise DomainError("some values are marks of bins that the attribute does not have.", column=self.name)
         found[_others(marked, len(table))] = self.attribute.encode(column)
         return found
 
     def _unmarked(self, table: Table, position: int) -> tuple[Column, dict[int, Any]]:
-        """Return the values of a column but the marks of cells, which are given under their places."""
+        """Return the values of a column but the marks of bins, which are given under their places."""
         if table.names is None:
             is_mixed = table.data.dtype == object
         else:
@@ -229,18 +229,18 @@ class Values:
         return Column.from_numpy(others, self.name), marked
 
     def distances(self, table: Table, position: int) -> Floats:
-        """Return how far, on average, the values of each cell are from that of each row, shape ``(n_rows, n_cells)``.
+        """Return how far, on average, the values of each bin are from that of each row, shape ``(n_rows, n_bins)``.
 
         Numbers are as far apart as they differ, in lengths of the domain; other values that differ are at distance 1.
         """
-        codes, cells = self.codes(table, position), np.arange(len(self.cells))
-        found = (codes[:, None] != cells).astype(np.float64)
+        codes, bins = self.codes(table, position), np.arange(len(self.bins))
+        found = (codes[:, None] != bins).astype(np.float64)
         if isinstance(self.attribute, (Integer, Real)):
-            known = codes < len(self.attribute.known_cells)
+            known = codes < len(self.attribute.known_bins)
             numbers = self._numbers(table, position, self.attribute)[known]
-            for cell in range(len(self.attribute.known_cells)):
-                found[known, cell] = _mean_distance(self.cells[cell], numbers)
-            found[np.ix_(known, cells < len(self.attribute.known_cells))] /= self.attribute.high - self.attribute.low
+            for bin in range(len(self.attribute.known_bins)):
+                found[known, bin] = _mean_distance(self.bins[bin], numbers)
+            found[np.ix_(known, bins < len(self.attribute.known_bins))] /= self.attribute.high - self.attribute.low
         elif self.attribute is None and all(
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in self
         ):

@@ -98,13 +98,13 @@ class LabelOnlyAttack:
 
     A row that is predicted wrongly scores 0. Any other scores ½ and half the share of its changed copies that are still
     predicted right: `draws` copies at each distance from 1 to `max_distance`, where a copy at distance d has other
-    values in d attributes drawn at random. A value is another one if it falls into another cell of the schema; it is
-    drawn from the rows that the attacker knows, each other cell that occurs there being equally likely. Attributes with
-    one cell in these rows stay.
+    values in d attributes drawn at random. A value is another one if it falls into another bin of the schema; it is
+    drawn from the rows that the attacker knows, each other bin that occurs there being equally likely. Attributes with
+    one bin in these rows stay.
 
     Without a schema, every column is one bit, and changing it flips it. That is what SSRL tried on one-hot columns,
     where most changed rows cannot exist; it names changing the original attributes and binarising again as future work.
-    This is what a schema does: changed rows are rows of the original table, which the model puts into cells itself.
+    This is what a schema does: changed rows are rows of the original table, which the model puts into bins itself.
 
     Attributes
     ----------

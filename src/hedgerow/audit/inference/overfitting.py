@@ -187,7 +187,7 @@ def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
         ours, others = 100 * row["train_share"], 100 * row["test_share"]
         figures = f"{ours:.1f} %", f"{others:.1f} %", f"{ours - others:+.1f}"
         lines.append([row["leaf"], quoted_text(row["class"]), *figures])
-    first, second, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
+    first, second, *others = (max(map(len, entries)) for entries in zip(*lines, strict=True))
     return [
         "  ".join([line[0].ljust(min(first, 100)), line[1].ljust(second), *map(str.rjust, line[2:], others)])
         for line in lines

@@ -20,33 +20,33 @@ class Donors:
 
     Attributes
     ----------
-    cells : ndarray of int, shape (n_rows,)
-        For every row of the table, the place of its cell among the cells that donors have; -1 if none has it.
+    bins : ndarray of int, shape (n_rows,)
+        For every row of the table, the place of its bin among the bins that donors have; -1 if none has it.
     order : ndarray of int
-        The donors, one cell after the other.
+        The donors, one bin after the other.
     starts, counts : ndarray of int
-        Where the donors of each cell begin in `order`, and how many they are.
+        Where the donors of each bin begin in `order`, and how many they are.
     """
 
-    cells: Index
+    bins: Index
     order: Index
     starts: Index
     counts: Index
 
     @classmethod
-    def of(cls, cells: Index, known: Index) -> Self:
-        """Group the known rows by cell."""
-        present, starts, counts = np.unique(np.sort(cells[known]), return_index=True, return_counts=True)
-        place = np.full(int(cells.max()) + 1, -1)
+    def of(cls, bins: Index, known: Index) -> Self:
+        """Group the known rows by bin."""
+        present, starts, counts = np.unique(np.sort(bins[known]), return_index=True, return_counts=True)
+        place = np.full(int(bins.max()) + 1, -1)
         place[present] = np.arange(len(present))
-        return cls(place[cells], known[np.argsort(cells[known], kind="stable")], starts, counts)
+        return cls(place[bins], known[np.argsort(bins[known], kind="stable")], starts, counts)
 
     def draw(self, rows: Index, rng: np.random.Generator) -> Index:
-        """Return, for each row, a donor in another cell: the cell drawn evenly, then one of its donors."""
-        own = self.cells[rows]
-        cell = rng.integers(len(self.counts) - (own >= 0))
-        cell += (own >= 0) & (cell >= own)
-        return self.order[self.starts[cell] + rng.integers(self.counts[cell])]
+        """Return, for each row, a donor in another bin: the bin drawn evenly, then one of its donors."""
+        own = self.bins[rows]
+        bin = rng.integers(len(self.counts) - (own >= 0))
+        bin += (own >= 0) & (bin >= own)
+        return self.order[self.starts[bin] + rng.integers(self.counts[bin])]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -81,17 +81,17 @@ class Neighbours:
         attributes = boolean_schema(rows.table.column_names, rows.labels) if schema is None else schema
         problem = None
         try:
-            cells = attributes.encode(rows.table)
+            bins = attributes.encode(rows.table)
         except DomainError as error:
             if schema is not None:
                 raise
-            problem, cells = error.column, {}
+            problem, bins = error.column, {}
         if problem is not None:
             raise DomainError(
                 "not boolean; without a schema a label-only attack flips bits. Attack with LabelOnlyAttack(schema).",
                 column=problem,
             )
-        donors = {name: Donors.of(found.astype(np.intp), known) for name, found in cells.items()}
+        donors = {name: Donors.of(found.astype(np.intp), known) for name, found in bins.items()}
         usable = {name: found for name, found in donors.items() if len(found.counts) > 1}
         if not usable:
             raise ArgumentError("expected rows that differ in some attribute, found all of them alike.")

@@ -181,7 +181,7 @@ class ProbabilisticDataset:
 
     @cached_property
     def entropy_bits(self) -> float:
-        """The joint entropy of all cells in bits: that of the rows, and in each of its independent parts, adds up."""
+        """The joint entropy of all entries in bits: that of the rows, and in each of its independent parts, adds up."""
         return fsum(len(where) * row.entropy_bits for row, where in self.groups)
 
     @property
@@ -220,7 +220,7 @@ class ProbabilisticDataset:
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether all cells are known."""
+        """Whether all entries are known."""
         return all(row.worlds == 1 for row, _ in self.groups)
 
     def is_compatible(self, original: Any) -> bool:
@@ -247,7 +247,7 @@ class ProbabilisticDataset:
         return fitting and (own is None or self.labels is None or bool(np.array(own == np.array(self.labels)).all()))
 
     def codes(self, table: Table) -> Index:
-        """Return the cell of each value of a table, shape ``(n_rows, n_attributes)``.
+        """Return the bin of each value of a table, shape ``(n_rows, n_attributes)``.
 
         Raises
         ------
@@ -281,17 +281,17 @@ class ProbabilisticDataset:
             The attributes, and the labels where they are known.
         """
         rng = generator(random_state)
-        cells = self.sample_cells(rng)
-        columns = {values.name: values.drawn(cells[:, k], rng) for k, values in enumerate(self.domains)}
+        bins = self.sample_bins(rng)
+        columns = {values.name: values.drawn(bins[:, k], rng) for k, values in enumerate(self.domains)}
         return pd.DataFrame(columns if self.labels is None else columns | {self.label: list(self.labels)})
 
-    def sample_cells(self, rng: np.random.Generator) -> Index:
-        """Return the cells of one of the possible tables, drawn at random, shape ``(n_rows, n_attributes)``."""
-        cells = np.empty((self.n_rows, len(self.domains)), dtype=np.intp)
+    def sample_bins(self, rng: np.random.Generator) -> Index:
+        """Return the bins of one of the possible tables, drawn at random, shape ``(n_rows, n_attributes)``."""
+        bins = np.empty((self.n_rows, len(self.domains)), dtype=np.intp)
         for row, where in self.groups:
             for part in row.parts:
-                cells[where[:, None], list(part.attributes)] = part.draw(len(where), rng)
-        return cells
+                bins[where[:, None], list(part.attributes)] = part.draw(len(where), rng)
+        return bins
 
     def worlds(self, limit: int = 10_000) -> PossibleWorlds:
         """Return the set of all possible tables with their probabilities, if they are few.

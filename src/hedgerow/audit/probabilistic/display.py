@@ -37,8 +37,8 @@ def dataset_text(domains: Sequence[Values], rows: Sequence[Row], labels: Sequenc
 def dataset_html(domains: Sequence[Values], rows: Sequence[Row], labels: Sequence[Any] | None, label: str) -> str:
     """Return the same as a table in HTML."""
     (head, *lines), notes = _page(domains, rows, labels, label)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(printable(cell))}</td>' for cell in line)}</tr>" for line in lines)
-    top = "".join(f"<th>{escape(printable(cell))}</th>" for cell in head)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(printable(entry))}</td>' for entry in line)}</tr>" for line in lines)
+    top = "".join(f"<th>{escape(printable(entry))}</th>" for entry in head)
     more = "".join(f"<p>{escape(printable(note))}</p>" for note in notes)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{more}"
 
@@ -49,13 +49,13 @@ def _page(
     """Return the lines, the head first, and what is to be said below them."""
     names = [values.name for values in domains]
     different = {id(row): row for row in rows}
-    cells = {key: _cells(row, domains) for key, row in different.items()}
+    entries = {key: _bins(row, domains) for key, row in different.items()}
     known = {place for row in different.values() for place in _known_of(row, domains)}
     notes: list[str] = []
     shown = list(range(len(domains)))
     while True:
         head = ["row", *(names[k] for k in shown), *([] if labels is None else [label])]
-        written = [tuple(cells[id(row)][k] for k in shown) for row in rows]
+        written = [tuple(entries[id(row)][k] for k in shown) for row in rows]
         if labels is not None:
             written = [(*line, _text(value)) for line, value in zip(written, labels, strict=True)]
         lines = list(islice(_numbered(written), _LINES + 1))
@@ -79,7 +79,7 @@ def _numbered(written: Sequence[tuple[str, ...]]) -> Iterator[_Line]:
 
 
 def _aligned(lines: Sequence[_Line]) -> list[str]:
-    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    widths = [max(map(len, entries)) for entries in zip(*lines, strict=True)]
     return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
 
 
@@ -91,7 +91,7 @@ def _known_of(row: Row, domains: Sequence[Values]) -> Iterator[int]:
             yield from part.attributes
 
 
-def _cells(row: Row, domains: Sequence[Values]) -> _Line:
+def _bins(row: Row, domains: Sequence[Values]) -> _Line:
     found = [""] * len(domains)
     for part in row.parts:
         first, *others = part.attributes
@@ -118,8 +118,8 @@ def _values(part: Part, domains: Sequence[Values]) -> str:
 def _last(part: Part, domains: Sequence[Values]) -> Any:
     """Return the last value that is possible of one attribute."""
     (place,), (chances,) = part.attributes, part.marginals
-    cell = max(i for i, chance in enumerate(chances) if chance)
-    return domains[place].cells[cell][-1]
+    bin = max(i for i, chance in enumerate(chances) if chance)
+    return domains[place].bins[bin][-1]
 
 
 def _text(value: Any) -> str:

@@ -1,6 +1,6 @@
 """What is known of some attributes of a row: parts of a row that do not depend on each other.
 
-A part is a distribution over the cells of its attributes; the values behind a cell are equally likely. Numbers of
+A part is a distribution over the bins of its attributes; the values behind a bin are equally likely. Numbers of
 rows are exact integers throughout: a part with more rows than floats can tell is drawn from as exactly as a coin.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.counting.outside import Box, BoxCounter, Weights, bits
-from hedgerow.audit.counting.regions import Region, cell_worlds, worlds
+from hedgerow.audit.counting.regions import Region, bin_worlds, worlds
 from hedgerow.audit.entropy.values import Index, Values
 
 Outcome = tuple[tuple[Any, ...], Fraction]
@@ -28,34 +28,34 @@ Outcome = tuple[tuple[Any, ...], Fraction]
 
 @dataclass(frozen=True)
 class Listed:
-    """Combinations of cells, each with a probability.
+    """Combinations of bins, each with a probability.
 
     Attributes
     ----------
     attributes : tuple of int
         Which attributes these are, by their place in the domain.
-    cells : tuple of tuple of int
-        The combinations of cells that are possible. Each cell holds one value.
+    bins : tuple of tuple of int
+        The combinations of bins that are possible. Each bin holds one value.
     masses : tuple of int
         Their probabilities times a whole number.
-    n_cells : tuple of int
-        How many cells each attribute has.
+    n_bins : tuple of int
+        How many bins each attribute has.
     """
 
     attributes: tuple[int, ...]
-    cells: tuple[tuple[int, ...], ...]
+    bins: tuple[tuple[int, ...], ...]
     masses: tuple[int, ...]
-    n_cells: tuple[int, ...]
+    n_bins: tuple[int, ...]
 
     @property
     def worlds(self) -> int:
         """How many combinations of values are possible."""
-        return len(self.cells)
+        return len(self.bins)
 
     @property
     def combinations(self) -> int:
-        """How many combinations of cells are possible."""
-        return len(self.cells)
+        """How many combinations of bins are possible."""
+        return len(self.bins)
 
     @property
     def uniform(self) -> bool:
@@ -72,36 +72,36 @@ class Listed:
 
     @cached_property
     def marginals(self) -> tuple[tuple[Fraction, ...], ...]:
-        """For each attribute, the probability of each cell."""
-        found = [[0] * n for n in self.n_cells]
-        for combination, mass in zip(self.cells, self.masses, strict=True):
-            for counts, cell in zip(found, combination, strict=True):
-                counts[cell] += mass
+        """For each attribute, the probability of each bin."""
+        found = [[0] * n for n in self.n_bins]
+        for combination, mass in zip(self.bins, self.masses, strict=True):
+            for counts, bin in zip(found, combination, strict=True):
+                counts[bin] += mass
         total = sum(self.masses)
         return tuple(tuple(Fraction(count, total) for count in counts) for counts in found)
 
     def outcomes(self, domain: Sequence[Values]) -> Iterator[Outcome]:
         """Yield the combinations of values that are possible, in order."""
         total = sum(self.masses)
-        for combination, mass in zip(self.cells, self.masses, strict=True):
+        for combination, mass in zip(self.bins, self.masses, strict=True):
             yield (
-                tuple(domain[k].cells[cell][0] for k, cell in zip(self.attributes, combination, strict=True)),
+                tuple(domain[k].bins[bin][0] for k, bin in zip(self.attributes, combination, strict=True)),
                 Fraction(mass, total),
             )
 
     def allows(self, codes: Index) -> NDArray[np.bool_]:
-        """Return which of some combinations of cells are possible."""
-        possible = set(self.cells)
+        """Return which of some combinations of bins are possible."""
+        possible = set(self.bins)
         return np.fromiter((tuple(row) in possible for row in codes.tolist()), dtype=bool, count=len(codes))
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> Index:
-        """Return cells drawn with their exact probabilities."""
-        return np.array(self.cells, dtype=np.intp)[drawn_places(self.masses, n_rows, rng)]
+        """Return bins drawn with their exact probabilities."""
+        return np.array(self.bins, dtype=np.intp)[drawn_places(self.masses, n_rows, rng)]
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """Combinations of cells that lie in a box and in none of some others.
+    """Combinations of bins that lie in a box and in none of some others.
 
     Attributes
     ----------
@@ -110,9 +110,9 @@ class Boxes:
     region : Region
         The combinations that are possible.
     weights : tuple of tuple of int
-        How many values each cell of each of these attributes holds.
+        How many values each bin of each of these attributes holds.
     masses : tuple of tuple of int
-        For each attribute, the probability of each cell before the region is known, times a whole number; equal to
+        For each attribute, the probability of each bin before the region is known, times a whole number; equal to
         the weights where all values are equally likely.
     """
 
@@ -132,7 +132,7 @@ class Boxes:
 
     @property
     def combinations(self) -> int:
-        """How many combinations of cells are possible."""
+        """How many combinations of bins are possible."""
         return worlds(self.region, tuple(tuple(int(mass > 0) for mass in masses) for masses in self.masses))
 
     @property
@@ -142,7 +142,7 @@ class Boxes:
 
     @cached_property
     def _densities(self) -> list[list[Fraction]]:
-        """The mass of one value of each cell that is possible, by attribute."""
+        """The mass of one value of each bin that is possible, by attribute."""
         return [
             [Fraction(mass, w) for mass, w, chance in zip(masses, values, chances, strict=True) if chance]
             for masses, values, chances in zip(self.masses, self.weights, self.marginals, strict=True)
@@ -162,8 +162,8 @@ class Boxes:
 
     @cached_property
     def marginals(self) -> tuple[tuple[Fraction, ...], ...]:
-        """For each attribute, the probability of each cell."""
-        counts = cell_worlds(self.region, self.masses)
+        """For each attribute, the probability of each bin."""
+        counts = bin_worlds(self.region, self.masses)
         return tuple(tuple(Fraction(count, self._total) for count in each) for each in counts)
 
     @cached_property
@@ -174,10 +174,10 @@ class Boxes:
     def _total(self) -> int:
         return self._counter.outside(self.region.box, self.region.earlier)
 
-    def _by_cell(self, region: Region, place: int) -> dict[int, tuple[Region, int]]:
-        """Return, for each possible cell of an attribute, the region left of the other attributes, and its mass.
+    def _by_bin(self, region: Region, place: int) -> dict[int, tuple[Region, int]]:
+        """Return, for each possible bin of an attribute, the region left of the other attributes, and its mass.
 
-        Of the attribute itself nothing is left there, so that cells which leave the same have equal regions.
+        Of the attribute itself nothing is left there, so that bins which leave the same have equal regions.
         """
         found: dict[int, tuple[Region, int]] = {}
         before, after = region.box[:place], region.box[place + 1 :]
@@ -199,14 +199,14 @@ class Boxes:
         if place == len(self.attributes):
             yield (), chance
             return
-        for cell, (left, _) in self._by_cell(region, place).items():
-            density = Fraction(self.masses[place][cell], self.weights[place][cell])
-            for value in domain[self.attributes[place]].cells[cell]:
+        for bin, (left, _) in self._by_bin(region, place).items():
+            density = Fraction(self.masses[place][bin], self.weights[place][bin])
+            for value in domain[self.attributes[place]].bins[bin]:
                 for others, found in self._outcomes(domain, left, place + 1, chance * density):
                     yield (value, *others), found
 
     def allows(self, codes: Index) -> NDArray[np.bool_]:
-        """Return which of some combinations of cells are possible."""
+        """Return which of some combinations of bins are possible."""
         found = self._inside(self.region.box, codes)
         for place, masses in enumerate(self.masses):
             found &= np.array(masses, dtype=object)[codes[:, place]] > 0
@@ -215,15 +215,13 @@ class Boxes:
         return found
 
     def _inside(self, box: Box, codes: Index) -> NDArray[np.bool_]:
-        allowed = [
-            [bool(mask >> cell & 1) for cell in range(len(w))] for mask, w in zip(box, self.weights, strict=True)
-        ]
-        return np.logical_and.reduce([np.array(cells)[codes[:, k]] for k, cells in enumerate(allowed)])
+        allowed = [[bool(mask >> bin & 1) for bin in range(len(w))] for mask, w in zip(box, self.weights, strict=True)]
+        return np.logical_and.reduce([np.array(bins)[codes[:, k]] for k, bins in enumerate(allowed)])
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> Index:
-        """Return cells drawn with their exact probabilities.
+        """Return bins drawn with their exact probabilities.
 
-        One attribute after the other, by the number of rows that each of its cells leaves (the chain rule), for all
+        One attribute after the other, by the number of rows that each of its bins leaves (the chain rule), for all
         rows together that have the same left to draw from; those first that most boxes speak of.
         """
         uses = [sum(o[k] != full for o in self.region.earlier) for k, full in enumerate(self.region.box)]
@@ -232,7 +230,7 @@ class Boxes:
         for place in sorted(range(len(uses)), key=lambda k: -uses[k]):
             parts: dict[Region, list[Index]] = {}
             for region, rows in states.items():
-                options = self._by_cell(region, place)
+                options = self._by_bin(region, place)
                 picks = drawn_places([mass for _, mass in options.values()], len(rows), rng)
                 found[rows, place] = np.array(list(options))[picks]
                 for i, (left, _) in enumerate(options.values()):

@@ -65,7 +65,7 @@ class PossibleWorlds:
         if any(len(table) != len(tables[0]) or any(len(row) != len(checked) for row in table) for table in tables):
             raise ArgumentError(f"expected tables of {len(tables[0])} rows of {len(checked)} values each.")
         for k, values in enumerate(checked):
-            if any(values.cell_of(row[k]) < 0 for table in tables for row in table):
+            if any(values.bin_of(row[k]) < 0 for table in tables for row in table):
                 raise ArgumentError(f"attribute {values.name!r}: some values are not in its domain.")
         if len(set(tables)) < len(tables):
             raise ArgumentError("expected each possible table once.")
@@ -83,7 +83,7 @@ class PossibleWorlds:
 
     @cached_property
     def entropy_bits(self) -> float:
-        """The joint entropy of all cells in bits: ``−Σ_w P(w) log2 P(w)``."""
+        """The joint entropy of all bins in bits: ``−Σ_w P(w) log2 P(w)``."""
         if len(set(self.probabilities)) == 1:
             return log2(len(self.worlds))
         return fsum(float(p) * (log2(p.denominator) - log2(p.numerator)) for p in self.probabilities)

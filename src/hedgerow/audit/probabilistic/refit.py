@@ -43,7 +43,7 @@ def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> R
     TypeError
         If the learner is neither an estimator of hedgerow nor a function.
     ValueError
-        If it is private; the model compares with numbers that an estimator cannot; or values are known by their cell
+        If it is private; the model compares with numbers that an estimator cannot; or values are known by their bin
         only, which a function cannot read.
     """
     if isinstance(learner, PrivateEstimator):
@@ -54,9 +54,9 @@ def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> R
         return _CellsRefit(learner, known, schema)
     if isinstance(learner, type) or not callable(learner):
         raise ArgumentTypeError(f"expected an estimator of hedgerow or a function, got {type(learner).__name__}.")
-    marks = (cell[0] for values in known.domains for cell in values.cells if cell)
+    marks = (bin[0] for values in known.domains for bin in values.bins if bin)
     if any(value is Mark.OUTSIDE or isinstance(value, pd.Interval) for value in marks):
-        raise ArgumentError("expected a resolution for each real attribute, and no attribute with `outside: cell`.")
+        raise ArgumentError("expected a resolution for each real attribute, and no attribute with `outside: bin`.")
     return _ValuesRefit(learner, known, schema)
 
 
@@ -106,27 +106,27 @@ class Refit(ABC):
 
 
 class _CellsRefit(Refit):
-    """Learns with an estimator of hedgerow, which sees the cells of a row and no more."""
+    """Learns with an estimator of hedgerow, which sees the bins of a row and no more."""
 
     def atoms_in(self, row: Row) -> int:
         return prod(part.combinations for part in row.parts)
 
     def atoms(self, row: Row) -> list[tuple[Atom, int]]:
         domains = self.known.domains
-        numbered = [Values(values.name, tuple((cell,) for cell in range(len(values.cells)))) for values in domains]
+        numbered = [Values(values.name, tuple((bin,) for bin in range(len(values.bins)))) for values in domains]
         return [
-            (cells, prod(values.weights[cell] for values, cell in zip(domains, cells, strict=True)))
-            for cells, _ in row.outcomes(numbered)
+            (bins, prod(values.weights[bin] for values, bin in zip(domains, bins, strict=True)))
+            for bins, _ in row.outcomes(numbered)
         ]
 
     def drawn(self, rng: np.random.Generator) -> list[Atom]:
-        return list(map(tuple, self.known.sample_cells(rng).tolist()))
+        return list(map(tuple, self.known.sample_bins(rng).tolist()))
 
     def _learned(self, counts: Counter[tuple[Atom, Any]]) -> Any:
         classes = self.schema.classes
-        patterns = {cells: [0] * len(classes) for cells, _ in counts}
-        for (cells, label), n in counts.items():
-            patterns[cells][classes.index(label)] = n
+        patterns = {bins: [0] * len(classes) for bins, _ in counts}
+        for (bins, label), n in counts.items():
+            patterns[bins][classes.index(label)] = n
         tally = Tally(self.schema, np.array(list(patterns)), np.array(list(patterns.values())))
         fresh: Any = clone(self.learner)
         return fresh.fit_tally(tally)

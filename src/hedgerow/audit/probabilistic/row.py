@@ -62,15 +62,15 @@ class Row:
 
     @cached_property
     def entropy_bits(self) -> float:
-        """The joint entropy of its cells in bits."""
+        """The joint entropy of its bins in bits."""
         return fsum(part.entropy_bits for part in self.parts)
 
     def allows(self, codes: Index) -> NDArray[np.bool_]:
-        """Return which of some rows of cells, shape ``(n_rows, n_attributes)``, are possible."""
+        """Return which of some rows of bins, shape ``(n_rows, n_attributes)``, are possible."""
         return np.logical_and.reduce([part.allows(codes[:, list(part.attributes)]) for part in self.parts])
 
     def marginals(self) -> Iterator[tuple[int, tuple[Fraction, ...]]]:
-        """Yield each attribute with the probability of each of its cells."""
+        """Yield each attribute with the probability of each of its bins."""
         for part in self.parts:
             yield from zip(part.attributes, part.marginals, strict=True)
 
@@ -86,8 +86,8 @@ class Row:
 
 
 def _everything(place: int, values: Values) -> Listed:
-    n = len(values.cells)
-    return Listed((place,), tuple((cell,) for cell in range(n)), (1,) * n, (n,))
+    n = len(values.bins)
+    return Listed((place,), tuple((bin,) for bin in range(n)), (1,) * n, (n,))
 
 
 def _listed(key: Any, places: tuple[int, ...], domains: Sequence[Values], given: Any) -> Listed:
@@ -99,24 +99,24 @@ def _listed(key: Any, places: tuple[int, ...], domains: Sequence[Values], given:
     )
     if not values:
         raise SchemaError("expected one possible value or more, got none.", attribute=name)
-    cells = tuple(_cells_of(value if isinstance(key, tuple) else (value,), places, domains, name) for value in values)
-    if len(set(cells)) < len(cells):
+    bins = tuple(_bins_of(value if isinstance(key, tuple) else (value,), places, domains, name) for value in values)
+    if len(set(bins)) < len(bins):
         raise SchemaError("expected each possible value once.", attribute=name)
     try:
         exact = exact_probabilities([chance for chance in chances if chance != 0])
     except (ValueError, TypeError):
         raise SchemaError("expected probabilities from 0 on that sum to 1.", attribute=name) from None
-    possible = [cell for cell, chance in zip(cells, chances, strict=True) if chance != 0]
+    possible = [bin for bin, chance in zip(bins, chances, strict=True) if chance != 0]
     scale = lcm(*(chance.denominator for chance in exact))
     together = sorted(zip(possible, (int(chance * scale) for chance in exact), strict=True))
-    n_cells = tuple(len(domains[place].cells) for place in places)
-    return Listed(places, tuple(cell for cell, _ in together), tuple(mass for _, mass in together), n_cells)
+    n_bins = tuple(len(domains[place].bins) for place in places)
+    return Listed(places, tuple(bin for bin, _ in together), tuple(mass for _, mass in together), n_bins)
 
 
-def _cells_of(value: Any, places: tuple[int, ...], domains: Sequence[Values], name: str) -> tuple[int, ...]:
+def _bins_of(value: Any, places: tuple[int, ...], domains: Sequence[Values], name: str) -> tuple[int, ...]:
     if not isinstance(value, tuple) or len(value) != len(places):
         raise SchemaError(f"expected tuples of {len(places)} values.", attribute=name)
-    cells = tuple(domains[place].cell_of(own) for place, own in zip(places, value, strict=True))
-    if min(cells) < 0:
+    bins = tuple(domains[place].bin_of(own) for place, own in zip(places, value, strict=True))
+    if min(bins) < 0:
         raise SchemaError("expected values of the domain, got others.", attribute=name)
-    return cells
+    return bins

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from hedgerow.audit.counting.outside import Box, Weights, components
-from hedgerow.audit.counting.regions import Region, cell_worlds
+from hedgerow.audit.counting.regions import Region, bin_worlds
 from hedgerow.audit.probabilistic.factors import Boxes
 from hedgerow.errors import ArgumentError
 
@@ -14,7 +14,7 @@ from hedgerow.errors import ArgumentError
 def parts_of(region: Region, weights: Weights, masses: Weights) -> tuple[Boxes, ...]:
     """Return what is known of a row in a region, split into parts that do not depend on each other.
 
-    Attributes of which earlier boxes leave a set of cells are parts of their own; others stay with those that the same
+    Attributes of which earlier boxes leave a set of bins are parts of their own; others stay with those that the same
     boxes speak of. Masses are as in `Boxes`.
 
     Raises
@@ -35,10 +35,10 @@ def parts_of(region: Region, weights: Weights, masses: Weights) -> tuple[Boxes, 
 
 
 def _parts(region: Region, places: tuple[int, ...], weights: Weights, masses: Weights) -> Iterator[Boxes]:
-    cells = cell_worlds(region, masses)
-    if not sum(cells[0]):
+    bins = bin_worlds(region, masses)
+    if not sum(bins[0]):
         raise ArgumentError("expected a region that holds some row.")
-    box = tuple(sum(1 << i for i, count in enumerate(counts) if count) for counts in cells)
+    box = tuple(sum(1 << i for i, count in enumerate(counts) if count) for counts in bins)
 
     def part(indexes: Sequence[int], others: Sequence[Box]) -> Boxes:
         def own(everything: Sequence[Any]) -> tuple[Any, ...]:

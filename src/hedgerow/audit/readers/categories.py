@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from hedgerow.audit.readers.coded import Coded, Feature, cells, is_narrow, transformed
+from hedgerow.audit.readers.coded import Coded, Feature, bins, is_narrow, transformed
 from hedgerow.columns import Table
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Boolean, Categorical
@@ -18,11 +18,11 @@ from hedgerow.schema.schema import Schema
 
 
 def of_categories(encoder: Any, schema: Schema, given: Feature, place: int) -> list[Feature]:
-    """Return what an encoder of categories makes of one column: for each cell of an attribute, its numbers."""
+    """Return what an encoder of categories makes of one column: for each bin of an attribute, its numbers."""
     attribute = schema[given] if isinstance(given, str) else None
     if not isinstance(given, str) or not isinstance(attribute, (Boolean, Categorical)):
         raise SchemaError(f"a {type(encoder).__name__} is read on booleans and categories only.", attribute=str(given))
-    literals = cells(given, attribute)
+    literals = bins(given, attribute)
     categories = encoder.categories_[place]
     places = schema.encode(Table.of(pd.DataFrame({given: categories})), [given])[given].astype(np.intp)
     block = _encoded(encoder, place, categories)

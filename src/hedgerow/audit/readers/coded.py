@@ -25,14 +25,14 @@ _AT_ONCE = 64  # values that a transformer is asked for at once
 
 @dataclass(frozen=True)
 class Coded:
-    """A column that has one number for each cell of an attribute.
+    """A column that has one number for each bin of an attribute.
 
     Attributes
     ----------
     attribute : str
         The attribute.
     numbers : tuple of (Literal, float)
-        For each of its cells, the literal that holds there, and the column's number; NaN is missing to the model.
+        For each of its bins, the literal that holds there, and the column's number; NaN is missing to the model.
     narrow : bool
         Whether the numbers are kept in less than float64, so that steps after it compute in less, too.
 
@@ -56,7 +56,7 @@ class Coded:
         Raises
         ------
         SchemaError
-            If the test is the same for all cells, or the model has no way for missing values and some cell is NaN.
+            If the test is the same for all bins, or the model has no way for missing values and some bin is NaN.
         """
         if missing_holds is None and any(isnan(code) for _, code in self.numbers):
             raise SchemaError("is missing to the model, which has no way for missing values.", attribute=self.attribute)
@@ -144,9 +144,9 @@ Feature = str | Literal | Coded | Rescaled
 """What a column is: an attribute's values, 1 where a literal holds and else 0, or made of an attribute's values."""
 
 
-def cells(name: str, attribute: Attribute) -> list[Literal]:
-    """Return a literal for each cell of booleans or categories, in order."""
-    if attribute.outside == "cell":
+def bins(name: str, attribute: Attribute) -> list[Literal]:
+    """Return a literal for each bin of booleans or categories, in order."""
+    if attribute.outside == "bin":
         raise SchemaError(
             "is encoded, and values outside the domain could be anything; declare it without.", attribute=name
         )
@@ -155,7 +155,7 @@ def cells(name: str, attribute: Attribute) -> list[Literal]:
         if isinstance(attribute, Categorical)
         else [Literal(name, "false"), Literal(name, "true")]
     )
-    return known + [Literal(name, "missing")] * (attribute.missing == "cell")
+    return known + [Literal(name, "missing")] * (attribute.missing == "bin")
 
 
 def is_narrow(dtype: Any) -> bool:

@@ -126,12 +126,12 @@ class Columns:
             number, feature = feature.last_at_most(number, self.schema), feature.attribute
         attribute = self.schema[feature]
         _check_tellable(feature, attribute, number, missing_holds)
-        missing_here = None if attribute.missing != "cell" else missing_holds == holds
+        missing_here = None if attribute.missing != "bin" else missing_holds == holds
         if missing_here is not None and _side_of_all(attribute, number) is (not missing_holds):
             return ((Literal(feature, "missing"), missing_here),)
         if number == inf:
             raise SchemaError(
-                "the model parts missing values from others, but the schema allows none; declare `missing: cell`.",
+                "the model parts missing values from others, but the schema allows none; declare `missing: bin`.",
                 attribute=feature,
             )
         if isinstance(attribute, Categorical):
@@ -207,19 +207,19 @@ def _check_splits_bit(attribute: str, text: str, number: float) -> None:
 
 
 def _check_tellable(name: str, attribute: Attribute, number: float | None, missing_holds: bool | None) -> None:
-    """Raise SchemaError if the side that some row goes to, by a number or by words, cannot be told from its cells."""
-    if attribute.outside == "cell":
+    """Raise SchemaError if the side that some row goes to, by a number or by words, cannot be told from its bins."""
+    if attribute.outside == "bin":
         raise SchemaError(
             "the model compares its values, and those outside the domain could be on either side; declare a domain "
-            "that all rows are in, without `outside: cell`.",
+            "that all rows are in, without `outside: bin`.",
             attribute=name,
         )
-    if attribute.missing != "cell":
+    if attribute.missing != "bin":
         return
     if missing_holds is None or number is None:
         raise SchemaError(
             "can be missing by the schema, but the model takes no missing values; declare it as it was given to the "
-            "model, without `missing: cell`.",
+            "model, without `missing: bin`.",
             attribute=name,
         )
     spelled = [

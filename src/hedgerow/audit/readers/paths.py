@@ -115,21 +115,21 @@ class Paths:
         """
         wanted = {literal.attribute for literal in self.literals}
         used = [name for name in schema.names if name in wanted]
-        cells: Mapping[str, NDArray[np.integer[Any]]]
+        bins: Mapping[str, NDArray[np.integer[Any]]]
         if isinstance(data, Tally):
             if data.schema.attributes != schema.attributes:
                 raise ArgumentError(
                     "the tally was counted on another schema than the model's: count it on the model's."
                 )
-            cells, size = data.cells(used), len(data.rows())
+            bins, size = data.bins(used), len(data.rows())
         else:
             table = Table.of(data)
-            cells, size = schema.encode(table, used), len(table)
+            bins, size = schema.encode(table, used), len(table)
         found = np.full(size, -1, dtype=np.intp)
         for index in reversed(range(len(self))):
             here = np.ones(size, dtype=bool)
             for literal, holds in self.paths[index]:
-                here &= schema[literal.attribute].truth(literal)[cells[literal.attribute]] == holds
+                here &= schema[literal.attribute].truth(literal)[bins[literal.attribute]] == holds
             found[here] = index
         if (found < 0).any():
             raise ArgumentError("some rows come to no leaf of the model; its last region must hold all others.")

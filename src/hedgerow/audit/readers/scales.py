@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import KBinsDiscretizer
 
-from hedgerow.audit.readers.coded import Coded, Feature, Map, Rescaled, cells, is_narrow, transformed
+from hedgerow.audit.readers.coded import Coded, Feature, Map, Rescaled, bins, is_narrow, transformed
 from hedgerow.audit.readers.names import finite_number, whole_number
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
@@ -33,9 +33,9 @@ def scaled(scaler: Any, schema: Schema, given: Feature, place: int, *, is_sparse
 def binned(bins: KBinsDiscretizer, schema: Schema, given: Feature, place: int) -> list[Feature]:
     """Return what a discretiser makes of one column."""
     name = given.attribute if not isinstance(given, str) else given
-    if schema[name].missing == "cell" or schema[name].outside == "cell":
+    if schema[name].missing == "bin" or schema[name].outside == "bin":
         raise SchemaError(
-            "is binned, which takes no missing values and bins those outside the domain; declare it without cells for "
+            "is binned, which takes no missing values and bins those outside the domain; declare it without bins for "
             "them.",
             attribute=name,
         )
@@ -74,7 +74,7 @@ def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
     attribute = schema[name]
     if isinstance(attribute, (Boolean, Categorical)):
         codes = attribute.truth(given).astype(float).tolist() if isinstance(given, Literal) else _codes(name, attribute)
-        return Coded(name, tuple(zip(cells(name, attribute), codes, strict=True))).mapped(change)
+        return Coded(name, tuple(zip(bins(name, attribute), codes, strict=True))).mapped(change)
     if isinstance(given, Literal):
         raise SchemaError(f"is scaled as a column of 0 and 1 ({given.brief}), which is not read.", attribute=name)
     _check_missing_is_nan(name, attribute)
@@ -82,13 +82,13 @@ def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
 
 
 def _codes(name: str, attribute: Attribute) -> list[float]:
-    """Return the number in each cell of booleans or of categories that are whole numbers."""
+    """Return the number in each bin of booleans or of categories that are whole numbers."""
     _check_missing_is_nan(name, attribute)
     values = [whole_number(value) for value in attribute.values] if isinstance(attribute, Categorical) else [0, 1]
     codes = [float(value) for value in values if value is not None]
     if len(codes) < len(values):
         raise SchemaError("is text, and the transformer takes numbers.", attribute=name)
-    return codes + [nan] * (attribute.missing == "cell")
+    return codes + [nan] * (attribute.missing == "bin")
 
 
 def _check_missing_is_nan(name: str, attribute: Attribute) -> None:

@@ -125,7 +125,7 @@ def _asks_of_missing(tree: Any, columns: Columns) -> bool:
     """Return whether a tree asks for an attribute that can be missing."""
     asked = [columns.features[i] for i in tree.feature[tree.children_left != _NOWHERE]]
     names = [x if isinstance(x, str) else x.attribute for x in asked if not isinstance(x, Literal)]
-    return any(columns.schema[name].missing == "cell" for name in names)
+    return any(columns.schema[name].missing == "bin" for name in names)
 
 
 def _last_left(threshold: float) -> float:

@@ -61,7 +61,7 @@ class Space:
         candidates = Candidates.of(schema, 1, negations=False)
         options = np.array(_tests(candidates), dtype=np.intp)
         truth = candidates.truth[options]
-        own = candidates.own_cells[options]
+        own = candidates.own_bins[options]
         caught, left = truth, own & ~truth
 
         def within(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -103,7 +103,7 @@ def _tests(candidates: Candidates) -> list[int]:
     tests: list[int] = []
     seen: set[bytes] = set()
     for index, literal in enumerate(candidates.literals):
-        own = candidates.own_cells[index]
+        own = candidates.own_bins[index]
         caught = candidates.truth[index]
         ways = {(own.tobytes() + caught.tobytes()), (own.tobytes() + (own & ~caught).tobytes())}
         if _is_interval(literal) or ways & seen or not caught.any() or not (own & ~caught).any():

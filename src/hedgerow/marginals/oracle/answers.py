@@ -172,6 +172,6 @@ class ErrorRatios:
 
 def _row_estimate(rows: NDArray[np.int64], bins: Schema) -> float:
     """Return the number of rows: the sum over an attribute's bins, averaged by the inverse variance of its noise."""
-    sizes = np.array([len(attribute.cells) for _, attribute in bins.attributes])
+    sizes = np.array([len(attribute.bins) for _, attribute in bins.attributes])
     sums = np.add.reduceat(rows, np.concatenate([[0], np.cumsum(sizes)[:-1]]))
     return max(float(np.average(sums, weights=1 / sizes)), 1.0)

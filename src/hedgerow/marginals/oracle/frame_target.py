@@ -201,8 +201,8 @@ def _fitting(values: list[Any], kind: str) -> list[Any]:
 
 def _by_bin(bins: Schema, table: Table, wrong: NDArray[np.bool_]) -> tuple[Counts, Counts]:
     """Return how many rows of each bin are wrong and right, in memory that grows as rows plus bins, not rows × bins."""
-    cells = bins.encode(table)
-    sizes = [(cells[name], len(attribute.cells)) for name, attribute in bins.attributes]
+    codes = bins.encode(table)
+    sizes = [(codes[name], len(attribute.bins)) for name, attribute in bins.attributes]
     of_wrong, of_all = (
         np.concatenate([np.bincount(column[rows], minlength=size) for column, size in sizes])
         for rows in (wrong, slice(None))

@@ -166,7 +166,7 @@ class Oracle:
         >>> from hedgerow.schema import Boolean, Schema
         >>> table = ibis.duckdb.connect().sql("SELECT i % 2 = 0 AS smoker, i % 3 = 0 AS ill FROM range(99) AS t(i)")
         >>> oracle = Oracle.from_table(table, "ill", hr.Budget(1))
-        >>> answer = oracle.marginals(Schema({"smoker": Boolean(missing="cell")}))
+        >>> answer = oracle.marginals(Schema({"smoker": Boolean(missing="bin")}))
         >>> oracle.queries_left
         2
         """
@@ -310,9 +310,9 @@ class Oracle:
     def _variance(self, bins: Schema) -> float:
         return 2 * self.noise_scale(len(bins)) ** 2
 
-    def _mechanism(self, cells: int) -> Any:
+    def _mechanism(self, bins: int) -> Any:
         assert self._form is not None
-        return self._form.mechanism(self._next, cells)
+        return self._form.mechanism(self._next, bins)
 
     @property
     def _next(self) -> int:

@@ -20,7 +20,7 @@ class MemoTally(Tally):
 
     Parameters
     ----------
-    schema, cells, counts
+    schema, bins, counts
         As for `Tally`; `MemoTally.count` counts a table.
 
     Examples
@@ -36,8 +36,8 @@ class MemoTally(Tally):
 
     __slots__ = ("_class_counts", "_total", "_without")
 
-    def __init__(self, schema: Schema, cells: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
-        super().__init__(schema, cells, counts)
+    def __init__(self, schema: Schema, bins: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
+        super().__init__(schema, bins, counts)
         self._class_counts: dict[Any, Counts] = {}
         self._without: dict[Antecedent, Self] = {}
         self._total = _frozen(super().total())
@@ -57,7 +57,7 @@ class MemoTally(Tally):
         """Return the tally of the rows that do not satisfy the antecedent: the same one each time."""
         if antecedent not in self._without:
             left = super().without(antecedent)
-            self._without[antecedent] = type(self)(left.schema, left._cells, left._counts)
+            self._without[antecedent] = type(self)(left.schema, left._bins, left._counts)
         return self._without[antecedent]
 
 

@@ -58,7 +58,7 @@ def read(model, data, classes=(0, 1)):
 SCHEMA = Schema(
     {
         "age": Integer(0, 100, (30, 60)),
-        "size": Real(0.0, 1.0, (0.5,), missing="cell", outside="clip"),
+        "size": Real(0.0, 1.0, (0.5,), missing="bin", outside="clip"),
         "word": Categorical(("r", "g")),
         "flag": Boolean(),
     },

@@ -308,7 +308,7 @@ class Points:
     codes: tuple[int, int]
 
     def __post_init__(self) -> None:
-        if [len(points) for points in self.points] != [len(attribute.cells) for _, attribute in self.bins.attributes]:
+        if [len(points) for points in self.points] != [len(attribute.bins) for _, attribute in self.bins.attributes]:
             raise ArgumentError("expected points for each bin")
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
@@ -339,17 +339,17 @@ class ByModel:
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the class of each row."""
-        schema, refused, cells = self.model.schema, np.zeros(n_rows, dtype=bool), dict[str, NDArray[np.integer]]()
+        schema, refused, bins = self.model.schema, np.zeros(n_rows, dtype=bool), dict[str, NDArray[np.integer]]()
         for name, place in self.places.items():
-            found = schema[name].cells_or_refused(columns[place])
+            found = schema[name].bins_or_refused(columns[place])
             refused |= found == OUTSIDE
-            cells[name] = np.maximum(found, 0)
+            bins[name] = np.maximum(found, 0)
         leaf = np.full(n_rows, len(self.codes) - 1)
         undecided = np.ones(n_rows, dtype=bool)
         for number, path in enumerate(self.model.paths):
             here = undecided.copy()
             for literal, holds in path:
-                here &= schema[literal.attribute].truth(literal)[cells[literal.attribute]] == holds
+                here &= schema[literal.attribute].truth(literal)[bins[literal.attribute]] == holds
             leaf[here] = number
             undecided &= ~here
         return np.where(refused, NO_CLASS, np.array(self.codes)[leaf])

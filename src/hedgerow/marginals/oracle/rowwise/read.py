@@ -178,7 +178,7 @@ def _points(fitted: Any, columns: Columns, classes: Sequence[Any]) -> Points:
     places = tuple(columns.place(name) if columns.named else i for i, name in enumerate(bins.names))
     for name, place in zip(bins.names, places, strict=True):
         check_kind(name, bins[name], columns.kinds[place])
-    sizes = [len(attribute.cells) for _, attribute in bins.attributes]
+    sizes = [len(attribute.bins) for _, attribute in bins.attributes]
     points = np.split(plain_vector(fitted.coef_, sum(sizes)), np.cumsum(sizes)[:-1])
     negative, positive = class_codes(plain_values(fitted.classes_), classes)
     if type(fitted.intercept_) not in (int, float, np.float64):

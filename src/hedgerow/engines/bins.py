@@ -1,4 +1,4 @@
-"""The cell of every row as an expression that an engine evaluates: the schema, compiled."""
+"""The bin of every row as an expression that an engine evaluates: the schema, compiled."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _TRUTHS: tuple[Coded, ...] = (("false", 0), ("0", 0), ("true", 1), ("1", 1), _BL
 
 
 @singledispatch
-def cell_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:  # noqa: ARG001 -- dispatched
-    """Return the cell of each value of a column, or the code of what it is in place of one.
+def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:  # noqa: ARG001 -- dispatched
+    """Return the bin of each value of a column, or the code of what it is in place of one.
 
     The codes are those that `Attribute.settle` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. They are to be selected
     from ``lookups.rows()``.
@@ -37,12 +37,12 @@ def cell_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> E
     raise ArgumentTypeError(f"expected a kind of attribute, got {type(attribute).__name__}.")
 
 
-@cell_code.register
+@bin_code.register
 def _(attribute: Boolean, column: EngineColumn, lookups: Lookups) -> Expression:
     return _among(column, _TRUTHS, attribute.missing_values, lookups, OUTSIDE, ignore_case=True)
 
 
-@cell_code.register
+@bin_code.register
 def _(attribute: Categorical, column: EngineColumn, lookups: Lookups) -> Expression:
     if column.kind == "boolean":
         return _among(column, (), attribute.missing_values, lookups, BOOLEAN)
@@ -50,8 +50,8 @@ def _(attribute: Categorical, column: EngineColumn, lookups: Lookups) -> Express
     return _among(column, [*values, _BLANK], attribute.missing_values, lookups, OUTSIDE)
 
 
-@cell_code.register(Integer)
-@cell_code.register(Real)
+@bin_code.register(Integer)
+@bin_code.register(Real)
 def _(attribute: Integer | Real, column: EngineColumn, lookups: Lookups) -> Expression:
     if column.kind == "boolean":
         return _among(column, (), attribute.missing_values, lookups, BOOLEAN)
@@ -92,11 +92,11 @@ def class_code(label: Label, column: EngineColumn, lookups: Lookups) -> Expressi
     return _among(column, [*values, _BLANK], (), lookups, OUTSIDE, ignore_case=label.is_binary)
 
 
-def settled_cell(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:
-    """Return the cell of each value of a column as the policies have it, a number below 0 where they allow none."""
-    code, known = cell_code(attribute, column, lookups), len(attribute.known_cells)
-    branches: Branches = [(code == MISSING, known)] if attribute.missing == "cell" else []
-    branches += [(code == OUTSIDE, len(attribute.cells) - 1)] if attribute.outside == "cell" else []
+def settled_bin(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:
+    """Return the bin of each value of a column as the policies have it, a number below 0 where they allow none."""
+    code, known = bin_code(attribute, column, lookups), len(attribute.known_bins)
+    branches: Branches = [(code == MISSING, known)] if attribute.missing == "bin" else []
+    branches += [(code == OUTSIDE, len(attribute.bins) - 1)] if attribute.outside == "bin" else []
     return ibis.cases(*branches, else_=code) if branches else code
 
 

@@ -1,4 +1,4 @@
-"""Every engine finds for every value the cell, or the error, that it has in memory."""
+"""Every engine finds for every value the bin, or the error, that it has in memory."""
 
 import datetime
 from decimal import Decimal
@@ -10,7 +10,7 @@ import pytest
 from hedgerow import Schema, Tally
 from hedgerow.columns import Column, found_booleans, found_infinity, found_no_number
 from hedgerow.engines import lookups
-from hedgerow.engines.cells import BOOLEAN, INFINITE, NO_NUMBER, cell_code, class_code
+from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_NUMBER, bin_code, class_code
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.lookups import Lookups
 from hedgerow.errors import DomainError
@@ -106,29 +106,29 @@ COLUMNS = {
     ),
     "text": pa.array([*NUMBERS_IN_WORDS, *WORDS, None], pa.string()),
 }
-CELL = {"missing": "cell", "outside": "cell"}
+CELL = {"missing": "bin", "outside": "bin"}
 ATTRIBUTES = {
     "boolean": Boolean(),
-    "boolean, missing": Boolean(missing="cell", missing_values=(9, "?")),
+    "boolean, missing": Boolean(missing="bin", missing_values=(9, "?")),
     "words": Categorical(("${env:HOME}", "red", "O'Brien", 'a"b', "a\\b", "é", "a%b")),
-    "words, cells": Categorical(("red", "true", "1", "no"), missing_values=("?", "-9", 9), **CELL),
+    "words, bins": Categorical(("red", "true", "1", "no"), missing_values=("?", "-9", 9), **CELL),
     "codes": Categorical((0, 1, 2)),
-    "codes, cells": Categorical((0, 1, 2, 30), missing_values=(-9, "9"), **CELL),
-    "codes, far": Categorical((0, 2**63, -5, 10**30), missing="cell", missing_values=(1e22, "nan")),
-    "codes in words": Categorical(("02", "2", "3", "1.5", "-1"), missing="cell", missing_values=("9",)),
+    "codes, bins": Categorical((0, 1, 2, 30), missing_values=(-9, "9"), **CELL),
+    "codes, far": Categorical((0, 2**63, -5, 10**30), missing="bin", missing_values=(1e22, "nan")),
+    "codes in words": Categorical(("02", "2", "3", "1.5", "-1"), missing="bin", missing_values=("9",)),
     "integer": Integer(0, 90, cuts=(30, 60)),
-    "integer, cells": Integer(0, 90, cuts=(1, 30), missing_values=("?", -9, 99), **CELL),
+    "integer, bins": Integer(0, 90, cuts=(1, 30), missing_values=("?", -9, 99), **CELL),
     "integer, missing inside": Integer(
-        -20, 90, cuts=(0,), missing="cell", missing_values=(-9, 30.5, "1"), outside="cell"
+        -20, 90, cuts=(0,), missing="bin", missing_values=(-9, 30.5, "1"), outside="bin"
     ),
-    "integer, from below 0": Integer(-5, 90, cuts=(-1, 30), missing="cell", outside="cell"),
-    "integer, clipped": Integer(0, 90, cuts=(1, 30), missing="cell", outside="clip"),
-    "integer, one cell": Integer(0, 90, **CELL),
+    "integer, from below 0": Integer(-5, 90, cuts=(-1, 30), missing="bin", outside="bin"),
+    "integer, clipped": Integer(0, 90, cuts=(1, 30), missing="bin", outside="clip"),
+    "integer, one bin": Integer(0, 90, **CELL),
     "real": Real(0, 1, cuts=(0.3, 0.5)),
-    "real, cells": Real(
+    "real, bins": Real(
         0, 30.25, cuts=(0.1, 0.3, 0.30000000000000004, 0.7999999999999999), missing_values=(-9, "?"), **CELL
     ),
-    "real, clipped": Real(-1.5, 1e15, cuts=(0.3,), missing="cell", missing_values=(0.5,), outside="clip"),
+    "real, clipped": Real(-1.5, 1e15, cuts=(0.3,), missing="bin", missing_values=(0.5,), outside="clip"),
     "real, wide": Real(-1e307, 1e307, cuts=(-1e300, 5e-324, 2.0**53), **CELL),
     "real, narrow": Real(1e-9, 1 + 1e-9, cuts=(1.0,), **CELL),
 }
@@ -143,7 +143,7 @@ ERRORS = {BOOLEAN: found_booleans, NO_NUMBER: found_no_number, INFINITE: found_i
 
 
 def in_memory(kind, values):
-    """What is said of each value alone: its cell, or the error's text."""
+    """What is said of each value alone: its bin, or the error's text."""
     found = []
     for i in range(len(values)):
         try:
@@ -178,13 +178,13 @@ def test_an_engine_finds_what_memory_finds(load, storage, few, monkeypatch):
     column, found_by = EngineColumn.of(table, "x"), Lookups(table, ["i", "x"])
     kinds = {**ATTRIBUTES, **{f"label of {name}": label for name, label in LABELS.items()}}
     codes = {
-        f"k{place}": (class_code if isinstance(kind, Label) else cell_code)(kind, column, found_by)
+        f"k{place}": (class_code if isinstance(kind, Label) else bin_code)(kind, column, found_by)
         for place, kind in enumerate(kinds.values())
     }
     found = found_by.rows().select(i=ibis._.i, **codes).to_pyarrow().sort_by("i")
     for place, (name, kind) in enumerate(kinds.items()):
-        expected = [str(cell).replace("column 'y'", "column 'x'") for cell in in_memory(kind, values)]
-        told = [str(cell) for cell in said_of(kind, found[f"k{place}"].to_pylist())]
+        expected = [str(bin).replace("column 'y'", "column 'x'") for bin in in_memory(kind, values)]
+        told = [str(bin) for bin in said_of(kind, found[f"k{place}"].to_pylist())]
         different = [
             (value, *both)
             for value, *both in zip(values.to_pylist(), expected, told, strict=True)
@@ -199,7 +199,7 @@ def test_times_are_refused_in_memory_and_in_engines(load, zone):
     """With a time zone or without: which day or number one is depends on settings of the process and the connection."""
     days = pa.array([0, 86_400_000_000, None], pa.timestamp("us", zone))
     table = pa.table({"x": days, "y": pa.array([0, 1, 0], pa.int64())})
-    schema = Schema({"x": Integer(0, 9, missing="cell")}, Label("y", (0, 1)))
+    schema = Schema({"x": Integer(0, 9, missing="bin")}, Label("y", (0, 1)))
     refused = "column 'x': expected booleans, numbers.* found the type timestamp"
     for count in (lambda: Tally.count(table, "y", schema), lambda: Tally.from_table(load(table), schema)):
         with pytest.raises(DomainError, match=refused):
