@@ -195,7 +195,7 @@ BAD_EXPRIL = {
         {"random_state": "seed"},
         SOURCE,
         ValueError,
-        "random_state must be None, a whole number or a RandomState, as for scikit-learn's networks, got 'seed'",
+        "random_state must be None, a whole number or a RandomState, .*, got 'seed'",
     ),
     "columns": ({}, SOURCE[:, :2], DomainError, "the source has columns x0, x1; the target has x0, x1, x2"),
     "names": ({}, pd.DataFrame(SOURCE, columns=list("abd")), DomainError, "the source has columns a, b, d; the target"),
