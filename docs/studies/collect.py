@@ -1,6 +1,6 @@
 """Take what the docs cite out of a study's folder: tables, pictures, means, and raw runs, compressed.
 
-    python docs/studies/collect.py build/expril docs/studies/expril
+Run as ``python docs/studies/collect.py build/expril docs/studies/expril``.
 """
 
 from __future__ import annotations

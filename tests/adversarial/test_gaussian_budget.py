@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
-from hedgerow.privacy.counts import GaussianCounts
+from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.schema import Real, Schema
 
 BINS = Schema({"x0": Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")})

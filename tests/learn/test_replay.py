@@ -15,7 +15,7 @@ from hedgerow.learn.greedy import trees as greedy_trees
 from hedgerow.learn.search import sampler as exact
 from hedgerow.learn.search.sampler import ModelSampler
 from hedgerow.learn.search.space import Space
-from hedgerow.privacy.model_draw import ModelDraw
+from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.replay import Recorder, Replayer
 from tests.learn.tables import ROW, SCHEMA, frame

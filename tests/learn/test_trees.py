@@ -12,8 +12,8 @@ from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import plans
 from hedgerow.learn.search.cost import Cost
 from hedgerow.models import Leaf
+from hedgerow.privacy.gini import SENSITIVITY
 from hedgerow.privacy.noise import PermuteAndFlip, Siblings
-from hedgerow.privacy.selection import SENSITIVITY
 from hedgerow.schema import Boolean, Label, Schema
 from tests.learn.best_models import problems
 from tests.learn.files import needs

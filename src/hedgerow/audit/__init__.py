@@ -2,7 +2,8 @@
 
 from hedgerow.audit.entropy.measure import joint_reconstruction, reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
-from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack
+from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
+from hedgerow.audit.inference.label_only import LabelOnlyAttack
 from hedgerow.audit.inference.leaves import Leaves
 from hedgerow.audit.inference.overfitting import Overfit, overfit
 from hedgerow.audit.inference.roc import Membership

@@ -13,8 +13,8 @@ from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Draw, ListDraw, Progress, draw_list, draw_model, simplified
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.gini import SENSITIVITY
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip, Siblings
-from hedgerow.privacy.selection import SENSITIVITY
 from hedgerow.schema.candidates import Candidates
 from hedgerow.tally import Tally
 

@@ -52,7 +52,7 @@ class Mechanism(Protocol):
     def build(self) -> Callable[[Any], Any]:
         """Return what runs it: an OpenDP measurement, whose privacy map at `sensitivity` is at most `epsilon`.
 
-        `hedgerow.privacy.model_draw.ModelDraw` takes many draws from OpenDP and accounts for its loss itself.
+        `hedgerow.privacy.exponential_mechanism.ModelDraw` takes many draws from OpenDP and accounts for them itself.
         """
         ...
 

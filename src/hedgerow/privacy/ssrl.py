@@ -15,8 +15,8 @@ import numpy as np
 import opendp.prelude as dp
 from numpy.typing import NDArray
 
-from hedgerow.privacy.model_draw import gumbel_choice
-from hedgerow.privacy.sensitivity import GINI_SENSITIVITY
+from hedgerow.privacy.exponential_mechanism import gumbel_choice
+from hedgerow.privacy.smooth_sensitivity import GINI_SENSITIVITY
 
 Scores = NDArray[np.float64]
 GAMMA = 2

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import log
 
 from hedgerow.engines.count import MOST_PATTERNS
-from hedgerow.privacy.model_draw import MOST_ROWS, Rounding
+from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Rounding
 from tests.adversarial.test_end_to_end import FULL
 from tests.docs.page import Page, records, short
 

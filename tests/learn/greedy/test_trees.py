@@ -13,8 +13,8 @@ from hedgerow.learn.leaf_counts import leaf_totals, release_tree_counts
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.gini import RESOLUTION, SENSITIVITY
 from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Siblings
-from hedgerow.privacy.selection import RESOLUTION, SENSITIVITY
 from hedgerow.schema import Boolean, Label, Schema
 from tests.learn.best_models import problems
 

@@ -32,8 +32,8 @@ from hedgerow.learn.search.sampler import (
 )
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
+from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.model_draw import ModelDraw
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer
 from hedgerow.tally import Tally

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.cli import main
-from hedgerow.privacy.sensitivity import local_sensitivity
+from hedgerow.privacy.smooth_sensitivity import local_sensitivity
 from hedgerow.studies import smooth_sensitivity
 from hedgerow.studies.ssrl.figures import ALL_METHODS, ARTIFACTS, amplitudes
 from hedgerow.studies.ssrl.study import draw

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -12,13 +12,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from hedgerow.audit.inference.attacks import ATTACKS, Attack, Attempt
+from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
+from hedgerow.audit.inference.label_only import LabelOnlyAttack
 from hedgerow.audit.inference.labelled import Index, Rows, label_values
 from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.inference.roc import Array, Membership, curve
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.messages import shown_argument
 from hedgerow.randomness import generator
+
+ATTACKS: Mapping[str, Callable[[], Attack]] = {"random-forest": RandomForestAttack, "label-only": LabelOnlyAttack}
+"""The attacks that have a name."""
 
 
 def membership(

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.gini import SENSITIVITY, split_scores
 from hedgerow.privacy.noise import PermuteAndFlip
-from hedgerow.privacy.selection import SENSITIVITY, split_scores
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.tally import Counts, Tally
 

@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.learn.greedy.rule_lists import Choose, Query
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, Integers
-from hedgerow.privacy.sensitivity import gini_scores, smooth_sensitivity
+from hedgerow.privacy.smooth_sensitivity import gini_scores, smooth_sensitivity
 from hedgerow.privacy.ssrl import (
     Exponential,
     GlobalGaussian,

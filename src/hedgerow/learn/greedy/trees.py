@@ -12,8 +12,8 @@ from hedgerow.learn.leaf_counts import divided
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.gini import SENSITIVITY, split_scores
 from hedgerow.privacy.noise import Integers, PermuteAndFlip, Siblings
-from hedgerow.privacy.selection import SENSITIVITY, split_scores
 from hedgerow.tally import Tally
 
 ChooseTests = Callable[[Callable[[], list[Integers]], int], list[int]]

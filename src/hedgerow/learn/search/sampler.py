@@ -12,8 +12,8 @@ from hedgerow.learn.search.exhaustive import EveryState, every_level
 from hedgerow.learn.search.lattice import Rows, Search, Stop, Take
 from hedgerow.learn.search.semirings import Weights, all_models
 from hedgerow.learn.search.space import CAUGHT, Space
+from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Choose, ModelDraw, Rounding
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.model_draw import MOST_ROWS, Choose, ModelDraw, Rounding
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.tally import Tally
 

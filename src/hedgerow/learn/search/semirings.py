@@ -56,8 +56,8 @@ def all_models(epsilon: float, stop_probability: float) -> Semiring:
     take one of them, all alike; in every leaf one of the classes, all alike. So where no rows are left all models
     together weigh 1, whatever may still be chosen there.
 
-    Weights are exact up to the rounding that `hedgerow.privacy.model_draw.Rounding` bounds, provided that `epsilon` has
-    few enough digits for ``epsilon·errors`` to be exact.
+    Weights are exact up to the rounding that `hedgerow.privacy.exponential_mechanism.Rounding` bounds, provided that
+    `epsilon` has few enough digits for ``epsilon·errors`` to be exact.
     """
     log_stop, log_go = np.log(stop_probability), np.log1p(-stop_probability)
 

@@ -24,8 +24,8 @@ from hedgerow.marginals.oracle.rowwise.read import charges_of
 from hedgerow.messages import shown_argument
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons, renewed
-from hedgerow.privacy.counts import GaussianCounts
 from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema

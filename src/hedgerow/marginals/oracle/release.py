@@ -11,7 +11,8 @@ import numpy as np
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.messages import shown_argument
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.counts import GaussianCounts, PublishedRatios
+from hedgerow.privacy.expril_ratios import PublishedRatios
+from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import DiscreteLaplace
 
 RELEASES = ("counts", "ratio", "gaussian")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.greedy.ssrl import PUBLISHED
-from hedgerow.privacy.sensitivity import GINI_SENSITIVITY, smooth_sensitivity
+from hedgerow.privacy.smooth_sensitivity import GINI_SENSITIVITY, smooth_sensitivity
 from hedgerow.privacy.ssrl import SmoothCauchy, SmoothLaplace
 from hedgerow.studies.runs import Measure
 from hedgerow.studies.ssrl import plots as smooth_plots

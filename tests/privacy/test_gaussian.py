@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import laplace
 
-from hedgerow.privacy.counts import GaussianCounts, PublishedRatios
+from hedgerow.privacy.expril_ratios import PublishedRatios
+from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.privacy.test_noise import ALARM, p_value
 

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.privacy.selection import RESOLUTION, SENSITIVITY, impurity, split_scores
+from hedgerow.privacy.gini import RESOLUTION, SENSITIVITY, impurity, split_scores
 
 COUNTS = st.one_of(st.integers(0, 30), st.integers(0, 10**6), st.integers(0, 10**11))
 

@@ -15,7 +15,7 @@ from hedgerow.learn.search.lattice import Rows, Search
 from hedgerow.learn.search.sampler import Draw, ModelSampler
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
-from hedgerow.privacy.model_draw import MOST_ROWS, ModelDraw, Rounding
+from hedgerow.privacy.exponential_mechanism import MOST_ROWS, ModelDraw, Rounding
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from hedgerow.schema import Boolean, Categorical
 from tests.learn.enumerate_models import (

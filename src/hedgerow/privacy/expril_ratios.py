@@ -1,0 +1,68 @@
+"""EXPRIL's ratios of counts, as published: no guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import numpy as np
+import opendp.prelude as dp
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PublishedRatios:
+    """EXPRIL's ratio of noisy to exact counts, clipped to [0, 1]: as published, and **not** what it costs.
+
+    Input: two int64 vectors, of numerators and denominators. Its eq. 7 adds Laplace noise of scale λ = changes/ε to the
+    numerators and divides by the exact denominators. Its lemma compares the densities of a ratio with denominators m
+    and m + 1 without their Jacobians: the loss of one bin is up to ``1/λ + ln((m + 1)/m)``, and unbounded where the
+    denominator is 0. So there is no guarantee.
+
+    References
+    ----------
+    Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Section 3.5.
+    """
+
+    epsilon: Fraction
+    changes: int
+    delta = Fraction(0)
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one row moves the numerators, in ℓ1."""
+        return self.changes
+
+    @property
+    def scale(self) -> float:
+        """λ."""
+        return float(self.changes / self.epsilon)
+
+    def distance(self, one: Any, other: Any) -> float:
+        """Return the ℓ1 distance of the numerators, infinite where denominators differ: their change is not covered."""
+        if not np.array_equal(one[1], other[1]):
+            return inf
+        return float(np.abs(other[0] - one[0]).sum())
+
+    def build(self) -> Callable[[Any], list[float]]:
+        """Return what adds OpenDP's Laplace noise, divides and clips."""
+        space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l1_distance(T="f64")
+        noisy = dp.m.make_laplace(*space, scale=self.scale)
+        return lambda pair: _ratio(np.asarray(noisy(pair[0].astype(np.float64))), pair[1])
+
+    def simulate(self, values: Any, rng: np.random.Generator) -> list[float]:
+        """Draw with Laplace noise of the seeded generator."""
+        return _ratio(values[0] + rng.laplace(scale=self.scale, size=len(values[0])), values[1])
+
+    def __str__(self) -> str:
+        return f"EXPRIL's clipped ratio as published, Laplace noise of scale {self.scale:.4g} on the numerator"
+
+
+def _ratio(numerators: NDArray[np.float64], denominators: Integers) -> list[float]:
+    shares = np.divide(numerators, denominators, out=np.zeros(len(numerators)), where=denominators > 0)
+    return np.clip(shares, 0.0, 1.0).tolist()
