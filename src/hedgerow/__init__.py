@@ -2,32 +2,44 @@
 
 Three ideas carry everything. The **schema** is what is public. The **tally** is what is private: the table after one
 GROUP BY. The **budget** is the only door between them.
+
+Names are imported when they are first used (PEP 562), so that ``import hedgerow`` is quick.
 """
 
-from hedgerow import audit, datasets, errors
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hedgerow._version import __version__
-from hedgerow.learn import (
-    DPGreedyRLClassifier,
-    GreedyRuleListClassifier,
-    OptimalRuleListClassifier,
-    OptimalTreeClassifier,
-    PrivateRuleListClassifier,
-    PrivateTreeClassifier,
-)
-from hedgerow.marginals import ExprilClassifier, MarginalLogisticClassifier, Oracle
-from hedgerow.models import Leaf, Rule, RuleList, Split, Tree, load_model
-from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import Charge, PrivacyCard
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
-from hedgerow.tally import Tally
+
+if TYPE_CHECKING:
+    from hedgerow import audit, datasets, engines, errors, studies
+    from hedgerow.engines.sources import open_table
+    from hedgerow.learn import (
+        DPGreedyRLClassifier,
+        GreedyRuleListClassifier,
+        OptimalRuleListClassifier,
+        OptimalTreeClassifier,
+        PrivateRuleListClassifier,
+        PrivateTreeClassifier,
+    )
+    from hedgerow.marginals import Always, ExprilClassifier, MarginalLogisticClassifier, Oracle, choose_bins
+    from hedgerow.models import Leaf, Rule, RuleList, Split, Tree, load_model
+    from hedgerow.privacy.budget import Budget
+    from hedgerow.privacy.budget_file import FileBudget
+    from hedgerow.privacy.card import Charge, PrivacyCard
+    from hedgerow.schema import Attribute, Boolean, Categorical, Integer, Label, Literal, Real, Schema
+    from hedgerow.tally import Tally
 
 __all__ = [
+    "Always",
+    "Attribute",
     "Boolean",
     "Budget",
     "Categorical",
     "Charge",
     "DPGreedyRLClassifier",
     "ExprilClassifier",
+    "FileBudget",
     "GreedyRuleListClassifier",
     "Integer",
     "Label",
@@ -49,7 +61,45 @@ __all__ = [
     "Tree",
     "__version__",
     "audit",
+    "choose_bins",
     "datasets",
+    "engines",
     "errors",
     "load_model",
+    "open_table",
+    "studies",
 ]
+
+_ROOMS = ("audit", "datasets", "engines", "errors", "studies")
+_HOMES = {
+    "engines.sources": ("open_table",),
+    "learn": (
+        "DPGreedyRLClassifier",
+        "GreedyRuleListClassifier",
+        "OptimalRuleListClassifier",
+        "OptimalTreeClassifier",
+        "PrivateRuleListClassifier",
+        "PrivateTreeClassifier",
+    ),
+    "marginals": ("Always", "ExprilClassifier", "MarginalLogisticClassifier", "Oracle", "choose_bins"),
+    "models": ("Leaf", "Rule", "RuleList", "Split", "Tree", "load_model"),
+    "privacy.budget": ("Budget",),
+    "privacy.budget_file": ("FileBudget",),
+    "privacy.card": ("Charge", "PrivacyCard"),
+    "schema": ("Attribute", "Boolean", "Categorical", "Integer", "Label", "Literal", "Real", "Schema"),
+    "tally": ("Tally",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"hedgerow.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"hedgerow.{_HOME_OF[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

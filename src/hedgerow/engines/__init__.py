@@ -1,1 +1,16 @@
 """Tables where they live: the one GROUP BY that hedgerow needs, in DuckDB, PostgreSQL, Spark or what Ibis knows."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hedgerow.engines.sources import open_table
+
+__all__ = ["open_table"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "open_table":
+        from hedgerow.engines.sources import open_table  # Ibis takes long to import
+
+        return open_table
+    raise AttributeError(f"module 'hedgerow.engines' has no attribute {name!r}")

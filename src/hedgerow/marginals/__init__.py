@@ -3,6 +3,7 @@
 from hedgerow.marginals.binning import choose_bins
 from hedgerow.marginals.expril import ExprilClassifier
 from hedgerow.marginals.logistic import MarginalLogisticClassifier
+from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.marginals.oracle.oracle import Oracle
 
-__all__ = ["ExprilClassifier", "MarginalLogisticClassifier", "Oracle", "choose_bins"]
+__all__ = ["Always", "ExprilClassifier", "MarginalLogisticClassifier", "Oracle", "choose_bins"]

@@ -1,6 +1,6 @@
 """What is public: attributes, domains, cut points, class labels, literals and candidates."""
 
-from hedgerow.schema.attributes import Boolean, Categorical
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.candidates import Candidates, count_candidates
 from hedgerow.schema.label import Label
 from hedgerow.schema.literals import Literal
@@ -8,6 +8,7 @@ from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 
 __all__ = [
+    "Attribute",
     "Boolean",
     "Candidates",
     "Categorical",
