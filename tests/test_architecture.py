@@ -1,0 +1,180 @@
+"""The import contract: docs/architecture.md says which room may import which, and the code keeps to it.
+
+Imports inside functions count as others do. Those for annotations alone (``if TYPE_CHECKING``) count between rooms, and
+not for libraries, which they do not load.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "hedgerow"
+PAGE = ROOT / "docs" / "architecture.md"
+GROUND, PUBLIC = "ground", "hedgerow"
+
+
+@dataclass(frozen=True)
+class Import:
+    """A module, and a module or name that it imports."""
+
+    importer: str
+    imported: str
+    loads: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.importer} imports {self.imported}"
+
+
+def imports(importer: str, source: str) -> Iterator[Import]:
+    """Yield the imports of a module's source, those inside functions included."""
+    tree = ast.parse(source)
+    guards = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    typing = {inner for guard in guards for statement in guard.body for inner in ast.walk(statement)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (Import(importer, alias.name, node not in typing) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{importer} has a relative import"
+            yield from (Import(importer, f"{node.module}.{alias.name}", node not in typing) for alias in node.names)
+
+
+def room(module: str, rooms: Iterable[str]) -> str:
+    """Return the room of a module or name: ``hedgerow.learn.base`` is in learn, ``hedgerow.Schema`` in hedgerow."""
+    second = [*module.split("."), ""][1]
+    return second if second in rooms else PUBLIC
+
+
+def arrows(found: Iterable[Import], rooms: Iterable[str]) -> Iterator[tuple[str, str, Import]]:
+    """Yield the imports that go from one room to another, with both."""
+    for one in found:
+        if one.imported.partition(".")[0] == "hedgerow":
+            start, end = room(one.importer, rooms), room(one.imported, rooms)
+            if start != end:
+                yield start, end, one
+
+
+def forbidden(found: Iterable[Import], allowed: Mapping[str, set[str]]) -> list[str]:
+    """Return the imports between rooms that the page does not allow."""
+    return [str(one) for start, end, one in arrows(found, allowed) if end not in allowed[start]]
+
+
+def misplaced(found: Iterable[Import], keepers: Mapping[str, str]) -> list[str]:
+    """Return the imports of libraries outside the room that keeps them to itself."""
+    libraries = [(one, one.imported.partition(".")[0], [*one.importer.split("."), ""][1]) for one in found if one.loads]
+    return [str(one) for one, library, place in libraries if keepers.get(library, place) != place]
+
+
+def charging(modules: Mapping[str, str]) -> set[str]:
+    """Return the modules that charge a budget."""
+    return {
+        name
+        for name, source in modules.items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "charge"
+    }
+
+
+def table(heading: str) -> list[tuple[list[str], list[str]]]:
+    """Return the rows of a table of the page: the names in its first column, and the rooms of the one that has them."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    column = {"The rooms": 2, "Libraries that one room keeps to itself": 1}[heading]
+    return [(re.findall(r"`(\w+)`", cells[0]), re.findall(r"`(\w+)`", cells[column])) for cells in rows]
+
+
+def contract() -> dict[str, set[str]]:
+    """Return what each room may import, by the page."""
+    rows = table("The rooms")
+    ground = next(rooms for rooms, allowed in rows if allowed == [GROUND])
+    return {
+        name: {one for word in allowed for one in (ground if word == GROUND else [word])} - {name}
+        for rooms, allowed in rows
+        for name in rooms
+    }
+
+
+@pytest.fixture(scope="module")
+def modules():
+    names = {path: ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in SOURCE.rglob("*.py")}
+    return {name.removesuffix(".__init__"): path.read_text(encoding="utf-8") for path, name in names.items()}
+
+
+@pytest.fixture(scope="module")
+def found(modules):
+    return [one for name, source in modules.items() for one in imports(name, source)]
+
+
+def test_the_page_lists_every_room():
+    rooms = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert set(contract()) == rooms - {"__init__"} | {PUBLIC}
+
+
+def test_rooms_import_what_the_page_allows(found):
+    assert forbidden(found, contract()) == []
+
+
+def test_the_page_allows_nothing_upward():
+    above = []
+    for rooms, allowed in reversed(table("The rooms")):
+        assert not set(allowed) & set(above), f"{rooms} may import what is above"
+        above += rooms
+
+
+def test_rooms_do_not_import_in_circles(found):
+    graph: dict[str, set[str]] = {}
+    for start, end, _ in arrows(found, contract()):
+        graph.setdefault(start, set()).add(end)
+    TopologicalSorter(graph).prepare()
+
+
+def test_libraries_stay_in_their_room(found):
+    rows = table("Libraries that one room keeps to itself")
+    keepers = {library: keeper for libraries, (keeper,) in rows for library in libraries}
+    assert {"ibis", "opendp", "typer"} <= set(keepers)
+    assert misplaced(found, keepers) == []
+
+
+def test_only_the_gate_charges_a_budget(modules):
+    assert charging(modules) == {"hedgerow.privacy.gate"}
+
+
+@pytest.mark.parametrize(
+    ("importer", "source", "imported"),
+    [
+        ("hedgerow.models.tree", "from hedgerow.learn.base import TreeEstimator", "hedgerow.learn.base.TreeEstimator"),
+        ("hedgerow.schema.schema", "def f():\n    from hedgerow import tally", "hedgerow.tally"),
+        ("hedgerow.privacy.gate", "import hedgerow.schema.label", "hedgerow.schema.label"),
+        ("hedgerow.errors", "if TYPE_CHECKING:\n    from hedgerow import Schema", "hedgerow.Schema"),
+    ],
+)
+def test_an_import_upward_is_found(importer, source, imported):
+    assert forbidden(imports(importer, source), contract()) == [f"{importer} imports {imported}"]
+
+
+def test_a_library_outside_its_room_is_found():
+    source = "import ibis\ndef f():\n    import pyspark.sql\nif TYPE_CHECKING:\n    import ibis.expr"
+    wrong = ["hedgerow.learn.base imports ibis", "hedgerow.learn.base imports pyspark.sql"]
+    keepers = {"ibis": "engines", "pyspark": "engines"}
+    assert misplaced(imports("hedgerow.learn.base", source), keepers) == wrong
+    assert misplaced(imports("hedgerow.engines.count", source), keepers) == []
+
+
+def test_a_circle_is_found():
+    upward = [
+        *imports("hedgerow.values", "import hedgerow.errors"),
+        *imports("hedgerow.errors", "import hedgerow.values"),
+    ]
+    with pytest.raises(CycleError, match="cycle"):
+        test_rooms_do_not_import_in_circles(upward)
+
+
+def test_a_charge_outside_the_gate_is_found():
+    assert charging({"hedgerow.learn.base": "def f(budget):\n    budget.charge(1)"}) == {"hedgerow.learn.base"}
