@@ -7,7 +7,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 # Without Java the tests of Spark are skipped, so PySpark is not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
-.PHONY: help demo test test-slow test-peers check format bench study clean
+.PHONY: help demo test test-slow test-peers check format docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -32,6 +32,18 @@ check: $(VENV)/.check  ## lint, format and types
 format: $(VENV)/.check  ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.docs  ## build the documentation site in build/docs; a link or reference that leads nowhere fails
+	rm -rf build/docs docs/reference/api
+	$(BIN)/python -m sphinx -b html -W --keep-going -n -q docs build/docs
+
+dist: $(VENV)/.dist  ## build sdist and wheel, check them, and run the README with the wheel in a clean environment
+	rm -rf dist build/clean
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/clean
+	build/clean/bin/python -m pip install --quiet dist/*.whl
+	build/clean/bin/python -I .ci/run_readme.py README.md
 
 bench: $(TESTED)  ## repeat the benchmarks (two and a half hours; see benchmarks/README.md)
 	cd benchmarks && for b in accuracy exact_accuracy prior published speed exact optimal counting worlds marginals hypotheses growth engines categories csv_check spark; do $(abspath $(BIN))/python $$b.py || exit 1; done
@@ -64,6 +76,14 @@ $(VENV)/.peers: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	for peer in dl85 streed imodels attacks; do $(BIN)/python -m pip install --quiet --editable ".[$$peer]" || \
 		echo "The extra $$peer does not install with this Python, for the reason above: its tests are skipped."; done
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+$(VENV)/.dist: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[dist]'
 	@touch $@
 
 $(VENV)/.check: $(TESTED)

@@ -1,0 +1,87 @@
+"""The documentation site: every public name has a page of the reference, and the site builds without a warning."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from tests.docs.page import ROOT
+
+REFERENCE = ROOT / "docs" / "reference"
+ROOMS = ("audit", "datasets", "engines", "errors", "learn", "marginals", "models", "privacy", "schema", "studies")
+MODULES = ("hedgerow", *(f"hedgerow.{room}" for room in ROOMS))
+LIST = re.compile(r"\.\. currentmodule:: (\S+)\n\n\.\. autosummary::\n(?:   :.*\n)+\n((?:   \w+\n)+)")
+
+
+def listed() -> list[str]:
+    """Return the names that the pages of the reference list, each of which has a page of its own."""
+    return [
+        f"{module}.{name}"
+        for page in sorted(REFERENCE.glob("*.md"))
+        for module, names in LIST.findall(page.read_text(encoding="utf-8"))
+        for name in names.split()
+    ]
+
+
+def public() -> dict[str, object]:
+    """Return the classes and functions that users may import."""
+    found = {}
+    for module in map(import_module, MODULES):
+        own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+        names = getattr(module, "__all__", [name for name in own if not name.startswith("_")])
+        found |= {f"{module.__name__}.{name}": getattr(module, name) for name in names}
+    return {name: value for name, value in found.items() if inspect.isclass(value) or inspect.isfunction(value)}
+
+
+def undocumented(names: list[str]) -> list[str]:
+    """Return the public names whose class or function is not among those of `names`."""
+    pages = {id(getattr(import_module(module), name)) for module, _, name in (one.rpartition(".") for one in names)}
+    return [name for name, value in public().items() if id(value) not in pages]
+
+
+def test_every_public_name_has_a_page():
+    assert undocumented(listed()) == []
+
+
+def test_a_name_without_a_page_is_found():
+    names = [name for name in listed() if name != "hedgerow.load_model"]
+    assert undocumented(names) == ["hedgerow.load_model", "hedgerow.models.load_model"]
+
+
+def test_no_name_has_two_pages():
+    assert len(set(listed())) == len(listed()) > 40
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("sphinx", reason="Sphinx is not installed; `make docs` installs it and builds the site.")
+    built = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-b",
+            "html",
+            "-E",
+            "-W",
+            "--keep-going",
+            "-n",
+            "-q",
+            "docs",
+            tmp_path / "site",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    assert not re.search(
+        r'(?:src|href)="https?://[^"]*\.(?:js|css|woff2?)"', (tmp_path / "site/index.html").read_text()
+    )
+    for name in listed():
+        assert f'id="{name}"' in (tmp_path / "site" / "reference" / "api" / f"{name}.html").read_text("utf-8")
