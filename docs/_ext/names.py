@@ -1,5 +1,6 @@
 """Names in docstrings: `fit`, `Schema`, `epsilon` in single backticks, links where they can be and code otherwise."""
 
+from functools import cached_property
 from typing import Any
 
 from docutils import nodes
@@ -33,8 +34,9 @@ def _resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: no
 
 def _skip(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:  # noqa: ARG001
     """Leave out what a class has from other libraries: it is documented there."""
-    function = getattr(member, "fget", member)
-    module = getattr(getattr(function, "__func__", function), "__module__", None)
+    if isinstance(member, (property, cached_property)):
+        member = member.fget if isinstance(member, property) else member.func
+    module = getattr(getattr(member, "__func__", member), "__module__", None)
     return True if isinstance(module, str) and not module.startswith("hedgerow") else None
 
 

@@ -38,6 +38,19 @@ def public() -> dict[str, object]:
     return {name: value for name, value in found.items() if inspect.isclass(value) or inspect.isfunction(value)}
 
 
+def members(name: str) -> list[str]:
+    """Return the full names of the methods and properties of a class that hedgerow defines; none of a function."""
+    module, _, short = name.rpartition(".")
+    value, own = getattr(import_module(module), short), []
+    for one in dir(value) if inspect.isclass(value) else ():
+        member = inspect.getattr_static(value, one)
+        kinds = [getattr(member, kind) for kind in ("fget", "func", "__func__") if hasattr(member, kind)]
+        function = [*kinds, member][0]
+        if inspect.isfunction(function) and function.__module__.startswith("hedgerow") and not one.startswith("_"):
+            own.append(f"{name}.{one}")
+    return own
+
+
 def undocumented(names: list[str]) -> list[str]:
     """Return the public names whose class or function is not among those of `names`."""
     pages = {id(getattr(import_module(module), name)) for module, _, name in (one.rpartition(".") for one in names)}
@@ -84,4 +97,11 @@ def test_the_site_builds_without_a_warning(tmp_path):
         r'(?:src|href)="https?://[^"]*\.(?:js|css|woff2?)"', (tmp_path / "site/index.html").read_text()
     )
     for name in listed():
-        assert f'id="{name}"' in (tmp_path / "site" / "reference" / "api" / f"{name}.html").read_text("utf-8")
+        page = (tmp_path / "site" / "reference" / "api" / f"{name}.html").read_text("utf-8")
+        assert [one for one in (name, *members(name)) if f'id="{one}"' not in page] == []
+
+
+def test_members_are_methods_and_properties_of_ours():
+    found = members("hedgerow.audit.Reconstruction")
+    assert {f"hedgerow.audit.Reconstruction.{one}" for one in ("entropy_bits", "uncertainty", "plot")} <= set(found)
+    assert "hedgerow.PrivateTreeClassifier.score" not in members("hedgerow.PrivateTreeClassifier")
