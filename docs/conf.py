@@ -64,7 +64,8 @@ names_modules = [
 numpydoc_xref_aliases = {
     name: f"{module.__name__}.{name}"
     for module in map(import_module, reversed(names_modules))
-    for name, value in vars(module).items()
+    for name in dir(module)  # names are imported when they are used
+    for value in [getattr(module, name)]
     if isinstance(value, type) and value.__module__.startswith("hedgerow") and not name.startswith("_")
 }
 
