@@ -1,6 +1,6 @@
 """Counting the worlds of all regions of a rule list: in one go, region by region, and by PDR's eq. 13 and 15.
 
-Random lists with a default: rules of 3 literals over 40 booleans, or over 40 attributes of 2 to 6 cells, half of them
+Random lists with a default: rules of 3 literals over 40 booleans, or over 40 attributes of 2 to 6 bins, half of them
 categorical and half whole numbers with cut points. Medians over ten seeds, of the seconds of the processor.
 """
 
@@ -22,10 +22,10 @@ from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schem
 
 CARD = PrivacyCard.none("benchmark", software="hedgerow")
 LABEL = Label("y", (False, True))
-LENGTHS = {"booleans": (10, 20, 50, 100, 200), "2 to 6 cells": (10, 20, 50, 60)}
+LENGTHS = {"booleans": (10, 20, 50, 100, 200), "2 to 6 bins": (10, 20, 50, 60)}
 # How long a list each way is asked to count at most: more takes minutes.
-ONE_BY_ONE = {"booleans": 200, "2 to 6 cells": 20}
-RECURSION = {"booleans": 20, "2 to 6 cells": 10}
+ONE_BY_ONE = {"booleans": 200, "2 to 6 bins": 20}
+RECURSION = {"booleans": 20, "2 to 6 bins": 10}
 
 
 def booleans(rng):
@@ -50,7 +50,7 @@ def mixed(rng):
     return schema, literal
 
 
-KINDS = {"booleans": booleans, "2 to 6 cells": mixed}
+KINDS = {"booleans": booleans, "2 to 6 bins": mixed}
 
 
 def random_list(kind, n_rules, seed):

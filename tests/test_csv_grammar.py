@@ -99,9 +99,9 @@ def test_a_file_is_refused_where_it_leaves_the_grammar_and_nowhere_else(file, bl
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'a,b\n1,2\n1,x"SECRET\n', "expected quotes around a whole cell and doubled within it, found .* on line 3"),
-        (b'a,b\n"SECRET"x,2\n', "expected quotes around a whole cell and doubled within it, found .* on line 2"),
-        (b'a,b\n"SECRET" ,2\n', "expected quotes around a whole cell"),
+        (b'a,b\n1,2\n1,x"SECRET\n', "expected quotes around a whole field and doubled within it, found .* on line 3"),
+        (b'a,b\n"SECRET"x,2\n', "expected quotes around a whole field and doubled within it, found .* on line 2"),
+        (b'a,b\n"SECRET" ,2\n', "expected quotes around a whole field"),
         (b'a,b\n1,"SECRET\n', "found a quote that is not closed"),
         (b"a,b\n1,2\nSECRET\n", "expected 2 fields on every line, found more or fewer on line 3"),
         (b'a,b\n"1\n1",2\n1,SECRET,\n', "expected 2 fields on every line, found more or fewer on line 4"),

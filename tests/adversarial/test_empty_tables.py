@@ -39,7 +39,7 @@ FITS = {
     "exact list": EXACT,
     "exact tree": ("--model", "tree", "--max-depth", "1"),
     "greedy tree": ("--model", "tree", "--search", "greedy", "--max-depth", "1"),
-    "noisy counts": ("--mechanism", "noisy-counts", "--max-rules", "2", "--max-literals", "1"),
+    "noisy counts": ("--model", "dp-greedyrl", "--mechanism", "noisy-counts", "--max-rules", "2", "--max-literals", "1"),
 }
 
 
@@ -144,7 +144,7 @@ REFUSED = {
     "epsilon too small": ("--epsilon", "1e-20"),
     "absent attribute": ("--schema", "other.yaml"),
     "parameter": ("--max-rules", "0"),
-    "no guarantee": ("--mechanism", "smooth-laplace"),
+    "no guarantee": ("--model", "dp-greedyrl", "--delta", "1e-9"),
 }
 
 

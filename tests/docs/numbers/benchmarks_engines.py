@@ -68,7 +68,7 @@ def _categories(page: Page) -> None:
 
 def _csv(page: Page) -> None:
     plain, quoted = (row["MB a second"] for row in records(f"{RESULTS}/csv_check.csv"))
-    page.says("takes in {} MB a second, and {} where every cell is in quotes", plain, quoted)
+    page.says("takes in {} MB a second, and {} where every field is in quotes", plain, quoted)
 
 
 def _spark(page: Page) -> None:

@@ -16,7 +16,7 @@ def check(page: Page) -> None:
     page.says("Above {} categories", str(FEW))
     page.says("More than {} million patterns", str(MOST_PATTERNS // 10**6))
     plain, quoted = (float(row["MB a second"]) for row in records("benchmarks/results/csv_check.csv"))
-    page.says("({} MB a second, {} where every cell is in quotes)", figures(plain), figures(quoted))
+    page.says("({} MB a second, {} where every field is in quotes)", figures(plain), figures(quoted))
     fewest = records("benchmarks/results/engines.csv")[0]
     page.says(
         "At {} rows DuckDB takes {} times as long", power(fewest["rows"]), figures(float(fewest["tally / by hand"]))

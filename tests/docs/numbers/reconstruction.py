@@ -14,6 +14,6 @@ def check(page: Page) -> None:
         "0.94 means: 94 % of the uncertainty is left",
     )
     rows = {(row["attributes"], row["rules"]): row for row in records("benchmarks/results/worlds.csv")}
-    median, slowest = float(rows["booleans", "200"]["in one go"]), float(rows["2 to 6 cells", "60"]["slowest"])
+    median, slowest = float(rows["booleans", "200"]["in one go"]), float(rows["2 to 6 bins", "60"]["slowest"])
     page.says("200 random rules of three conditions over 40 booleans take {} s", figures(median, 1))
     page.says("60 on attributes of up to 6 values can take {} s", figures(slowest, 1))
