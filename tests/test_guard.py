@@ -3,11 +3,9 @@
 import threading
 import warnings
 
-import numpy as np
 import pytest
 
 from hedgerow.guard import guarded
-from hedgerow.randomness import generator
 
 
 class PanicError(BaseException):
@@ -77,9 +75,3 @@ def test_filters_are_restored_when_the_last_of_several_threads_is_through():
         warn("mine")
     assert [str(warning.message) for warning in shown] == ["mine"]
     assert warnings.filters == before
-
-
-def test_a_seed_gives_a_generator_and_anything_else_an_error_that_does_not_quote_it():
-    assert generator(3).integers(1000) == np.random.default_rng(3).integers(1000)
-    with pytest.raises(ValueError, match=r"^random_state must be None, a whole number or .*, got <ndarray>\.$"):
-        generator(np.array(["bin"]))

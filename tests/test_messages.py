@@ -14,7 +14,7 @@ from hedgerow import errors
 from hedgerow.messages import shown
 
 SOURCE = Path(hedgerow.__file__).parent
-PROTOCOLS = {"IndexError", "NotImplementedError", "StopIteration"}  # what Python asks for of a sequence, a base class
+PROTOCOLS = {"AttributeError", "IndexError", "NotImplementedError"}  # of a module, a sequence, a base class
 INTERNAL = {"objects.py"}  # what its callers catch
 
 

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from secrets import token_hex
 
-from hedgerow.errors import FileError, ReadOnlyFileError
+from hedgerow.errors import FileAccessError, FileError
 
 
 def write_synced(handle: int, text: str) -> None:
@@ -88,7 +88,7 @@ def _named(path: Path) -> Generator[None]:
     except OSError as error:
         problem = error
     if problem is not None:
-        raise FileError(problem.errno, problem.strerror, str(path))
+        raise FileError.of(problem.errno, problem.strerror, str(path))
 
 
 def write_whole(path: str | PathLike[str], text: str) -> None:
@@ -101,6 +101,6 @@ def write_whole(path: str | PathLike[str], text: str) -> None:
     """
     place = Path(path)
     if place.exists() and not os.access(place, os.W_OK):
-        raise ReadOnlyFileError(errno.EACCES, "the file is read-only", str(place))
+        raise FileAccessError(errno.EACCES, "the file is read-only", str(place))
     with reserved(place) as write:
         write(text)

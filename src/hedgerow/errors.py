@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from fractions import Fraction
 
 from hedgerow.messages import shown, shown_argument
@@ -36,13 +37,19 @@ class ArgumentTypeError(HedgerowError, TypeError):
 class FileError(HedgerowError, OSError):
     """A file or folder cannot be read or written."""
 
+    @staticmethod
+    def of(number: int | None, reason: str | None, path: str) -> FileError:
+        """Return the error of a system's error number: a `MissingFileError`, a `FileAccessError` or another one."""
+        kinds = {errno.ENOENT: MissingFileError, errno.EACCES: FileAccessError, errno.EPERM: FileAccessError}
+        return kinds.get(number or 0, FileError)(number, reason, path)
+
 
 class MissingFileError(FileError, FileNotFoundError):
     """A file or folder is not there."""
 
 
-class ReadOnlyFileError(FileError, PermissionError):
-    """A file or folder must not be written to."""
+class FileAccessError(FileError, PermissionError):
+    """A file or folder must not be read, or written to."""
 
 
 class MissingPackageError(HedgerowError, ImportError):

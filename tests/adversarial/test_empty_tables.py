@@ -32,6 +32,7 @@ attributes:
   sex: {kind: categorical, values: [F, M], missing: bin}
 """
 HEADER, ROW = b"age,sex,ill", b"41,F,yes"
+SSRL = ("--model", "dp-greedyrl")
 ENDS = {"line end": b"\n", "no line end": b"", "blank lines": b"\n\n\n", "CRLF": b"\r\n"}
 EXACT = ("--search", "exact", "--max-rules", "2", "--max-literals", "1", "--release-counts")
 FITS = {
@@ -39,7 +40,16 @@ FITS = {
     "exact list": EXACT,
     "exact tree": ("--model", "tree", "--max-depth", "1"),
     "greedy tree": ("--model", "tree", "--search", "greedy", "--max-depth", "1"),
-    "noisy counts": ("--model", "dp-greedyrl", "--mechanism", "noisy-counts", "--max-rules", "2", "--max-literals", "1"),
+    "noisy counts": (
+        "--model",
+        "dp-greedyrl",
+        "--mechanism",
+        "noisy-counts",
+        "--max-rules",
+        "2",
+        "--max-literals",
+        "1",
+    ),
 }
 
 
@@ -144,7 +154,7 @@ REFUSED = {
     "epsilon too small": ("--epsilon", "1e-20"),
     "absent attribute": ("--schema", "other.yaml"),
     "parameter": ("--max-rules", "0"),
-    "no guarantee": ("--model", "dp-greedyrl", "--delta", "1e-9"),
+    "no guarantee": (*SSRL, "--delta", "1e-9"),
 }
 
 

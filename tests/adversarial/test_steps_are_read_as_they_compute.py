@@ -154,7 +154,7 @@ def test_scalers_that_were_fitted_on_float32_are_refused(scaler):
 def test_bins_hold_no_missing_values(encode, attribute):
     bins = KBinsDiscretizer(3, strategy="uniform", encode=encode)
     pipeline = make_pipeline(bins, DecisionTreeClassifier(max_depth=2)).fit(FRAME, Y)
-    with pytest.raises(SchemaError, match=r"is binned, which takes no missing values.*declare it without cells"):
+    with pytest.raises(SchemaError, match=r"is binned, which takes no missing values.*declare it without bins"):
         reconstruction(pipeline, Schema({"a": SCHEMA["a"], "b": attribute}))
 
 

@@ -24,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import hedgerow as hr
 from hedgerow.audit import joint_reconstruction, reconstruction, trees_of
+from hedgerow.audit.readers.read import paths_of
 from hedgerow.schema import Integer, Real, Schema
 
 SCHEMA = Schema({"a": Integer(0, 9), "b": Integer(0, 9)})
@@ -58,9 +59,9 @@ def test_rows_of_no_weight_were_not_learned_from():
 def test_classes_are_counted_in_rows_or_not_at_all():
     for weights in (np.full(200, 3), np.arange(200) % 3 + 1):
         tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y, sample_weight=weights)
-        assert hr.audit.adapters.paths_of(tree, SCHEMA)[0].counts is None
+        assert paths_of(tree, SCHEMA)[0].counts is None
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y, sample_weight=np.ones(200))
-    told = hr.audit.adapters.paths_of(tree, SCHEMA)[0].counts
+    told = paths_of(tree, SCHEMA)[0].counts
     assert told is not None
     assert np.sum(told, axis=0).tolist() == np.bincount(Y).tolist()
 
@@ -128,8 +129,8 @@ def test_trees_that_were_fitted_before_their_stack_have_their_own_classes():
     for cv in ("prefit", 2):
         stack = StackingClassifier([("tree", tree)], cv=cv).fit(X, labels)
         ((member, features),) = trees_of(stack, SCHEMA)
-        found = hr.audit.adapters.paths_of(member, SCHEMA, features)[0]
-        assert found == hr.audit.adapters.paths_of(tree, SCHEMA)[0]
+        found = paths_of(member, SCHEMA, features)[0]
+        assert found == paths_of(tree, SCHEMA)[0]
         assert found.classes == ("no", "yes")
 
 

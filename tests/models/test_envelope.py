@@ -159,16 +159,16 @@ def test_a_consistent_digest_does_not_excuse_contradictions(change: Callable[[di
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda data: data["rules"][0]["if"][0].update(attribute="height"), "SchemaError: attribute 'height': is used"),
+        (lambda data: data["rules"][0]["if"][0].update(attribute="height"), "attribute 'height': is used"),
         (lambda data: data["rules"][0]["if"][0].update(operator="~"), "operator must be one of"),
         (
             lambda data: data["rules"][0]["if"][0].update(operands=[31]),
-            "SchemaError: attribute 'age': age <= 31: not a",
+            "attribute 'age': age <= 31: not a",
         ),
         (lambda data: data["rules"][0]["if"][0].update(operands=[[30]]), "expected text, booleans or fini"),
         (
             lambda data: data["rules"][0]["if"][0].update(operands=["a" * 10**6]),
-            "SchemaError: attribute 'age': age <= a",
+            "attribute 'age': age <= a",
         ),
         (lambda data: data["rules"][0]["if"][0].update(operator=["<="]), "operator must be one of"),
         (lambda data: data["rules"][0]["if"][0].update(attribute=7), "expected text for a literal's attr"),
@@ -183,8 +183,8 @@ def test_a_consistent_digest_does_not_excuse_contradictions(change: Callable[[di
         (lambda data: data["rules"].pop(), "expected one default rule"),
         (lambda data: data.update(rules="abc"), "TypeError: "),
         (lambda data: data.update(rules=None), "TypeError: "),
-        (lambda data: data["schema"]["attributes"]["age"].update(kind="date"), "SchemaError: attribute 'age'"),
-        (lambda data: data["schema"].update(attributes=[]), "SchemaError: expected attributes to be a mapping"),
+        (lambda data: data["schema"]["attributes"]["age"].update(kind="date"), "attribute 'age'"),
+        (lambda data: data["schema"].update(attributes=[]), "expected attributes to be a mapping"),
         (
             lambda data: data["privacy"].update(epsilon=0.1),
             "the card's epsilon is not",
@@ -193,8 +193,8 @@ def test_a_consistent_digest_does_not_excuse_contradictions(change: Callable[[di
             lambda data: data["privacy"]["charges"][0].update(epsilon_exact="3/4"),
             "the parts of a charge contradict one another",
         ),
-        (lambda data: data["privacy"]["charges"][0].update(epsilon_exact="1/0"), "UnreadableError: expected an amount"),
-        (lambda data: data["privacy"]["charges"][0].update(epsilon_exact="one"), "UnreadableError: expected an amount"),
+        (lambda data: data["privacy"]["charges"][0].update(epsilon_exact="1/0"), "expected an amount"),
+        (lambda data: data["privacy"]["charges"][0].update(epsilon_exact="one"), "expected an amount"),
         (lambda data: data["privacy"].pop("charges"), "KeyError: 'charges'"),
         (lambda data: data.update(privacy=[]), "TypeError: "),
         (lambda data: data["privacy"].update(charges=["x"]), "TypeError: "),

@@ -138,7 +138,7 @@ def _names(folder: Path) -> list[str]:
     except OSError as error:  # it names the folder, and values of partitions with it
         names, reason = [], error.errno or errno.EIO
     if reason:
-        raise FileError(reason, os.strerror(reason), _shown_path(folder))
+        raise FileError.of(reason, os.strerror(reason), _shown_path(folder))
     return [name for name in names if not name.startswith(".") and not (name.startswith("_") and "=" not in name)]
 
 

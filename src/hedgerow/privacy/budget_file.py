@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Self
 
 from hedgerow.bounded import LARGEST_FILE, parse_amount, parse_json, read_all
 from hedgerow.durable import sync_folder, write_synced
-from hedgerow.errors import ArgumentError, FileError, ModelFormatError, ReadOnlyFileError
+from hedgerow.errors import ArgumentError, FileAccessError, FileError, ModelFormatError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
@@ -159,7 +159,7 @@ def _check_writable(path: Path, file: BinaryIO) -> None:
     as_who = os.access in os.supports_effective_ids
     may = os.access(path, os.W_OK, effective_ids=as_who) and os.access(path.parent, os.W_OK, effective_ids=as_who)
     if not may or not os.fstat(file.fileno()).st_mode & 0o222:
-        raise ReadOnlyFileError(errno.EACCES, "the budget, or its folder, is read-only. Nothing was charged", str(path))
+        raise FileAccessError(errno.EACCES, "the budget, or its folder, is read-only. Nothing was charged", str(path))
 
 
 def _replace(path: Path, text: str, *, like: os.stat_result) -> None:
@@ -189,7 +189,7 @@ def _write(path: Path, handle: int, text: str) -> None:
     except OSError as error:
         problem = error
     if problem is not None:
-        raise FileError(problem.errno, f"{problem.strerror}. Nothing was charged", str(path))
+        raise FileError.of(problem.errno, f"{problem.strerror}. Nothing was charged", str(path))
 
 
 def _text(account: Account) -> str:

@@ -83,9 +83,9 @@ def test_made_up_rows_have_the_types_of_the_target_and_values_of_the_bins(name):
     if "categor" not in name and "dictionary" not in name and name != "pandas string":
         same = [str(kind).replace("large_string", "string") for kind in types(target)]
         assert [str(kind).lower() for kind in types(made)] == [kind.lower() for kind in same] or "pandas" in name
-    bins = attribute.encode(Table.of(made).column("a", 0))
+    codes = attribute.encode(Table.of(made).column("a", 0))
     if "ordered" not in name and "none in common" not in name:
-        assert set(bins.tolist()) >= {0, 1}
+        assert set(codes.tolist()) >= {0, 1}
     answer = asked.error_marginals(bins, Always(True))
     assert answer.wrong.sum() == 1
     assert answer.right.sum() == 2

@@ -27,7 +27,7 @@ def only(measure, **wanted):
     """The record of seed 0 whose cell is as wanted."""
     (run,) = (
         run
-        for run, cell in enumerate(measure.bins)
+        for run, cell in enumerate(measure.cells)
         if dict(zip(("learner", "support", "depth"), cell, strict=True)).items() >= wanted.items()
     )
     (record,) = measure(run)
@@ -55,10 +55,10 @@ def test_compas_is_all_of_its_rows():
 
 def test_every_cell_of_every_seed_has_a_run_of_its_own():
     measure = Learning("compas", TREES, (1, 2), (0.05, 0.01), 60.0)
-    assert len(measure.bins) == len(set(measure.bins)) == 8
-    assert {depth for _, _, depth in measure.bins[:4]} == {1}  # small models first
+    assert len(measure.cells) == len(set(measure.cells)) == 8
+    assert {depth for _, _, depth in measure.cells[:4]} == {1}  # small models first
     private = Releasing("compas", (0.5, 1.0))
-    assert len(private.bins) == len(set(private.bins)) == 2 * (2 + 2)
+    assert len(private.cells) == len(set(private.cells)) == 2 * (2 + 2)
 
 
 @compas
@@ -143,7 +143,7 @@ def test_exposure_is_written_without_loss():
 @compas
 def test_private_models_are_told_by_released_and_by_true_counts():
     measure = Releasing("compas", (0.05, 1000.0))
-    found = {cell: measure(run) for run, cell in enumerate(measure.bins)}
+    found = {cell: measure(run) for run, cell in enumerate(measure.cells)}
     for (kind, learner, epsilon), records in found.items():
         assert len(records) == (NOISE_DRAWS if learner == PRIVATE else 1)
         assert {(r["kind"], r["learner"], r["epsilon"]) for r in records} == {(kind, learner, epsilon)}
@@ -160,8 +160,8 @@ def test_private_models_are_told_by_released_and_by_true_counts():
 @compas
 def test_noise_is_the_same_again_and_another_in_every_split():
     measure = Releasing("compas", (0.05,))
-    run = measure.bins.index((TREES, PRIVATE, 0.05))
-    first, again, other = measure(run), measure(run), measure(run + len(measure.bins))
+    run = measure.cells.index((TREES, PRIVATE, 0.05))
+    first, again, other = measure(run), measure(run), measure(run + len(measure.cells))
     assert first == again
     assert [r["draw"] for r in first] == list(range(NOISE_DRAWS))
     assert not {r["uncertainty"] for r in first} & {r["uncertainty"] for r in other}
