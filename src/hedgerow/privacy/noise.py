@@ -114,7 +114,30 @@ class SeededNoise:
 
     def prepare(self, mechanism: Simulable) -> Callable[[Any], Any]:
         """Return what draws from the mechanism's distribution with the seeded generator."""
+        if not hasattr(mechanism, "simulate"):
+            raise ArgumentError(f"{type(mechanism).__name__} has no seeded form; expected secure noise.")
         return lambda values: mechanism.simulate(values, self.rng)
+
+
+@dataclass(frozen=True)
+class OtherNoise:
+    """A source that the caller hands in, for research and tests: whatever it says of itself, there is no guarantee."""
+
+    source: NoiseSource
+
+    @property
+    def void(self) -> str:
+        """The source's own reason, or that it is not hedgerow's."""
+        return self.source.void or "noise from another source than hedgerow's"
+
+    @property
+    def description(self) -> str:
+        """What the source says of itself."""
+        return self.source.description
+
+    def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
+        """Return what the source runs."""
+        return self.source.prepare(mechanism)
 
 
 def noise_source(random_state: Any) -> NoiseSource:
@@ -123,7 +146,7 @@ def noise_source(random_state: Any) -> NoiseSource:
     Parameters
     ----------
     random_state : NoiseSource, int, numpy.random.RandomState, numpy.random.Generator or None
-        None: secure noise. A `NoiseSource`: itself. Anything else: a seeded generator, which voids every guarantee.
+        None: secure noise. Anything but `SecureNoise` voids every guarantee: seeds, generators, and other sources.
 
     Raises
     ------
@@ -132,8 +155,10 @@ def noise_source(random_state: Any) -> NoiseSource:
     """
     if random_state is None:
         return SecureNoise()
+    if type(random_state) is SecureNoise:
+        return SecureNoise()
     if isinstance(random_state, NoiseSource):
-        return random_state
+        return OtherNoise(random_state)
     return SeededNoise(generator(random_state))
 
 

@@ -19,7 +19,7 @@ from hedgerow.messages import shown
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import NoiseSource, SecureNoise
+from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.schema.attributes import Attribute, BinCodes
 from hedgerow.schema.declared import name_problem
 from hedgerow.schema.files import mapping_text, read_mapping
@@ -300,7 +300,7 @@ class Schema:
         bins : int, default=5
             How many intervals of about equal mass to aim at.
         noise : NoiseSource, optional
-            Where the noise comes from. Default: `SecureNoise`.
+            Where the noise comes from. Default: `SecureNoise`; any other voids the guarantee.
 
         Returns
         -------
@@ -329,13 +329,17 @@ class Schema:
         """
         if not (budget is None or isinstance(budget, Budget)):
             raise ArgumentTypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
-        noise, table = noise or SecureNoise(), Table.of(frame)
+        if not (noise is None or isinstance(noise, NoiseSource)):
+            raise ArgumentTypeError(f"noise must be a NoiseSource or None, got {type(noise).__name__}.")
+        source, table = noise_source(noise), Table.of(frame)
         declared.check_columns(table)
         own = Budget(epsilon)
         planned = plan_cuts(dict(declared.attributes), own.epsilon, bins)
-        void = join_reasons(declared.void, *(charge.void for charge in declared.charges), noise.void)
+        for _, mechanism in planned:
+            source.prepare(mechanism)  # a source that cannot is refused before anything is charged
+        void = join_reasons(declared.void, *(charge.void for charge in declared.charges), source.void)
         share = own if budget is None else budget.allocate(epsilon, purpose="cut points of a schema", void=void)
-        cuts = learn_cuts(table, dict(declared.attributes), planned, Gate(share, noise))
+        cuts = learn_cuts(table, dict(declared.attributes), planned, Gate(share, source))
         attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
         return cls(tuple(attributes), declared.label, (*declared.charges, *share.charges), declared.void)
 
