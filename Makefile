@@ -48,9 +48,9 @@ dist: $(VENV)/.dist  ## build sdist and wheel, check them, and run the README wi
 bench: $(TESTED)  ## repeat the benchmarks (two and a half hours; see benchmarks/README.md)
 	cd benchmarks && for b in accuracy exact_accuracy prior published speed exact optimal counting worlds marginals hypotheses growth engines categories csv_check spark; do $(abspath $(BIN))/python $$b.py || exit 1; done
 
-study: $(VENV)/.installed  ## make the figures and tables of SSRL, PDR and EXPRIL again (four hours; docs/reproduce.md); stop and go on at will
-	$(BIN)/hedgerow study smooth-sensitivity --runs 100 --resume -o build/smooth-sensitivity
-	$(BIN)/hedgerow study reconstruction --seeds 10 --resume -o build/reconstruction
+study: $(VENV)/.installed  ## make the figures and tables of SSRL, PDR and EXPRIL again (four hours; docs/studies/); stop and go on at will
+	$(BIN)/hedgerow study ssrl --runs 100 --resume -o build/ssrl
+	$(BIN)/hedgerow study pdr --seeds 10 --resume -o build/pdr
 	$(BIN)/hedgerow study expril --runs 100 --resume -o build/expril
 
 clean:  ## remove the environment

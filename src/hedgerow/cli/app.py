@@ -4,30 +4,51 @@ from __future__ import annotations
 
 import sys
 import traceback
-from typing import Annotated, NoReturn
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from hedgerow._version import __version__
-from hedgerow.cli import audit, budget, fit, predict, schema, show, study
 from hedgerow.errors import HedgerowError
 from hedgerow.values import printable
 
+COMMANDS: Mapping[str, str] = {
+    "fit": "Learn a rule list or a tree from a sensitive table under differential privacy and write it to a file.",
+    "show": "Show a model with its released counts and privacy card; or export it as SQL, Python, HTML, JSON.",
+    "predict": "Predict the class of every row of a CSV file, in order, and name the rule or leaf that decides.",
+    "audit": "Measure how much a model discloses of its training rows, by counting the tables that are still possible.",
+    "schema": "Make, learn and read schemas: what is public about a table.",
+    "budget": "Keep one privacy budget over several runs, in a file.",
+    "study": "Reproduce the figures and tables of papers, from raw runs.",
+}
+
+
+class LazyGroup(TyperGroup):
+    """The commands by name: the module of one, with all that it imports, is loaded when it is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Load the command that is called, in place of its line in the help."""
+        name = args[0]
+        if name in COMMANDS:
+            self.commands[name] = get_command(import_module(f"hedgerow.cli.{name}").app)
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="hedgerow",
+    cls=LazyGroup,
     help="Learn, read, apply and audit interpretable models from sensitive tables, under differential privacy.",
     epilog="Start with: hedgerow schema new data.csv --target COLUMN -o schema.yaml",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command("fit")(fit.fit)
-app.command("show")(show.show)
-app.command("predict")(predict.predict)
-app.command("audit")(audit.audit)
-app.add_typer(schema.app, name="schema")
-app.add_typer(budget.app, name="budget")
-app.add_typer(study.app, name="study")
+for _name, _help in COMMANDS.items():
+    app.command(_name, help=_help)(lambda: None)
 
 
 def _print_version(asked: bool) -> None:

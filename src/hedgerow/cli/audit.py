@@ -17,7 +17,10 @@ from hedgerow.models import load_model
 from hedgerow.schema import Schema
 from hedgerow.values import printable
 
+app = typer.Typer(add_completion=False)
 
+
+@app.command("audit")
 def audit(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
     data: Annotated[
@@ -46,7 +49,7 @@ def audit(
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure how much a model tells of its training rows: count the rows that each of its regions can hold.
+    """Measure how much a model discloses of its training rows, by counting the tables that are still possible.
 
     1 means that nothing was learned of the rows, 0 that all are known. Without --data the supports are those that were
     released with the model, and the result is as public as the model; with --data they are the rows' own, and so is

@@ -14,7 +14,9 @@ from hedgerow.errors import DomainError
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.budget_file import FileBudget
 
-app = typer.Typer(no_args_is_help=True, help="Keep one privacy budget over several runs, in a file.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Keep one privacy budget over several runs, in a file."
+)
 
 
 @app.command("new")

@@ -23,6 +23,8 @@ from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.models import RuleList, Tree
 from hedgerow.schema import Boolean, Label, Schema
 
+app = typer.Typer(add_completion=False)
+
 
 class Kind(StrEnum):
     """What is learned."""
@@ -47,6 +49,7 @@ class SearchKind(StrEnum):
     exact = "exact"
 
 
+@app.command("fit")
 def fit(
     data: Annotated[str, typer.Argument(help=f"The sensitive table: {DATA}.")],
     target: Annotated[str | None, typer.Option(help="Column to predict. Default: the schema's label.")] = None,

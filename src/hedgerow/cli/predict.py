@@ -22,9 +22,13 @@ from hedgerow.durable import write_whole
 from hedgerow.models import RuleList, Tree, load_model
 from hedgerow.values import Value, value_text
 
+app = typer.Typer(add_completion=False)
+
+
 _FORMULAS = (*"=+-@\t\r\n＝＋－＠",)  # the last four as East Asian keyboards write them
 
 
+@app.command("predict")
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
     data: Annotated[Path, typer.Argument(help="CSV file with the columns that the model uses.")],

@@ -20,7 +20,9 @@ from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
 
-app = typer.Typer(no_args_is_help=True, help="Make, learn and read schemas: what is public about a table.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Make, learn and read schemas: what is public about a table."
+)
 
 _TEMPLATE = """\
 # What is public about the table. Fill it in from what you know of the attributes, never by looking at the rows.

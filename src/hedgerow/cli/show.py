@@ -12,6 +12,8 @@ from hedgerow.cli.output import check_output, check_picture, draw, print_or_writ
 from hedgerow.errors import ArgumentError
 from hedgerow.models import RuleList, Tree, load_model
 
+app = typer.Typer(add_completion=False)
+
 
 class Form(StrEnum):
     """How a model is shown."""
@@ -33,6 +35,7 @@ class Dialect(StrEnum):
     snowflake = "snowflake"
 
 
+@app.command("show")
 def show(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
     form: Annotated[Form, typer.Option("--format", help="How to show it.")] = Form.text,
@@ -42,7 +45,7 @@ def show(
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
 ) -> None:
-    """Show a rule list or tree with its released counts and privacy card; or export it as SQL, Python, HTML, JSON.
+    """Show a model with its released counts and privacy card; or export it as SQL, Python, HTML, JSON.
 
     [bold]Example[/bold]: hedgerow show model.json --format sql
     """

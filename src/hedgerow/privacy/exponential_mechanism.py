@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
+from hedgerow.privacy import opendp as dp
 
 MOST_ROWS = 2**32
 """Tables with as many rows or more are refused: the bound on rounding holds below."""

@@ -9,8 +9,9 @@ from math import inf
 from typing import Any
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import NDArray
+
+from hedgerow.privacy import opendp as dp
 
 Integers = NDArray[np.int64]
 

@@ -11,10 +11,10 @@ from sys import float_info
 from typing import Any
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
+from hedgerow.privacy import opendp as dp
 
 Integers = NDArray[np.int64]
 _LARGEST_SCALE = 2.0**60

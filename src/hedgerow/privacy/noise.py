@@ -15,13 +15,11 @@ from functools import cache, lru_cache
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
+from hedgerow.privacy import opendp as dp
 from hedgerow.randomness import generator
-
-dp.enable_features("contrib")
 
 Integers = NDArray[np.int64]
 _LARGEST_SCALE = 2**40  # in sensitivities; beyond it, or below its inverse, noise is no longer of any use

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import NDArray
 
+from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.exponential_mechanism import gumbel_choice
 from hedgerow.privacy.smooth_sensitivity import GINI_SENSITIVITY
 

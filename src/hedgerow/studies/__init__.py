@@ -1,7 +1,7 @@
-"""Studies: the figures and tables of papers, measured again. Researchers' tools: their noise is seeded, not private."""
+"""Studies: the figures and tables of papers, reproduced. Researchers' tools: their noise is seeded, not private."""
 
-from hedgerow.studies.expril.study import expril
-from hedgerow.studies.pdr.study import reconstruction
-from hedgerow.studies.ssrl.study import smooth_sensitivity
+from hedgerow.studies.expril.study import reproduce_expril
+from hedgerow.studies.pdr.study import reproduce_pdr
+from hedgerow.studies.ssrl.study import reproduce_ssrl
 
-__all__ = ["expril", "reconstruction", "smooth_sensitivity"]
+__all__ = ["reproduce_expril", "reproduce_pdr", "reproduce_ssrl"]

@@ -1,4 +1,4 @@
-"""docs/attacks.md, from the files of `hedgerow study smooth-sensitivity --table 1`."""
+"""docs/attacks.md, from the files of `hedgerow study ssrl --table 1`."""
 
 from __future__ import annotations
 

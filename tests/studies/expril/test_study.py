@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.cli import main
-from hedgerow.studies import expril
+from hedgerow.studies import reproduce_expril
 from hedgerow.studies.expril.plots import draw_curves
 from hedgerow.studies.expril.runs import METHODS
 from hedgerow.studies.ssrl.tables import summary
@@ -34,7 +34,7 @@ def test_it_goes_from_runs_to_tables_and_pictures(monkeypatch, tmp_path):
     make_small(monkeypatch)
     names = ["A", "C", "CTG-B"]
     for name in names[::-1]:
-        text = expril(runs=2, dataset=name, folder=tmp_path)
+        text = reproduce_expril(runs=2, dataset=name, folder=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [*names, "figure-1.png", "figure-1.svg", "table-2.md"]
     assert (tmp_path / "table-2.md").read_text() == text
     assert "nan" not in text
@@ -53,7 +53,7 @@ def test_it_goes_from_runs_to_tables_and_pictures(monkeypatch, tmp_path):
 def test_the_picture_has_two_panels_a_problem(monkeypatch, tmp_path):
     make_small(monkeypatch)
     for name in ("A", "C"):
-        expril(runs=2, folder=tmp_path, table=2, dataset=name)
+        reproduce_expril(runs=2, folder=tmp_path, table=2, dataset=name)
     assert not (tmp_path / "figure-1.png").exists()
     cells = []
     for name in ("A", "C"):
@@ -74,7 +74,7 @@ def test_the_picture_has_two_panels_a_problem(monkeypatch, tmp_path):
 
 def test_a_figure_alone_prints_no_table(monkeypatch, tmp_path):
     make_small(monkeypatch)
-    assert expril(figure=1, dataset="A", runs=1, folder=tmp_path) == ""
+    assert reproduce_expril(figure=1, dataset="A", runs=1, folder=tmp_path) == ""
     assert (tmp_path / "figure-1.png").exists()
     assert not (tmp_path / "table-2.md").exists()
 
@@ -100,7 +100,7 @@ def test_nothing_is_done_where_one_folder_is_taken(monkeypatch, tmp_path):
     make_small(monkeypatch)
     (tmp_path / "CTG-B").mkdir()
     with pytest.raises(ValueError, match="CTG-B exists already; continue it with --resume, or give another folder"):
-        expril(runs=1, folder=tmp_path)
+        reproduce_expril(runs=1, folder=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["CTG-B"]
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.cli import main
-from hedgerow.studies import reconstruction
+from hedgerow.studies import reproduce_pdr
 from hedgerow.studies.pdr.figures import PICTURES, SUPPORTS
 from hedgerow.studies.pdr.plots import draw_exposure, draw_pairs, draw_private
 from hedgerow.studies.pdr.runs import Learning
@@ -22,7 +22,7 @@ def run(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     def call(*words):
-        monkeypatch.setattr(sys, "argv", ["hedgerow", "study", "reconstruction", *map(str, words)])
+        monkeypatch.setattr(sys, "argv", ["hedgerow", "study", "pdr", *map(str, words)])
         with pytest.raises(SystemExit) as leaving:
             main()
         printed = capsys.readouterr()
@@ -43,7 +43,7 @@ def run(monkeypatch, capsys, tmp_path):
     ],
 )
 def test_every_figure_goes_from_runs_to_pictures_and_tables(figure, records, tmp_path):
-    text = reconstruction(figure=figure, dataset="compas", seeds=2, folder=tmp_path, **TINY)
+    text = reproduce_pdr(figure=figure, dataset="compas", seeds=2, folder=tmp_path, **TINY)
     for kind, count in records.items():
         assert len(pd.read_csv(tmp_path / f"{kind}-compas" / "runs.csv")) == 2 * count
         means = pd.read_csv(tmp_path / f"{kind}-compas.csv")
@@ -61,7 +61,7 @@ def test_every_figure_goes_from_runs_to_pictures_and_tables(figure, records, tmp
 @compas
 @adult
 def test_both_datasets_share_their_tables(tmp_path):
-    text = reconstruction(figure=5, seeds=1, folder=tmp_path, depths=(1, 2), supports=(0.05,))
+    text = reproduce_pdr(figure=5, seeds=1, folder=tmp_path, depths=(1, 2), supports=(0.05,))
     assert "by less on COMPAS than on Adult" in text
     assert "greedy trees contain more information for the same parameters (adult)" in text
     assert "greedy trees contain less information for the same parameters (compas)" in text
@@ -73,28 +73,28 @@ def test_a_run_that_is_stored_is_not_repeated_and_figures_share_runs(tmp_path, m
     learn = Learning.__call__
     monkeypatch.setattr(Learning, "__call__", lambda self, run: done.append(run) or learn(self, run))
     options = {"dataset": "compas", "folder": tmp_path, "n_jobs": 1, **TINY}
-    reconstruction(figure=2, seeds=1, **options)
+    reproduce_pdr(figure=2, seeds=1, **options)
     assert done == list(range(8))
     first = (tmp_path / "figure-2-compas.svg").read_bytes()
-    reconstruction(figure=5, seeds=1, resume=True, **options)
+    reproduce_pdr(figure=5, seeds=1, resume=True, **options)
     assert done == list(range(8))
-    reconstruction(figure=2, seeds=1, resume=True, **options)
+    reproduce_pdr(figure=2, seeds=1, resume=True, **options)
     assert (tmp_path / "figure-2-compas.svg").read_bytes() == first
-    reconstruction(figure=2, seeds=2, resume=True, **options)
+    reproduce_pdr(figure=2, seeds=2, resume=True, **options)
     assert done == list(range(16))
     lines = (tmp_path / "trees-compas" / "runs.csv").read_text().splitlines(keepends=True)
     (tmp_path / "trees-compas" / "runs.csv").write_text("".join(lines[:-3]))
-    reconstruction(figure=2, seeds=2, resume=True, **options)
+    reproduce_pdr(figure=2, seeds=2, resume=True, **options)
     assert done == [*range(16), 13, 14, 15]
 
 
 @compas
 def test_runs_of_other_limits_are_not_mixed(tmp_path):
-    reconstruction(figure=3, dataset="compas", seeds=1, folder=tmp_path, depths=(1,), supports=(0.05,))
+    reproduce_pdr(figure=3, dataset="compas", seeds=1, folder=tmp_path, depths=(1,), supports=(0.05,))
     with pytest.raises(ValueError, match=r"lists-compas holds runs with other settings \(depths\)"):
-        reconstruction(figure=3, dataset="compas", seeds=1, folder=tmp_path, depths=(2,), supports=(0.05,), resume=True)
+        reproduce_pdr(figure=3, dataset="compas", seeds=1, folder=tmp_path, depths=(2,), supports=(0.05,), resume=True)
     with pytest.raises(ValueError, match=r"lists-compas exists already; continue it with --resume"):
-        reconstruction(figure=6, dataset="compas", seeds=1, folder=tmp_path, depths=(1,), supports=(0.05,))
+        reproduce_pdr(figure=6, dataset="compas", seeds=1, folder=tmp_path, depths=(1,), supports=(0.05,))
 
 
 @compas
@@ -141,7 +141,7 @@ def test_bad_input_is_told_in_one_line_and_leaves_nothing_behind(run, tmp_path, 
 )
 def test_parameters_out_of_range_are_refused(tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
-        reconstruction(figure=2, folder=tmp_path / "study", **options)
+        reproduce_pdr(figure=2, folder=tmp_path / "study", **options)
     assert not (tmp_path / "study").exists()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from hedgerow.cli import main
 from hedgerow.privacy.smooth_sensitivity import local_sensitivity
-from hedgerow.studies import smooth_sensitivity
+from hedgerow.studies import reproduce_ssrl
 from hedgerow.studies.ssrl.figures import ALL_METHODS, ARTIFACTS, amplitudes
 from hedgerow.studies.ssrl.study import draw
 from tests.learn.files import needs
@@ -21,7 +21,7 @@ def run(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     def call(*words):
-        monkeypatch.setattr(sys, "argv", ["hedgerow", "study", "smooth-sensitivity", *map(str, words)])
+        monkeypatch.setattr(sys, "argv", ["hedgerow", "study", "ssrl", *map(str, words)])
         with pytest.raises(SystemExit) as leaving:
             main()
         printed = capsys.readouterr()
@@ -52,7 +52,7 @@ def test_figure_1_needs_no_data_and_shows_when_smooth_sensitivity_pays():
 )
 def test_every_figure_goes_from_runs_to_pictures_and_tables(name, dataset, epsilons, records, tmp_path):
     kind, number = name.split("-")
-    text = smooth_sensitivity(**{kind: int(number)}, dataset=dataset, runs=2, epsilons=epsilons, folder=tmp_path)
+    text = reproduce_ssrl(**{kind: int(number)}, dataset=dataset, runs=2, epsilons=epsilons, folder=tmp_path)
     folder = tmp_path / f"{name}-{dataset}"
     assert len(pd.read_csv(folder / "runs.csv")) == 2 * records
     means = pd.read_csv(folder / f"{folder.name}.csv")
@@ -65,7 +65,7 @@ def test_every_figure_goes_from_runs_to_pictures_and_tables(name, dataset, epsil
 
 @compas
 def test_figures_are_drawn_again_from_the_raw_runs_alone(tmp_path):
-    smooth_sensitivity(figure=2, runs=2, epsilons=(1.0, 3.0), folder=tmp_path)
+    reproduce_ssrl(figure=2, runs=2, epsilons=(1.0, 3.0), folder=tmp_path)
     folder = tmp_path / "figure-2-compas"
     made = {path: path.read_bytes() for path in folder.glob("figure*")}
     assert sorted(path.suffix for path in made) == [".csv", ".png", ".svg"]
@@ -140,7 +140,7 @@ def test_bad_input_is_told_in_one_line_and_leaves_nothing_behind(run, tmp_path, 
 @pytest.mark.parametrize("epsilons", [(), (1.0, 2.0), (-1.0,), (np.inf,)])
 def test_table_1_takes_one_epsilon(tmp_path, epsilons):
     with pytest.raises(ValueError, match="epsilons must be one number > 0 for table 1, got"):
-        smooth_sensitivity(table=1, epsilons=epsilons, folder=tmp_path)
+        reproduce_ssrl(table=1, epsilons=epsilons, folder=tmp_path)
 
 
 def test_figure_1_of_another_study_is_not_replaced_unasked(run, tmp_path):

@@ -22,7 +22,7 @@ FOLDER = Path("expril")
 FIGURE, TABLE = 1, 2
 
 
-def expril(
+def reproduce_expril(
     *,
     figure: int | None = None,
     table: int | None = None,

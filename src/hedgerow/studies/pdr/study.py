@@ -33,10 +33,10 @@ from hedgerow.studies.runs import RunStore, complete
 from hedgerow.studies.ssrl import plots as smooth_plots
 
 TABLES = "tables.md"
-FOLDER = Path("reconstruction")
+FOLDER = Path("pdr")
 
 
-def reconstruction(
+def reproduce_pdr(
     *,
     figure: int | None = None,
     dataset: str | None = None,
@@ -104,7 +104,7 @@ def reconstruction(
 
     Examples
     --------
-    >>> reconstruction(figure=1)
+    >>> reproduce_pdr(figure=1)
     Traceback (most recent call last):
         ...
     hedgerow.errors.ArgumentError: figure must be one of 2, 3, 4, 5, 6, 7, 8 (1 is a diagram), got 1.

@@ -18,10 +18,10 @@ from hedgerow.studies.ssrl.runs import CONFIDENCE, DATASETS, MAX_RULES, TEST_SHA
 from hedgerow.studies.ssrl.tables import Cell
 
 TABLES = "tables.md"
-FOLDER = Path("smooth-sensitivity")
+FOLDER = Path("ssrl")
 
 
-def smooth_sensitivity(
+def reproduce_ssrl(
     *,
     figure: int | None = None,
     table: int | None = None,
@@ -81,7 +81,7 @@ def smooth_sensitivity(
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as home:
-    ...     tables = smooth_sensitivity(figure=1, folder=Path(home) / "study")
+    ...     tables = reproduce_ssrl(figure=1, folder=Path(home) / "study")
     ...     sorted(path.name for path in (Path(home) / "study" / "figure-1").iterdir())
     ['figure-1.csv', 'figure-1.png', 'figure-1.svg']
     """
