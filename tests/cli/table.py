@@ -1,0 +1,34 @@
+"""A table, its schema, and the command lines that learn from it."""
+
+import hedgerow as hr
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.privacy.card import PrivacyCard
+
+SCHEMA = """\
+label: {name: ill, classes: ["no", "yes"]}
+attributes:
+  age: {kind: integer, low: 0, high: 120, cuts: [30, 60], outside: clip}
+  sex: {kind: categorical, values: [F, M], missing: bin, missing_values: ["?"]}
+  dose: {kind: real, low: 0, high: 1, cuts: [0.5], missing: bin}
+"""
+
+
+FIT = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5", "--max-rules", "2")
+
+
+TREE = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5", "--model", "tree")
+
+
+SSRL, DELTA = ("--model", "dp-greedyrl"), ("--delta", "1e-9")
+
+
+GOOD = "age,sex,dose,ill\n40,F,0.5,no\n"
+
+
+def a_tree(folder, **leaves):
+    """Save a tree on the folder's schema: over 60 or not."""
+    schema = hr.Schema.load(folder / "schema.yaml")
+    old = Split(hr.schema.Literal("age", ">", (60,)), Leaf(**leaves["old"]), Leaf(**leaves["young"]))
+    tree = Tree(schema, old, PrivacyCard.none("example", software="hedgerow"))
+    tree.save(folder / "tree.json")
+    return tree

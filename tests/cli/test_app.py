@@ -1,0 +1,75 @@
+"""The command line as a whole: help, version, and how errors reach a person."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+from typer.main import get_command
+
+import hedgerow as hr
+from hedgerow.cli.app import COMMANDS
+from tests.cli.table import FIT
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_that_is_not_there_is_named(run):
+    assert run("fit", "none.csv", "--target", "y", "--epsilon", "1")[::2] == (
+        2,
+        "error: none.csv: No such file or directory\n",
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_unforeseen_exception_does_not_show_its_text(run, monkeypatch):
+    def broken(*_):
+        raise KeyError("SECRET")
+
+    monkeypatch.setattr("hedgerow.cli.rows.read_csv", broken)
+    code, _, err = run(*FIT)
+    assert code == 1
+    assert "internal error, KeyError at" in err
+    assert "SECRET" not in err
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("fit",), ("show",), ("predict",), ("schema",), ("schema", "learn"), ("budget",), ("study",)]
+)
+def test_help_teaches(words, run):
+    code, out, _ = run(*words, "--help")
+    assert code == 0
+    assert "Usage: hedgerow" in out
+    assert run("--version")[1] == f"hedgerow {hr.__version__}\n"
+
+
+def test_a_file_of_no_model_is_one_clear_line(folder, run):
+    (folder / "other.json").write_text('{"format": "hedgerow/marginals"}')
+    for words in (("show", "other.json"), ("predict", "other.json", "data.csv")):
+        code, out, err = run(*words)
+        assert (code, out) == (2, "")
+        assert err == (
+            "error: expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found 'hedgerow/marginals'.\n"
+        )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_all_commands_has_the_first_line_of_each(name):
+    loaded = get_command(import_module(f"hedgerow.cli.{name}").app)
+    assert (loaded.help or "").split("\n")[0] == COMMANDS[name]
+
+
+def test_the_help_loads_no_library_that_it_does_not_need():
+    code = (
+        "import sys; sys.argv = ['hedgerow', '--help']\nfrom hedgerow.cli import main\ntry: main()\nexcept SystemExit: "
+    )
+    heavy = ("numpy", "pandas", "sklearn", "scipy", "pyarrow", "narwhals", "opendp", "duckdb", "ibis", "matplotlib")
+    code += f"print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Usage: hedgerow" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_command_that_is_not_there_is_named(run):
+    code, _, err = run("learn")
+    assert code == 2
+    assert "No such command 'learn'" in err

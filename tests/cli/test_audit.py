@@ -1,0 +1,63 @@
+"""`hedgerow audit`."""
+
+import json
+
+import pandas as pd
+
+import hedgerow as hr
+from hedgerow.models import Leaf, Tree
+from tests.cli.table import FIT, SCHEMA
+
+
+def test_audit_tells_what_a_model_leaves_to_guess(folder, run):
+    run(*FIT)
+    model = hr.load_model("model.json")
+    found = hr.audit.reconstruction(model)
+    code, out, err = run("audit", "model.json")
+    assert (code, out, err) == (0, f"{found}\n", "")
+    code, out, _ = run("audit", "model.json", "--json", "--resolution", "dose=0.001")
+    assert json.loads(out) == hr.audit.reconstruction(model, resolution={"dose": 0.001}).to_dict()
+    code, out, err = run("audit", "model.json", "--independent-bits", "--plot", "a.svg", "-o", "a.txt")
+    assert (code, out, err) == (0, "", "written to a.txt\nwritten to a.svg\n")
+    assert "could be any of 128" in (folder / "a.txt").read_text()  # age 2 cuts, sex 2 and missing, dose 1 and missing
+    assert "share of rows" in (folder / "a.svg").read_text()
+
+
+def test_audit_with_rows_is_the_curators_view(folder, run):
+    run(*FIT)
+    data = pd.read_csv(folder / "data.csv", dtype=str)
+    found = hr.audit.reconstruction(hr.load_model("model.json"), data=data)
+    code, out, _ = run("audit", "model.json", "--data", "data.csv", "--by", "sex", "--by", "ill")
+    assert code == 0
+    assert out.startswith(f"{found}\n\nsex  ")
+    assert "for the curator's eyes only, not for release" in out
+    assert out.count("\n\n") == str(found).count("\n\n") + 2
+    groups = json.loads(run("audit", "model.json", "--data", "data.csv", "--by", "sex", "--json")[1])["groups"]
+    assert groups == {"sex": found.by_group("sex")}
+
+
+def test_audit_of_a_wider_table(folder, run):
+    run(*FIT)
+    wide = SCHEMA + "  town: {kind: categorical, values: [x, y, z, w]}\n"
+    (folder / "wide.yaml").write_text(wide)
+    more = json.loads(run("audit", "model.json", "--schema", "wide.yaml", "--json")[1])
+    assert more["domain_worlds"] == 4 * json.loads(run("audit", "model.json", "--json")[1])["domain_worlds"]
+
+
+def test_audit_asks_for_what_it_needs(folder, run):
+    run(*FIT)
+    code, out, err = run("audit", "model.json", "--by", "sex")
+    assert (code, out) == (2, "")
+    assert err == "error: --by compares groups of rows; give the rows too, with --data FILE.\n"
+    assert "expected COLUMN=STEP, such as bmi=0.1; got 'dose'" in run("audit", "model.json", "--resolution", "dose")[2]
+    assert "real attributes only" in run("audit", "model.json", "--resolution", "age=2")[2]
+    assert "expected a name that ends in .png" in run("audit", "model.json", "--plot", "a.gif")[2]
+    run(
+        "fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5", "--model", "tree", "--no-counts", "-o", "t.json"
+    )
+    drawn = Tree(hr.load_model("model.json").schema, Leaf(label="yes"), hr.load_model("model.json").privacy)
+    drawn.save("drawn.json")
+    assert "no counts were released with this model; give its rows, with --data FILE" in run("audit", "drawn.json")[2]
+    assert run("audit", "drawn.json", "--data", "data.csv")[0] == 0
+    (folder / "other.csv").write_text("age,sex\n3,F\n")
+    assert run("audit", "drawn.json", "--data", "other.csv")[0] == 0  # it uses no column

@@ -1,0 +1,231 @@
+"""`hedgerow fit`: what it prints, its exit code, and what it leaves behind."""
+
+import json
+import re
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.models import Tree
+from tests.cli.table import DELTA, FIT, GOOD, SSRL, TREE
+
+
+def test_fit_show_and_predict_go_from_a_table_to_predictions(folder, run):
+    code, out, err = run(*FIT)
+    assert (code, err) == (0, "")
+    assert "guarantee   epsilon-differential privacy with epsilon = 5" in out
+    model = hr.RuleList.load("model.json")
+    assert str(model) in out
+    assert run("show", "model.json")[1] == f"{model}\n\n{model.privacy}\n"
+    code, out, _ = run("predict", "model.json", "data.csv", "--proba")
+    lines = out.splitlines()
+    assert lines[0] == '"ill","rule","P(no)","P(yes)"'
+    assert len(lines) == 601
+    code, out, _ = run("predict", "model.json", "data.csv", "--json")
+    data = pd.read_csv("data.csv")
+    assert [record["ill"] for record in json.loads(out)] == model.predict(data).tolist()
+    assert run("predict", "model.json", "data.csv", "-o", "p.csv")[0] == 0
+    assert (pd.read_csv("p.csv")["ill"] == model.predict(data)).all()
+    assert {path.name for path in folder.iterdir()} == {"data.csv", "schema.yaml", "model.json", "p.csv"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_fit_prints_the_model_for_machines(run):
+    out = run(*FIT, "--json")[1]
+    assert hr.RuleList.from_json(out) == hr.RuleList.load("model.json")
+
+
+@pytest.mark.usefixtures("folder")
+def test_boolean_tables_need_no_schema(run):
+    pd.DataFrame({"a": [0, 1] * 50, "b": [True, False] * 50, "y": [0, 1] * 50}).to_csv("bits.csv", index=False)
+    code, _, err = run("fit", "bits.csv", "--target", "y", "--epsilon", "5", "-o", "m.json")
+    assert (code, err) == (0, "")
+    assert hr.RuleList.load("m.json").schema.label == hr.Label("y", (0, 1))
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_tree_is_drawn_whole_and_its_cost_is_told_first(run):
+    code, out, err = run(*TREE, "--max-depth", "1", "-o", "tree.json")
+    model = Tree.load("tree.json")
+    assert code == 0
+    assert re.search(r"^exact search: 8 options, 1 states, 8 options weighed", err)
+    assert str(model) in out
+    assert not model.has_counts
+    assert model.privacy.epsilon == 5
+    assert (model.predict(pd.read_csv("data.csv")) == pd.read_csv("data.csv")["ill"]).all()
+    assert run("predict", "tree.json", "data.csv")[1].startswith('"ill","leaf"')
+
+
+@pytest.mark.usefixtures("folder")
+def test_counts_are_released_where_they_are_asked_for(run):
+    assert run(*TREE, "--release-counts", "-o", "tree.json")[0] == 0
+    assert Tree.load("tree.json").has_counts
+    words = (*FIT, "--search", "exact", "--lookahead", "1", "--release-counts", "-o", "list.json")
+    assert run(*words)[0] == 0
+    assert hr.RuleList.load("list.json").has_counts
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_greedy_tree_tells_no_cost(run):
+    code, _, err = run(*TREE, "--search", "greedy", "-o", "tree.json")
+    assert (code, err) == (0, "")
+    assert Tree.load("tree.json").has_counts
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*TREE, "--max-rules", "3"), "--max-rules is for --model rule-list or dp-greedyrl, but the model is a tree"),
+        ((*FIT, "--max-depth", "3"), "--max-depth is for --model tree, but the model is a rule-list"),
+        ((*TREE, "--max-depth", "-1"), "max_depth must be a whole number >= 0"),
+        ((*FIT, "--search", "exact", "--lookahead", "0"), "lookahead must be a whole number >= 1"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_options_of_the_other_model_are_refused(run, words, message):
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+@pytest.mark.parametrize("schema", ["schema.yaml", None])
+def test_a_search_too_large_is_refused_before_a_row_is_read(folder, run, schema):
+    names = [f"x{i}" for i in range(60)]
+    (folder / "wide.csv").write_text(",".join([*names, "y"]) + "\nnot,even,a,table\n")
+    declared = []
+    if schema:
+        attributes = "".join(f"  {name}: {{kind: boolean}}\n" for name in names)
+        (folder / schema).write_text(f"label: {{name: y, classes: [0, 1]}}\nattributes:\n{attributes}")
+        declared = ["--schema", schema]
+    run("budget", "new", "b.json", "--epsilon", "1")
+    words = ("fit", "wide.csv", "--target", "y", *declared, "--epsilon", "1", "--search", "exact", "--budget", "b.json")
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert "exact search over 7,200 options" in err
+    assert "Draw fewer rules at a time (lookahead=2)." in err
+    assert hr.privacy.budget_file.FileBudget("b.json").spent == 0
+    assert not (folder / "model.json").exists()
+
+
+BAD = {
+    "missing epsilon": (GOOD, ["--epsilon"], "epsilon must be chosen"),
+    "epsilon of zero": (GOOD, ["--epsilon", "0"], "epsilon must be a number > 0"),
+    "epsilon that is not finite": (GOOD, ["--epsilon", "nan"], "epsilon must be a finite number"),
+    "unknown target": (GOOD, ["--target", "death"], "'death' but the schema's label is 'ill'"),
+    "absent target": ("age,sex,dose\n40,F,0.5\n", [], "column 'ill': expected this column to predict"),
+    "absent attribute": ("age,sex,ill\n40,F,no\n", [], "column 'dose': expected this column, found: age, sex"),
+    "label outside the schema": (GOOD + "41,F,0.5,SECRET\n", [], "column 'ill': some labels are not in the schema"),
+    "missing label": (GOOD + "41,F,0.5,\n", [], "column 'ill': some labels are missing"),
+    "empty file": ("", [], "found an empty file"),
+    "quote in the header": ('age,sex,dose,"ill\n41,F,0.5,SECRET\n', [], "a first line whose quotes do not match"),
+    "quote not closed": (GOOD + '41,"SECRET,0.5,no\n', [], "found a quote that is not closed"),
+    "control character": ("age,\x1b[31mSECRET\n", [], "a file that is not UTF-8 text"),
+    "non-finite number": (GOOD + "41,F,1e999,no\n", [], "column 'dose': expected numbers, found text"),
+    "text for a number": (GOOD + "SECRET,F,0.5,no\n", [], "column 'age': expected numbers, found text"),
+    "duplicate columns": ("age,age,sex,dose,ill\n1,2,F,0.1,no\n", [], "more than once: age"),
+    "blank column name": ("age,,sex,dose,ill\n1,2,F,0.1,no\n", [], "a blank one in the header"),
+    "not text": (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", [], "a file that is not UTF-8 text"),
+    "not text further down": (GOOD.encode() + b"41,\xff\xfe,0.5,no\n", [], "a file that is not UTF-8 text"),
+    "a line too short": (GOOD + "41,SECRET\n", [], "expected 4 fields on every line, found more or fewer on line 3"),
+    "value outside the domain": (GOOD + "41,SECRET,0.5,no\n", [], "column 'sex': some values are outside"),
+    "missing value not declared": (GOOD + ",F,0.5,no\n", [], "column 'age': some values are missing"),
+    "no such schema": (GOOD, ["--schema", "none.yaml"], "none.yaml: No such file"),
+    "seed without research": (GOOD, ["--seed", "1"], "add --research"),
+    "no such folder": (GOOD, ["-o", "nowhere/m.json"], "there is no folder nowhere"),
+    "bad parameter": (GOOD, ["--max-rules", "0"], "max_rules must be a whole number"),
+    "no such budget": (GOOD, ["--budget", "none.json"], "none.json: No such file"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_clear_line_and_leaves_nothing(case, folder, run):
+    content, words, message = BAD[case]
+    (folder / "bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    epsilon = [] if words == ["--epsilon"] else ["--epsilon", "1"]
+    words = [] if words == ["--epsilon"] else words
+    before = sorted(folder.iterdir())
+    code, out, err = run("fit", "bad.csv", "--schema", "schema.yaml", *epsilon, *words)
+    assert code == 2
+    assert out == ""
+    assert re.match("error: ", err)
+    assert err.count("\n") == 1
+    assert message in err
+    assert "SECRET" not in err
+    assert "Traceback" not in err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_a_schema_the_way_to_one_is_told(run):
+    code, _, err = run("fit", "data.csv", "--target", "ill", "--epsilon", "1")
+    assert code == 2
+    assert "column 'ill': not boolean; without a schema" in err
+
+
+def test_an_output_that_exists_is_kept_unless_forced(folder, run):
+    (folder / "model.json").write_text("precious")
+    code, _, err = run(*FIT)
+    assert code == 2
+    assert "exists already" in err
+    assert (folder / "model.json").read_text() == "precious"
+    assert run(*FIT, "--force")[0] == 0
+    assert hr.RuleList.load("model.json")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_seeded_model_is_written_for_research_only_and_says_so(run):
+    assert run(*FIT, "--seed", "1", "--research")[0] == 0
+    assert hr.RuleList.load("model.json").privacy.guarantee == "none (seeded)"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_says_so(run):
+    words = (
+        *FIT,
+        *SSRL,
+        "--mechanism",
+        "smooth-laplace",
+        "--delta",
+        "1e-9",
+        "--min-support",
+        "0.1",
+        "--confidence",
+        "0.9",
+    )
+    code, out, err = run(*words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "--mechanism smooth-laplace has no proven guarantee: the scale of the noise depends on the rows" in err
+    assert "Add --research if that is meant." in err
+    assert run(*words, "--research")[0] == 0
+    card = hr.RuleList.load("model.json").privacy
+    assert card.guarantee.startswith("none (published as (5, 1e-09)-differential privacy; not proven: ")
+    assert (card.delta, card.is_private) == (Fraction(1e-9), False)
+    assert run(*FIT, *SSRL, "--force", "--mechanism", "exponential")[0] == 0
+    assert hr.RuleList.load("model.json").privacy.is_private
+
+
+BAD_MECHANISMS = {
+    "of a tree": (("--mechanism", "exponential", "--model", "tree"), "--mechanism is for --model dp-greedyrl, but the"),
+    "of a list": (("--mechanism", "exponential"), "--mechanism is for --model dp-greedyrl, but the model is a rule-l"),
+    "of no name": ((*SSRL, "--mechanism", "best"), "mechanism must be one of smooth-laplace"),
+    "search": ((*SSRL, "--search", "exact"), "--search is for --model rule-list or tree, but the model is a dp-greedy"),
+    "counts": ((*SSRL, "--release-counts"), "--release-counts is for --model rule-list or tree"),
+    "delta": ((*SSRL, "--mechanism", "exponential", "--delta", "1e-9"), "delta is for mechanism smooth-laplace, glob"),
+    "min_support": ((*SSRL, *DELTA, "--research", "--min-support", "1"), "min_support must be in [0, 1)"),
+    "confidence": ((*SSRL, *DELTA, "--research", "--confidence", "0.2"), "confidence must be in [0.5, 1)"),
+    "no delta": ((*SSRL, "--mechanism", "smooth-laplace", "--research"), "delta must be chosen"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_MECHANISMS)
+def test_bad_words_about_a_mechanism_cost_nothing(case, folder, run):
+    words, message = BAD_MECHANISMS[case]
+    run("budget", "new", "b.json", "--epsilon", "9", "--delta", "0.1")
+    data = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5")
+    code, out, err = run(*data, *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (folder / "model.json").exists()
+    assert "0 of 9 spent" in run("budget", "show", "b.json")[1]

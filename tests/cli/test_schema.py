@@ -1,0 +1,79 @@
+"""`hedgerow schema`."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from tests.cli.table import GOOD, SCHEMA
+
+
+def test_a_new_schema_holds_the_header_and_no_value(folder, run):
+    assert run("schema", "new", "data.csv", "--target", "ill", "-o", "new.yaml")[0] == 0
+    text = (folder / "new.yaml").read_text()
+    assert re.findall(r'^  "(\w+)":', text, re.M) == ["age", "sex", "dose"]
+    code, _, err = run("schema", "show", "new.yaml")
+    assert code == 2
+    assert "new.yaml: attribute 'ill': key 'classes': expected a list" in err
+    (folder / "new.yaml").write_text(text.replace("FILL IN", "[a, b]", 1))
+    assert "attribute 'age': key 'kind'" in run("schema", "show", "new.yaml")[2]
+    assert "column 'death'" in run("schema", "new", "data.csv", "--target", "death", "-o", "x.yaml")[2]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_schema_is_shown_with_its_number_of_candidates(run):
+    out = run("schema", "show", "schema.yaml")[1]
+    schema = hr.Schema.load("schema.yaml")
+    assert str(schema) in out
+    count = hr.schema.count_candidates(schema, 2)
+    assert f"{count} candidate rules" in out
+    assert json.loads(run("schema", "show", "schema.yaml", "--json")[1])["candidates"] == count
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_schema_is_cut_from_public_rows(run):
+    columns = {"n": range(100), "f": ["true", "false"] * 50, "c": ["x", "y"] * 50, "y": [0, 1] * 50}
+    pd.DataFrame(columns).to_csv("pub.csv", index=False)
+    assert run("schema", "from-public", "pub.csv", "--target", "y", "--bins", "2", "-o", "pub.yaml")[0] == 0
+    schema = hr.Schema.load("pub.yaml")
+    assert (schema["n"].kind, schema["f"].kind, schema["c"].kind) == ("integer", "boolean", "categorical")
+    assert schema["n"].cuts == (49,)
+    assert schema.label == hr.Label("y", (0, 1))
+
+
+def test_cut_points_are_learned_under_a_charge(folder, run):
+    (folder / "open.yaml").write_text(SCHEMA.replace(", cuts: [30, 60]", ""))
+    run("budget", "new", "b.json", "--epsilon", "20")
+    words = ("schema", "learn", "data.csv", "--schema", "open.yaml", "--bins", "2", "-o", "learned.yaml")
+    assert "epsilon must be chosen" in run(*words)[2]
+    assert run(*words, "--epsilon", "20", "--budget", "b.json")[0] == 0
+    (cut,) = hr.Schema.load("learned.yaml")["age"].cuts
+    assert 45 < cut < 65
+    assert "0 left" in run("budget", "show", "b.json")[1]
+
+
+def test_rows_are_checked_against_a_schema_before_anything_is_spent(folder, run):
+    assert run("schema", "check", "schema.yaml", "data.csv")[1].startswith("every row fits")
+    (folder / "bad.csv").write_text(GOOD + "41,SECRET,0.5,no\n")
+    code, _, err = run("schema", "check", "schema.yaml", "bad.csv")
+    assert code == 2
+    assert "column 'sex'" in err
+    assert "SECRET" not in err
+
+
+def test_public_rows_may_hold_words_for_missing_values_and_columns_to_leave_out(folder, run):
+    (folder / "pub.csv").write_text("id,n,y\n" + "".join(f"k{i},{i if i % 9 else '?'},{i % 2}\n" for i in range(200)))
+    assert "missing_values" in run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml")[2]
+    code, _, err = run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml", "--drop", "ident")
+    assert (code, "column 'ident': expected this column, found: id, n, y" in err) == (2, True)
+    words = ("--missing", "?", "--drop", "id")
+    assert run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml", *words)[0] == 0
+    schema = hr.Schema.load("p.yaml")
+    assert (schema.names, schema["n"].kind, schema["n"].missing_values) == (("n",), "integer", ("?",))
+
+
+def test_a_very_long_line_is_read(folder, run):
+    (folder / "long.csv").write_text("age,sex,dose,ill,note\n" + f"40,F,0.5,no,{'x' * 3_000_000}\n" * 3)
+    assert run("schema", "check", "schema.yaml", "long.csv")[0] == 0

@@ -1,0 +1,47 @@
+"""`hedgerow show`."""
+
+import json
+
+import duckdb
+import pandas as pd
+
+import hedgerow as hr
+from hedgerow.models.dialects import DIALECTS
+from tests.cli.table import FIT, a_tree
+
+
+def test_show_exports_every_form(folder, run):
+    run(*FIT)
+    sql = run("show", "model.json", "--format", "sql")[1]
+    found = duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()
+    assert [p for (p,) in found] == hr.RuleList.load("model.json").predict(pd.read_csv("data.csv")).tolist()
+    for dialect in DIALECTS:
+        written = run("show", "model.json", "--format", "sql", "--dialect", dialect)[1]
+        assert written == hr.RuleList.load("model.json").to_sql(dialect) + "\n"
+    assert "add --format sql" in run("show", "model.json", "--dialect", "spark")[2]
+    assert "mysql" in run("show", "model.json", "--format", "sql", "--dialect", "mysql")[2]
+    assert "def predict(row)" in run("show", "model.json", "--format", "python")[1]
+    assert "<table>" in run("show", "model.json", "--format", "html")[1]
+    assert json.loads(run("show", "model.json", "--json")[1])["format"] == "hedgerow/rule-list"
+    assert run("show", "model.json", "--plot", "rules.png", "-o", "rules.txt")[0] == 0
+    assert (folder / "rules.png").read_bytes().startswith(b"\x89PNG")
+    assert "if " in (folder / "rules.txt").read_text()
+    assert "ends in .png" in run("show", "model.json", "--plot", "rules.docx")[2]
+
+
+def test_a_tree_is_shown_exported_and_applied(folder, run):
+    tree = a_tree(folder, old={"counts": (10, 90)}, young={"counts": (80, 20), "label": "no"})
+    assert run("show", "tree.json")[1] == f"{tree}\n\n{tree.privacy}\n"
+    expected = tree.predict(pd.read_csv("data.csv")).tolist()
+    sql = run("show", "tree.json", "--format", "sql")[1]
+    assert [p for (p,) in duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()] == expected
+    assert "def predict(row)" in run("show", "tree.json", "--format", "python")[1]
+    assert "<title>tree</title><table>" in run("show", "tree.json", "--format", "html")[1]
+    assert json.loads(run("show", "tree.json", "--json")[1])["format"] == "hedgerow/tree"
+    assert run("show", "tree.json", "--plot", "tree.png", "-o", "tree.txt")[0] == 0
+    assert (folder / "tree.png").read_bytes().startswith(b"\x89PNG")
+    assert run("predict", "tree.json", "data.csv", "-o", "p.csv")[0] == 0
+    found = pd.read_csv("p.csv")
+    assert list(found) == ["ill", "leaf"]
+    assert found["ill"].tolist() == expected
+    assert set(zip(found["ill"], found["leaf"], strict=True)) == {("yes", 1), ("no", 2)}
