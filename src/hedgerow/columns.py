@@ -378,7 +378,11 @@ class Table:
         if self.names is None:
             return Column.from_numpy(self.data[:, position], name)
         self.require([name])
-        return series_column(guarded(lambda: self.data.get_column(name), _unreadable(name)), name)
+        return series_column(self.series(name), name)
+
+    def series(self, name: str) -> Any:
+        """Return a frame's column of this name as it is; without the words of the frame's library where it fails."""
+        return guarded(lambda: self.data.get_column(name), _unreadable(name))
 
 
 _TABLE = "a frame or a two-dimensional array"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hedgerow.errors import ArgumentError
 from hedgerow.guard import guarded
 from hedgerow.messages import shown_argument
 
+RandomState = int | np.random.RandomState | np.random.Generator | None
+"""What scikit-learn takes as ``random_state``, and NumPy's generators."""
 
-def generator(random_state: Any) -> np.random.Generator:
+
+def generator(random_state: RandomState) -> np.random.Generator:
     """Return NumPy's generator of a seed; what is no seed is refused, not quoted.
 
     Parameters

@@ -55,14 +55,14 @@ class Tally:
         self._counts = counts.astype(np.int64)
 
     @classmethod
-    def count(cls, X: Any, y: Any, schema: Schema | None = None) -> Self:
+    def count(cls, data: Any, labels: Any, schema: Schema | None = None) -> Self:
         """Count a table.
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+        data : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
             The rows. A frame's columns are found by name and others ignored; an array's by position.
-        y : str, series or array of shape (n_rows,)
+        labels : str, series or array of shape (n_rows,)
             The labels, or the name of the frame's column that holds them.
         schema : Schema, optional
             The public schema. None: every column and the label are booleans or 0/1, whose domain is public.
@@ -72,31 +72,60 @@ class Tally:
         DomainError
             If a value does not fit the schema; names the column, never the value.
         TypeError
-            If `X` is no table, `schema` no schema, or `y` names a column and `X` has no names.
+            If `data` is no table, `schema` no schema, or `labels` names a column and `data` has no names.
         """
         _check_schema(schema)
-        table = Table.of(X)
-        if isinstance(y, str):
+        table = Table.of(data)
+        if isinstance(labels, str):
             if table.names is None:
                 raise ArgumentTypeError(
-                    f"Expected the labels themselves, since an array has no column names, got {y!r}."
+                    f"Expected the labels themselves, since an array has no column names, got {labels!r}."
                 )
-            table.require([y])
-        in_schema = None if schema is None or schema.label is None else schema.label.name
-        name = y if isinstance(y, str) else in_schema or label_name(y)
-        declared = schema is not None
+            table.require([labels])
+            name, labels = labels, table.series(labels)
+        else:
+            in_schema = None if schema is None or schema.label is None else schema.label.name
+            name = in_schema or label_name(labels)
         if schema is None:
-            schema = boolean_schema(table.column_names, table.data[y] if isinstance(y, str) else y, name)
+            return cls.of(table, labels, boolean_schema(table.column_names, labels, name), name=name, is_declared=False)
+        return cls.of(table, labels, schema, name=name)
+
+    @classmethod
+    def of(
+        cls, table: Table, labels: Any, schema: Schema, *, name: str | None = None, is_declared: bool = True
+    ) -> Self:
+        """Count a table whose labels and schema are known.
+
+        Parameters
+        ----------
+        table : Table
+            The rows.
+        labels : series or array of shape (n_rows,)
+            Their labels.
+        schema : Schema
+            The public schema.
+        name : str, optional
+            The labels' name in errors. Default: the schema's.
+        is_declared : bool, default=True
+            Whether somebody has declared the schema. If not, an error says how to.
+
+        Raises
+        ------
+        DomainError
+            If a value does not fit the schema; names the column, never the value.
+        SchemaError
+            If the schema has no label.
+        """
         schema.classes  # noqa: B018 -- raises where the schema has no label
         assert schema.label is not None
         problem: DomainError | None = None
         try:
-            labels = schema.label.encode(table.column(name, 0) if isinstance(y, str) else column_of(y, name))
-            if len(labels) != len(table):
+            codes = schema.label.encode(column_of(labels, name or schema.label.name))
+            if len(codes) != len(table):
                 raise DomainError("expected as many labels as rows.")
-            return cls._group(schema, schema.encode(table), labels)
+            return cls._group(schema, schema.encode(table), codes)
         except DomainError as error:
-            problem = error if declared or error.column is None else advise(error)
+            problem = error if is_declared or error.column is None else advise(error)
         raise problem
 
     @classmethod

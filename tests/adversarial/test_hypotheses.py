@@ -260,7 +260,7 @@ def test_what_a_hypothesis_has_cost_is_on_the_card_once():
     assert oracle.privacy.epsilon == 6
     own = hr.ExprilClassifier(DecisionTreeClassifier(), queries=1, reweight=False, bins=BINS)
     oracle = hr.Oracle(FRAME, LABELS, hr.Budget(1), 2)
-    own.fit(FRAME, oracle)
+    own.fit(FRAME, oracle=oracle)
     oracle.error_marginals(BINS, own)
     assert oracle.privacy.epsilon == 1
 

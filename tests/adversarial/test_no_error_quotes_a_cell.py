@@ -172,9 +172,9 @@ def given_in_the_wrong_place(X):
     yield "oracle, bins", lambda: oracle.marginals(X)
     asking = (hr.ExprilClassifier, ("estimator", "variant", "queries", "random_state")), (LOGISTIC, ("bins", "l2"))
     for make, parameters in asking:
-        yield f"{make.__name__}, oracle", lambda make=make: make().fit(SOURCE, X)
+        yield f"{make.__name__}, oracle", lambda make=make: make().fit(SOURCE, oracle=X)
         for name in parameters:
-            yield f"{make.__name__}, {name}", lambda make=make, name=name: make(**{name: X}).fit(SOURCE, oracle)
+            yield f"{make.__name__}, {name}", lambda make=make, name=name: make(**{name: X}).fit(SOURCE, oracle=oracle)
     for name in ("epsilon", "delta"):
         yield f"budget, {name}", lambda name=name: hr.Budget(**{"epsilon": 1, name: X})
     yield "charge", lambda: hr.Budget(1).charge(X, purpose="test")

@@ -46,7 +46,7 @@ def test_nor_has_an_oracles_answer(name):
 
 def test_nor_have_learned_cut_points():
     declared, budget = hr.Schema({"age": hr.Integer(0, 99)}), hr.Budget(1)
-    learned = hr.Schema.learn(ROWS[["age"]], declared, epsilon=1, budget=budget, noise=Claiming())
+    learned = hr.Schema.learn(ROWS[["age"]], declared, epsilon=1, budget=budget, random_state=Claiming())
     assert {charge.void for charge in learned.charges} == {REASON}
     assert budget.void == REASON
 
@@ -58,8 +58,9 @@ def test_secure_noise_that_is_handed_in_is_hedgerows():
 
 def test_what_is_no_source_or_cannot_serve_is_refused_before_a_charge():
     declared, budget = hr.Schema({"age": hr.Integer(0, 99)}), hr.Budget(1)
-    with pytest.raises(TypeError, match="noise must be a NoiseSource or None, got int"):
-        hr.Schema.learn(ROWS[["age"]], declared, epsilon=1, budget=budget, noise=3)
-    with pytest.raises(ValueError, match="Quantile has no seeded form; expected secure noise"):
-        hr.Schema.learn(ROWS[["age"]], declared, epsilon=1, budget=budget, noise=SOURCES["seeded"])
+    with pytest.raises(ValueError, match="random_state must be None, a whole number, a numpy"):
+        hr.Schema.learn(ROWS[["age"]], declared, epsilon=1, budget=budget, random_state="secure")
+    for source in (3, SOURCES["seeded"]):
+        with pytest.raises(ValueError, match="Quantile has no seeded form; expected secure noise"):
+            hr.Schema.learn(ROWS[["age"]], declared, epsilon=1, budget=budget, random_state=source)
     assert budget.spent == 0

@@ -26,6 +26,7 @@ from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Label, Literal, Schema
+from hedgerow.schema.label import checked_classes
 from hedgerow.values import printable
 
 ATTACK = "a\x1b]0;owned\x07\x1b[2J\nguarantee   epsilon = 0\r\u202eb\u2028c\x9b1m"
@@ -109,7 +110,7 @@ def test_errors_hold_no_control_character() -> None:
         (SchemaError, lambda: model.schema[ATTACK].truth(Literal(ATTACK, "=", (f"{ATTACK}!",)))),
         (DomainError, lambda: model.predict(pa.table({"other": [1]}))),
         (DomainError, lambda: model.predict(pa.table({ATTACK: ["unknown"], "b": [True]}))),
-        (DomainError, lambda: model.schema.label.settle(pa.array([-1]).to_numpy())),
+        (DomainError, lambda: checked_classes(model.schema.label, pa.array([-1]).to_numpy())),
         (ValueError, lambda: RuleList(model.schema, (Rule((), label=f"{ATTACK}?"),), card("x"))),
         (SchemaError, lambda: Schema({f"{ATTACK}": Boolean()}, Label(f"{ATTACK}", (0, 1)))),
     ]

@@ -15,6 +15,8 @@ from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.lookups import Lookups
 from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real
+from hedgerow.schema.attributes import bins_of_codes
+from hedgerow.schema.label import checked_classes
 
 NAN, INF = float("nan"), float("inf")
 NUMBERS_IN_WORDS = [
@@ -163,7 +165,8 @@ def said_of(kind, codes):
             if code in ERRORS:
                 raise ERRORS[code]("x")
             one = np.array([code])
-            found.append(int((kind.settle(one) if isinstance(kind, Label) else kind.settle(one, "x"))[0]))
+            bins = checked_classes(kind, one) if isinstance(kind, Label) else bins_of_codes(kind, one, "x")
+            found.append(int(bins[0]))
         except DomainError as error:
             found.append(str(error).replace("column 'y'", "column 'x'"))
     return found

@@ -164,7 +164,7 @@ def test_learning_from_a_table_is_learning_from_a_frame(load):
     target = pa.Table.from_pandas(data.frame[names].assign(y=labels)[300:], preserve_index=False)
     source = data.frame[names][:300]
     learned = [
-        hr.MarginalLogisticClassifier().fit(source, oracle).predict_proba(source)
+        hr.MarginalLogisticClassifier().fit(source, oracle=oracle).predict_proba(source)
         for oracle in (
             Oracle.from_table(load(target), "y", None),
             Oracle(target.drop_columns("y"), target["y"], None),

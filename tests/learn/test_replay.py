@@ -46,7 +46,7 @@ def learner(estimator, **parameters):
 
 def learn_cuts(table, source):
     declared = hr.Schema({"age": hr.Integer(0, 120), "dose": hr.Real(0.0, 1.0, missing="bin", outside="clip")})
-    return hr.Schema.learn(table, declared, epsilon=1.0, bins=3, noise=source)
+    return hr.Schema.learn(table, declared, epsilon=1.0, bins=3, random_state=source)
 
 
 def released(learned):

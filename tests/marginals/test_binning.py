@@ -145,7 +145,7 @@ def test_columns_that_cannot_be_cut_are_refused(source, match):
 
 @pytest.mark.parametrize("most", [1, 0, True, 2.5, "3", np.array([3])])
 def test_a_number_of_bins_that_is_none_is_refused(most):
-    with pytest.raises(ValueError, match="most must be a whole number >= 2, got"):
+    with pytest.raises(ValueError, match="bins must be a whole number >= 2, got"):
         choose_bins(np.array([[1.0], [2.0]]), most)
 
 

@@ -91,7 +91,7 @@ def test_they_are_scikit_learn_estimators(name):
         with pytest.raises(NotFittedError, match="is not fitted yet"):
             getattr(clone(learner), method)(SOURCE)
     before = changed.get_params(deep=False)
-    changed.fit(SOURCE, oracle())
+    changed.fit(SOURCE, oracle=oracle())
     assert changed.get_params(deep=False) == before
     with pytest.raises(NotFittedError):
         clone(changed).predict(SOURCE)
@@ -109,10 +109,10 @@ def test_an_unfitted_model_says_so(name):
 @pytest.mark.parametrize("reweight", [False, True])
 def test_expril_learns_from_exact_and_from_noisy_answers(release, variant, reweight):
     learner = hr.ExprilClassifier(TREE, variant=variant, reweight=reweight)
-    assert learner.fit(SOURCE, oracle(release=release)).score(TEST, TRUTH) > 0.8
+    assert learner.fit(SOURCE, oracle=oracle(release=release)).score(TEST, TRUTH) > 0.8
     budget = hr.Budget(20, 1e-6)
     noisy = oracle(budget, release=release, random_state=1)
-    assert learner.fit(SOURCE, noisy).score(TEST, TRUTH) > 0.75
+    assert learner.fit(SOURCE, oracle=noisy).score(TEST, TRUTH) > 0.75
     assert budget.spent == learner.privacy_.epsilon == 20
     assert noisy.queries_left == 0
     proba = learner.predict_proba(TEST)
@@ -136,18 +136,20 @@ def test_weights_bring_the_marginals_of_a_target_that_is_distributed_differently
     rng = np.random.default_rng(4)
     shifted = TARGET[rng.random(3000) < 1 / (1 + np.exp(-2 * TARGET[:, 2]))]
     labels = shifted[:, 0] > 0
-    learner = hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, hr.Oracle(shifted, labels, None))
+    learner = hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, oracle=hr.Oracle(shifted, labels, None))
     synthetic = learner.synthetic_
     assert SOURCE[:, 2].mean() < 0.1
     assert synthetic.weights @ SOURCE[:, 2] == pytest.approx(shifted[:, 2].mean(), abs=0.1)
     assert synthetic.weights.sum() == pytest.approx(1)
     assert learner.history_[0]["misfit"] < 0.02
-    unweighted = hr.ExprilClassifier(TREE, queries=1, reweight=False).fit(SOURCE, hr.Oracle(shifted, labels, None))
+    unweighted = hr.ExprilClassifier(TREE, queries=1, reweight=False).fit(
+        SOURCE, oracle=hr.Oracle(shifted, labels, None)
+    )
     assert set(unweighted.synthetic_.weights.tolist()) == {1 / 400}
 
 
 def test_synthetic_rows_are_the_source_with_the_targets_labels():
-    learner = hr.ExprilClassifier(TREE).fit(pd.DataFrame(SOURCE, columns=list("abc")), named_oracle())
+    learner = hr.ExprilClassifier(TREE).fit(pd.DataFrame(SOURCE, columns=list("abc")), oracle=named_oracle())
     synthetic = learner.synthetic_
     assert len(synthetic) == 400
     assert repr(synthetic) == "<Synthetic of 400 weighted rows>"
@@ -212,7 +214,7 @@ def test_what_expril_cannot_learn_from_is_told_before_anything_is_charged(name):
     budget = hr.Budget(1)
     asked = oracle(budget)
     with pytest.raises(error, match=match):
-        hr.ExprilClassifier(**{"estimator": TREE, **parameters}).fit(X, asked)
+        hr.ExprilClassifier(**{"estimator": TREE, **parameters}).fit(X, oracle=asked)
     assert budget.charges == ()
     assert asked.queries_left == 3
 
@@ -236,23 +238,25 @@ def test_what_the_logistic_model_cannot_learn_from_is_told_before_anything_is_ch
     budget = hr.Budget(1)
     asked = oracle(budget)
     with pytest.raises(error, match=match):
-        hr.MarginalLogisticClassifier(**parameters).fit(X, asked)
+        hr.MarginalLogisticClassifier(**parameters).fit(X, oracle=asked)
     assert budget.charges == ()
     assert asked.queries_left == 3
 
 
 @pytest.mark.parametrize("name", BOTH)
 def test_labels_in_place_of_an_oracle_are_refused(name):
-    with pytest.raises(TypeError, match="oracle must be an Oracle, got ndarray; labels stay with their curator"):
-        clone(BOTH[name]).fit(SOURCE, np.ones(400))
+    with pytest.raises(TypeError, match="Expected no labels, which stay with their curator; got y"):
+        clone(BOTH[name]).fit(SOURCE, np.ones(400), oracle=oracle())
+    with pytest.raises(TypeError, match="oracle must be an Oracle, got ndarray"):
+        clone(BOTH[name]).fit(SOURCE, oracle=np.ones(400))
 
 
 def test_ratios_are_refused_where_they_do_not_tell_enough():
     budget = hr.Budget(1)
     with pytest.raises(ValueError, match="expected an oracle that releases counts"):
-        hr.MarginalLogisticClassifier().fit(SOURCE, oracle(budget, release="ratio"))
+        hr.MarginalLogisticClassifier().fit(SOURCE, oracle=oracle(budget, release="ratio"))
     with pytest.raises(ValueError, match="with ratios, reweighting spends one of its own"):
-        hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, oracle(budget, release="ratio"))
+        hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, oracle=oracle(budget, release="ratio"))
     assert budget.spent == 0
 
 
@@ -260,7 +264,7 @@ def test_ratios_are_refused_where_they_do_not_tell_enough():
     "estimator", [TREE, GaussianNB(), make_pipeline(StandardScaler(), LogisticRegression())], ids=["tree", "nb", "pipe"]
 )
 def test_any_classifier_that_takes_weights_is_learned(estimator):
-    learner = hr.ExprilClassifier(estimator, queries=2).fit(SOURCE, oracle())
+    learner = hr.ExprilClassifier(estimator, queries=2).fit(SOURCE, oracle=oracle())
     assert learner.score(TEST, TRUTH) > 0.8
     assert type(learner.hypothesis_) is type(estimator)
     assert learner.hypothesis_ is not estimator
@@ -274,7 +278,7 @@ def test_the_weights_reach_the_estimator():
             seen.append((len(X), sample_weight))
             return super().fit(X, y, sample_weight)
 
-    learner = hr.ExprilClassifier(Seeing(max_depth=2), queries=1).fit(SOURCE, oracle())
+    learner = hr.ExprilClassifier(Seeing(max_depth=2), queries=1).fit(SOURCE, oracle=oracle())
     rows, weights = seen[-1]
     kept = learner.synthetic_.weights[learner.synthetic_.weights > 0]
     assert rows == len(kept)
@@ -283,7 +287,9 @@ def test_the_weights_reach_the_estimator():
 
 
 def test_labels_that_are_all_alike_make_a_constant_hypothesis():
-    learner = hr.ExprilClassifier(TREE, queries=2).fit(SOURCE, hr.Oracle(TARGET, np.zeros(3000, dtype=int), None))
+    learner = hr.ExprilClassifier(TREE, queries=2).fit(
+        SOURCE, oracle=hr.Oracle(TARGET, np.zeros(3000, dtype=int), None)
+    )
     assert isinstance(learner.hypothesis_, Always)
     assert set(learner.predict(TEST).tolist()) == {0}
     assert learner.predict_proba(TEST)[0].tolist() == [1.0, 0.0]
@@ -297,7 +303,7 @@ def test_tables_of_every_type_with_gaps_and_words_are_learned_from(name, epsilon
     learner = hr.ExprilClassifier(MIXED) if name == "expril" else hr.MarginalLogisticClassifier()
     budget = None if epsilon is None else hr.Budget(30)
     asked = hr.Oracle(*target, budget, classes=("well", "ill"), random_state=None if epsilon is None else 0)
-    learner.fit(source[0], asked)
+    learner.fit(source[0], oracle=asked)
     assert learner.classes_.tolist() == ["ill", "well"]
     assert learner.score(*test) > 0.8
     unseen = test[0].assign(town="Chur", size=1e9)
@@ -307,14 +313,14 @@ def test_tables_of_every_type_with_gaps_and_words_are_learned_from(name, epsilon
 def test_polars_frames_are_learned_from():
     make = lambda X: pl.DataFrame(X, schema=list("abc"))  # noqa: E731
     for learner in (hr.ExprilClassifier(TREE, queries=2), hr.MarginalLogisticClassifier()):
-        learner.fit(make(SOURCE), hr.Oracle(make(TARGET), pl.Series(LABELS), None))
+        learner.fit(make(SOURCE), oracle=hr.Oracle(make(TARGET), pl.Series(LABELS), None))
         assert learner.score(make(TEST), TRUTH) > 0.8
 
 
 def test_the_default_is_the_papers_network():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        learner = hr.ExprilClassifier(queries=2, random_state=0).fit(SOURCE, oracle())
+        learner = hr.ExprilClassifier(queries=2, random_state=0).fit(SOURCE, oracle=oracle())
     assert learner.score(TEST, TRUTH) > 0.8
     assert learner.hypothesis_.steps[-1][1].hidden_layer_sizes == (16, 256, 256, 16)
 
@@ -326,7 +332,7 @@ def test_a_fitted_model_holds_nothing_of_the_private_rows():
     source, _ = people(300, 1)
     for learner in (hr.ExprilClassifier(MIXED), hr.MarginalLogisticClassifier()):
         budget = hr.Budget(3)
-        learner.fit(source, hr.Oracle(frame, labels, budget, classes=("ill", "well"), random_state=0))
+        learner.fit(source, oracle=hr.Oracle(frame, labels, budget, classes=("ill", "well"), random_state=0))
         written = pickle.dumps(learner)
         assert SECRET.encode() not in written
         assert np.float64(VALUE).tobytes() not in written
@@ -341,7 +347,7 @@ def test_a_fitted_model_holds_nothing_of_the_private_rows():
 
 def test_a_source_that_hardly_overlaps_is_warned_about():
     with pytest.warns(OverlapWarning, match="source and target hardly overlap"):
-        hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, hr.Oracle(TARGET + 4, LABELS, None))
+        hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, oracle=hr.Oracle(TARGET + 4, LABELS, None))
 
 
 BINS = Schema(
@@ -364,13 +370,15 @@ def test_counts_are_all_that_the_logistic_likelihood_needs():
     """With exact answers, the source the target itself and l2 → 0 it is scikit-learn's fit on the labelled rows."""
     frame, labels = noisy_people()
     asked = hr.Oracle(frame, labels, None, 1)
-    model = hr.MarginalLogisticClassifier(l2=1e-6, bins=BINS, reweight=False).fit(frame, asked)
+    model = hr.MarginalLogisticClassifier(l2=1e-6, bins=BINS, reweight=False).fit(frame, oracle=asked)
     with_labels = LogisticRegression(C=1e6, tol=1e-10, max_iter=100_000)
     with_labels.fit(bin_matrix(BINS, frame).T, labels)
     expected = with_labels.decision_function(bin_matrix(BINS, frame).T)
     assert model.decision_function(frame) == pytest.approx(expected, abs=5e-3)
     assert model.predict_proba(frame)[:, 1] == pytest.approx(1 / (1 + np.exp(-expected)), abs=1e-3)
-    one = hr.MarginalLogisticClassifier(l2=2.0, bins=BINS, reweight=False).fit(frame, hr.Oracle(frame, labels, None))
+    one = hr.MarginalLogisticClassifier(l2=2.0, bins=BINS, reweight=False).fit(
+        frame, oracle=hr.Oracle(frame, labels, None)
+    )
     ridge = LogisticRegression(C=1 / 2.0, tol=1e-10, max_iter=100_000).fit(bin_matrix(BINS, frame).T, labels)
     assert one.coef_ == pytest.approx(ridge.coef_[0], abs=1e-3)
     assert one.intercept_ == pytest.approx(ridge.intercept_[0], abs=1e-3)
@@ -392,7 +400,7 @@ def test_the_gradient_of_the_objective_is_zero(exact, reweight):
     asked.error_marginals = asking
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OverlapWarning)
-        model = hr.MarginalLogisticClassifier(l2=3.0, bins=BINS, reweight=reweight).fit(source, asked)
+        model = hr.MarginalLogisticClassifier(l2=3.0, bins=BINS, reweight=reweight).fit(source, oracle=asked)
     answer, matrix, weights = seen[0], bin_matrix(BINS, source), model.weights_.values
     n = answer.n_rows
     positive = (answer.right - answer.wrong + n * matrix @ weights) / 2
@@ -416,7 +424,7 @@ def test_the_automatic_ridge_is_a_function_of_public_numbers():
             return fixed or answers[-1]
 
         asked.error_marginals = asking
-        return hr.MarginalLogisticClassifier(reweight=False).fit(source, asked)
+        return hr.MarginalLogisticClassifier(reweight=False).fit(source, oracle=asked)
 
     one = fitted(1500)
     other = fitted(700, answers[0])
@@ -425,7 +433,7 @@ def test_the_automatic_ridge_is_a_function_of_public_numbers():
     share = 1 - answer.error_rate
     information = answer.n_rows * share * (1 - share) * 4 / len(answer.wrong)
     assert one.l2_ == pytest.approx((1 + answer.noise / 2 / information) / 0.25)
-    exact = hr.MarginalLogisticClassifier(reweight=False).fit(source, hr.Oracle(frame, labels, None))
+    exact = hr.MarginalLogisticClassifier(reweight=False).fit(source, oracle=hr.Oracle(frame, labels, None))
     assert exact.l2_ == 4.0
 
 
@@ -433,7 +441,7 @@ def test_points_by_bin_add_up_to_the_log_odds_and_are_drawn():
     import matplotlib.pyplot as plt
 
     frame, labels = noisy_people()
-    model = hr.MarginalLogisticClassifier(bins=BINS, reweight=False).fit(frame, hr.Oracle(frame, labels, None))
+    model = hr.MarginalLogisticClassifier(bins=BINS, reweight=False).fit(frame, oracle=hr.Oracle(frame, labels, None))
     points = model.contributions()
     assert [(point["attribute"], point["bin"]) for point in points][:2] == [
         ("size", "[-3, -0.5]"),
@@ -464,6 +472,6 @@ def test_labels_explain_all_answers_or_the_last(variant, used, monkeypatch):
         return errors(self, source)
 
     monkeypatch.setattr(ErrorCounts, "errors", errors)
-    hr.ExprilClassifier(TREE, variant=variant).fit(SOURCE, oracle())
+    hr.ExprilClassifier(TREE, variant=variant).fit(SOURCE, oracle=oracle())
     asked = list(dict.fromkeys(map(id, answers)))
     assert [asked.index(id(answer)) for answer in answers] == used

@@ -36,7 +36,7 @@ def fit(name, rows, release, source, *, run_code=False):
     budget = hr.Budget(1, 1e-6)
     options = {"release": release, "run_code": run_code, "random_state": source}
     oracle = hr.Oracle(target[["a", "b", "c"]], target["y"], budget, **options)
-    return LEARNERS[name]().fit(SOURCE, oracle), oracle, budget
+    return LEARNERS[name]().fit(SOURCE, oracle=oracle), oracle, budget
 
 
 def check(name, rows, row, release, noise, **options):

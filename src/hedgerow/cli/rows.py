@@ -110,7 +110,7 @@ class TableRows:
 
 
 @contextmanager
-def open_rows(data: str, engine: str | None, master: str | None, memory: str) -> Generator[Rows]:
+def open_rows(data: str, engine: Any, master: str | None, memory: str) -> Generator[Rows]:
     """Open the rows that a command is given; none is read yet."""
     if not is_address(data) and engine is None and master is None:
         yield FileRows(Path(data))

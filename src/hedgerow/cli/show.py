@@ -11,6 +11,7 @@ import typer
 from hedgerow.cli.output import check_output, check_picture, draw, print_or_write
 from hedgerow.errors import ArgumentError
 from hedgerow.models import RuleList, Tree, load_model
+from hedgerow.models.dialects import DialectName
 
 app = typer.Typer(add_completion=False)
 
@@ -25,21 +26,11 @@ class Form(StrEnum):
     html = "html"
 
 
-class Dialect(StrEnum):
-    """Whose SQL a model is exported in."""
-
-    duckdb = "duckdb"
-    postgres = "postgres"
-    spark = "spark"
-    bigquery = "bigquery"
-    snowflake = "snowflake"
-
-
 @app.command("show")
 def show(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
     form: Annotated[Form, typer.Option("--format", help="How to show it.")] = Form.text,
-    dialect: Annotated[Dialect | None, typer.Option(help="Whose SQL, with --format sql; else DuckDB's.")] = None,
+    dialect: Annotated[DialectName | None, typer.Option(help="Whose SQL, with --format sql; else DuckDB's.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the model into this PNG, SVG or PDF file.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
@@ -58,13 +49,13 @@ def show(
     if plot is not None:
         check_picture(plot)
     released = load_model(model)
-    text = _render(released, form, dialect or Dialect.duckdb)
+    text = _render(released, form, dialect or "duckdb")
     print_or_write(text, output)
     if plot is not None:
         draw(released.plot, plot)
 
 
-def _render(model: RuleList | Tree, form: Form, dialect: Dialect) -> str:
+def _render(model: RuleList | Tree, form: Form, dialect: DialectName) -> str:
     match form:
         case Form.text:
             return f"{model}\n\n{model.privacy}"

@@ -13,7 +13,7 @@ from hedgerow.engines.columns import EngineColumn, Expression, constant_for, dou
 from hedgerow.engines.lookups import Lookups
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
-from hedgerow.schema.label import Label
+from hedgerow.schema.label import Label, class_words
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.values import Value
 
@@ -87,7 +87,7 @@ def _nearest(x: EngineColumn, cuts: Sequence[float], first: int) -> Expression |
 
 def class_code(label: Label, column: EngineColumn, lookups: Lookups) -> Expression:
     """Return the class number of each label of a column, or `MISSING` or `OUTSIDE`: what `Label.settle` takes."""
-    classes = label.words if column.kind == "text" else label.classes
+    classes = class_words(label) if column.kind == "text" else label.classes
     values = [(value, number % len(label.classes)) for number, value in enumerate(classes)]
     return _among(column, [*values, _BLANK], (), lookups, OUTSIDE, ignore_case=label.is_binary)
 

@@ -15,8 +15,8 @@ from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.queries import ask
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
-from hedgerow.schema.attributes import BinCodes, Boolean
-from hedgerow.schema.label import Label
+from hedgerow.schema.attributes import BinCodes, Boolean, bins_of_codes
+from hedgerow.schema.label import Label, checked_classes
 from hedgerow.schema.schema import Schema
 
 MOST_PATTERNS = 5_000_000
@@ -68,7 +68,7 @@ def count_rows(
     found = ask(few)
     if not len(found) and len(ask(table.limit(1).select(one=1))):
         raise TooManyPatternsError(MOST_PATTERNS)
-    classes = schema.label.settle(found[_CLASS].to_numpy())
+    classes = checked_classes(schema.label, found[_CLASS].to_numpy())
     bins = {name: _settled(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
     return bins, classes, found[_ROWS].to_numpy()
 
@@ -129,4 +129,4 @@ def _settled(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
     for code, error in _ERRORS.items():
         if (codes == code).any():
             raise error(name)
-    return schema[name].settle(codes, name)
+    return bins_of_codes(schema[name], codes, name)

@@ -17,7 +17,7 @@ from hedgerow.engines.predict import predicted_class, used_attributes
 from hedgerow.engines.queries import ask
 from hedgerow.errors import DomainError
 from hedgerow.models.model import Model
-from hedgerow.schema.label import Label
+from hedgerow.schema.label import Label, checked_classes
 from hedgerow.schema.schema import Schema
 
 Inputs = Mapping[str, EngineColumn]
@@ -64,7 +64,7 @@ def check_rows(table: Expression, label: Label, inputs: Inputs) -> None:
     rows = lookups.rows().select(**looked_at)
     sums = {key: rows[key].max() if key in floats else rows[key].count() for key in looked_at if key != "code"}
     found = ask(rows.group_by("code").agg(**sums, n=rows.count()))
-    label.settle(found["code"].to_numpy())
+    checked_classes(label, found["code"].to_numpy())
     for key, column in floats.items():
         if 1 in found[key].to_pylist():
             raise found_infinity(column.name)

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 import ibis
@@ -28,7 +28,11 @@ _OPTIONS = "-c default_transaction_read_only=on -c standard_conforming_strings=o
 
 @contextmanager
 def open_table(
-    address: str, *, engine: str | None = None, memory: str = MEMORY, master: str | None = None
+    address: str,
+    *,
+    engine: Literal["duckdb", "spark", "postgres"] | None = None,
+    memory: str = MEMORY,
+    master: str | None = None,
 ) -> Generator[Expression]:
     """Open a table where it is, for reading only; nothing is written there, and no row is read yet.
 

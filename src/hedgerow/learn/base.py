@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
-FROM_DATA = "from-data"
+FROM_DATA: Literal["from-data"] = "from-data"
 BINS = 5  # intervals of a number whose domain is taken from the data
 
 
@@ -43,7 +43,7 @@ class Learned(Protocol):
 class TallyEstimator(ClassifierMixin, BaseEstimator):
     """A classifier with a model that a person can read; subclasses say how it is learned from a tally."""
 
-    schema: Schema | str | None
+    schema: Schema | Literal["from-data"] | None
     _fitted: ClassVar[str]  # the attribute that holds the model
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -72,16 +72,14 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
             raise ArgumentTypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
         with self._unchanged_by_failure():
             if isinstance(self.schema, str):
-                X, y, schema = self._schema_from_data(X, y)
+                table, y, schema = self._schema_from_data(X, y)
             else:
                 table = Table.of(X)
                 schema = boolean_schema(table.column_names, y) if self.schema is None else self.schema
                 _check_usable(schema)
                 schema.check_columns(table)
                 check_labels(table, y)
-            return self._learn(
-                schema, lambda: Tally.count(X, y, schema if isinstance(self.schema, (Schema, str)) else None)
-            )
+            return self._learn(schema, lambda: Tally.of(table, y, schema, is_declared=self.schema is not None))
 
     def check_public(self) -> None:
         """Check the parameters, the schema among them, as fitting does first: before a table is counted elsewhere.
@@ -174,7 +172,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
             return validate_data(self, two_dimensional(X), reset=False, **array_checks(X))
         return X
 
-    def _schema_from_data(self, X: Any, y: Any) -> tuple[Any, Any, Schema]:
+    def _schema_from_data(self, X: Any, y: Any) -> tuple[Table, Any, Schema]:
         """Validate as scikit-learn does and cut the schema out of the rows themselves, which voids any guarantee."""
         if y is None:
             raise ArgumentError("This estimator requires y to be passed, but the target y is None.")
@@ -194,7 +192,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
             for position, column in enumerate(table.column_names)
             if column != name
         }
-        return X, y, Schema(tuple(attributes.items()), Label(name, classes), void="domain taken from the data")
+        return table, y, Schema(attributes, Label(name, classes), void="domain taken from the data")
 
     def _check_parameters(self) -> None:
         if not (self.schema is None or isinstance(self.schema, Schema) or self._is_from_data):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import Literal, Self
 
 from hedgerow.learn.base import FROM_DATA, RuleListEstimator
 from hedgerow.learn.greedy.rule_lists import ExactChoice, grow
@@ -62,7 +62,7 @@ class GreedyRuleListClassifier(RuleListEstimator):
         max_literals: int = 2,
         negations: bool = True,
         min_support: float = 0.05,
-        schema: Schema | str | None = FROM_DATA,
+        schema: Schema | Literal["from-data"] | None = FROM_DATA,
     ) -> None:
         self.max_rules = max_rules
         self.max_literals = max_literals

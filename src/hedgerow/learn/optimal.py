@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from numbers import Real
-from typing import Self
+from typing import Literal, Self
 
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import (
@@ -150,7 +150,7 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
         min_support: float = 0.01,
         regularization: float = 0.0,
         time_limit: float | None = None,
-        schema: Schema | str | None = FROM_DATA,
+        schema: Schema | Literal["from-data"] | None = FROM_DATA,
         verbose: bool = False,
     ) -> None:
         self.max_rules = max_rules
@@ -234,7 +234,7 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
         min_support: float = 0.01,
         regularization: float = 0.0,
         time_limit: float | None = None,
-        schema: Schema | str | None = FROM_DATA,
+        schema: Schema | Literal["from-data"] | None = FROM_DATA,
         verbose: bool = False,
     ) -> None:
         self.max_depth = max_depth

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any, Literal, Protocol, Self
+from typing import Literal, Protocol, Self
 
 import numpy as np
 from sklearn.utils import Tags
@@ -20,6 +20,7 @@ from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, Charge, PrivacyCard, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
+from hedgerow.randomness import RandomState
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -73,7 +74,7 @@ class PrivateEstimator(TallyEstimator):
 
     epsilon: float | None
     budget: Budget | None
-    random_state: Any
+    random_state: NoiseSource | RandomState
     verbose: bool
 
     def _check_parameters(self) -> None:

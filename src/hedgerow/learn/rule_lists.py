@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from hedgerow.learn.base import RuleListEstimator
 from hedgerow.learn.parameters import check_whole
@@ -12,6 +12,8 @@ from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import ListDraw, list_blocks, list_cost
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.noise import NoiseSource
+from hedgerow.randomness import RandomState
 from hedgerow.schema.candidates import Candidates, count_candidates
 from hedgerow.schema.schema import Schema
 
@@ -59,7 +61,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     budget : Budget, optional
         A budget to charge `epsilon` to, shared with other releases; a fit that would overdraw it is refused. Default: a
         budget of its own for every fit.
-    random_state : int, RandomState or None, default=None
+    random_state : NoiseSource, int, RandomState, Generator or None, default=None
         None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
     verbose : bool, default=False
         Whether to tell on stderr what an exact search costs and how far it is.
@@ -104,9 +106,9 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         lookahead: int | None = None,
         release_counts: bool = False,
         stop_probability: float = 0.1,
-        schema: Schema | str | None = None,
+        schema: Schema | Literal["from-data"] | None = None,
         budget: Budget | None = None,
-        random_state: Any = None,
+        random_state: NoiseSource | RandomState = None,
         verbose: bool = False,
     ) -> None:
         self.epsilon = epsilon

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 from sklearn.utils import Tags
 
@@ -28,6 +28,7 @@ from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource
+from hedgerow.randomness import RandomState
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -74,7 +75,7 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
     budget : Budget, optional
         A budget to charge `epsilon` and `delta` to, shared with other releases; a fit that would overdraw it is
         refused. Default: a budget of its own for every fit.
-    random_state : int, RandomState or None, default=None
+    random_state : NoiseSource, int, RandomState, Generator or None, default=None
         None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
 
     Attributes
@@ -115,9 +116,9 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
         negations: bool = True,
         min_support: float = 0.05,
         confidence: float = 0.99,
-        schema: Schema | str | None = None,
+        schema: Schema | Literal["from-data"] | None = None,
         budget: Budget | None = None,
-        random_state: Any = None,
+        random_state: NoiseSource | RandomState = None,
     ) -> None:
         self.epsilon = epsilon
         self.mechanism = mechanism

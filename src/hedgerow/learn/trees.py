@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from hedgerow.learn.base import TreeEstimator
 from hedgerow.learn.plans import DrawnTree, GreedyTree
@@ -12,6 +12,8 @@ from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.noise import NoiseSource
+from hedgerow.randomness import RandomState
 from hedgerow.schema.schema import Schema
 
 
@@ -51,7 +53,7 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     budget : Budget, optional
         A budget to charge `epsilon` to, shared with other releases; a fit that would overdraw it is refused. Default: a
         budget of its own for every fit.
-    random_state : int, RandomState or None, default=None
+    random_state : NoiseSource, int, RandomState, Generator or None, default=None
         None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
     verbose : bool, default=False
         Whether to tell on stderr what an exact search costs and how far it is.
@@ -89,9 +91,9 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
         search: Literal["greedy", "exact"] = "exact",
         release_counts: bool = False,
         stop_probability: float = 0.1,
-        schema: Schema | str | None = None,
+        schema: Schema | Literal["from-data"] | None = None,
         budget: Budget | None = None,
-        random_state: Any = None,
+        random_state: NoiseSource | RandomState = None,
         verbose: bool = False,
     ) -> None:
         self.epsilon = epsilon

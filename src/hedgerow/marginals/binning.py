@@ -49,7 +49,7 @@ def n_bins(n_rows: float, scale: float, most: float = MOST_BINS) -> int:
     return MOST_BINS if isinf(best) else int(np.clip(round(best), 2, most))
 
 
-def choose_bins(source: Any, most: int, weights: NDArray[np.float64] | None = None) -> Schema:
+def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None) -> Schema:
     """Cut a *public* source into bins of about equal mass, of the rows as they are weighted.
 
     Every value has a bin, so that no private row can be refused: numbers beyond those of the source are clipped, and
@@ -57,9 +57,9 @@ def choose_bins(source: Any, most: int, weights: NDArray[np.float64] | None = No
 
     Parameters
     ----------
-    source : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
+    data : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
         Public rows.
-    most : int
+    bins : int
         The most bins an attribute, at least 2; those for missing and rare values come on top.
     weights : ndarray of shape (n_rows,), optional
         The rows' weights. Default: all alike.
@@ -74,17 +74,17 @@ def choose_bins(source: Any, most: int, weights: NDArray[np.float64] | None = No
     DomainError
         If a column is constant, or holds infinite numbers or no value.
     ValueError
-        If `most` is below 2, or there is not one weight a row.
+        If `bins` is below 2, or there is not one weight a row.
     """
-    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 2:
-        raise ArgumentError(f"most must be a whole number >= 2, got {shown_argument(most)}.")
-    table = Table.of(source)
+    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
+        raise ArgumentError(f"bins must be a whole number >= 2, got {shown_argument(bins)}.")
+    table = Table.of(data)
     problem = ArgumentError("expected one finite weight >= 0 for each row of the source, not all 0.")
     mass = np.ones(len(table)) if weights is None else guarded(lambda: np.asarray(weights, dtype=np.float64), problem)
     if mass.shape != (len(table),) or not np.isfinite(mass).all() or (mass < 0).any() or not mass.any():
         raise problem
     columns = [table.column(name, place) for place, name in enumerate(table.column_names)]
-    return Schema(tuple((column.name, _attribute(column, most, mass)) for column in columns))
+    return Schema(tuple((column.name, _attribute(column, bins, mass)) for column in columns))
 
 
 def _attribute(column: Column, most: int, mass: NDArray[np.float64]) -> Attribute:

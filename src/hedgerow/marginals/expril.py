@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,11 @@ from hedgerow.marginals.labels import Equations, estimate_labels
 from hedgerow.marginals.network import network
 from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorMasses
 from hedgerow.marginals.oracle.hypothesis import Always, codes_of
-from hedgerow.marginals.oracle.oracle import Oracle
+from hedgerow.marginals.oracle.oracle import Oracle, check_oracle
 from hedgerow.marginals.reweight import Weights, equal_weights, reweight
 from hedgerow.marginals.synthetic import Synthetic
 from hedgerow.messages import shown_argument
+from hedgerow.randomness import RandomState
 from hedgerow.schema.schema import Schema
 
 VARIANTS = ("cumulative", "instantaneous")
@@ -96,7 +97,7 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
     >>> oracle = hr.Oracle(data.frame[200:], data.labels[200:], hr.Budget(4), 2, classes=data.schema.classes)
     >>> simple = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000))
     >>> learner = hr.ExprilClassifier(simple, queries=2, reweight=False)
-    >>> learner.fit(data.frame[:200], oracle).predict(data.frame[:2]).shape
+    >>> learner.fit(data.frame[:200], oracle=oracle).predict(data.frame[:2]).shape
     (2,)
     """
 
@@ -104,11 +105,11 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         self,
         estimator: Any = None,
         *,
-        variant: str = "cumulative",
+        variant: Literal["cumulative", "instantaneous"] = "cumulative",
         queries: int = 3,
         reweight: bool = True,
-        bins: str | int | Schema = "auto",
-        random_state: Any = None,
+        bins: Literal["auto", "published"] | int | Schema = "auto",
+        random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.variant = variant
@@ -117,24 +118,29 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         self.bins = bins
         self.random_state = random_state
 
-    def fit(self, X: Any, oracle: Oracle) -> Self:
+    def fit(self, X: Any, y: None = None, *, oracle: Oracle) -> Self:
         """Learn from a public, unlabelled source and an oracle.
 
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
             The source, with the columns of the oracle's target.
+        y : None
+            The source has no labels.
         oracle : Oracle
-            Who answers.
+            Who answers questions about the target.
 
         Raises
         ------
+        TypeError
+            If `oracle` is no oracle, or labels are given.
         DomainError
             If the columns are not those of the target, or one is constant. Nothing is charged then.
         ValueError
             If a parameter is out of range, or the oracle has too few questions left. Nothing is charged then. Nor is
             it if the estimator fails on 200 rows of the source, on which it is tried with made-up labels.
         """
+        check_oracle(oracle, y)
         self._check(X, oracle)
         self.classes_ = np.array(oracle.classes)
         asked: list[_Asked] = []
@@ -170,11 +176,7 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         predicted = codes_of(hypothesis.predict(X), oracle.classes, len(X)).astype(np.float64)
         return _Asked(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
 
-    def _check(self, X: Any, oracle: Any) -> None:
-        if not isinstance(oracle, Oracle):
-            raise ArgumentTypeError(
-                f"oracle must be an Oracle, got {type(oracle).__name__}; labels stay with their curator."
-            )
+    def _check(self, X: Any, oracle: Oracle) -> None:
         if not isinstance(self.variant, str) or self.variant not in VARIANTS:
             raise ArgumentError(f"variant must be one of {', '.join(VARIANTS)}, got {shown_argument(self.variant)}.")
         if isinstance(self.queries, bool) or not isinstance(self.queries, int) or self.queries < 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.columns import Table
-from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.marginals.binning import bin_matrix, bin_names, bins_or_chosen
 from hedgerow.marginals.oracle.answers import ErrorCounts
 from hedgerow.marginals.oracle.hypothesis import Always
-from hedgerow.marginals.oracle.oracle import Oracle
+from hedgerow.marginals.oracle.oracle import Oracle, check_oracle
 from hedgerow.marginals.plot import contribution_bars
 from hedgerow.marginals.reweight import equal_weights, reweight
 from hedgerow.messages import shown_argument
@@ -71,26 +71,44 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
     >>> import hedgerow as hr
     >>> data = hr.datasets.load("breast_cancer")
     >>> oracle = hr.Oracle(data.frame[200:], data.labels[200:], hr.Budget(1), 1, classes=data.schema.classes)
-    >>> model = hr.MarginalLogisticClassifier(reweight=False).fit(data.frame[:200], oracle)
+    >>> model = hr.MarginalLogisticClassifier(reweight=False).fit(data.frame[:200], oracle=oracle)
     >>> model.predict(data.frame[:2]).shape
     (2,)
     """
 
-    def __init__(self, *, l2: str | float = "auto", bins: str | int | Schema = "auto", reweight: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        l2: Literal["auto"] | float = "auto",
+        bins: Literal["auto", "published"] | int | Schema = "auto",
+        reweight: bool = True,
+    ) -> None:
         self.l2 = l2
         self.bins = bins
         self.reweight = reweight
 
-    def fit(self, X: Any, oracle: Oracle) -> Self:
+    def fit(self, X: Any, y: None = None, *, oracle: Oracle) -> Self:
         """Learn from a public, unlabelled source and one answer of an oracle.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
+            The source, with the columns of the oracle's target.
+        y : None
+            The source has no labels.
+        oracle : Oracle
+            Who answers a question about the target.
 
         Raises
         ------
+        TypeError
+            If `oracle` is no oracle, or labels are given.
         DomainError
             If the columns are not those of the target, or one is constant. Nothing is charged then.
         ValueError
             If a parameter is out of range, or the oracle has no question left or releases ratios. Nothing is charged.
         """
+        check_oracle(oracle, y)
         self._check(X, oracle)
         n = len(X)
         bins = bins_or_chosen(self.bins, X, n, oracle.noise_scale(Table.of(X).width))
@@ -113,11 +131,7 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
         self.privacy_, self.n_features_in_ = oracle.privacy, Table.of(X).width
         return self
 
-    def _check(self, X: Any, oracle: Any) -> None:
-        if not isinstance(oracle, Oracle):
-            raise ArgumentTypeError(
-                f"oracle must be an Oracle, got {type(oracle).__name__}; labels stay with their curator."
-            )
+    def _check(self, X: Any, oracle: Oracle) -> None:
         l2: Any = self.l2
         is_number = isinstance(l2, Real) and not isinstance(l2, bool)
         if not (isinstance(l2, str) and l2 == "auto") and not (is_number and 0 < float(l2) < np.inf):

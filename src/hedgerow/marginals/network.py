@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from hedgerow.columns import Table
+from hedgerow.randomness import RandomState
 
 HIDDEN = (16, 256, 256, 16)
 """Units of the hidden layers for the real datasets (EXPRIL, Table 1)."""
@@ -21,7 +22,7 @@ _STEPS = (150, 3000)  # the fewest and the most, whatever the number of rows
 _ANY = 1e9  # no loss falls by as much in one pass: "no improvement" counts the passes, and ends without a warning
 
 
-def network(X: Any, random_state: Any = None, hidden: tuple[int, ...] = HIDDEN) -> Pipeline:
+def network(X: Any, random_state: RandomState = None, hidden: tuple[int, ...] = HIDDEN) -> Pipeline:
     """Return an unfitted network for a table like X: numbers are standardised, words one-hot encoded, gaps filled.
 
     It passes over the rows 25 times, more often if they are few, and its weights are drawn to 0: the labels that it

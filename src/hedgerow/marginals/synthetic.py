@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown_argument
-from hedgerow.randomness import generator
+from hedgerow.randomness import RandomState, generator
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -38,7 +38,7 @@ class Synthetic:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def sample(self, n: int, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Any, NDArray[Any]]:
         """Draw n rows by their weights, with replacement, and return them with their labels.
 
         Raises

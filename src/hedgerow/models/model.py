@@ -18,6 +18,7 @@ from hedgerow.columns import Table
 from hedgerow.durable import write_whole
 from hedgerow.errors import HedgerowError, ModelFormatError
 from hedgerow.models import envelope
+from hedgerow.models.dialects import DialectName
 from hedgerow.models.leaf import Leaf, leaf_note, leaf_predictions, leaf_probabilities
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
@@ -62,7 +63,7 @@ class Model(ABC):
         """Return which leaf each row comes to, shape ``(n_rows,)``, counted from 0."""
 
     @abstractmethod
-    def to_sql(self, dialect: str = "duckdb") -> str:
+    def to_sql(self, dialect: DialectName = "duckdb") -> str:
         """Return an expression in an engine's SQL that gives the predicted class from the raw columns."""
 
     @abstractmethod

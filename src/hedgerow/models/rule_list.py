@@ -14,7 +14,7 @@ from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError
 from hedgerow.models import plot, python_source, sql
 from hedgerow.models.conditions import check_literals
-from hedgerow.models.dialects import dialect_named
+from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.leaf import Leaf, check_leaves, commented
 from hedgerow.models.model import Model
 from hedgerow.privacy.card import PrivacyCard
@@ -173,7 +173,7 @@ class RuleList(Model):
             rules.append(Rule(antecedent, leaf.counts, leaf.label))
         return cls(schema, tuple(rules), privacy)
 
-    def to_sql(self, dialect: str = "duckdb") -> str:
+    def to_sql(self, dialect: DialectName = "duckdb") -> str:
         """Return a CASE expression that gives the predicted class from the raw columns, in the SQL of an engine.
 
         Columns may be boolean where the schema says so, of any number type, or text, white space around it left out;

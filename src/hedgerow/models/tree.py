@@ -15,7 +15,7 @@ from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import python_source, sql, tree_plot
 from hedgerow.models.conditions import Pieces, check_literals, in_words
-from hedgerow.models.dialects import dialect_named
+from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.leaf import Leaf, check_leaves, commented
 from hedgerow.models.model import Model
 from hedgerow.models.plot import check_drawable
@@ -230,7 +230,7 @@ class Tree(Model):
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
         return cls(schema, _node(data["root"], 0), privacy)
 
-    def to_sql(self, dialect: str = "duckdb") -> str:
+    def to_sql(self, dialect: DialectName = "duckdb") -> str:
         """Return nested CASE expressions that give the predicted class from the raw columns, in the SQL of an engine.
 
         What is NULL or otherwise missing goes to the false branch, as in `predict`. For dialects, types of columns and

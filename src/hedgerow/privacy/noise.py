@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
-from hedgerow.randomness import generator
+from hedgerow.randomness import RandomState, generator
 
 Integers = NDArray[np.int64]
 _LARGEST_SCALE = 2**40  # in sensitivities; beyond it, or below its inverse, noise is no longer of any use
@@ -138,7 +138,7 @@ class OtherNoise:
         return self.source.prepare(mechanism)
 
 
-def noise_source(random_state: Any) -> NoiseSource:
+def noise_source(random_state: NoiseSource | RandomState) -> NoiseSource:
     """Return where the noise of a release comes from: secure unless something else is asked for.
 
     Parameters

@@ -6,6 +6,7 @@ BinCodes are numbered from 0; ``missing`` and ``outside`` bins, where declared, 
 
 from __future__ import annotations
 
+import typing
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,9 +46,9 @@ class Attribute(ABC):
         (not for booleans).
     """
 
-    missing: str = "error"
+    missing: typing.Literal["error", "bin"] = "error"
     missing_values: tuple[Value, ...] = ()
-    outside: str = "error"
+    outside: typing.Literal["error", "clip", "bin"] = "error"
 
     kind: ClassVar[str]
     outside_policies: ClassVar[tuple[str, ...]] = ("error", "bin")
@@ -170,7 +171,7 @@ class Attribute(ABC):
         codes = self._code(column)
         if column.missing is not None:
             codes = np.where(column.missing, MISSING, codes)
-        return self.settle(codes, column.name)
+        return bins_of_codes(self, codes, column.name)
 
     def bins_or_refused(self, column: Column) -> NDArray[np.int64]:
         """Return the bin of each row, `OUTSIDE` for a row that `encode` would refuse: each row for itself."""
@@ -180,7 +181,7 @@ class Attribute(ABC):
             codes = np.where(column.missing, MISSING, codes)
         refused = ((codes == MISSING) & (self.missing == "error")) | ((codes == OUTSIDE) & (self.outside != "bin"))
         refused |= codes == _NO_VALUE
-        bins = self.settle(np.where(refused, 0, codes), column.name)
+        bins = bins_of_codes(self, np.where(refused, 0, codes), column.name)
         return np.where(refused, OUTSIDE, bins.astype(np.int64))
 
     def _code_of_each(self, column: Column) -> Codes:
@@ -193,37 +194,10 @@ class Attribute(ABC):
         half = len(column) // 2
         return np.concatenate([self._code_of_each(part) for part in (column[:half], column[half:])])
 
-    def settle(self, codes: NDArray[np.integer[Any]], name: str) -> BinCodes:
-        """Return the bins of values known, `OUTSIDE` or `MISSING`, as the policies have it.
-
-        Raises
-        ------
-        DomainError
-            If a value is missing or outside and the policy is "error". Names the column, never the value.
-        """
-        missing, out = codes == MISSING, codes == OUTSIDE
-        if missing.any() and self.missing == "error":
-            raise DomainError(
-                "some values are missing; fill them in, or declare `missing: bin` in the schema.", column=name
-            )
-        if out.any() and self.outside != "bin":
-            raise DomainError(
-                f"some values are outside the declared domain ({self.domain}); correct them, or declare a wider "
-                f"domain{self._outside_advice} in the schema.",
-                column=name,
-            )
-        bins = np.where(missing, self.n_known, np.where(out, self.n_bins - 1, codes))
-        return bins.astype(np.min_scalar_type(self.n_bins - 1))
-
     @property
     @abstractmethod
     def domain(self) -> str:
         """The declared domain in words."""
-
-    @property
-    def _outside_advice(self) -> str:
-        choices = [f"`outside: {policy}`" for policy in self.outside_policies if policy != "error"]
-        return f", or {' or '.join(choices)}," if choices else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,3 +368,31 @@ def check_operator(attribute: Attribute, literal: Literal, allowed: Sequence[str
             f"expected one of the {attribute.kind} operators {', '.join(allowed)}; got {shown(literal.operator)}.",
             attribute=literal.attribute,
         )
+
+
+def bins_of_codes(attribute: Attribute, codes: NDArray[np.integer[Any]], name: str) -> BinCodes:
+    """Return the bins of values known, `OUTSIDE` or `MISSING`, as the policies have it.
+
+    Raises
+    ------
+    DomainError
+        If a value is missing or outside and the policy is "error". Names the column, never the value.
+    """
+    missing, out = codes == MISSING, codes == OUTSIDE
+    if missing.any() and attribute.missing == "error":
+        raise DomainError(
+            "some values are missing; fill them in, or declare `missing: bin` in the schema.", column=name
+        )
+    if out.any() and attribute.outside != "bin":
+        raise DomainError(
+            f"some values are outside the declared domain ({attribute.domain}); correct them, or declare a wider "
+            f"domain{_outside_advice(attribute)} in the schema.",
+            column=name,
+        )
+    bins = np.where(missing, attribute.n_known, np.where(out, attribute.n_bins - 1, codes))
+    return bins.astype(np.min_scalar_type(attribute.n_bins - 1))
+
+
+def _outside_advice(attribute: Attribute) -> str:
+    choices = [f"`outside: {policy}`" for policy in attribute.outside_policies if policy != "error"]
+    return f", or {' or '.join(choices)}," if choices else ""

@@ -64,39 +64,40 @@ class Label:
             If a label is missing or not one of the classes. Names the classes allowed, never the label found.
         """
         if column.is_text:
-            words = self.words
+            words = class_words(self)
             codes = column.index_in(words, ignore_case=self.is_binary)
             codes = np.where(codes > 1, codes - 2, codes) if self.is_binary else codes
         else:
             codes = np.full(len(column), OUTSIDE)
             for code, value in enumerate(self.classes):
                 codes[column.equals(value)] = code
-        return self.settle(codes if column.missing is None else np.where(column.missing, MISSING, codes))
+        return checked_classes(self, codes if column.missing is None else np.where(column.missing, MISSING, codes))
 
     @property
     def is_binary(self) -> bool:
         """Whether the classes are the two of a boolean, by either spelling, as for attributes."""
         return set(self.classes) == {0, 1}
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The classes as text has them; if binary 0, 1, false and true, in any case."""
-        return ("0", "1", "false", "true") if self.is_binary else tuple(str(value) for value in self.classes)
 
-    def settle(self, codes: NDArray[np.integer[Any]]) -> BinCodes:
-        """Return class numbers, once it is checked that no label is `MISSING` or `OUTSIDE`.
+def class_words(label: Label) -> tuple[str, ...]:
+    """Return the classes as text has them; if binary 0, 1, false and true, in any case."""
+    return ("0", "1", "false", "true") if label.is_binary else tuple(str(value) for value in label.classes)
 
-        Raises
-        ------
-        DomainError
-            If one is. Names the classes allowed, never the label found.
-        """
-        allowed = listed(self.classes)
-        if (codes == MISSING).any():
-            raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=self.name)
-        if (codes == OUTSIDE).any():
-            hint = ""
-            if isinstance(self.classes[0], bool):
-                hint = " In YAML, classes that are the words yes, no, on, off, true, false need quotes."
-            raise DomainError(f"some labels are not in the schema; expected one of: {allowed}.{hint}", column=self.name)
-        return codes.astype(np.min_scalar_type(len(self.classes) - 1))
+
+def checked_classes(label: Label, codes: NDArray[np.integer[Any]]) -> BinCodes:
+    """Return class numbers, once it is checked that no label is `MISSING` or `OUTSIDE`.
+
+    Raises
+    ------
+    DomainError
+        If one is. Names the classes allowed, never the label found.
+    """
+    allowed = listed(label.classes)
+    if (codes == MISSING).any():
+        raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=label.name)
+    if (codes == OUTSIDE).any():
+        hint = ""
+        if isinstance(label.classes[0], bool):
+            hint = " In YAML, classes that are the words yes, no, on, off, true, false need quotes."
+        raise DomainError(f"some labels are not in the schema; expected one of: {allowed}.{hint}", column=label.name)
+    return codes.astype(np.min_scalar_type(len(label.classes) - 1))

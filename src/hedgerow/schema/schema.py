@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -20,6 +20,7 @@ from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
+from hedgerow.randomness import RandomState
 from hedgerow.schema.attributes import Attribute, BinCodes
 from hedgerow.schema.declared import name_problem
 from hedgerow.schema.files import mapping_text, read_mapping
@@ -47,8 +48,8 @@ class Schema:
 
     Attributes
     ----------
-    attributes : tuple of (str, Attribute)
-        The attributes in order; a mapping is accepted.
+    attributes : mapping of str to Attribute
+        The attributes in order; kept as a tuple of pairs.
     label : Label or None
         The column to predict. None for a schema that only describes bins.
     charges : tuple of Charge
@@ -78,9 +79,20 @@ class Schema:
     charges: tuple[Charge, ...] = ()
     void: str | None = None
 
-    def __post_init__(self) -> None:
-        pairs = self.attributes.items() if isinstance(self.attributes, Mapping) else self.attributes
-        object.__setattr__(self, "attributes", tuple((name, attribute) for name, attribute in pairs))
+    def __init__(
+        self,
+        attributes: Mapping[str, Attribute] | Iterable[tuple[str, Attribute]],
+        label: Label | None = None,
+        charges: Iterable[Charge] = (),
+        void: str | None = None,
+    ) -> None:
+        pairs = attributes.items() if isinstance(attributes, Mapping) else attributes
+        values = {"attributes": tuple((name, attribute) for name, attribute in pairs), "label": label}
+        for name, value in {**values, "charges": tuple(charges), "void": void}.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
         if not self.attributes:
             raise SchemaError("expected at least one attribute, got none.")
         found: set[str] = set()
@@ -237,15 +249,15 @@ class Schema:
 
     @classmethod
     def from_public(
-        cls, frame: Any, *, label: str | None = None, bins: int = 5, missing_values: Sequence[Value] = ()
+        cls, data: Any, *, label: str | None = None, bins: int = 5, missing_values: Sequence[Value] = ()
     ) -> Self:
-        """Cut a schema out of a *public* frame: quantile cut points, the categories that occur, bounds as found.
+        """Cut a schema out of *public* rows: quantile cut points, the categories that occur, bounds as found.
 
-        Whatever is read off the frame becomes public. Never call it on private rows: use `learn`, or write the schema.
+        Whatever is read off them becomes public. Never call it on private rows: use `learn`, or write the schema.
 
         Parameters
         ----------
-        frame : pandas, polars or pyarrow frame, or array
+        data : pandas, polars or pyarrow frame, or array
             Public rows.
         label : str, optional
             The column to predict.
@@ -259,7 +271,7 @@ class Schema:
         DomainError
             If a column has no usable value or too many categories.
         """
-        table = Table.of(frame)
+        table = Table.of(data)
         columns = {name: table.column(name, i) for i, name in enumerate(table.column_names)}
         found = None
         if label is not None:
@@ -273,13 +285,13 @@ class Schema:
     @classmethod
     def learn(
         cls,
-        frame: Any,
+        data: Any,
         declared: Self,
         *,
         epsilon: float | Fraction,
         budget: Budget | None = None,
         bins: int = 5,
-        noise: NoiseSource | None = None,
+        random_state: NoiseSource | RandomState = None,
     ) -> Self:
         """Find the cut points of `declared`'s numbers from *private* rows, by private quantiles under a charge.
 
@@ -289,7 +301,7 @@ class Schema:
 
         Parameters
         ----------
-        frame : pandas, polars or pyarrow frame, or array
+        data : pandas, polars or pyarrow frame, or array
             Private rows.
         declared : Schema
             Bounds and kinds, from knowledge and not from the rows.
@@ -299,8 +311,9 @@ class Schema:
             Where to charge it. Default: a budget of its own.
         bins : int, default=5
             How many intervals of about equal mass to aim at.
-        noise : NoiseSource, optional
-            Where the noise comes from. Default: `SecureNoise`; any other voids the guarantee.
+        random_state : NoiseSource, int, RandomState, Generator or None, default=None
+            None: secure noise. Another source is for tests and voids the guarantee. Seeds are refused: private
+            quantiles have no seeded form.
 
         Returns
         -------
@@ -329,9 +342,7 @@ class Schema:
         """
         if not (budget is None or isinstance(budget, Budget)):
             raise ArgumentTypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
-        if not (noise is None or isinstance(noise, NoiseSource)):
-            raise ArgumentTypeError(f"noise must be a NoiseSource or None, got {type(noise).__name__}.")
-        source, table = noise_source(noise), Table.of(frame)
+        source, table = noise_source(random_state), Table.of(data)
         declared.check_columns(table)
         own = Budget(epsilon)
         planned = plan_cuts(dict(declared.attributes), own.epsilon, bins)

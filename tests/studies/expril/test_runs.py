@@ -79,7 +79,7 @@ def test_a_curve_is_that_of_the_classifier_stopped_after_each_question(method):
     learner = ExprilClassifier(network(made.source, run, (6,)), variant=how.variant, queries=2 + extra)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        learner.fit(made.source, oracle)
+        learner.fit(made.source, oracle=oracle)
     assert found[-1] == learner.score(made.test, made.test_labels)
 
 

@@ -19,7 +19,7 @@ from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.inference.roc import Array, Membership, curve
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.messages import shown_argument
-from hedgerow.randomness import generator
+from hedgerow.randomness import RandomState, generator
 
 ATTACKS: Mapping[str, Callable[[], Attack]] = {"random-forest": RandomForestAttack, "label-only": LabelOnlyAttack}
 """The attacks that have a name."""
@@ -34,7 +34,7 @@ def membership(
     repeats: int = 100,
     train_share: float = 0.5,
     attack_share: float = 0.7,
-    random_state: int | np.random.Generator | None = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Membership:
@@ -66,7 +66,7 @@ def membership(
         The share of the rows that the target is fitted on.
     attack_share : float, default=0.7
         The share of members, and of others, that the attacker knows.
-    random_state : int, numpy.random.Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Makes the result repeatable, whatever `n_jobs` is. With a seed, parameters of the target named ``random_state``
         that are None are set too: the noise of private learners is then seeded.
     n_jobs : int, optional

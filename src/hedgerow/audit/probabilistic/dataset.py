@@ -27,7 +27,7 @@ from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import Features, paths_of
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.randomness import generator
+from hedgerow.randomness import RandomState, generator
 from hedgerow.schema.schema import Schema
 from hedgerow.values import printable
 
@@ -264,7 +264,7 @@ class ProbabilisticDataset:
             return None
         return label_values(table.data.get_column(self.label))
 
-    def sample(self, random_state: int | np.random.Generator | None = None) -> pd.DataFrame:
+    def sample(self, random_state: RandomState = None) -> pd.DataFrame:
         """Return one of the possible tables, drawn with its exact probability: where all are alike, uniformly.
 
         The numbers of rows are exact integers, so the draw is uniform however many there are. Missing values are None;
@@ -272,7 +272,7 @@ class ProbabilisticDataset:
 
         Parameters
         ----------
-        random_state : int, Generator or None, default=None
+        random_state : int, RandomState, Generator or None, default=None
             The source of randomness.
 
         Returns

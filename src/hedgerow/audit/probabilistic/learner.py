@@ -16,7 +16,6 @@ from math import comb, factorial, fsum, inf, log2, nan, prod
 from textwrap import fill
 from typing import Any
 
-import numpy as np
 from scipy import stats
 
 from hedgerow.audit.counting.bin_sizes import Resolution
@@ -25,7 +24,7 @@ from hedgerow.audit.probabilistic.refit import Learner, Refit, refit_of, told_by
 from hedgerow.audit.probabilistic.row import Row
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import ArgumentError
-from hedgerow.randomness import generator
+from hedgerow.randomness import RandomState, generator
 from hedgerow.schema.schema import Schema
 
 _Rows = Sequence[tuple[Any, ...]]
@@ -139,7 +138,7 @@ def given_learner(
     draws: int = 1000,
     confidence: float = 0.95,
     resolution: Resolution | None = None,
-    random_state: int | np.random.Generator | None = None,
+    random_state: RandomState = None,
 ) -> LearnerKnowledge:
     """Measure what a model leaves to guess for whoever knows, besides it, the deterministic learner that made it.
 
@@ -166,7 +165,7 @@ def given_learner(
         The confidence of the intervals, for draws.
     resolution : mapping of str to float, optional
         As for `reconstruction`. A callable needs one for every real attribute.
-    random_state : int, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         The source of randomness, for draws.
 
     Returns

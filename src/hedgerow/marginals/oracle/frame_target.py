@@ -18,16 +18,16 @@ from hedgerow.marginals.binning import check_kind, check_total
 from hedgerow.marginals.oracle.own_code import OwnCode, own_code
 from hedgerow.marginals.oracle.rowwise import RowClassifier, read_classifier
 from hedgerow.marginals.oracle.rowwise.read import Columns
+from hedgerow.marginals.oracle.target import Counts
 from hedgerow.schema.attributes import Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
-Counts = NDArray[np.int64]
 _MADE_UP = 8  # rows to try a hypothesis on
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Target:
+class FrameTarget:
     """Private rows with their labels.
 
     Attributes

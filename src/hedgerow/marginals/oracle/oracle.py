@@ -14,19 +14,21 @@ from hedgerow.columns import is_boolean, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError, NotPicklableError, OracleExhaustedError
 from hedgerow.guard import guarded
 from hedgerow.marginals.binning import plain_bins
-from hedgerow.marginals.oracle.answers import BinMasses, ErrorCounts, ErrorMasses, ErrorRatios, RowCounts, RowShares
-from hedgerow.marginals.oracle.frame_target import Target
+from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorRatios, RowCounts, RowShares
+from hedgerow.marginals.oracle.frame_target import FrameTarget
 from hedgerow.marginals.oracle.hypothesis import Hypothesis
 from hedgerow.marginals.oracle.own_code import VOID as OWN_CODE
 from hedgerow.marginals.oracle.own_code import OwnCode
-from hedgerow.marginals.oracle.release import Form, check_form
+from hedgerow.marginals.oracle.release import Form, Release, check_form
 from hedgerow.marginals.oracle.rowwise.read import charges_of
+from hedgerow.marginals.oracle.target import Target
 from hedgerow.messages import shown_argument
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons, renewed
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
+from hedgerow.randomness import RandomState
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
@@ -55,7 +57,7 @@ class Oracle:
 
     Parameters
     ----------
-    frame : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
+    data : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
         The private rows.
     labels : series or array of shape (n_rows,)
         Their labels.
@@ -73,7 +75,7 @@ class Oracle:
         Whether a hypothesis that cannot be read as data may be evaluated by its own ``predict``, on the private rows.
         It could keep them, or let what it predicts for one row depend on the others: such answers have **no
         guarantee**.
-    random_state : int, Generator or None
+    random_state : NoiseSource, int, RandomState, Generator or None
         None: OpenDP's noise. Anything else: a seeded generator, **not private**.
 
     Attributes
@@ -108,20 +110,20 @@ class Oracle:
 
     def __init__(
         self,
-        frame: Any,
+        data: Any,
         labels: Any,
         budget: Budget | None,
         max_queries: int = 3,
         *,
         classes: Sequence[Any] | None = None,
-        release: str = "counts",
+        release: Release = "counts",
         run_code: bool = False,
-        random_state: Any = None,
+        random_state: NoiseSource | RandomState = None,
     ) -> None:
         check_form(budget, max_queries, release)
         if not isinstance(run_code, bool):
             raise ArgumentError(f"run_code must be True or False, got {shown_argument(run_code)}.")
-        self._begin(Target.of(frame, labels, _label(labels, classes)), budget, max_queries, release, random_state)
+        self._begin(FrameTarget.of(data, labels, _label(labels, classes)), budget, max_queries, release, random_state)
         self._run_code = run_code or budget is None
 
     @classmethod
@@ -133,8 +135,8 @@ class Oracle:
         max_queries: int = 3,
         *,
         classes: Sequence[Any] | None = None,
-        release: str = "counts",
-        random_state: Any = None,
+        release: Release = "counts",
+        random_state: NoiseSource | RandomState = None,
     ) -> Self:
         """Return an oracle on a table in DuckDB, PostgreSQL, Spark or another engine that Ibis knows.
 
@@ -177,9 +179,12 @@ class Oracle:
         oracle._begin(TableTarget.of(table, label, classes), budget, max_queries, release, random_state)
         return oracle
 
-    def _begin(self, target: Any, budget: Budget | None, max_queries: int, release: str, random_state: Any) -> None:
+    def _begin(
+        self, target: Target, budget: Budget | None, max_queries: int, release: Release, random_state: Any
+    ) -> None:
         self._target = target
-        self._budget, self._release = budget, release
+        self._budget = budget
+        self._release: Release = release
         self._noise: NoiseSource = noise_source(random_state)
         self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
         self._max_queries, self._asked = max_queries, 0
@@ -209,7 +214,7 @@ class Oracle:
         return self._max_queries - self._asked
 
     @property
-    def release(self) -> str:
+    def release(self) -> Release:
         """In which form answers are released."""
         return self._release
 
@@ -237,7 +242,7 @@ class Oracle:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count. Public; 0 if answers are exact."""
         return 0.0 if self._form is None else self._form.scale(self._next, n_attributes)
 
-    def marginals(self, bins: Schema) -> BinMasses:
+    def marginals(self, bins: Schema) -> RowCounts | RowShares:
         """Answer how many rows are in each bin.
 
         Parameters
@@ -264,7 +269,7 @@ class Oracle:
         found = self._answer(bins, lambda: self._target.rows_by_bin(bins), "marginals")
         return RowCounts(bins, np.array(found, dtype=np.int64), self._variance(bins))
 
-    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorMasses:
+    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts | ErrorRatios:
         """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right.
 
         The hypothesis is read as data: of a model of hedgerow's or scikit-learn's the numbers are taken, and every row
@@ -385,3 +390,17 @@ def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.i
 def _exact(answer: Any) -> Any:
     """Return a true answer in the form of a released one."""
     return answer if isinstance(answer, np.ndarray) else answer[0] / np.maximum(answer[1], 1)
+
+
+def check_oracle(oracle: object, y: object) -> None:
+    """Check that a learner is given an oracle, and no labels.
+
+    Raises
+    ------
+    TypeError
+        If it is not.
+    """
+    if y is not None:
+        raise ArgumentTypeError("Expected no labels, which stay with their curator; got y. Call fit(X, oracle=oracle).")
+    if not isinstance(oracle, Oracle):
+        raise ArgumentTypeError(f"oracle must be an Oracle, got {type(oracle).__name__}; see hedgerow.Oracle.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from hedgerow.privacy.expril_ratios import PublishedRatios
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import DiscreteLaplace
 
-RELEASES = ("counts", "ratio", "gaussian")
+Release = Literal["counts", "ratio", "gaussian"]
+RELEASES: tuple[Release, ...] = get_args(Release)
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Form:
         How many.
     """
 
-    release: str
+    release: Release
     epsilon: Fraction
     delta: Fraction
     questions: int

@@ -10,9 +10,10 @@ from hedgerow.engines.columns import EngineColumn, Expression
 from hedgerow.engines.predict import used_attributes
 from hedgerow.engines.questions import check_rows, columns_of, count_all, count_errors
 from hedgerow.errors import ArgumentError, DomainError, HypothesisError
-from hedgerow.marginals.oracle.frame_target import Counts, check_bins
+from hedgerow.marginals.oracle.frame_target import check_bins
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.marginals.oracle.rowwise.read import model_of
+from hedgerow.marginals.oracle.target import Counts
 from hedgerow.models.model import Model
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema

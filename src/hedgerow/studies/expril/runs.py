@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +46,11 @@ class Method:
         How many bins, as `ExprilClassifier` has it.
     """
 
-    variant: str | None
-    release: str
+    variant: Literal["cumulative", "instantaneous"] | None
+    release: Literal["counts", "ratio", "gaussian"]
     private: bool = True
     questions: int = 2
-    bins: str = "auto"
+    bins: Literal["auto", "published"] = "auto"
 
     @property
     def budget(self) -> Budget | None:
@@ -191,7 +191,7 @@ def learn(name: str, made: Problem, method: Method, run: int, estimator: Any) ->
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OverlapWarning)  # of weights that noise alone makes few: the accuracies show it
-        learner.fit(made.source, oracle)
+        learner.fit(made.source, oracle=oracle)
     return [*oracle.asked, learner]
 
 

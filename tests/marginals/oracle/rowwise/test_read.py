@@ -33,6 +33,6 @@ def test_marginal_learners_can_be_asked_about(make):
     data = hr.datasets.load("breast_cancer")
     oracle = hr.Oracle(data.frame, data.labels, hr.Budget(9), 3, classes=data.schema.classes)
     options = {"estimator": DecisionTreeClassifier(max_depth=3), "queries": 1} if make is hr.ExprilClassifier else {}
-    fitted = make(**options).fit(data.frame[:200], oracle)
+    fitted = make(**options).fit(data.frame[:200], oracle=oracle)
     found = read(fitted, data.frame, data.schema.classes)()
     assert found.tolist() == codes_of(fitted.predict(data.frame), data.schema.classes, len(data.frame)).tolist()

@@ -1,0 +1,47 @@
+"""The protocol of an oracle's target: private rows with their labels, wherever they are."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+
+Counts = NDArray[np.int64]
+
+
+class Target(Protocol):
+    """Private rows that can be counted by bin. What is checked is public; what is counted is exact and private."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that can have bins."""
+        ...
+
+    @property
+    def label(self) -> Label:
+        """The two classes."""
+        ...
+
+    def check(self, bins: Schema) -> None:
+        """Check that bins have a place for every value that a column of its type can hold, without touching a row."""
+        ...
+
+    def ready(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Any:
+        """Return a hypothesis as `errors_by_bin` takes it, without touching a row."""
+        ...
+
+    def size(self) -> int:
+        """Return the number of rows."""
+        ...
+
+    def rows_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows in each bin, shape ``(n_bins,)``."""
+        ...
+
+    def errors_by_bin(self, bins: Schema, asked: Any) -> tuple[Counts, Counts]:
+        """Return the rows of each bin that a hypothesis, made ready, gets wrong and right."""
+        ...
