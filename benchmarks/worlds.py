@@ -1,4 +1,4 @@
-"""Counting the worlds of all regions of a rule list: in one go, region by region, and by PDR's eq. 13 and 15.
+"""Counting the possible rows of all regions of a rule list: together, region by region, and by PDR's eq. 13 and 15.
 
 Random lists with a default: rules of 3 literals over 40 booleans, or over 40 attributes of 2 to 6 bins, half of them
 categorical and half whole numbers with cut points. Medians over ten seeds, of the seconds of the processor.
@@ -13,7 +13,7 @@ from measure import report
 
 from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.counting.outside import BoxCounter
-from hedgerow.audit.counting.regions import worlds_of
+from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.models import Rule, RuleList
@@ -86,14 +86,14 @@ def seconds(call, *arguments):
 def main():
     rows = []
     for kind, lengths in LENGTHS.items():
-        ways = {worlds_of: lengths[-1], one_by_one: ONE_BY_ONE[kind], recursion: RECURSION[kind]}
+        ways = {count_rows_each: lengths[-1], one_by_one: ONE_BY_ONE[kind], recursion: RECURSION[kind]}
         for n_rules in lengths:
             times = {way: [] for way in ways}
             for seed in range(10):
                 model = random_list(kind, n_rules, seed)
                 regions = Domain.of(model.schema).regions(paths_of(model)[0])
                 weights = bin_weights(model.schema)
-                expected = worlds_of(regions, weights)
+                expected = count_rows_each(regions, weights)
                 assert sum(expected) == Domain.of(model.schema).worlds
                 for way, longest in ways.items():
                     if n_rules <= longest:
@@ -105,8 +105,8 @@ def main():
                 {
                     "attributes": kind,
                     "rules": n_rules,
-                    "in one go": medians[worlds_of],
-                    "slowest": f"{max(times[worlds_of]):.4f}",
+                    "in one go": medians[count_rows_each],
+                    "slowest": f"{max(times[count_rows_each]):.4f}",
                     "region by region": medians[one_by_one],
                     "recursion": medians[recursion],
                 }

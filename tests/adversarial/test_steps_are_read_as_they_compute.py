@@ -61,13 +61,15 @@ def test_steps_that_do_nothing_leave_columns_in_their_order(steps, is_nested):
         return tree.apply(inner.transform(before))
 
     check(pipeline, leaf, FRAME, SCHEMA, bits=False, domain=every_row(SCHEMA))
-    assert reconstruction(pipeline, SCHEMA).worlds == (70, 30)
+    assert reconstruction(pipeline, SCHEMA).possible_rows == (70, 30)
 
 
 def test_steps_that_do_nothing_say_nothing_of_columns():
     idle = IDLE.fit(FRAME)
     tree = DecisionTreeClassifier(max_depth=1).fit(FRAME, Y)
-    with pytest.raises(ValueError, match=r"fitted on the table, got steps that leave it as it is; leave out features="):
+    with pytest.raises(
+        ValueError, match=r"fitted on the table, got steps that do not change it; leave out `features=`"
+    ):
         reconstruction(tree, SCHEMA, features=idle)
 
 
@@ -91,7 +93,7 @@ def test_bins_are_those_of_the_discretisers_own_type(dtype, encode):
     found = reconstruction(pipeline, Schema({"v": Real(0, 2)}), resolution={"v": 0.1}, data=frame)
     below = 8 if dtype is np.float32 else 7
     assert sorted(found.supports) == sorted([below, 15 - below])
-    assert sorted(found.worlds) == sorted([below, 21 - below])
+    assert sorted(found.possible_rows) == sorted([below, 21 - below])
 
 
 CODES = partial(OrdinalEncoder, categories=[list(range(20))])
@@ -111,7 +113,7 @@ def test_codes_of_fewer_digits_are_not_scaled_as_if_they_had_more(encoder, attri
     schema = Schema({"a": attribute})
     tree = DecisionTreeClassifier(random_state=0)
     narrow = make_pipeline(encoder(dtype=dtype), StandardScaler(), tree).fit(frame, frame["a"] // 6 % 2)
-    with pytest.raises(SchemaError, match=r"is encoded in less than float64.*fit with dtype=np.float64"):
+    with pytest.raises(SchemaError, match=r"is encoded in lower precision than float64.*fit with dtype=np.float64"):
         reconstruction(narrow, schema)
     for steps in ([encoder(dtype=dtype)], [encoder(dtype=np.float64), StandardScaler()]):
         pipeline = make_pipeline(*steps, tree).fit(frame, frame["a"] // 6 % 2)
@@ -131,20 +133,20 @@ def test_numbers_that_mean_missing_are_not_scaled(attribute):
     # The tree parts -99 from -9 and all others; it was read as the one that parts missing values from others.
     frame = pd.DataFrame({"a": [-99] * 20 + [-9] * 20 + list(range(20))})
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=1)).fit(frame, frame["a"] == -99)
-    with pytest.raises(SchemaError, match=r"has numbers that mean missing by the schema.*give it NaN"):
+    with pytest.raises(SchemaError, match=r"has numbers that mean missing by the schema.*fit it with NaN"):
         reconstruction(pipeline, Schema({"a": attribute}))
 
 
 @pytest.mark.parametrize("scaler", [MinMaxScaler(), MaxAbsScaler(), RobustScaler()], ids=str)
 def test_scalers_that_were_fitted_on_float32_are_refused(scaler):
     pipeline = make_pipeline(scaler, DecisionTreeClassifier(max_depth=2)).fit(FRAME.astype(np.float32), Y)
-    with pytest.raises(SchemaError, match=r"Scaler that was fitted on float64, got one of less.*fit on float64"):
+    with pytest.raises(SchemaError, match=r"Scaler fitted on float64, got one of lower precision.*fit it on float64"):
         reconstruction(pipeline, SCHEMA)
     hues = pd.DataFrame({"hue": ["red", "blue", "pink"] * 9})  # 0 and 1 are told apart in any type
     encoder = OneHotEncoder(dtype=np.float32, sparse_output=False)
     pipeline = make_pipeline(encoder, scaler, DecisionTreeClassifier()).fit(hues, hues["hue"] == "red")
     schema = Schema({"hue": Categorical(("red", "blue", "pink"))})
-    assert sorted(reconstruction(pipeline, schema, data=hues).worlds) == [1, 2]
+    assert sorted(reconstruction(pipeline, schema, data=hues).possible_rows) == [1, 2]
 
 
 @pytest.mark.parametrize("encode", ["ordinal", "onehot"])
@@ -154,7 +156,9 @@ def test_scalers_that_were_fitted_on_float32_are_refused(scaler):
 def test_bins_hold_no_missing_values(encode, attribute):
     bins = KBinsDiscretizer(3, strategy="uniform", encode=encode)
     pipeline = make_pipeline(bins, DecisionTreeClassifier(max_depth=2)).fit(FRAME, Y)
-    with pytest.raises(SchemaError, match=r"is binned, which takes no missing values.*declare it without bins"):
+    with pytest.raises(
+        SchemaError, match=r"is discretised, and a KBinsDiscretizer accepts no missing values.*declare it without"
+    ):
         reconstruction(pipeline, Schema({"a": SCHEMA["a"], "b": attribute}))
 
 

@@ -1,4 +1,4 @@
-"""Claim: "Supports are the exact counts that the model tells" (exposure.py): supports of scikit-learn's trees are rows.
+"""Claim: "Supports are the exact leaf counts that the model stores": supports of scikit-learn's trees are rows.
 
 Whole-number weights and the repeats of a bootstrap were once counted as rows: 600 rows of 200, and the bits of copies.
 A tree behind an encoder was read in the encoder's units, and nothing compared what it tells with the rows at hand.
@@ -100,7 +100,7 @@ def test_copies_that_a_tree_takes_for_rows_are_named_weighted(kind, member):
         found = reconstruction(tree, SCHEMA, features=features)
         assert (found.view, found.to_dict()["supports"]) == ("weighted", "weighted")
         assert "are not numbers of rows" in str(found)
-        with pytest.raises(ValueError, match="expected a model that tells the exact counts of each class"):
+        with pytest.raises(ValueError, match="expected a model with exact counts of each class"):
             hr.audit.given_learner(tree, forest.fit, SCHEMA)
 
 
@@ -152,14 +152,14 @@ def test_rows_that_a_tree_puts_elsewhere_are_refused(encoder):
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(encoded, Y)
     for rows in (frame, frame.to_numpy()):
         with pytest.raises(
-            ValueError, match=r"other numbers of them in its regions.* an encoder or a scaler"
+            ValueError, match=r"other leaf counts than the model stores.* an encoder or a scaler"
         ) as refused:
             reconstruction(tree, wide, data=rows)
         assert not any(digit in str(refused.value) for digit in "0123456789")
     for supports in (None, reconstruction(tree, wide).supports):
-        with pytest.raises(ValueError, match="other numbers of them"):
+        with pytest.raises(ValueError, match="other leaf counts than the model stores"):
             reconstruction(tree, wide, data=frame, supports=supports)
-    with pytest.raises(ValueError, match="other numbers of them"):
+    with pytest.raises(ValueError, match="other leaf counts than the model stores"):
         joint_reconstruction([tree], frame, wide)
     assert reconstruction(DecisionTreeClassifier(random_state=0).fit(frame, Y), wide, data=frame).view == "data"
 
@@ -167,5 +167,5 @@ def test_rows_that_a_tree_puts_elsewhere_are_refused(encoder):
 def test_rows_other_than_those_of_the_fit_are_counted_if_they_are_more_or_fewer():
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:150], Y[:150])
     assert reconstruction(tree, SCHEMA, data=X).n_rows == 200
-    with pytest.raises(ValueError, match="other numbers of them"):
+    with pytest.raises(ValueError, match="other leaf counts than the model stores"):
         reconstruction(tree, SCHEMA, data=X[50:])

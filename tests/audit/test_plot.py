@@ -35,10 +35,10 @@ def test_the_curve_is_drawn_with_its_band_beside_the_diagonal_in_logarithmic_axe
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     lines = {line.get_label(): line for line in axes.get_lines()}
     np.testing.assert_allclose(lines["mean"].get_ydata(), CURVES.tpr)
-    np.testing.assert_array_equal(lines["blind guess"].get_xdata(), lines["blind guess"].get_ydata())
+    np.testing.assert_array_equal(lines["random guessing"].get_xdata(), lines["random guessing"].get_ydata())
     assert axes.collections[0].get_label() == "90 % of 3 splits"
     caption = axes.get_title(loc="left").replace("\n", " ")
-    assert "guess, on Tree. 3 splits: fitted on 100 rows" in caption
+    assert "guess, on Tree. 3 splits of 100 members" in caption
     assert "false positive rate" in axes.get_xlabel()
     assert "true positive rate" in axes.get_ylabel()
 

@@ -1,4 +1,4 @@
-"""What a model tells about the rows it was learned from, measured by those who hold the rows."""
+"""Audits of what a model discloses about its training rows, for those who hold the rows."""
 
 from hedgerow.audit.entropy.measure import joint_reconstruction, reconstruction
 from hedgerow.audit.entropy.result import Reconstruction

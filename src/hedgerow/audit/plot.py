@@ -1,4 +1,4 @@
-"""Pictures of audits."""
+"""Plots of audit results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def overfit_bars(
     caption: str,
     ax: Axes | None,
 ) -> Axes:
-    """Draw, for each leaf and class, its share in train (filled) above that in test (outlined).
+    """Draw the share of each leaf and class in train (filled) above that in test (outlined).
 
     `shares` has the shape ``(n_leaves, n_classes, 2)``.
     """
@@ -61,7 +61,7 @@ def roc_band(
     caption: str,
     ax: Axes | None,
 ) -> Axes:
-    """Draw a mean ROC curve with its band, both axes logarithmic, beside the diagonal of a blind guess."""
+    """Draw a mean ROC curve with its band, both axes logarithmic, and the diagonal of random guessing."""
     import matplotlib.pyplot as plt
 
     if ax is None:
@@ -70,20 +70,20 @@ def roc_band(
     bottom, top = (np.maximum(edge, low) for edge in band)
     ax.fill_between(fpr, bottom, top, color=colour(0), alpha=0.25, lw=0, label=band_name)
     ax.plot(fpr, np.maximum(curve, low), color=colour(0), lw=2, label="mean")
-    ax.plot([low, 1], [low, 1], color="0.4", ls="--", lw=1, label="blind guess")
-    ax.axvline(finest, color="0.6", ls=":", lw=1, label="one row outside: below it, interpolated")
+    ax.plot([low, 1], [low, 1], color="0.4", ls="--", lw=1, label="random guessing")
+    ax.axvline(finest, color="0.6", ls=":", lw=1, label="one non-member: interpolated below")
     ax.set(xscale="log", yscale="log", xlim=(low, 1), ylim=(low, 1))
-    ax.set_xlabel("false positive rate: rows outside taken for members")
-    ax.set_ylabel("true positive rate: members found")
+    ax.set_xlabel("false positive rate: non-members classified as members")
+    ax.set_ylabel("true positive rate: members classified as members")
     ax.set_title(plain(fill(caption, 75)), fontsize="small", loc="left")
     ax.legend(loc="lower right", frameon=False, fontsize="small")
     return ax
 
 
-def exposure_curve(
+def residual_entropy_curve(
     ratios: NDArray[np.float64], below: NDArray[np.float64], mean: float, caption: str, ax: Axes | None
 ) -> Axes:
-    """Draw the share of rows that keep at most each share of their entropy, as steps, and the mean.
+    """Draw the distribution function of the rows' entropy ratios, as steps, and the mean.
 
     `ratios` increases; `below` is the share of rows at or below each.
     """
@@ -98,8 +98,8 @@ def exposure_curve(
     ax.axvline(mean, color="0.3", ls="--", lw=1)
     ax.text(mean, 1.05, "mean", ha="center", va="bottom", fontsize="small", color="0.3")
     ax.set(xlim=(left, 1), ylim=(0, 1.04))
-    ax.set_xlabel("share of a row's uncertainty that is left: further left, more exposed")
-    ax.set_ylabel("share of rows that keep at most this")
+    ax.set_xlabel("entropy ratio: residual entropy of a row over its entropy without the model")
+    ax.set_ylabel("share of rows with at most this ratio")
     ax.set_title(plain(fill(caption, 85)), fontsize="small", loc="left", pad=18)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -48,8 +48,8 @@ def test_what_means_missing_is_no_value():
 def test_domain_of_all_kinds():
     kinds = {"a": Boolean(missing="bin"), "b": Categorical(("u", "v"), outside="bin"), "c": Real(0, 1, cuts=(0.5,))}
     schema = Schema({**kinds, "d": Integer(0, 9, outside="clip")})
-    assert Domain.of(schema).worlds == 3 * 3 * 2 * 10
-    assert Domain.of(schema, resolution={"c": 0.01}).worlds == 3 * 3 * 101 * 10
+    assert Domain.of(schema).possible_rows == 3 * 3 * 2 * 10
+    assert Domain.of(schema, resolution={"c": 0.01}).possible_rows == 3 * 3 * 101 * 10
 
 
 def test_steps_of_numpy_are_numbers_too():
@@ -59,11 +59,11 @@ def test_steps_of_numpy_are_numbers_too():
 
 def test_bad_resolutions_are_refused():
     schema = Schema({"a": Boolean(), "r": Real(0, 1)})
-    with pytest.raises(SchemaError, match="attribute 'a': expected a resolution for real attributes only"):
+    with pytest.raises(SchemaError, match="attribute 'a': expected resolutions of real attributes only"):
         bin_weights(schema, resolution={"a": 1})
-    with pytest.raises(SchemaError, match="attribute 'q': expected a resolution for real attributes only"):
+    with pytest.raises(SchemaError, match="attribute 'q': expected resolutions of real attributes only"):
         bin_weights(schema, resolution={"q": 1})
     with pytest.raises(SchemaError, match="expected a resolution above 0, got 0"):
         bin_weights(schema, resolution={"r": 0})
-    with pytest.raises(TypeError, match=r"^expected a resolution by attribute, a mapping, got list\.$"):
+    with pytest.raises(TypeError, match=r"^expected a mapping of attributes to steps as resolution, got list\.$"):
         bin_weights(schema, resolution=[0.1])  # type: ignore[arg-type]

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting import still_matching as states
+from hedgerow.audit.counting import still_matching
 from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.counting.first_match import first_matches
 from hedgerow.audit.counting.outside import BoxCounter
-from hedgerow.audit.counting.regions import Region, worlds_of
+from hedgerow.audit.counting.regions import Region, count_rows_each
 from hedgerow.audit.entropy.domain import Domain
 from tests.audit.counting.test_regions import bit_list, enumerated, regions, regions_of
 
 # Limits beyond which even small cases lie: they go through arrays of words of two boxes, in blocks or in halves.
-TINY = {"_FEW": 0, "_SPLIT": 1, "_SAMPLE": 1, "_WORD": 2, "_ONES": 3}
+TINY = {"_FEW": 0, "_SEPARATE": 1, "_SAMPLE": 1, "_WORD": 2, "_ONES": 3}
 
 
 def one_by_one(boxes, weights):
@@ -45,14 +45,14 @@ def test_each_count_is_that_of_enumeration(case):
 @given(case=box_lists())
 def test_arrays_blocks_and_halves_count_as_a_dictionary_does(most, case):
     expected = first_matches(*case)
-    with patch.multiple(states, **TINY, _MOST=most):
+    with patch.multiple(still_matching, **TINY, _MOST=most):
         assert first_matches(*case) == expected
 
 
 @given(box_lists())
 def test_states_with_the_same_hash_are_not_taken_for_one(case):
     expected = first_matches(*case)
-    with patch.multiple(states, **TINY, _ODD=(0, 0)):
+    with patch.multiple(still_matching, **TINY, _ODD=(0, 0)):
         assert first_matches(*case) == expected
 
 
@@ -73,9 +73,9 @@ def test_lists_of_rules_over_bits_are_counted_as_region_by_region(n_bits, n_rule
 )
 def test_200_rules_over_40_bits(seed, expected):
     model = bit_list(40, 200, seed)
-    counts = worlds_of(regions_of(model), bin_weights(model.schema))
+    counts = count_rows_each(regions_of(model), bin_weights(model.schema))
     assert {index: counts[index] for index in expected} == expected
-    assert sum(counts) == 2**40 == Domain.of(model.schema).worlds
+    assert sum(counts) == 2**40 == Domain.of(model.schema).possible_rows
     assert counts[0] == 2**37
     assert all(type(count) is int for count in counts)
 
@@ -139,8 +139,8 @@ def test_a_long_chain_needs_few_states():
     rules = chain(100)
     random.Random(4).shuffle(rules)
     seen = []
-    merged = states._merged
-    with patch.object(states, "_merged", lambda words, rows: seen.append(len(rows)) or merged(words, rows)):
+    merged = still_matching._merged
+    with patch.object(still_matching, "_merged", lambda words, rows: seen.append(len(rows)) or merged(words, rows)):
         first_matches(rules, ((1, 1),) * 100)
     assert max(seen) < 10 * 100
 
@@ -149,4 +149,4 @@ def test_regions_with_other_boxes_taken_off_are_no_list():
     # By hand: of four rows the second region loses (1, 1) alone, and not all of the first region.
     first, both, everything = (2, 3), (2, 2), (3, 3)
     regions = (Region(first), Region(everything, earlier=(both,)))
-    assert worlds_of(regions, ((1, 1), (1, 1))) == (2, 3)
+    assert count_rows_each(regions, ((1, 1), (1, 1))) == (2, 3)

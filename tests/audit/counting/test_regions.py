@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.audit.counting.bin_sizes import bin_weights
-from hedgerow.audit.counting.regions import Region, worlds, worlds_of
+from hedgerow.audit.counting.regions import Region, count_rows, count_rows_each
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
@@ -79,16 +79,16 @@ def regions_of(model):
 @given(regions())
 def test_count_is_that_of_enumeration_and_of_the_papers_recursion(case):
     region, weights = case
-    assert worlds(region, weights) == enumerated(region, weights)
-    assert worlds(region, weights) == captured(region.earlier, region.box, weights)
+    assert count_rows(region, weights) == enumerated(region, weights)
+    assert count_rows(region, weights) == captured(region.earlier, region.box, weights)
 
 
 @given(rule_lists() | trees())
 def test_regions_are_what_the_model_does(model):
     weights = bin_weights(model.schema)
-    counts = worlds_of(regions_of(model), weights)
+    counts = count_rows_each(regions_of(model), weights)
     assert counts == tuple(enumerated(region, weights) for region in regions_of(model))
-    assert sum(counts) == Domain.of(model.schema).worlds
+    assert sum(counts) == Domain.of(model.schema).possible_rows
     assert len(counts) == len(model.leaves)
 
 
@@ -96,7 +96,7 @@ def test_each_row_is_in_the_region_that_apply_says():
     model = bit_list(6, 5, 0)
     rows = np.array(list(product((0, 1), repeat=6)))
     expected = tuple(np.bincount(model.apply(rows), minlength=6))
-    assert worlds_of(regions_of(model), bin_weights(model.schema)) == expected
+    assert count_rows_each(regions_of(model), bin_weights(model.schema)) == expected
 
 
 @given(regions(), st.data())
@@ -105,7 +105,7 @@ def test_one_box_more_never_adds_worlds(case, data):
     if region.earlier:
         place = data.draw(st.integers(0, len(region.earlier) - 1))
         fewer = Region(region.box, region.earlier[:place] + region.earlier[place + 1 :])
-        assert worlds(region, weights) <= worlds(fewer, weights)
+        assert count_rows(region, weights) <= count_rows(fewer, weights)
 
 
 @given(rule_lists(), st.randoms(use_true_random=False))
@@ -114,7 +114,7 @@ def test_what_is_left_does_not_depend_on_the_order_of_the_rules(model, rng):
     rng.shuffle(rules)
     other = RuleList(model.schema, (*rules, model.rules[-1]), CARD)
     weights = bin_weights(model.schema)
-    assert worlds(regions_of(model)[-1], weights) == worlds(regions_of(other)[-1], weights)
+    assert count_rows(regions_of(model)[-1], weights) == count_rows(regions_of(other)[-1], weights)
 
 
 @given(st.lists(regions(), min_size=2, max_size=2))
@@ -122,8 +122,8 @@ def test_independent_attributes_multiply(cases):
     (one, weights), (other, more) = ((Region(region.box, region.earlier), weights) for region, weights in cases)
     free, first = tuple((1 << len(w)) - 1 for w in more), tuple((1 << len(w)) - 1 for w in weights)
     earlier = (*(box + free for box in one.earlier), *(first + box for box in other.earlier))
-    both = worlds(Region(one.box + other.box, earlier), weights + more)
-    assert both == worlds(one, weights) * worlds(other, more)
+    both = count_rows(Region(one.box + other.box, earlier), weights + more)
+    assert both == count_rows(one, weights) * count_rows(other, more)
 
 
 def test_rule_list_1_of_the_paper():
@@ -131,31 +131,31 @@ def test_rule_list_1_of_the_paper():
     schema = Schema({name: Boolean() for name in ("a1", "a2", "a3")}, LABEL)
     a1, a2, a3 = (Literal(name, "true") for name in schema)
     model = RuleList(schema, (Rule((a1, a2), (0, 2)), Rule((a3,), (2, 0)), Rule((), (0, 1))), CARD)
-    assert worlds_of(regions_of(model), bin_weights(schema)) == (2, 3, 3)
+    assert count_rows_each(regions_of(model), bin_weights(schema)) == (2, 3, 3)
 
 
 def test_tree_of_the_papers_figure_1():
     # PDR, Table II: {10..15} x {0,1} x {1}; {10,11} x {0,1} x {2,3}; {12..15} x {0,1} x {2,3}
     schema = Schema({"a1": Integer(10, 15, cuts=(11,)), "a2": Boolean(), "a3": Integer(1, 3, cuts=(1,))}, LABEL)
     root = Split(Literal("a3", "<=", (1,)), LEAF, Split(Literal("a1", "<=", (11,)), LEAF, LEAF))
-    assert worlds_of(regions_of(Tree(schema, root, CARD)), bin_weights(schema)) == (12, 8, 16)
+    assert count_rows_each(regions_of(Tree(schema, root, CARD)), bin_weights(schema)) == (12, 8, 16)
 
 
 def test_a_stump_halves_27_bits():
     schema = Schema({f"x{i}": Boolean() for i in range(27)}, LABEL)
     stump = Tree(schema, Split(Literal("x4", "true"), LEAF, LEAF), CARD)
-    assert worlds_of(regions_of(stump), bin_weights(schema)) == (2**26, 2**26)
+    assert count_rows_each(regions_of(stump), bin_weights(schema)) == (2**26, 2**26)
 
 
 def test_a_missing_value_goes_to_the_false_branch():
     schema = Schema({"age": Integer(0, 9, cuts=(4,), missing="bin")}, LABEL)
     tree = Tree(schema, Split(Literal("age", "<=", (4,)), LEAF, LEAF), CARD)
-    assert worlds_of(regions_of(tree), bin_weights(schema)) == (5, 6)
+    assert count_rows_each(regions_of(tree), bin_weights(schema)) == (5, 6)
 
 
 def test_long_lists_sum_to_the_domain():
     model = bit_list(30, 120, 1)
-    counts = worlds_of(regions_of(model), bin_weights(model.schema))
+    counts = count_rows_each(regions_of(model), bin_weights(model.schema))
     assert sum(counts) == 2**30
     assert all(type(count) is int for count in counts)
 
@@ -167,7 +167,7 @@ def test_numbers_beyond_floats_are_exact():
     one, other = 1, 2  # rows of bits without two neighbours that are both true: Fibonacci numbers
     for _ in range(600):
         one, other = other, one + other
-    assert worlds(regions_of(model)[-1], bin_weights(schema)) == one
+    assert count_rows(regions_of(model)[-1], bin_weights(schema)) == one
 
 
 def test_bad_arguments_are_refused():
@@ -175,4 +175,4 @@ def test_bad_arguments_are_refused():
         Region((3,), ((3, 3),))
     for weights in (((1, 1), (1, 1)), ((1,),)):
         with pytest.raises(ValueError, match="expected one weight for each bin of each attribute"):
-            worlds(Region((3,)), weights)
+            count_rows(Region((3,)), weights)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting.regions import worlds_of
+from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.errors import SchemaError
@@ -22,7 +22,7 @@ ALL = Schema(
 
 
 def counted(domain, *paths):
-    return worlds_of(domain.regions(Paths(paths, exclusive=True)), domain.weights)
+    return count_rows_each(domain.regions(Paths(paths, exclusive=True)), domain.weights)
 
 
 def one_hot(schema, row):
@@ -41,9 +41,9 @@ def one_hot(schema, row):
 
 
 def test_bits_of_every_kind_are_counted():
-    assert Domain.of(ALL).worlds == 3 * 4 * 10 * 3
+    assert Domain.of(ALL).possible_rows == 3 * 4 * 10 * 3
     bits = Domain.of(ALL, independent_bits=True)
-    assert bits.worlds == 2 ** (2 + 4 + 2 + 2)
+    assert bits.possible_rows == 2 ** (2 + 4 + 2 + 2)
     assert bits.bits == 10
 
 
@@ -77,14 +77,14 @@ def test_a_literal_and_its_failing_share_out_the_domain(schema, data):
     literal = data.draw(st.sampled_from(literals))
     for bits in (False, True):
         domain = Domain.of(schema, independent_bits=bits)
-        assert sum(counted(domain, ((literal, True),), ((literal, False),))) == domain.worlds
+        assert sum(counted(domain, ((literal, True),), ((literal, False),))) == domain.possible_rows
 
 
 def test_between_that_fails_is_no_box_of_bits():
     between = Literal("i", "between", (2, 6))
     domain = Domain.of(Schema({"i": ALL["i"]}), independent_bits=True)
     assert counted(domain, ((between, True),), ((between, False),)) == (1, 3)
-    with pytest.raises(ValueError, match="expected rules of literals that hold"):
+    with pytest.raises(ValueError, match="expected rules without negated literals on several bits"):
         domain.regions(Paths((((between, False),), ())))
 
 
@@ -93,7 +93,7 @@ def test_numbers_that_a_model_compares_with_become_cut_points():
     domain = Domain.of(ALL, literals)
     assert (domain.schema["i"].cuts, domain.schema["r"].cuts) == ((2, 3, 6), (0.25, 0.5))
     assert counted(domain, ((literals[0], True),), ((literals[0], False),)) == (4 * 3 * 4 * 4, 6 * 3 * 4 * 4)
-    assert domain.settled(Paths((((literals[0], True),),))).paths == (((Literal("i", "<=", (3,)), True),),)
+    assert domain.normalised(Paths((((literals[0], True),),))).paths == (((Literal("i", "<=", (3,)), True),),)
 
 
 def test_a_real_number_is_counted_in_the_steps_of_its_resolution():
@@ -107,7 +107,7 @@ def test_a_real_number_is_counted_in_the_steps_of_its_resolution():
     [
         (
             Literal("age", "<=", (3,)),
-            "attribute 'age': is used by the model but not declared; the schema has b, c, i, r",
+            "attribute 'age': is used by the model but not declared; the schema declares b, c, i, r",
         ),
         (
             Literal("i", "<=", (12,)),
@@ -126,5 +126,5 @@ def test_what_does_not_fit_the_schema_is_refused(literal, message):
 
 
 def test_bits_have_no_resolution():
-    with pytest.raises(ValueError, match="a resolution has no meaning for independent bits"):
+    with pytest.raises(ValueError, match="expected no resolution with independent bits"):
         Domain.of(ALL, independent_bits=True, resolution={"r": 0.1})

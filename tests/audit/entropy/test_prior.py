@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting.regions import Region, worlds
+from hedgerow.audit.counting.regions import Region, count_rows
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.prior import Prior
 from hedgerow.errors import SchemaError
@@ -53,7 +53,7 @@ def test_entropy_is_that_of_enumeration(case):
 @given(cases())
 def test_no_prior_knowledge_is_the_logarithm_of_the_worlds(case):
     region = case[1]
-    count = worlds(region, DOMAIN.weights)
+    count = count_rows(region, DOMAIN.weights)
     expected = log2(count) if count else nan
     assert Prior.of({}, SCHEMA, DOMAIN).entropy_bits(region) == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
@@ -61,7 +61,7 @@ def test_no_prior_knowledge_is_the_logarithm_of_the_worlds(case):
 @given(cases())
 def test_knowing_more_never_leaves_more_than_all_worlds_alike(case):
     marginals, region = case
-    count = worlds(region, DOMAIN.weights)
+    count = count_rows(region, DOMAIN.weights)
     bits = Prior.of(marginals, SCHEMA, DOMAIN).entropy_bits(region)
     assert not bits > log2(count) + 1e-9 if count else True
 
@@ -105,14 +105,14 @@ def test_missing_bins_keep_their_probability_where_numbers_are_cut_further():
 @pytest.mark.parametrize(
     ("marginals", "message"),
     [
-        ({"q": [1.0]}, "attribute 'q': expected a prior of declared attributes only"),
+        ({"q": [1.0]}, "attribute 'q': expected priors of declared attributes only"),
         ({"a": [1.0]}, "attribute 'a': expected 2 probabilities, got 1"),
-        ({"a": [0.5, 0.4]}, "attribute 'a': expected probabilities from 0 on that sum to 1"),
-        ({"a": [1.5, -0.5]}, "expected probabilities from 0 on that sum to 1"),
-        ({"a": [nan, 1.0]}, "expected probabilities from 0 on that sum to 1"),
-        ({"a": [inf, 1.0]}, "expected probabilities from 0 on that sum to 1"),
+        ({"a": [0.5, 0.4]}, "attribute 'a': expected probabilities of at least 0 that sum to 1"),
+        ({"a": [1.5, -0.5]}, "expected probabilities of at least 0 that sum to 1"),
+        ({"a": [nan, 1.0]}, "expected probabilities of at least 0 that sum to 1"),
+        ({"a": [inf, 1.0]}, "expected probabilities of at least 0 that sum to 1"),
         ({"c": {"u": 0.5, "x": 0.5}}, "attribute 'c': has no bin 'x'; its bins are u, v, w"),
-        ({"a": ["half", "half"]}, "attribute 'a': expected probabilities"),
+        ({"a": ["half", "half"]}, "attribute 'a': expected a sequence of probabilities"),
     ],
 )
 def test_bad_priors_are_refused(marginals, message):
@@ -121,10 +121,10 @@ def test_bad_priors_are_refused(marginals, message):
 
 
 def test_a_prior_needs_attributes_and_values():
-    with pytest.raises(TypeError, match=r"^expected a prior by attribute, a mapping, got list\.$"):
+    with pytest.raises(TypeError, match=r"^expected a mapping of attributes to probabilities as prior, got list\.$"):
         Prior.of([0.5, 0.5], SCHEMA, DOMAIN)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="independent bits have none"):
+    with pytest.raises(ValueError, match="expected no prior with independent bits"):
         Prior.of({}, SCHEMA, Domain.of(SCHEMA, independent_bits=True))
     empty = Schema({"i": Integer(0, 1, cuts=(0,), missing="bin", missing_values=(1,))})
-    with pytest.raises(SchemaError, match="expected no probability for a bin that holds no value"):
+    with pytest.raises(SchemaError, match="expected probability 0 for each bin without values"):
         Prior.of({"i": [0.5, 0.5, 0.0]}, empty, Domain.of(empty))

@@ -72,7 +72,7 @@ def test_groups_are_bins_columns_or_given():
 
 
 def test_groups_need_data_and_one_a_row():
-    with pytest.raises(ValueError, match="known with data only"):
+    with pytest.raises(ValueError, match="results by row require the rows"):
         reconstruction(TREE).by_group("sex")
     found = reconstruction(TREE, data=FRAME)
     with pytest.raises(DomainError, match="expected one group for each of 4 rows, got 2"):
@@ -81,7 +81,7 @@ def test_groups_need_data_and_one_a_row():
         found.by_group("village")
     array = reconstruction(TREE, data=FRAME[["age", "sex", "smoker"]].to_numpy())
     assert [r["rows"] for r in array.by_group("smoker")] == [2, 2]
-    with pytest.raises(DomainError, match="expected an attribute: age, sex, smoker"):
+    with pytest.raises(DomainError, match="expected one of the attributes age, sex, smoker"):
         array.by_group("town")
 
 
@@ -96,15 +96,15 @@ def test_figures_are_json():
 
 def test_the_table_in_words():
     lines = str(reconstruction(TREE)).splitlines()
-    assert "age <= 31 and smoker          96        6.6       0.767     1" in lines
-    assert lines[-1] == "Supports are the exact counts that the model tells."
+    assert "age <= 31 and smoker                 96             6.6  0.767        1" in lines
+    assert lines[-1] == "Supports are the exact leaf counts that the model stores."
 
 
 def test_large_numbers_of_worlds_are_short():
     schema = Schema({f"x{i}": Boolean() for i in range(80)}, LABEL)
     tree = Tree(schema, Split(Literal("x0", "true"), Leaf((1, 0)), Leaf((0, 5))), TREE.privacy)
-    assert "any of 1.2 × 10^24 (80.0 bits)" in reconstruction(tree).summary  # 2^80 = 1.2e24
-    assert reconstruction(tree).worlds == (2**79, 2**79)
+    assert "one of 1.2 × 10^24 possible rows (80.0 bits)" in reconstruction(tree).summary  # 2^80 = 1.2e24
+    assert reconstruction(tree).possible_rows == (2**79, 2**79)
 
 
 def test_a_result_without_rows_holds_no_rows():

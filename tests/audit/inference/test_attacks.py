@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.audit import Attempt, LabelOnlyAttack, RandomForestAttack, membership
-from hedgerow.audit.inference.labelled import Rows
+from hedgerow.audit.inference.labelled import LabelledRows
 from tests.learn.tables import SCHEMA, people
 from tests.peers import peer
 
@@ -27,7 +27,7 @@ def attempt(predict, X, y, *, known=0.7, schema=None, seed=0):
     order = np.arange(len(X))
     members, others = order[:half], order[half:]
     return Attempt(
-        Rows.of(X, y),
+        LabelledRows.of(X, y),
         predict,
         predict(X),
         members[:split],
@@ -81,7 +81,7 @@ def test_the_forest_scores_as_the_adversarial_robustness_toolbox_does():
     theirs = inference.MembershipInferenceBlackBox(black_box, attack_model_type="rf")
     theirs.attack_model.set_params(random_state=int(np.random.default_rng(0).integers(2**31)))
     x = X.astype(np.float32)
-    theirs.fit(x[made.members], y[made.members], x[made.others], y[made.others])
+    theirs.fit(x[made.members], y[made.members], x[made.non_members], y[made.non_members])
     expected = theirs.infer(x[made.suspects], y[made.suspects], probabilities=True)[:, 0]
     np.testing.assert_allclose(ours, expected, atol=1e-12)
     assert len(np.unique(ours)) > 1
@@ -131,7 +131,7 @@ def test_the_attributes_of_a_frame_are_changed_by_the_schema_of_the_model():
     by_model = membership(target, frame, frame["risk"], attack="label-only", repeats=2, random_state=0)
     given = membership(target, frame, frame["risk"], attack=LabelOnlyAttack(SCHEMA), repeats=2, random_state=0)
     np.testing.assert_array_equal(by_model.aucs, given.aucs)
-    assert str(by_model).startswith("attack   label only, up to 4 attributes changed, 10 times each\n")
+    assert str(by_model).startswith("attack   label-only, up to 4 attributes perturbed, 10 copies each\n")
 
 
 @pytest.mark.parametrize("options", [{"max_distance": 0}, {"draws": 1.5}, {"draws": True}])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.inference.labelled import Rows
-from hedgerow.audit.inference.perturb import Donors, Neighbours
+from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.audit.inference.perturb import Donors, Perturber
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Categorical, Label, Schema
@@ -28,10 +28,10 @@ def bins(table):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("distance", [1, 2, 4])
 def test_exactly_so_many_attributes_change_to_another_bin(kind, distance):
-    rows = Rows.of(KINDS[kind](FRAME.drop(columns="risk")), FRAME["risk"].to_numpy())
-    neighbours = Neighbours.of(rows, np.arange(40), SCHEMA)
+    rows = LabelledRows.of(KINDS[kind](FRAME.drop(columns="risk")), FRAME["risk"].to_numpy())
+    perturber = Perturber.of(rows, np.arange(40), SCHEMA)
     index = np.tile(np.arange(60), 5)
-    changed = neighbours.draw(index, distance, np.random.default_rng(0))
+    changed = perturber.draw(index, distance, np.random.default_rng(0))
     assert type(changed) is type(rows.X(index))
     assert ((bins(changed) != bins(rows.X(index))).sum(axis=1) == distance).all()
     assert np.array_equal(bins(rows.X(np.arange(60))), bins(FRAME))  # the table itself stays
@@ -39,8 +39,8 @@ def test_exactly_so_many_attributes_change_to_another_bin(kind, distance):
 
 def test_bits_flip():
     X = np.random.default_rng(0).integers(0, 2, (30, 6))
-    rows = Rows.of(X, X[:, 0])
-    changed = Neighbours.of(rows, np.arange(20), None).draw(np.arange(30), 3, np.random.default_rng(1))
+    rows = LabelledRows.of(X, X[:, 0])
+    changed = Perturber.of(rows, np.arange(20), None).draw(np.arange(30), 3, np.random.default_rng(1))
     assert changed.dtype == X.dtype
     assert (np.abs(changed - X).sum(axis=1) == 3).all()
 
@@ -48,9 +48,9 @@ def test_bits_flip():
 def test_attributes_and_other_bins_are_drawn_evenly():
     frame = pd.DataFrame({"a": [0, 1] * 3, "b": ["x", "y", "y", "y", "z", "z"]})
     schema = Schema({"a": Boolean(), "b": Categorical(("w", "x", "y", "z"))}, Label("c", (0, 1)))
-    rows = Rows.of(frame, [0, 1] * 3)
+    rows = LabelledRows.of(frame, [0, 1] * 3)
     n = 8000
-    changed = Neighbours.of(rows, np.arange(6), schema).draw(np.zeros(n, dtype=int), 1, np.random.default_rng(2))
+    changed = Perturber.of(rows, np.arange(6), schema).draw(np.zeros(n, dtype=int), 1, np.random.default_rng(2))
     shares = changed.value_counts(normalize=True).to_dict()
     assert set(shares) == {(1, "x"), (0, "y"), (0, "z")}  # "w" does not occur
     expected = {(1, "x"): 0.5, (0, "y"): 0.25, (0, "z"): 0.25}
@@ -73,15 +73,17 @@ def test_donors_are_known_and_have_another_bin(data):
 
 def test_attributes_of_one_bin_stay():
     X = np.array([[0, 1, 0], [0, 0, 1], [0, 1, 1]])
-    neighbours = Neighbours.of(Rows.of(X, [0, 1, 1]), np.arange(3), None)
-    assert list(neighbours.donors) == ["x1", "x2"]
+    perturber = Perturber.of(LabelledRows.of(X, [0, 1, 1]), np.arange(3), None)
+    assert list(perturber.donors) == ["x1", "x2"]
 
 
 def test_bad_tables_are_refused():
-    rows = Rows.of(FRAME, FRAME["risk"])
-    with pytest.raises(DomainError, match=r"column 'sex': not boolean; .* LabelOnlyAttack\(schema\)"):
-        Neighbours.of(rows, np.arange(60), None)
+    rows = LabelledRows.of(FRAME, FRAME["risk"])
+    with pytest.raises(
+        DomainError, match=r"column 'sex': expected booleans without a schema, .* LabelOnlyAttack\(schema\)"
+    ):
+        Perturber.of(rows, np.arange(60), None)
     with pytest.raises(DomainError, match="column 'age': expected this column"):
-        Neighbours.of(Rows.of(FRAME.drop(columns="age"), FRAME["risk"]), np.arange(60), SCHEMA)
-    with pytest.raises(ValueError, match="all of them alike"):
-        Neighbours.of(Rows.of(np.ones((4, 2)), [0, 1, 0, 1]), np.arange(4), None)
+        Perturber.of(LabelledRows.of(FRAME.drop(columns="age"), FRAME["risk"]), np.arange(60), SCHEMA)
+    with pytest.raises(ValueError, match="expected rows that differ in some attribute, got equal ones"):
+        Perturber.of(LabelledRows.of(np.ones((4, 2)), [0, 1, 0, 1]), np.arange(4), None)

@@ -54,10 +54,10 @@ def test_means_intervals_and_errors():
 def test_what_is_printed_says_what_it_means_and_that_it_is_private():
     found = Membership("Tree", "guess", (7, 8, 3, 1000), FPR[None], np.array([0.5]))
     text = str(found)
-    assert "0.5 is a blind guess" in text
+    assert "0.5: random guessing" in text
     assert "0.1 %: 0.1 %  1 %: 1 %  10 %: 10 %" in text
     assert "cannot be measured" not in text
-    assert "fitted on 10 rows and not on 1008" in text
+    assert "splits of 10 members and 1008 non-members" in text
     assert "eyes only" in text
     assert repr(found) == "<Membership of Tree by guess: AUC 0.500 over 1 splits>"
 
@@ -65,9 +65,9 @@ def test_what_is_printed_says_what_it_means_and_that_it_is_private():
 @pytest.mark.parametrize(
     ("others", "seen", "finest"),
     [
-        (150, "at a false positive rate of  1 %: 1 %  10 %: 10 %", "150 others: false positive rates below 0.667 %"),
-        (99, "at a false positive rate of  10 %: 10 %", "99 others: false positive rates below 1.01 %"),
-        (1, "", "1 others: false positive rates below 100 %"),
+        (150, "TPR at FPR of  1 %: 1 %  10 %: 10 %", "150 non-members: false positive rates below 0.667 %"),
+        (99, "TPR at FPR of  10 %: 10 %", "99 non-members: false positive rates below 1.01 %"),
+        (1, "", "1 non-members: false positive rates below 100 %"),
     ],
 )
 def test_rates_below_one_row_are_not_printed(others, seen, finest):
@@ -75,15 +75,18 @@ def test_rates_below_one_row_are_not_printed(others, seen, finest):
     text = str(found)
     assert seen in text
     assert f"{finest} cannot be measured" in text
-    assert text.count("members found") == bool(seen)
-    with pytest.raises(ValueError, match=r"fpr must be between .* and 1, got 0.001. Below one row of the"):
+    assert text.count("TPR at FPR of") == bool(seen)
+    with pytest.raises(
+        ValueError,
+        match=r"expected fpr between .* and 1, got 0.001; with [0-9]+ non-members, lower rates cannot be measured",
+    ):
         found.tpr_at(0.001)
     assert found.tpr_at(1) == 1
 
 
 def test_bad_values_are_refused():
     found = Membership("Tree", "guess", (7, 8, 3, 4), FPR[None], np.array([0.5]))
-    with pytest.raises(ValueError, match=r"fpr must be between 0.25 and 1, got 0"):
+    with pytest.raises(ValueError, match=r"expected fpr between 0.25 and 1, got 0"):
         found.tpr_at(0)
-    with pytest.raises(ValueError, match="one curve and one area a repeat"):
+    with pytest.raises(ValueError, match="one ROC curve and AUC per repeat"):
         Membership("Tree", "guess", (7, 8, 3, 4), FPR[None], np.array([0.5, 0.5]))

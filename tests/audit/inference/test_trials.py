@@ -54,7 +54,7 @@ def test_the_parts_are_those_of_figure_5():
         members = set(made.members) | set(made.suspects[:12])
         assert set(fitted[:, 0]) == members
         assert np.array_equal(labels, fitted[:, 0] % 2)
-        parts = [*made.members, *made.others, *made.suspects]
+        parts = [*made.members, *made.non_members, *made.suspects]
         assert sorted(parts) == list(range(101))
         splits.add(tuple(sorted(members)))
     assert len(splits) == 3
@@ -137,21 +137,29 @@ def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
-        ({"y": Y[:-1]}, ValueError, "as many labels as X has rows"),
-        ({"y": np.ones(120)}, ValueError, "one class only"),
-        ({"y": [None, *Y[1:].tolist()]}, DomainError, "some labels are missing"),
-        ({"y": "label"}, TypeError, "not the name of a column"),
-        ({"X": X[:3], "y": [0, 1, 0]}, ValueError, "too few rows to split"),
+        ({"y": Y[:-1]}, ValueError, "expected as many labels in y as rows in X"),
+        ({"y": np.ones(120)}, ValueError, "expected two or more classes in y, got one"),
+        ({"y": [None, *Y[1:].tolist()]}, DomainError, "expected a label for each row, got missing ones"),
+        ({"y": "label"}, TypeError, "expected labels as y, got the name of a column"),
+        ({"X": X[:3], "y": [0, 1, 0]}, ValueError, "expected at least one row in each of the four sets of a split"),
         ({"repeats": 0}, ValueError, "repeats must be a whole number >= 1, got 0"),
         ({"repeats": 2.0}, ValueError, "repeats must be a whole number"),
         ({"train_share": 1.0}, ValueError, "train_share must be between 0 and 1, got 1.0"),
         ({"attack_share": "all"}, ValueError, "attack_share must be between 0 and 1"),
-        ({"target": 3}, TypeError, "target must be an estimator with fit and predict, or return one; got int"),
-        ({"target": StandardScaler()}, TypeError, "target must be an estimator with fit and predict"),
-        ({"target": lambda: None}, TypeError, "target must return an estimator .* returned NoneType"),
-        ({"attack": "guess"}, ValueError, "attack must be one of label-only, random-forest"),
-        ({"attack": LabelOnlyAttack}, TypeError, "attack must be a name or have scores"),
-        ({"target": Recorder(), "y": np.where(Y, "yes", "no")}, ValueError, "predicts none of the labels in y"),
+        (
+            {"target": 3},
+            TypeError,
+            "expected an estimator with fit and predict, or a function that returns one, got int",
+        ),
+        ({"target": StandardScaler()}, TypeError, "expected an estimator with fit and predict"),
+        ({"target": lambda: None}, TypeError, "expected target to return an estimator .* got NoneType"),
+        ({"attack": "guess"}, ValueError, "expected one of label-only, random-forest"),
+        ({"attack": LabelOnlyAttack}, TypeError, "expected a name, or an object with scores"),
+        (
+            {"target": Recorder(), "y": np.where(Y, "yes", "no")},
+            ValueError,
+            "expected labels in y that the target predicts, got none",
+        ),
         ({"target": hr.GreedyRuleListClassifier(schema=SCHEMA)}, DomainError, "expected 4 columns|labels"),
     ],
 )

@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.entropy.values import Values
-from hedgerow.audit.probabilistic.factors import Boxes, Listed, drawn_places
+from hedgerow.audit.probabilistic.factors import BoxFactor, ListedFactor, drawn_places
 from tests.audit.counting.test_regions import contains, regions
 
 ALARM = 1e-4  # how often a right sampler would fail, were the seed not fixed
@@ -47,23 +47,23 @@ def test_a_part_says_what_enumeration_says(case):
     found = dict(bins_inside(region, masses))
     if not found:
         return
-    part = Boxes(tuple(range(len(weights))), region, weights, masses)
+    factor = BoxFactor(tuple(range(len(weights))), region, weights, masses)
     total = sum(found.values())
     expected = []
     for row, mass in found.items():
         held = prod(weights[k][bin] for k, bin in enumerate(row))
         for ranks in product(*(range(weights[k][bin]) for k, bin in enumerate(row))):
             expected.append((tuple(zip(row, ranks, strict=True)), Fraction(mass, total * held)))
-    assert list(part.outcomes(numbered(weights))) == sorted(expected)
-    assert part.worlds == len(expected)
-    assert part.uniform <= (len({chance for _, chance in expected}) == 1)
-    assert part.uniform or masses != weights
-    assert part.entropy_bits == pytest.approx(-sum(p * log2(p) for _, p in expected), abs=1e-9)
+    assert list(factor.outcomes(numbered(weights))) == sorted(expected)
+    assert factor.value_combinations == len(expected)
+    assert factor.uniform <= (len({chance for _, chance in expected}) == 1)
+    assert factor.uniform or masses != weights
+    assert factor.entropy_bits == pytest.approx(-sum(p * log2(p) for _, p in expected), abs=1e-9)
     for k, bins in enumerate(weights):
         marginal = [Fraction(sum(m for row, m in found.items() if row[k] == c), total) for c in range(len(bins))]
-        assert part.marginals[k] == tuple(marginal)
+        assert factor.marginals[k] == tuple(marginal)
     everything = list(product(*(range(len(bins)) for bins in weights)))
-    assert part.allows(np.array(everything)).tolist() == [row in found for row in everything]
+    assert factor.allows(np.array(everything)).tolist() == [row in found for row in everything]
 
 
 @given(weighted(), st.integers(0, 9))
@@ -72,8 +72,8 @@ def test_only_possible_rows_are_drawn(case, seed):
     region, weights, masses = case
     found = dict(bins_inside(region, masses))
     if found:
-        part = Boxes(tuple(range(len(weights))), region, weights, masses)
-        drawn = part.draw(20, np.random.default_rng(seed))
+        factor = BoxFactor(tuple(range(len(weights))), region, weights, masses)
+        drawn = factor.draw(20, np.random.default_rng(seed))
         assert {tuple(row) for row in drawn.tolist()} <= set(found)
 
 
@@ -106,14 +106,14 @@ def bin_by_bin_biased(n, rng):
 
 @pytest.mark.parametrize("masses", [WEIGHTS, ((3, 2, 5), (1, 4), (2, 6), (7, 1))])
 def test_rows_are_drawn_with_their_probabilities(masses):
-    part = Boxes((0, 1, 2, 3), OVERLAPPING, WEIGHTS, masses)
-    assert p_value(part.draw(20_000, np.random.default_rng(1)), masses) > ALARM
+    factor = BoxFactor((0, 1, 2, 3), OVERLAPPING, WEIGHTS, masses)
+    assert p_value(factor.draw(20_000, np.random.default_rng(1)), masses) > ALARM
 
 
 def test_the_check_of_draws_rejects_a_biased_one():
     assert p_value(bin_by_bin_biased(20_000, np.random.default_rng(1)), WEIGHTS) < ALARM
-    part = Boxes((0, 1, 2, 3), OVERLAPPING, WEIGHTS, ((1, 2, 1), (1, 1), (2, 1), (10, 13)))  # 30 % more of a bin
-    assert p_value(part.draw(20_000, np.random.default_rng(1)), WEIGHTS) < ALARM
+    factor = BoxFactor((0, 1, 2, 3), OVERLAPPING, WEIGHTS, ((1, 2, 1), (1, 1), (2, 1), (10, 13)))  # 30 % more of a bin
+    assert p_value(factor.draw(20_000, np.random.default_rng(1)), WEIGHTS) < ALARM
 
 
 @pytest.mark.parametrize("unit", [1, 2**62, 10**40])
@@ -130,28 +130,28 @@ def test_a_row_beyond_floats_is_drawn_evenly():
     bits = ((1, 1),) * 90
     full = (3,) * 90
     threes = tuple((*full[:i], 2, 2, 2, *full[i + 3 :]) for i in range(0, 90, 3))
-    part = Boxes(tuple(range(90)), Region(full, threes), bits, bits)
-    assert part.worlds == 7**30
-    drawn = part.draw(2000, np.random.default_rng(3)).reshape(2000, 30, 3)
+    factor = BoxFactor(tuple(range(90)), Region(full, threes), bits, bits)
+    assert factor.value_combinations == 7**30
+    drawn = factor.draw(2000, np.random.default_rng(3)).reshape(2000, 30, 3)
     assert not drawn.all(axis=2).any()
     counts = np.bincount((drawn @ [4, 2, 1]).ravel(), minlength=8)[:7]
     assert chisquare(counts).pvalue > ALARM
 
 
 def test_a_listed_part_says_what_its_list_says():
-    part = Listed((2, 0), ((0, 1), (1, 0), (1, 1)), (1, 2, 1), (2, 3))
+    factor = ListedFactor((2, 0), ((0, 1), (1, 0), (1, 1)), (1, 2, 1), (2, 3))
     domain = [Values.listed("x", "pqr"), Values.listed("y", "."), Values.listed("z", "st")]
     quarter = Fraction(1, 4)
-    assert list(part.outcomes(domain)) == [(("s", "q"), quarter), (("t", "p"), 2 * quarter), (("t", "q"), quarter)]
-    assert part.entropy_bits == 1.5
-    assert part.marginals == ((quarter, 3 * quarter), (2 * quarter, 2 * quarter, 0))
-    assert part.allows(np.array([[0, 1], [0, 0]])).tolist() == [True, False]
-    drawn = part.draw(8000, np.random.default_rng(4))
+    assert list(factor.outcomes(domain)) == [(("s", "q"), quarter), (("t", "p"), 2 * quarter), (("t", "q"), quarter)]
+    assert factor.entropy_bits == 1.5
+    assert factor.marginals == ((quarter, 3 * quarter), (2 * quarter, 2 * quarter, 0))
+    assert factor.allows(np.array([[0, 1], [0, 0]])).tolist() == [True, False]
+    drawn = factor.draw(8000, np.random.default_rng(4))
     assert chisquare(np.bincount(drawn @ [2, 1])[1:], [2000, 4000, 2000]).pvalue > ALARM
 
 
 def test_entropy_of_uneven_bins_by_hand():
     # one bin of one value with probability 1/4, one of two values that share 3/4: 2 - 3/4 log2(3/2)
-    part = Boxes((0,), Region((3,)), ((1, 2),), ((1, 3),))
-    assert not part.uniform
-    assert part.entropy_bits == pytest.approx(2 - 0.75 * log2(1.5))
+    factor = BoxFactor((0,), Region((3,)), ((1, 2),), ((1, 3),))
+    assert not factor.uniform
+    assert factor.entropy_bits == pytest.approx(2 - 0.75 * log2(1.5))

@@ -154,7 +154,7 @@ def test_a_learner_that_ignores_the_rows_rules_nothing_out():
 def test_a_learner_of_other_models_is_refused_or_found_in_no_draw():
     model = GREEDY.fit(X_DRAWN, Y_DRAWN).rule_list_
     other = hr.GreedyRuleListClassifier(schema=BITS, max_rules=1)
-    with pytest.raises(ValueError, match="expected the learner that made the model"):
+    with pytest.raises(ValueError, match="expected the learner of the model"):
         given_learner(model, other)
     found = given_learner(model, other, limit=0, draws=20)
     assert isnan(found.entropy_bits)
@@ -168,7 +168,7 @@ def test_labels_that_a_leaf_was_given_are_told_too():
     one = RuleList(BITS, (Rule(rule, (1, 1), label=1), Rule((), (1, 0))), card)
     other = RuleList(BITS, (Rule(rule, (1, 1), label=0), Rule((), (1, 0))), card)
     assert given_learner(one, always(one)).share == 1
-    with pytest.raises(ValueError, match="expected the learner that made the model"):
+    with pytest.raises(ValueError, match="expected the learner of the model"):
         given_learner(one, always(other))
 
 
@@ -187,14 +187,14 @@ def test_bits_are_never_below_0():
 
 def test_results_are_said_in_words():
     assert in_one_line(LearnerKnowledge(30.0, 60.0, 2**28, 2**30, exact=True)) == (
-        "The model leaves 30.0 of 60.0 bits (Dist_G = 0.500). From 25 % of the 1,073,741,824 tables that are possible, "
-        "the learner makes this model. Whoever knows the learner is left 28.0 bits (Dist_G = 0.467)."
+        "Given the model, the residual entropy is 30.0 of 60.0 bits (Dist_G = 0.500). To 25 % of the 1,073,741,824 "
+        "possible tables, the learner fits this model. Given the learner, too, it is 28.0 bits (Dist_G = 0.467)."
     )
-    assert "of the about 2^60 tables" in in_one_line(LearnerKnowledge(60.0, 99.0, 2**58, 2**60, exact=True))
+    assert "of the about 2^60 possible tables" in in_one_line(LearnerKnowledge(60.0, 99.0, 2**58, 2**60, exact=True))
     assert in_one_line(LearnerKnowledge(30.0, 60.0, 50, 100, exact=False)) == (
-        "The model leaves 30.0 of 60.0 bits (Dist_G = 0.500). From 50 of 100 possible tables drawn at random, the "
-        "learner makes this model: 40 % to 60 % of all with 95 % confidence. Whoever knows the learner is left 28.7 to "
-        "29.3 bits (Dist_G from 0.478 to 0.488)."
+        "Given the model, the residual entropy is 30.0 of 60.0 bits (Dist_G = 0.500). To 50 of 100 possible tables "
+        "drawn at random, the learner fits this model: 40 % to 60 % of all with 95 % confidence. Given the learner, "
+        "too, it is 28.7 to 29.3 bits (Dist_G from 0.478 to 0.488)."
     )
 
 
@@ -216,5 +216,5 @@ def test_bad_arguments_are_refused():
     assert given_learner(real, always(real), resolution={"r": 0.5}).share == 1
     uncut = Schema({"n": Integer(0, 9), "r": Real(0, 1, cuts=(0.5,))}, LABEL)
     split = RuleList(wide, (Rule((Literal("n", "<=", (4,)),), (1, 1)), Rule((), (1, 0))), card)
-    with pytest.raises(ValueError, match="cut points of the schema only"):
+    with pytest.raises(ValueError, match="whose thresholds are cut points of the schema"):
         given_learner(split, GREEDY, uncut)

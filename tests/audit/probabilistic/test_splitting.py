@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from hedgerow.audit.counting.regions import Region
-from hedgerow.audit.probabilistic.splitting import parts_of
+from hedgerow.audit.probabilistic.splitting import factors_of
 from tests.audit.counting.test_regions import enumerated
 from tests.audit.probabilistic.test_factors import bins_inside, weighted
 
@@ -19,29 +19,31 @@ def test_parts_are_the_region_split_as_far_as_components_go(case):
     region, weights, masses = case
     inside = {row for row, _ in bins_inside(region, masses)}
     if not inside:
-        with pytest.raises(ValueError, match="expected a region that holds some row"):
-            parts_of(region, weights, masses)
+        with pytest.raises(ValueError, match="expected a region with a possible row"):
+            factors_of(region, weights, masses)
         return
-    parts = parts_of(region, weights, masses)
-    assert sorted(k for part in parts for k in part.attributes) == list(range(len(weights)))
-    own = [[row for row, _ in bins_inside(part.region, part.masses)] for part in parts]
+    factors = factors_of(region, weights, masses)
+    assert sorted(k for factor in factors for k in factor.attributes) == list(range(len(weights)))
+    own = [[row for row, _ in bins_inside(factor.region, factor.masses)] for factor in factors]
     together = set()
     for choice in product(*own):
         values = {
-            k: bin for part, row in zip(parts, choice, strict=True) for k, bin in zip(part.attributes, row, strict=True)
+            k: bin
+            for factor, row in zip(factors, choice, strict=True)
+            for k, bin in zip(factor.attributes, row, strict=True)
         }
         together.add(tuple(values[k] for k in range(len(weights))))
     assert together == inside
-    for part, rows in zip(parts, own, strict=True):
-        assert len(part.attributes) == 1 or not is_box(rows)
-        assert part.weights == tuple(weights[k] for k in part.attributes)
+    for factor, rows in zip(factors, own, strict=True):
+        assert len(factor.attributes) == 1 or not is_box(rows)
+        assert factor.weights == tuple(weights[k] for k in factor.attributes)
 
 
 def test_boxes_that_make_a_box_of_what_is_left_are_split():
     # taking off "a and b" and "a and not b" leaves "not a"
     bits = ((1, 1),) * 3
     region = Region((3, 3, 3), ((2, 2, 3), (2, 1, 3), (2, 2, 2)))
-    assert [(part.attributes, part.region.box) for part in parts_of(region, bits, bits)] == [
+    assert [(factor.attributes, factor.region.box) for factor in factors_of(region, bits, bits)] == [
         ((0,), (1,)),
         ((1,), (3,)),
         ((2,), (3,)),
@@ -51,7 +53,7 @@ def test_boxes_that_make_a_box_of_what_is_left_are_split():
 
 def test_a_box_within_another_joins_nothing():
     bits = ((1, 1),) * 3
-    assert [part.attributes for part in parts_of(Region((3, 3, 3), ((2, 2, 2), (2, 2, 3))), bits, bits)] == [
+    assert [factor.attributes for factor in factors_of(Region((3, 3, 3), ((2, 2, 2), (2, 2, 3))), bits, bits)] == [
         (0, 1),
         (2,),
     ]
@@ -60,6 +62,6 @@ def test_a_box_within_another_joins_nothing():
 def test_each_component_is_a_part():
     bits, full = ((1, 1),) * 90, (3,) * 90
     threes = tuple((*full[:i], 2, 2, 2, *full[i + 3 :]) for i in range(0, 90, 3))
-    found = parts_of(Region(full, threes), bits, bits)
-    assert [part.attributes for part in found] == [(i, i + 1, i + 2) for i in range(0, 90, 3)]
-    assert {part.worlds for part in found} == {7}
+    found = factors_of(Region(full, threes), bits, bits)
+    assert [factor.attributes for factor in found] == [(i, i + 1, i + 2) for i in range(0, 90, 3)]
+    assert {factor.value_combinations for factor in found} == {7}

@@ -1,4 +1,4 @@
-"""Random tables with their schemas, and what must hold of every model that is read as ways to leaves."""
+"""Random tables with their schemas, and what must hold of every model that is read as decision paths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hedgerow.audit.counting.regions import worlds_of
+from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import paths_of
@@ -90,31 +90,31 @@ def arrays(table: pd.DataFrame, schema: Schema) -> tuple[np.ndarray, list[str | 
     return np.column_stack(columns), features
 
 
-def settled(paths: Paths, schema: Schema) -> tuple[Domain, Paths]:
+def normalised(paths: Paths, schema: Schema) -> tuple[Domain, Paths]:
     domain = Domain.of(schema, paths.literals)
-    return domain, domain.settled(paths)
+    return domain, domain.normalised(paths)
 
 
 def check(model, leaf, table, schema, features=None, *, bits=True, domain=None) -> Paths:
-    """Check that a model's paths sort rows as the model does, by `leaf`, and that their worlds are all there are.
+    """Check that a model's paths assign rows to leaves as `leaf` does, and that its regions partition the domain.
 
     `domain` is a table of every row that the schema allows, each of which `leaf` is asked for too.
     """
     paths, read = paths_of(model, schema, features)
     assert read is schema
-    space, ways = settled(paths, schema)
-    assert_same_parts(ways.sort(table, space.schema), leaf(table))
+    space, own = normalised(paths, schema)
+    assert_same_parts(own.apply(table, space.schema), leaf(table))
     if paths.supports is not None:
-        assert np.bincount(ways.sort(table, space.schema), minlength=len(paths)).tolist() == list(paths.supports)
-    worlds = worlds_of(space.regions(ways), space.weights)
-    assert sum(worlds) == space.worlds
+        assert np.bincount(own.apply(table, space.schema), minlength=len(paths)).tolist() == list(paths.supports)
+    possible = count_rows_each(space.regions(own), space.weights)
+    assert sum(possible) == space.possible_rows
     if domain is not None:
-        found = ways.sort(domain, space.schema)
+        found = own.apply(domain, space.schema)
         assert_same_parts(found, leaf(domain))
-        assert np.bincount(found, minlength=len(paths)).tolist() == list(worlds)
+        assert np.bincount(found, minlength=len(paths)).tolist() == list(possible)
     if bits:
         binary = Domain.of(schema, paths.literals, independent_bits=True)
-        assert sum(worlds_of(binary.regions(ways), binary.weights)) == binary.worlds
+        assert sum(count_rows_each(binary.regions(own), binary.weights)) == binary.possible_rows
     return paths
 
 

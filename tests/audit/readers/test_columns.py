@@ -89,24 +89,44 @@ def test_numbers_beyond_the_bounds_that_are_clipped_are_not_all_on_one_side():
     [
         (Boolean(), 1, None, "the boolean a, which is 0 or 1, with 1, outside its domain"),
         (Boolean(missing="bin"), 1, True, "the boolean a, which is 0 or 1, with 1, outside its domain"),
-        (Integer(0, 9), math.inf, False, "parts missing values from others, but the schema allows none"),
-        (Integer(0, 9), math.nan, False, "compares column 0 .a. with nan, which is no number"),
-        (Integer(0, 9), -math.inf, True, "with -inf, which is no number"),
-        (Integer(0, 9), math.inf, True, "with inf, which is no number"),
-        (Integer(0, 9, outside="bin"), 4, False, "those outside the domain could be on either side"),
-        (Integer(0, 9, missing="bin"), 4, None, "can be missing by the schema, but the model takes no missing values"),
-        (Integer(0, 9, missing="bin", missing_values=(-9,)), 4, False, "elsewhere than the numbers -9, which mean"),
+        (Integer(0, 9), math.inf, False, "splits on missingness, but the schema allows no missing values"),
+        (Integer(0, 9), math.nan, False, "a finite threshold on column 0 .a., got nan"),
+        (Integer(0, 9), -math.inf, True, "a finite threshold on column 0 .a., got -inf"),
+        (Integer(0, 9), math.inf, True, "a finite threshold on column 0 .a., got inf"),
+        (Integer(0, 9, outside="bin"), 4, False, "those outside the domain can be on either side"),
+        (
+            Integer(0, 9, missing="bin"),
+            4,
+            None,
+            "can be missing by the schema, but the model accepts no missing values",
+        ),
+        (
+            Integer(0, 9, missing="bin", missing_values=(-9,)),
+            4,
+            False,
+            "to another branch than the numbers -9, which mean",
+        ),
         (
             Integer(0, 9, missing="bin", missing_values=("-9", "?")),
             4,
             False,
             "than the numbers -9, which mean missing",
         ),
-        (Integer(0, 9, missing="bin", missing_values=(99,)), 4, True, "sends missing values elsewhere than .* 99"),
-        (Categorical(("x", "y")), 0.5, False, r"its values are x, y; give features= .*Literal\('a', '=', \(value,\)\)"),
-        (Categorical(("01", "2")), 1, False, "its values are 01, 2; give features="),
-        (Categorical((5, 1)), 5, False, "values that are not in the declared domain .5, 1. from those that are"),
-        (Categorical((5, 1)), 0, False, "values that are not in the declared domain"),
+        (
+            Integer(0, 9, missing="bin", missing_values=(99,)),
+            4,
+            True,
+            "sends missing values to another branch than .* 99",
+        ),
+        (
+            Categorical(("x", "y")),
+            0.5,
+            False,
+            r"its values are x, y; pass as `features=` .*Literal\('a', '=', \(value,\)\)",
+        ),
+        (Categorical(("01", "2")), 1, False, "its values are 01, 2; pass as `features=`"),
+        (Categorical((5, 1)), 5, False, "splits values inside the declared domain .5, 1. from values outside"),
+        (Categorical((5, 1)), 0, False, "splits values inside the declared domain"),
     ],
 )
 def test_what_cannot_be_told_is_refused(attribute, number, below, message):
@@ -155,7 +175,8 @@ def settled_to_zero(path):
 @pytest.mark.parametrize("attribute", [Integer(0, 2), Real(0, 1), Categorical((1, 2)), Categorical((0, 1, 2))])
 def test_other_columns_are_no_bits(attribute):
     with pytest.raises(
-        SchemaError, match=r"attribute 'a': the model asks whether it is 1, but it is .*; give features="
+        SchemaError,
+        match=r"attribute 'a': the model tests whether it is 1, but it is declared as .*; pass as `features=`",
     ):
         columns(attribute).is_one(0, holds=True)
 
@@ -166,13 +187,13 @@ def test_words_are_told_apart():
         inside, others = (columns(attribute).among(0, values, holds=holds) for holds in (True, False))
         assert kept(attribute, inside) == set(values) & {"x", "y", "z"}
         assert kept(attribute, others) == {"x", "y", "z"} - set(values)
-    with pytest.raises(SchemaError, match="values that are not in the declared domain"):
+    with pytest.raises(SchemaError, match="splits values inside the declared domain"):
         columns(attribute).among(0, ["w"], holds=True)
-    with pytest.raises(SchemaError, match="with words; expected a categorical one"):
+    with pytest.raises(SchemaError, match="with text; expected a categorical attribute"):
         columns(Boolean()).among(0, ["w"], holds=True)
-    with pytest.raises(SchemaError, match="takes no missing values"):
+    with pytest.raises(SchemaError, match="accepts no missing values"):
         columns(Categorical(("x", "y"), missing="bin")).among(0, ["x"], holds=True)
-    with pytest.raises(SchemaError, match="could be on either side"):
+    with pytest.raises(SchemaError, match="can be on either side"):
         columns(Categorical(("x", "y"), outside="bin")).among(0, ["x"], holds=True)
 
 
@@ -183,17 +204,21 @@ def test_the_number_of_columns_must_be_known():
     assert Columns.of(schema, ["a", "a"], ["b", "a"], 2).features == ("a", "a")
     with pytest.raises(ValueError, match="each of the 3 columns that the model was fitted on, got 2 attributes of"):
         Columns.of(schema, None, None, 3)
-    with pytest.raises(ValueError, match="each of the 3 columns that the model was fitted on, got 1 entries; give fea"):
+    with pytest.raises(
+        ValueError, match="each of the 3 columns that the model was fitted on, got 1 entries; pass as `fea"
+    ):
         Columns.of(schema, ["a"], None, 3)
-    with pytest.raises(TypeError, match="features must be a sequence, one entry for each column, got the text 'ab'"):
+    with pytest.raises(TypeError, match="expected a sequence with one entry for each column as features, got the text"):
         Columns.of(schema, "ab", None, 2)
 
 
 def test_columns_that_a_model_does_not_count_must_be_bits_or_given():
     assert Columns.of_bits(Schema({"a": Boolean(), "b": Categorical((0, 1))}), None).features == ("a", "b")
     schema = Schema({"a": Boolean(), "b": Categorical(("x", "y", "z"))})
-    with pytest.raises(SchemaError, match="attribute 'b': is not 0 or 1, and the model does not tell how many columns"):
+    with pytest.raises(
+        SchemaError, match="attribute 'b': is not 0 or 1, and the model does not store the number of its columns"
+    ):
         Columns.of_bits(schema, None)
     assert Columns.of_bits(schema, ["a", "b_x"]).features == ("a", Literal("b", "=", ("x",)))
-    with pytest.raises(ValueError, match="the model uses column 2, counted from 0, but was said to have 2"):
+    with pytest.raises(ValueError, match="the model uses column 2, counted from 0, but features have 2 entries"):
         Columns.of_bits(schema, ["a", "b_x"]).is_one(2, holds=True)

@@ -3,7 +3,7 @@ import random
 import numpy as np
 import pytest
 
-from hedgerow.audit.counting.regions import worlds_of
+from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Schema
@@ -63,7 +63,7 @@ def test_columns_are_those_that_corels_was_told():
     assert paths.paths[-1] == ()
     assert set(paths.literals) == {Literal("hue", "=", ("red",))}
     domain = Domain.of(schema)
-    assert sorted(worlds_of(domain.regions(paths), domain.weights)) == [2, 4]
+    assert sorted(count_rows_each(domain.regions(paths), domain.weights)) == [2, 4]
     with pytest.raises(ValueError, match="each of the 2 columns that the model was fitted on, got 3 entries"):
         paths_of(model, schema, ["smoker"] * 3)
     unnamed = fitted(X, X[:, 0])

@@ -71,14 +71,14 @@ def test_cuts_need_not_be_the_schemas():
 @pytest.mark.parametrize("name", ["hue_green", "age_30", "Hue", "age <= x", "age <= nan", "hue <= 3", "code_nan", "0"])
 def test_other_names_are_refused_with_what_there_is(name):
     with pytest.raises(
-        SchemaError, match=f"attribute {name!r}: is a column of the model but not declared; .* of hue, code"
+        SchemaError, match=f"attribute {name!r}: is a column of the model but not declared; .* attributes hue, code"
     ):
         meaning(name, SCHEMA)
 
 
 def test_names_of_two_meanings_are_refused():
     schema = Schema({"a": Categorical(("b_c", "x")), "a_b": Categorical(("c", "y"))})
-    with pytest.raises(SchemaError, match="can be a = b_c or a_b = c; give features="):
+    with pytest.raises(SchemaError, match="can mean a = b_c or a_b = c; pass as `features=`"):
         meaning("a_b_c", schema)
     assert meaning("a_b_y", schema) == Literal("a_b", "=", ("y",))
 

@@ -17,7 +17,7 @@ SCHEMA = Schema({"age": Integer(0, 99, cuts=(30,)), "sex": Categorical(("F", "M"
 def test_rows_come_to_the_leaf_that_the_model_says(case):
     paths, schema = paths_of(case.model)
     for table in (case.pandas(), case.polars(), case.arrow()):
-        assert (paths.sort(table, schema) == case.model.apply(table)).all()
+        assert (paths.apply(table, schema) == case.model.apply(table)).all()
 
 
 @given(trees() | rule_lists())
@@ -30,23 +30,23 @@ def test_conditions_are_the_models_own(model):
 def test_the_first_path_that_holds_decides():
     paths = Paths((((AGE, True),), ((Literal("sex", "=", ("F",)), True), (AGE, False)), ()))
     frame = pd.DataFrame({"age": [20, 40, 40], "sex": ["F", "F", "M"], "smoker": [0, 0, 1]})
-    assert paths.sort(frame, SCHEMA).tolist() == [0, 1, 2]
+    assert paths.apply(frame, SCHEMA).tolist() == [0, 1, 2]
     assert paths.conditions(SCHEMA) == ("age <= 30", "sex = F and age > 30", "otherwise")
 
 
 def test_rows_are_arrays_too():
     paths = Paths((((Literal("smoker", "true"), True),), ()))
-    assert paths.sort(np.array([[20, 0, 1], [20, 0, 0]]), SCHEMA).tolist() == [0, 1]
+    assert paths.apply(np.array([[20, 0, 1], [20, 0, 0]]), SCHEMA).tolist() == [0, 1]
 
 
 def test_bad_rows_and_paths_are_refused():
     paths = Paths((((AGE, True),),))
-    with pytest.raises(ValueError, match="some rows come to no leaf of the model"):
-        paths.sort(pd.DataFrame({"age": [20, 40]}), SCHEMA)
+    with pytest.raises(ValueError, match="expected a leaf for every row, got rows in no region"):
+        paths.apply(pd.DataFrame({"age": [20, 40]}), SCHEMA)
     with pytest.raises(DomainError, match="column 'age': some values are missing"):
-        paths.sort(pd.DataFrame({"age": [20, None]}), SCHEMA)
+        paths.apply(pd.DataFrame({"age": [20, None]}), SCHEMA)
     with pytest.raises(DomainError, match="column 'age': expected this column"):
-        paths.sort(pd.DataFrame({"sex": ["F"]}), SCHEMA)
+        paths.apply(pd.DataFrame({"sex": ["F"]}), SCHEMA)
     with pytest.raises(ValueError, match="at least one leaf"):
         Paths(())
     with pytest.raises(ValueError, match="expected one support for each of 2 leaves, got 1"):
@@ -66,5 +66,5 @@ def test_the_protocol_is_two_names():
     assert isinstance(Own(), HasRegions)
     assert paths == Paths((((AGE, True),), ()), (1, 2))
     assert schema is SCHEMA
-    with pytest.raises(ValueError, match="expected a schema, since the model has none"):
+    with pytest.raises(ValueError, match="expected a schema, as the model has none of its own"):
         paths_of(Own())

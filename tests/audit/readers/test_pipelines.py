@@ -20,7 +20,7 @@ def test_nested_pipelines_are_one(steps, before):
     model, features = last_step(make_pipeline(*steps), None)
     assert model == "tree"
     assert [tuple(x for _, x in step.steps) if hasattr(step, "steps") else step for _, step in features.steps] == before
-    with pytest.raises(ValueError, match="expected no features=, since the pipeline's own steps say"):
+    with pytest.raises(ValueError, match="expected no `features=` with a Pipeline"):
         last_step(make_pipeline(*steps), ["age"])
 
 

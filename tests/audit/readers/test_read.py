@@ -25,7 +25,7 @@ def test_any_model_of_the_protocol_is_read():
 
 
 def test_the_schema_is_needed():
-    with pytest.raises(ValueError, match="expected a schema, since the model has none"):
+    with pytest.raises(ValueError, match="expected a schema, as the model has none of its own"):
         paths_of(Scorecard())
 
 
@@ -36,5 +36,5 @@ def test_an_estimator_that_is_not_fitted_says_so():
 
 @pytest.mark.parametrize("model", [3, "tree", Scorecard, None])
 def test_anything_else_is_refused_with_the_protocol(model):
-    with pytest.raises(TypeError, match=r"supported are .*STreeD.* and anything with\n    supports = \(40, 60\)"):
+    with pytest.raises(TypeError, match=r"supported are .*STreeD.* and any object with\n    supports = \(40, 60\)"):
         paths_of(model, SCHEMA)

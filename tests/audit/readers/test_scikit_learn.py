@@ -16,13 +16,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
-from hedgerow.audit.counting.regions import worlds_of
+from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.readers import scikit_learn
 from hedgerow.audit.readers.read import paths_of, trees_of
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
-from tests.audit.readers.agreement import arrays, check, every_row, labels, random_schema, random_table, settled
+from tests.audit.readers.agreement import arrays, check, every_row, labels, normalised, random_schema, random_table
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 COUNTED = ("boolean", "integer", "codes", "words")  # kinds whose every row can be listed
@@ -33,10 +33,10 @@ def leaf_of(tree, schema):
     return lambda table: tree.apply(arrays(table, schema)[0])
 
 
-def worlds_in(model, schema, features=None, **options):
+def possible_rows_in(model, schema, features=None, **options):
     paths, _ = paths_of(model, schema, features)
     domain = Domain.of(schema, paths.literals, **options)
-    return worlds_of(domain.regions(settled(paths, schema)[1]), domain.weights)
+    return count_rows_each(domain.regions(normalised(paths, schema)[1]), domain.weights)
 
 
 @pytest.mark.parametrize("kind", TREES)
@@ -74,9 +74,9 @@ def test_the_papers_example_fitted_by_scikit_learn():
     paths, _ = paths_of(tree, PAPER)
     assert paths.exclusive
     assert paths.exact
-    told = zip(worlds_in(tree, PAPER), paths.supports, paths.counts, strict=True)
+    told = zip(possible_rows_in(tree, PAPER), paths.supports, paths.counts, strict=True)
     assert list(told) == [(12, 1, (0, 1)), (8, 1, (0, 1)), (16, 2, (2, 0))]
-    assert Domain.of(PAPER).worlds == 36
+    assert Domain.of(PAPER).possible_rows == 36
 
 
 def test_supports_and_counts_are_those_of_the_rows():
@@ -86,7 +86,7 @@ def test_supports_and_counts_are_those_of_the_rows():
     y = np.array(["no", "yes"])[labels(rng, table)]
     tree = DecisionTreeClassifier(max_depth=3).fit(table.to_numpy(), y)
     paths, _ = paths_of(tree, schema)
-    rows = settled(paths, schema)[1].sort(table, settled(paths, schema)[0].schema)
+    rows = normalised(paths, schema)[1].apply(table, normalised(paths, schema)[0].schema)
     assert paths.classes == ("no", "yes")
     assert paths.counts == tuple(
         tuple(int(((rows == i) & (y == label)).sum()) for label in ("no", "yes")) for i in range(len(paths))
@@ -147,7 +147,7 @@ def test_supports_are_not_told_where_scikit_learn_miscounts_missing_values(monke
 
 def test_a_tree_of_one_leaf_is_the_domain():
     tree = DecisionTreeClassifier().fit([[11, 0, 1]] * 3, [1, 1, 1])
-    assert worlds_in(tree, PAPER) == (36,)
+    assert possible_rows_in(tree, PAPER) == (36,)
     assert paths_of(tree, PAPER)[0].paths == ((),)
 
 
@@ -161,8 +161,8 @@ def test_one_hot_columns_are_one_attribute():
     names = encoder.get_feature_names_out()
     for X, features in ((dummies, None), (encoder.transform(table), names)):
         tree = DecisionTreeClassifier(random_state=0).fit(X, y)
-        assert sum(worlds_in(tree, schema, features)) == 7
-        assert sum(worlds_in(tree, schema, features, independent_bits=True)) == 2**7
+        assert sum(possible_rows_in(tree, schema, features)) == 7
+        assert sum(possible_rows_in(tree, schema, features, independent_bits=True)) == 2**7
         paths = check(tree, lambda _, tree=tree, X=X: tree.apply(X), table, schema, features)
         assert set(paths.literals) <= {Literal("day", "=", (day,)) for day in days}
 
@@ -174,7 +174,7 @@ def test_thresholds_are_those_of_float32():
     assert tree.apply([[0.3]]) == [2]
     schema = Schema({"a": Real(0, 1)})
     check(tree, lambda table: tree.apply(table.to_numpy()), pd.DataFrame({"a": [0.1, 0.5]}), schema)
-    assert worlds_in(tree, schema, resolution={"a": 0.1}) == (3, 8)
+    assert possible_rows_in(tree, schema, resolution={"a": 0.1}) == (3, 8)
 
 
 def test_every_float_goes_where_the_tree_sends_it():
@@ -186,17 +186,17 @@ def test_every_float_goes_where_the_tree_sends_it():
         cuts = {literal.operands[0] for literal in paths.literals}
         near = [x for cut in cuts for x in (math.nextafter(cut, 0), cut, math.nextafter(cut, math.inf))]
         if near:
-            domain, ways = settled(paths, Schema({"a": Real(0, 1e6)}))
+            domain, decision_paths = normalised(paths, Schema({"a": Real(0, 1e6)}))
             table = pd.DataFrame({"a": near + (X + 0).ravel().tolist()})
             leaves = np.unique(tree.apply(table.to_numpy()), return_inverse=True)[1]
-            found = np.unique(ways.sort(table, domain.schema), return_inverse=True)[1]
+            found = np.unique(decision_paths.apply(table, domain.schema), return_inverse=True)[1]
             assert len(set(zip(leaves, found, strict=True))) == len(set(leaves)) == len(set(found)) == len(cuts) + 1
 
 
 def test_whole_numbers_that_float32_cannot_tell_apart():
     # 2^24 + 1 is 2^24 as float32, so it goes with it
     tree = DecisionTreeClassifier().fit([[2**24], [2**24 + 2]], [0, 1])
-    assert worlds_in(tree, Schema({"a": Integer(2**24 - 4, 2**24 + 4)})) == (6, 3)
+    assert possible_rows_in(tree, Schema({"a": Integer(2**24 - 4, 2**24 + 4)})) == (6, 3)
 
 
 def test_a_forest_is_read_tree_by_tree():
@@ -232,10 +232,10 @@ def test_the_trees_of_a_forest_sort_rows_as_they_do_there(forest):
     for number, ((tree, features), subset) in enumerate(zip(trees_of(forest, schema), subsets, strict=True)):
         X = table[list(schema)[::-1]].to_numpy()[:, subset]
         paths, _ = paths_of(tree, schema, features)
-        domain, ways = settled(paths, schema)
+        domain, decision_paths = normalised(paths, schema)
         leaves = tree.apply(X.astype(np.float32))
-        assert len(set(zip(ways.sort(table, domain.schema), leaves, strict=True))) == len(set(leaves))
-        assert sum(worlds_of(domain.regions(ways), domain.weights)) == domain.worlds
+        assert len(set(zip(decision_paths.apply(table, domain.schema), leaves, strict=True))) == len(set(leaves))
+        assert sum(count_rows_each(domain.regions(decision_paths), domain.weights)) == domain.possible_rows
         samples = getattr(forest, "estimators_samples_", None)
         drawn = range(80) if samples is None else np.unique(samples[number])
         assert sum(paths.supports) == len(drawn) or isinstance(forest, AdaBoostClassifier)
@@ -279,7 +279,7 @@ def test_models_that_are_not_fitted_are_refused():
 
 def test_other_models_are_refused_with_what_is_supported():
     model = GaussianNB().fit([[0, 0, 0], [1, 1, 1]], [0, 1])
-    with pytest.raises(TypeError, match=r"cannot read a GaussianNB as ways to leaves; .*scikit-learn's trees"):
+    with pytest.raises(TypeError, match=r"cannot extract decision paths from a GaussianNB; .*scikit-learn's trees"):
         paths_of(model, PAPER)
 
 

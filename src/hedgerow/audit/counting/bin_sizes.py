@@ -1,4 +1,4 @@
-"""How many values stand behind each bin of a schema: what turns bins into rows when worlds are counted."""
+"""Bin sizes: the number of values in each bin of a schema, with which possible rows are counted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from math import floor, isfinite
 
-from hedgerow.audit.counting.outside import Weights
+from hedgerow.audit.counting.outside import PerBin
 from hedgerow.columns import plain_word
 from hedgerow.errors import ArgumentTypeError, SchemaError
 from hedgerow.messages import shown_argument
@@ -16,10 +16,10 @@ from hedgerow.schema.schema import Schema
 from hedgerow.values import Value
 
 Resolution = Mapping[str, float]
-"""For real attributes, the step in which they are recorded."""
+"""For real attributes, the step to which they are recorded."""
 
 
-def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> Weights:
+def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerBin:
     """Return how many values each bin of each attribute holds, in the order of the schema and of the bins.
 
     A boolean's bins and a categorical's hold one value each; an integer's interval its whole numbers, but not those
@@ -31,14 +31,14 @@ def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> Weig
     schema : Schema
         The public schema.
     resolution : mapping of str to float, optional
-        For real attributes, the step in which they are recorded: the values are then ``low, low + step, ...`` up to
-        `high`, decimals meant as written. A real attribute without one has one value a bin, as its bin is all that
-        any model can tell of it.
+        For real attributes, the step to which they are recorded: the values are then ``low, low + step, ...`` up to
+        `high`, decimals meant as written. A real attribute without one has one value a bin, as no model can
+        distinguish values within a bin.
 
     Raises
     ------
     SchemaError
-        If a resolution is given for what is no real attribute, or is not a step above 0.
+        If a resolution is given for something other than a real attribute, or is not a step above 0.
 
     Examples
     --------
@@ -50,11 +50,13 @@ def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> Weig
     ((14, 15, 45), (151, 350), (1, 1))
     """
     if not (resolution is None or isinstance(resolution, Mapping)):
-        raise ArgumentTypeError(f"expected a resolution by attribute, a mapping, got {type(resolution).__name__}.")
+        raise ArgumentTypeError(
+            f"expected a mapping of attributes to steps as resolution, got {type(resolution).__name__}."
+        )
     steps = {} if resolution is None else dict(resolution)
     for name, step in steps.items():
         if name not in schema or not isinstance(schema[name], Real):
-            raise SchemaError("expected a resolution for real attributes only.", attribute=name)
+            raise SchemaError("expected resolutions of real attributes only; leave this one out.", attribute=name)
         if not 0 < step < float("inf"):
             raise SchemaError(f"expected a resolution above 0, got {shown_argument(step)}.", attribute=name)
     return tuple(_weights(attribute, steps.get(name)) for name, attribute in schema.attributes)

@@ -1,9 +1,9 @@
-"""Exact counting of the rows of a box that lie in none of many others (PDR eq. 12), without adding and subtracting.
+"""Exact counts of the rows of a box outside other boxes (PDR eq. 12), without inclusion-exclusion.
 
 A row lies outside a box if one of its bins is *forbidden* there. So a box to be avoided is a clause, the set of its
-forbidden bins, and what is counted are the rows that have a bin in every clause: weighted model counting, with an
-attribute for a variable. Boxes and clauses are single Python integers, in which each attribute has a field of bits, a
-bit a bin, with a flag above them, so that one addition tells for all attributes at once whose fields are empty.
+forbidden bins, and the rows that have a bin in every clause are counted: weighted model counting, with attributes as
+variables. Boxes and clauses are single Python integers: each attribute has a field of bits, a bit a bin, and a flag
+above them, so that one addition shows for all attributes at once which fields are empty.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import prod
 
-Weights = tuple[tuple[int, ...], ...]
+PerBin = tuple[tuple[int, ...], ...]
+"""For each attribute, a whole number for each of its bins, such as the number of values in the bin."""
 Box = tuple[int, ...]
+"""For each attribute, the mask of allowed bins."""
 Clauses = frozenset[int]
 
 
 class BoxCounter:
-    """Counts the rows of boxes outside other boxes over one domain, and remembers the sub-problems it has solved.
+    """Counter of the rows of boxes outside other boxes over one domain; caches solved sub-problems.
 
     Parameters
     ----------
@@ -35,7 +37,7 @@ class BoxCounter:
     1
     """
 
-    def __init__(self, weights: Weights, most: int) -> None:
+    def __init__(self, weights: PerBin, most: int) -> None:
         self._weights = weights
         self._bins = max(map(len, weights), default=0)
         self._width = self._bins + max(most.bit_length(), 1)  # flags can be added up
@@ -46,7 +48,7 @@ class BoxCounter:
         self._solved: dict[tuple[int, Clauses], int] = {}
 
     def outside(self, box: Box, others: Iterable[Box]) -> int:
-        """Return how many rows of a box lie in none of the others; boxes are masks of allowed bins, by attribute."""
+        """Count the rows of a box that lie in none of the others."""
         packed = self._pack(box)
         if self._used(packed) != self._flags:
             return 0  # some attribute has no bin left
@@ -79,7 +81,7 @@ class BoxCounter:
         while 0 not in supports:
             single = [(clause, flag) for clause, flag in supports.items() if not flag & (flag - 1)]
             if not single:
-                return self._split(box, active, supports)
+                return self._over_components(box, active, supports)
             for clause, flag in single:
                 box &= clause | ~self._bins_of(flag)
             if self._used(box) != active:
@@ -89,26 +91,26 @@ class BoxCounter:
             supports = {clause: self._used(clause) for clause in left}
         return 0
 
-    def _split(self, box: int, active: int, supports: dict[int, int]) -> int:
-        """Return the product over components, and over the attributes that no clause speaks of."""
-        parts = components(supports)
-        found = self._product(box, active & ~sum(parts))
-        for attributes, part in parts.items():
+    def _over_components(self, box: int, active: int, supports: dict[int, int]) -> int:
+        """Return the product over components, and over the attributes that no clause restricts."""
+        groups = components(supports)
+        found = self._product(box, active & ~sum(groups))
+        for attributes, clauses in groups.items():
             if not found:
                 return 0
-            if len(part) == 1:
-                found *= self._product(box, attributes) - self._product(box & ~part[0], attributes)
+            if len(clauses) == 1:
+                found *= self._product(box, attributes) - self._product(box & ~clauses[0], attributes)
                 continue
-            key = box & self._bins_of(attributes), frozenset(part)
+            key = box & self._bins_of(attributes), frozenset(clauses)
             solved = self._solved.get(key)
             if solved is None:
-                solved = self._branch(key[0], attributes, {clause: supports[clause] for clause in part})
+                solved = self._branch(key[0], attributes, {clause: supports[clause] for clause in clauses})
                 self._solved[key] = solved
             found *= solved
         return found
 
     def _branch(self, box: int, active: int, supports: dict[int, int]) -> int:
-        """Return the sum over the classes of bins, as told apart by the clauses, of the attribute most used."""
+        """Return the sum over the bins of the most used attribute; bins that no clause distinguishes are one class."""
         flag = self._most_used(active, supports.values())
         field = self._bins_of(flag)
         classes = {box & field}
@@ -158,7 +160,7 @@ def bits(flags: int) -> Iterator[int]:
 
 
 def smallest(clauses: Collection[int]) -> Clauses:
-    """Leave out the clauses that contain another: whatever meets that one meets them.
+    """Drop the clauses that contain another one: rows that satisfy that one satisfy them.
 
     Examples
     --------
@@ -173,7 +175,7 @@ def smallest(clauses: Collection[int]) -> Clauses:
 
 
 def components(supports: Mapping[int, int]) -> dict[int, list[int]]:
-    """Return the clauses in groups without a common attribute, each under the flags of its attributes.
+    """Group the clauses into connected components, without a common attribute; keys are flags of their attributes.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""How many different rows could stand in each leaf of a model: the worlds that are left to whoever reads it.
+"""Regions of a model, and the number of possible rows in each.
 
-A released model and its schema are public, and nothing here looks at a row. All numbers are exact Python integers.
+A released model and its schema are public, and nothing here reads a row. All numbers are exact Python integers.
 
 References
 ----------
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hedgerow.audit.counting.first_match import first_matches
-from hedgerow.audit.counting.outside import Box, BoxCounter, Weights
+from hedgerow.audit.counting.outside import Box, BoxCounter, PerBin
 from hedgerow.errors import ArgumentError
 
 
@@ -27,7 +27,7 @@ class Region:
     box : tuple of int
         For each attribute of the schema, in its order, the allowed bins: bit i stands for bin i.
     earlier : tuple of tuple of int
-        The boxes taken off it, such as those of the rules before.
+        The boxes removed from it, such as those of the rules before.
 
     Raises
     ------
@@ -40,21 +40,21 @@ class Region:
 
     def __post_init__(self) -> None:
         if any(len(other) != len(self.box) for other in self.earlier):
-            raise ArgumentError(f"expected earlier boxes of {len(self.box)} attributes, as the box itself.")
+            raise ArgumentError(f"expected earlier boxes of {len(self.box)} attributes, like the box itself.")
 
 
-def worlds(region: Region, weights: Weights) -> int:
-    """Return how many different rows a region holds, exactly.
+def count_rows(region: Region, weights: PerBin) -> int:
+    """Count the different rows of a region, exactly.
 
-    This is ``Capt(f_j)`` of PDR's eq. 12. Its eq. 13 and 15 add and subtract over all sets of overlapping rules; here
-    earlier boxes that do not meet the box, or lie within others, are dropped, what is left is split into components
-    without a common attribute, whose numbers multiply, and each of these over the bins, as far as the boxes tell them
-    apart, of the attribute that most boxes use. The worst case is still exponential: the problem is #P-complete.
+    This is ``Capt(f_j)`` of PDR's eq. 12. Its eq. 13 and 15 are inclusion-exclusion over all sets of overlapping rules.
+    Here earlier boxes that are disjoint from the box, or lie within others, are dropped; the rest is decomposed into
+    components without a common attribute, whose counts multiply; and each component is summed over the bins of the
+    attribute that most boxes restrict. The worst case is still exponential: the problem is #P-complete.
 
     Parameters
     ----------
     region : Region
-        A box without earlier boxes.
+        A box less earlier boxes.
     weights : tuple of tuple of int
         How many values each bin of each attribute holds: see `bin_weights`.
 
@@ -66,17 +66,17 @@ def worlds(region: Region, weights: Weights) -> int:
     Examples
     --------
     >>> bits = ((1, 1), (1, 1), (1, 1))
-    >>> worlds(Region((0b11, 0b11, 0b10), earlier=((0b10, 0b10, 0b11),)), bits)
+    >>> count_rows(Region((0b11, 0b11, 0b10), earlier=((0b10, 0b10, 0b11),)), bits)
     3
     """
-    return worlds_of((region,), weights)[0]
+    return count_rows_each((region,), weights)[0]
 
 
-def worlds_of(regions: Sequence[Region], weights: Weights) -> tuple[int, ...]:
-    """Return how many different rows each region holds, exactly; what they share is done once.
+def count_rows_each(regions: Sequence[Region], weights: PerBin) -> tuple[int, ...]:
+    """Count the different rows of each region, exactly; shared sub-problems are solved once.
 
-    Where the boxes taken off a region are those of all regions before it, as in a rule list, they are counted together:
-    see `first_match`. Others are counted one by one, as by `worlds`, but sub-problems that they share are solved once.
+    Where the boxes removed from a region are those of all regions before it, as in a rule list, they are counted
+    together: see `first_match`. Others are counted one by one, as by `count_rows`.
 
     Raises
     ------
@@ -85,12 +85,12 @@ def worlds_of(regions: Sequence[Region], weights: Weights) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> worlds_of((Region((0b01,)), Region((0b11,), earlier=((0b01,),))), weights=((14, 60),))
+    >>> count_rows_each((Region((0b01,)), Region((0b11,), earlier=((0b01,),))), weights=((14, 60),))
     (14, 60)
     """
     for box in {box for region in regions for box in (region.box, *region.earlier)}:
         if len(box) != len(weights) or any(mask >> len(bins) for mask, bins in zip(box, weights, strict=True)):
-            raise ArgumentError("expected one weight for each bin of each attribute of the regions.")
+            raise ArgumentError("expected one weight for each bin of each attribute of the regions, got others.")
     boxes = tuple(region.box for region in regions)
     if all(region.earlier == boxes[:index] for index, region in enumerate(regions)):
         return first_matches(boxes, weights)
@@ -98,8 +98,8 @@ def worlds_of(regions: Sequence[Region], weights: Weights) -> tuple[int, ...]:
     return tuple(counter.outside(region.box, region.earlier) for region in regions)
 
 
-def bin_worlds(region: Region, weights: Weights) -> tuple[tuple[int, ...], ...]:
-    """Return, for each bin of each attribute, how many rows of a region have it; each attribute's sum to its worlds.
+def count_rows_by_bin(region: Region, weights: PerBin) -> tuple[tuple[int, ...], ...]:
+    """Count the rows of a region by bin, for each attribute; the counts of an attribute sum to the rows of the region.
 
     Raises
     ------
@@ -110,13 +110,13 @@ def bin_worlds(region: Region, weights: Weights) -> tuple[tuple[int, ...], ...]:
     --------
     Of the three rows of two booleans that are not both true, one has the first true:
 
-    >>> bin_worlds(Region((0b11, 0b11), earlier=((0b10, 0b10),)), ((1, 1), (1, 1)))
+    >>> count_rows_by_bin(Region((0b11, 0b11), earlier=((0b10, 0b10),)), ((1, 1), (1, 1)))
     ((2, 1), (2, 1))
     """
-    parts = [
+    narrowed = [
         Region((*region.box[:place], mask & 1 << bin, *region.box[place + 1 :]), region.earlier)
         for place, mask in enumerate(region.box)
         for bin in range(len(weights[place]))
     ]
-    found = iter(worlds_of(parts, weights))
-    return tuple(tuple(next(found) for _ in bins) for bins in weights)
+    counts = iter(count_rows_each(narrowed, weights))
+    return tuple(tuple(next(counts) for _ in bins) for bins in weights)

@@ -1,7 +1,7 @@
-"""States of the search for first matches: the boxes that are open to some rows alike, and the number of these rows.
+"""Matching sets: the boxes of a list that can still be the first match of partial rows, with the number of these rows.
 
-A box of a list is *open* to a row, some of whose bins are given, if these lie in the box and it is not known that an
-earlier box holds the row. A state is a mask of open boxes. Few states are a dictionary, many are columns of words.
+A partial row has bins for some attributes. A box is *open* to it if these bins lie in the box and no earlier box is
+known to hold the row. A matching set is the mask of the open boxes. Few of them are a dictionary, many are arrays.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from hedgerow.audit.counting.outside import bits
 
 _WORD = 64
 _ONES = (1 << _WORD) - 1
-# The next four decide on time and memory, never on a result.
-_FEW = 128  # states up to which a dictionary is faster
-_SPLIT = 1 << 15  # states from which it pays to go on apart with those that need fewer words
-_MOST = 1 << 18  # states to go on with at once
-_SAMPLE = 512  # states by which the next attribute is chosen
+# The next four affect time and memory, never a result.
+_FEW = 128  # matching sets up to which a dictionary is faster
+_SEPARATE = 1 << 15  # matching sets from which those that need fewer words are processed separately
+_MOST = 1 << 18  # matching sets that are processed at once
+_SAMPLE = 512  # matching sets by which the next attribute is chosen
 _ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # multiplying by an odd number loses no bit
 
 
-class Step(NamedTuple):
-    """What giving one more attribute its bin does to states.
+class Extension(NamedTuple):
+    """Effect of assigning a bin to one more attribute.
 
     Attributes
     ----------
     values : dict of int to int
-        For each set of boxes that a bin closes, how many values the bins that close just these hold.
-    late : tuple of (int, int)
-        Where all boxes of the first mask are still open, those of the second are too late: any row that they hold is
-        held by an earlier one.
+        For each set of boxes that a bin closes, how many values the bins that close exactly these hold.
+    preempted : tuple of (int, int)
+        Where all boxes of the first mask are still open, those of the second cannot be the first match: every row in
+        them lies in an earlier box.
     """
 
     values: dict[int, int]
-    late: tuple[tuple[int, int], ...]
+    preempted: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class FewStates:
-    """States in a dictionary: for each mask of open boxes, the number of rows."""
+class FewMatchingSets:
+    """Matching sets in a dictionary: for each mask of open boxes, the number of partial rows."""
 
     rows: dict[int, int]
     kind: type[Any]  # what NumPy counts in: int64 where no count can overflow it, else Python's integers
@@ -54,47 +54,47 @@ class FewStates:
         """Return each mask of open boxes with its number of rows."""
         return self.rows.items()
 
-    def after(self, step: Step) -> FewStates:
-        """Return the states that a step leads to; those with the same open boxes are one."""
+    def after(self, extension: Extension) -> FewMatchingSets:
+        """Return the matching sets after an extension; equal ones are merged."""
         found: dict[int, int] = {}
-        for state, rows in self.rows.items():
-            for closed, values in step.values.items():
-                left = state & ~closed
-                for together, late in step.late:
+        for opened, rows in self.rows.items():
+            for closed, values in extension.values.items():
+                left = opened & ~closed
+                for together, preempted in extension.preempted:
                     if left & together == together:
-                        left &= ~late
+                        left &= ~preempted
                 found[left] = found.get(left, 0) + rows * values
-        return FewStates(found, self.kind)
+        return FewMatchingSets(found, self.kind)
 
     def opened(self) -> int:
-        """Return the mask of the boxes that are open in any state."""
+        """Return the union of the matching sets, as a mask."""
         return reduce(or_, self.rows)
 
     def sample(self) -> list[int]:
-        """Return in how many states each box is open, at least up to the last that is open in any."""
+        """Count the matching sets that hold each box, at least up to the last box in any."""
         size = -(-max(self.rows).bit_length() // 8)
-        raw = b"".join(state.to_bytes(size, "little") for state in self.rows)
+        raw = b"".join(opened.to_bytes(size, "little") for opened in self.rows)
         return _bit_sums(np.frombuffer(raw, np.uint8).reshape(-1, size))
 
-    def blocks(self) -> list[FewStates | ManyStates]:
-        """Return the states in the groups in which to go on, here one."""
+    def blocks(self) -> list[FewMatchingSets | ManyMatchingSets]:
+        """Return the matching sets in groups that are processed separately, here one."""
         if len(self.rows) <= _FEW:
             return [self]
         width = -(-max(self.rows).bit_length() // _WORD)
-        words = np.array([_words(state, width) for state in self.rows], np.uint64)
-        return [ManyStates(np.ascontiguousarray(words.T), np.array(list(self.rows.values()), self.kind))]
+        words = np.array([_words(opened, width) for opened in self.rows], np.uint64)
+        return [ManyMatchingSets(np.ascontiguousarray(words.T), np.array(list(self.rows.values()), self.kind))]
 
 
 @dataclass(frozen=True)
-class ManyStates:
-    """States in arrays.
+class ManyMatchingSets:
+    """Matching sets in arrays.
 
     Attributes
     ----------
-    words : ndarray of shape (n_words, n_states)
+    words : ndarray of shape (n_words, n_sets)
         The masks of open boxes, 64 boxes a word.
-    rows : ndarray of shape (n_states,)
-        The number of rows.
+    rows : ndarray of shape (n_sets,)
+        The number of partial rows of each.
     """
 
     words: NDArray[np.uint64]
@@ -105,59 +105,59 @@ class ManyStates:
         for words, rows in zip(self.words.T.tolist(), self.rows.tolist(), strict=True):
             yield _mask(words), rows
 
-    def after(self, step: Step) -> ManyStates:
-        """Return the states that a step leads to; those with the same open boxes are one."""
-        kept = [np.array(_words(~closed, len(self.words)), np.uint64) for closed in step.values]
+    def after(self, extension: Extension) -> ManyMatchingSets:
+        """Return the matching sets after an extension; equal ones are merged."""
+        kept = [np.array(_words(~closed, len(self.words)), np.uint64) for closed in extension.values]
         words = np.concatenate([self.words & mask[:, None] for mask in kept], axis=1)
-        rows = np.concatenate([self.rows * values for values in step.values.values()])
-        for together, late in step.late:
-            self._close(words, together, late)
-        return ManyStates(*_merged(words, rows))
+        rows = np.concatenate([self.rows * values for values in extension.values.values()])
+        for together, preempted in extension.preempted:
+            self._close(words, together, preempted)
+        return ManyMatchingSets(*_merged(words, rows))
 
-    def _close(self, words: NDArray[np.uint64], together: int, late: int) -> None:
+    def _close(self, words: NDArray[np.uint64], together: int, preempted: int) -> None:
         opened = np.uint64(1)
         for box in (bit.bit_length() - 1 for bit in bits(together)):
             opened = words[box // _WORD] >> np.uint64(box % _WORD) & opened
-        spared = opened - np.uint64(1)  # all ones for the states that are not concerned
-        for word, kept in zip(words, _words(~late, len(words)), strict=True):
+        unaffected = opened - np.uint64(1)  # all ones for the matching sets without all boxes of `together`
+        for word, kept in zip(words, _words(~preempted, len(words)), strict=True):
             if kept != _ONES:
-                word &= spared | np.uint64(kept)
+                word &= unaffected | np.uint64(kept)
 
     def opened(self) -> int:
-        """Return the mask of the boxes that are open in any state."""
+        """Return the union of the matching sets, as a mask."""
         return _mask(np.bitwise_or.reduce(self.words, axis=1).tolist())
 
     def sample(self) -> list[int]:
-        """Return in how many states, of some hundred of them, each box is open."""
+        """Count the matching sets that hold each box, among some hundred of them."""
         sample = self.words[:, :: 1 + self.words.shape[1] // _SAMPLE]
         little = np.ascontiguousarray(sample.T).astype("<u8")
         return _bit_sums(little.view(np.uint8))
 
-    def blocks(self) -> list[ManyStates]:
-        """Return the states in the groups in which to go on: apart if fewer words do for some, or they are too many.
+    def blocks(self) -> list[ManyMatchingSets]:
+        """Return the matching sets in groups: more than one if some need fewer words, or they are too many.
 
-        States in different groups are not merged any more, but memory is bounded.
+        Matching sets in different groups are no longer merged, but memory is bounded.
         """
         n = len(self.rows)
         if n > _MOST:
             return [self._some(half) for half in np.array_split(np.lexsort(self.words), 2)]
-        if n > _SPLIT and len(self.words) > 1:
+        if n > _SEPARATE and len(self.words) > 1:
             long = self.words[-1] != 0
             if 4 * np.count_nonzero(long) < 3 * n:
-                return [self._some(np.flatnonzero(part)) for part in (long, ~long) if part.any()]
+                return [self._some(np.flatnonzero(group)) for group in (long, ~long) if group.any()]
         return [self]
 
-    def _some(self, chosen: NDArray[np.intp]) -> ManyStates:
+    def _some(self, chosen: NDArray[np.intp]) -> ManyMatchingSets:
         words = self.words[:, chosen]
         used = np.flatnonzero(words.any(axis=1))
-        return ManyStates(words[: used[-1] + 1], self.rows[chosen])
+        return ManyMatchingSets(words[: used[-1] + 1], self.rows[chosen])
 
 
 def _merged(words: NDArray[np.uint64], rows: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[Any]]:
-    """Add up the rows of equal states.
+    """Merge equal matching sets, and add up their rows.
 
-    States are sorted by a hash and compared with their neighbours bit by bit. Where hashes collide, equal states may
-    stay apart, which costs time; different ones are never taken for one.
+    Matching sets are sorted by a hash and adjacent ones compared bit by bit. Where hashes collide, equal ones may stay
+    separate, which costs time; different ones are never merged.
     """
     n = len(rows)
     keys = np.zeros(n, np.uint64)
@@ -165,7 +165,7 @@ def _merged(words: NDArray[np.uint64], rows: NDArray[Any]) -> tuple[NDArray[np.u
         keys = (keys ^ word) * np.uint64(_ODD[0])
         keys ^= keys >> np.uint64(32)
     numbers = np.uint64((1 << n.bit_length()) - 1)
-    # The low bits give way to the number of the state, as sorting is much faster than argsort.
+    # The number of the matching set replaces the low bits, as sorting is much faster than argsort.
     keys = keys * np.uint64(_ODD[1]) & ~numbers | np.arange(n, dtype=np.uint64)
     keys.sort()
     order = (keys & numbers).astype(np.intp)

@@ -1,4 +1,4 @@
-"""What a row can be: the variables of a table, the values behind their bins, and the regions of a model in them."""
+"""Domain of the rows of a table: its variables, the sizes of their bins, and the regions of a model in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import floor, isfinite, log2, prod
 from typing import Self
 
 from hedgerow.audit.counting.bin_sizes import Resolution, bin_weights
-from hedgerow.audit.counting.outside import Box, Weights
+from hedgerow.audit.counting.outside import Box, PerBin
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.readers.paths import Path, Paths
 from hedgerow.errors import ArgumentError, SchemaError
@@ -38,7 +38,7 @@ class Domain:
     """
 
     schema: Schema
-    weights: Weights
+    weights: PerBin
     independent_bits: bool = False
 
     @classmethod
@@ -50,17 +50,17 @@ class Domain:
         independent_bits: bool = False,
         resolution: Resolution | None = None,
     ) -> Self:
-        """Return the domain of a schema in which some literals, as a model's, can be told.
+        """Return the domain of a schema whose bins resolve some literals, such as a model's.
 
         Parameters
         ----------
         schema : Schema
             The public schema.
         literals : iterable of Literal
-            What a model asks. Numbers that it compares with, if they are not among the cut points, become such.
+            The literals of a model. Numbers that they compare with are added to the cut points.
         independent_bits : bool, default=False
             Take each category, each cut point, ``missing`` and ``outside`` for a column of 0 and 1 of its own, all
-            combinations possible, as PDR does: a category of 7 values is then ``2**7`` worlds and not 7.
+            combinations possible, as PDR does: a category of 7 values then has ``2**7`` possible values and not 7.
         resolution : mapping of str to float, optional
             As in `bin_weights`.
 
@@ -73,19 +73,21 @@ class Domain:
         if not independent_bits:
             return cls(refined, bin_weights(refined, resolution=resolution))
         if resolution:
-            raise ArgumentError("a resolution has no meaning for independent bits, which are 0 or 1.")
+            raise ArgumentError(
+                "expected no resolution with independent bits, which are 0 or 1, got one; leave it out."
+            )
         n_bits = sum(len(_bits_of(name, attribute)) for name, attribute in refined.attributes)
         return cls(refined, ((1, 1),) * n_bits, independent_bits=True)
 
     @cached_property
-    def worlds(self) -> int:
+    def possible_rows(self) -> int:
         """The number of different rows: the product of the variables' numbers of values."""
         return prod(map(sum, self.weights))
 
     @cached_property
     def bits(self) -> float:
-        """The entropy, in bits, of a row of which nothing is known."""
-        return log2(self.worlds)
+        """The entropy of a row, in bits, all rows of the domain being equally likely."""
+        return log2(self.possible_rows)
 
     def regions(self, model: Paths) -> tuple[Region, ...]:
         """Return the region of each leaf of a model."""
@@ -93,17 +95,19 @@ class Domain:
         if model.exclusive:
             return tuple(Region(box, others) for box, others in boxes)
         if any(others for _, others in boxes[:-1]):
-            raise ArgumentError("expected rules of literals that hold, got one on several bits that must fail.")
+            raise ArgumentError(
+                "expected rules without negated literals on several bits, got one; set `independent_bits=False`."
+            )
         before = tuple(box for box, _ in boxes)
         return tuple(Region(box, (*before[:i], *others)) for i, (box, others) in enumerate(boxes))
 
-    def settled(self, model: Paths) -> Paths:
-        """Return the ways to the leaves with whole numbers compared with whole numbers, as the schema's cuts are."""
-        paths = (tuple((_settled(x, self.schema[x.attribute]), holds) for x, holds in path) for path in model.paths)
+    def normalised(self, model: Paths) -> Paths:
+        """Return the decision paths with integer attributes compared with integers, like the schema's cut points."""
+        paths = (tuple((_normalised(x, self.schema[x.attribute]), holds) for x, holds in path) for path in model.paths)
         return replace(model, paths=tuple(paths))
 
     def _box(self, path: Path) -> tuple[Box, tuple[Box, ...]]:
-        """Return the rows whose every step is as the path says: a box, and boxes taken off it."""
+        """Return the rows of a decision path: a box, and boxes removed from it."""
         box = list(self._everything)
         others: list[Box] = []
         for literal, holds in path:
@@ -127,9 +131,9 @@ class Domain:
         return {bit: place for place, bit in enumerate(bits)}
 
     def _masks(self, literal: Literal) -> dict[int, int]:
-        """Return the allowed bins of the variables that a literal speaks of."""
+        """Return the allowed bins of the variables that a literal restricts."""
         attribute = self.schema[literal.attribute]
-        literal = _settled(literal, attribute)
+        literal = _normalised(literal, attribute)
         if self.independent_bits:
             return {self._places[bit]: 0b10 if true else 0b01 for bit, true in _bits_in(literal, attribute).items()}
         truth = attribute.truth(literal)
@@ -143,11 +147,11 @@ def _refined(schema: Schema, literals: Iterable[Literal]) -> Schema:
         name = literal.attribute
         if name not in schema:
             declared = ", ".join(map(quoted_text, schema.names))
-            raise SchemaError(f"is used by the model but not declared; the schema has {declared}.", attribute=name)
+            raise SchemaError(f"is used by the model but not declared; the schema declares {declared}.", attribute=name)
         attribute = found.get(name, schema[name])
         if isinstance(attribute, (Integer, Real)) and literal.operands:
-            attribute = _with_cuts(attribute, _settled(literal, attribute))
-        attribute.truth(_settled(literal, attribute))
+            attribute = _with_cuts(attribute, _normalised(literal, attribute))
+        attribute.truth(_normalised(literal, attribute))
         found[name] = attribute
     return replace(
         schema, attributes=tuple((name, found.get(name, attribute)) for name, attribute in schema.attributes)
@@ -159,14 +163,14 @@ def _with_cuts(attribute: Integer | Real, literal: Literal) -> Integer | Real:
         if isinstance(value, str) or not attribute.low <= value < attribute.high:
             raise SchemaError(
                 f"the model compares it with {value!r}, outside the declared domain ({attribute.domain}); declare the "
-                "bounds that the training rows had.",
+                "bounds of the training rows.",
                 attribute=literal.attribute,
             )
     return replace(attribute, cuts=tuple(sorted({*attribute.cuts, *literal.operands})))
 
 
-def _settled(literal: Literal, attribute: Attribute) -> Literal:
-    """Return the literal on whole numbers that says the same of an integer attribute, as ``age <= 30`` for 30.5."""
+def _normalised(literal: Literal, attribute: Attribute) -> Literal:
+    """Return the equivalent literal with whole numbers on an integer attribute, such as ``age <= 30`` for 30.5."""
     if not isinstance(attribute, Integer) or literal.operator not in ("<=", ">", "between"):
         return literal
     whole = tuple(floor(x) if isinstance(x, (int, float)) and isfinite(x) else x for x in literal.operands)
@@ -174,7 +178,7 @@ def _settled(literal: Literal, attribute: Attribute) -> Literal:
 
 
 def _bits_of(name: str, attribute: Attribute) -> list[_Bit]:
-    """Return the columns of 0 and 1 that an attribute is binarised to."""
+    """Return the columns of 0 and 1 into which an attribute is binarised."""
     own: list[_Bit] = []
     if isinstance(attribute, Boolean):
         own = [(name, "true", None)]
@@ -186,7 +190,7 @@ def _bits_of(name: str, attribute: Attribute) -> list[_Bit]:
 
 
 def _bits_in(literal: Literal, attribute: Attribute) -> dict[_Bit, bool]:
-    """Return what columns of 0 and 1 are where a literal holds; those of no value are all 0 where it is missing."""
+    """Return the values of the columns of 0 and 1 where a literal holds; the others are 0 where it is missing."""
     name, values = literal.attribute, literal.operands
     known: dict[_Bit, bool] = {(name, "missing", None): False} if attribute.missing == "bin" else {}
     inside: dict[_Bit, bool] = {(name, "outside", None): False} if attribute.outside == "bin" else {}

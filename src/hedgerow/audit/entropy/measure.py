@@ -1,4 +1,4 @@
-"""How much a released model tells of its training rows, by counting the tables that are still possible."""
+"""Residual entropy of the training rows given a released model, by counting possible rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from hedgerow.audit.counting.bin_sizes import Resolution
-from hedgerow.audit.counting.regions import Region, worlds_of
+from hedgerow.audit.counting.regions import Region, count_rows_each
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.prior import Marginals, Prior
 from hedgerow.audit.entropy.result import Reconstruction
@@ -40,46 +40,47 @@ def reconstruction(
     prior: Marginals | None = None,
     features: Features | None = None,
 ) -> Reconstruction:
-    """Measure how much a model tells of its training rows, by counting the rows that each of its regions can hold.
+    """Measure how much a model discloses about its training rows, by counting the possible rows of its regions.
 
-    A row that is known to lie in region j can be any of its ``worlds_j`` rows, all equally likely; the rows of a table
-    are independent. The table's entropy is then ``H = Σ_j C_j · log2 worlds_j`` (PDR eq. 11 for trees, 16 for rule
-    lists), and its uncertainty, ``Dist_G = H / (n · log2 worlds of the domain)``, the share of entropy that is left.
+    A row in region j is one of the region's ``R_j`` possible rows, all equally likely; the rows of a table are
+    independent. The residual entropy of the table is then ``H = Σ_j C_j · log2 R_j`` (PDR eq. 11 for trees, 16 for rule
+    lists), and its uncertainty ``Dist_G = H / (n · log2 R)``, where the domain has R possible rows.
 
-    Without `data` nothing here looks at a row: the result follows from what was released. **With data it is
-    private**: an exact function of the rows.
+    Without `data` no row is read: the result follows from what was released. **With data it is private**: an exact
+    function of the rows.
 
     Parameters
     ----------
     model : RuleList, Tree, fitted estimator, or anything with ``regions()`` and ``supports``
         The model: hedgerow's, a decision tree of scikit-learn, or one of the others that `TypeError` lists.
     schema : Schema, optional
-        What values each attribute can have. Default: the model's own, if it is hedgerow's. Numbers that the model
+        The values that each attribute can have. Default: the model's own, if it is hedgerow's. Numbers that the model
         compares with need not be among its cut points.
     supports : sequence of int, optional
-        Rows in each region, in the model's order. Default: those that the model tells, released ones as they are, but
-        not below 0, nor where no row can be: the view of whoever reads the model. Those of a tree that takes copies
-        for rows are named weighted.
+        Rows in each region, in the model's order. Default: the leaf counts that the model stores. Released noisy
+        counts are used as they are, but negative ones are 0, and so are those of regions without a possible row: the
+        view of a reader of the model. Those of a tree that counts copies as rows are named weighted.
     data : frame, array or Tally, optional
         The rows of the table, with the schema's columns: supports are counted from them (the curator's view), and
-        each row's exposure can be asked for. A tally of them, counted on the schema wherever they are, will do.
+        results by row are available. A tally of them on the schema is accepted, too.
     independent_bits : bool, default=False
         Take each category and each cut point for a column of 0 and 1 of its own, all combinations possible, as PDR
-        does. A category of 7 values is then ``2**7`` worlds and not 7.
+        does. A category of 7 values then has ``2**7`` possible values and not 7.
     resolution : mapping of str to float, optional
-        For real attributes, the step in which they are recorded. Without one, a real attribute has one value a bin.
+        For real attributes, the step to which they are recorded. Without one, a real attribute has one value a bin.
     prior : mapping, optional
-        For some attributes, the public probability of each bin, in order or under its name. A row is then not any
-        row of its region alike, and its entropy takes the place of the logarithm of the number of worlds.
+        For some attributes, the public probability of each bin, in order or by name. The possible rows of a region
+        are then not equally likely, and the entropy replaces the logarithm of their number.
     features : sequence of str or Literal, or fitted transformer, optional
-        For models on arrays: what each column is. Default: the names that the model was fitted with, or the schema's
-        attributes in order. A `Literal` is a column that is 1 where it holds and else 0. A fitted transformer of
-        scikit-learn says what it makes of the attributes; a fitted ``Pipeline`` as the model says so itself.
+        For models on arrays: the meaning of each column. Default: the names that the model was fitted with, or the
+        schema's attributes in order. A `Literal` is a column that is 1 where it holds and else 0. A fitted transformer
+        of scikit-learn defines the columns that it outputs; with a fitted ``Pipeline`` as the model, its own steps do.
 
     Returns
     -------
     Reconstruction
-        The uncertainty, entropies, and each region's worlds, bits and support; `plot()` draws the exposure of rows.
+        The uncertainty, entropies, and each region's possible rows, bits and support; `plot()` draws the distribution
+        of residual entropy over the rows.
 
     Raises
     ------
@@ -90,9 +91,9 @@ def reconstruction(
     DomainError
         If the data hold values that the schema does not allow.
     ValueError
-        If there are no supports, or they are not one whole number from 0 on a region that sum to the rows there are; or
-        if another library's model tells exactly how many rows came to each region, as many in all as the data have, and
-        they are not there.
+        If there are no supports, or they are not one whole number of at least 0 a region that sum to the number of
+        rows; or if another library's model stores exact leaf counts with the same sum as the data, and the data have
+        other counts.
 
     References
     ----------
@@ -106,26 +107,26 @@ def reconstruction(
     >>> clf = hr.OptimalTreeClassifier(schema=data.schema, max_depth=2).fit(data.frame, data.labels)
     >>> found = hr.audit.reconstruction(clf)
     >>> print(found.summary)
-    Before the model is read, ...
+    Without the model, ...
     """
     paths, schema = paths_of(model, schema, features)
     domain = Domain.of(schema, paths.literals, independent_bits=independent_bits, resolution=resolution)
-    paths = domain.settled(paths)
+    paths = domain.normalised(paths)
     regions = domain.regions(paths)
-    weighed = _weighed(regions, schema, domain, prior)
-    if sum(weighed[0]) != domain.worlds:
-        advice = "count attributes, not independent bits" if independent_bits else "its last one must hold all others"
-        raise ArgumentError(f"the model's regions do not share out the rows of the domain; {advice}.")
-    places = None if data is None else paths.sort(data, domain.schema)
+    possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
+    if sum(possible) != domain.possible_rows:
+        advice = "set `independent_bits=False`" if independent_bits else "the last region must hold all remaining rows"
+        raise ArgumentError(f"expected regions that partition the domain, got others; {advice}.")
+    places = None if data is None else paths.apply(data, domain.schema)
     counts = data.rows() if isinstance(data, Tally) else None
-    if places is not None and _is_of_others(model):
-        _check_told(
+    if places is not None and _is_foreign(model):
+        _check_counts(
             paths, places, counts, are_steps_read=isinstance(model, Pipeline) or isinstance(features, BaseEstimator)
         )
-    counted, view = _supports(paths, supports, places, counts, weighed[1])
+    counted, view = _supports(paths, supports, places, counts, bits)
     conditions = paths.conditions(domain.schema)
     return Reconstruction(
-        schema, domain, conditions, regions, weighed[0], weighed[1], counted, view, weighed[2], places, data, counts
+        schema, domain, conditions, regions, possible, bits, counted, view, prior_bits, places, data, counts
     )
 
 
@@ -138,11 +139,11 @@ def joint_reconstruction(
     resolution: Resolution | None = None,
     prior: Marginals | None = None,
 ) -> Reconstruction:
-    """Measure how much several models of the same table tell together, to someone who knows which row is which in each.
+    """Measure how much several models of the same table disclose together, if their rows are linked across models.
 
-    A row that lies in region i of one model and in region j of another lies in both: its worlds are those that the two
-    have in common. Knowing which row is which is the most that a reader of all models could know (PDR, Section VI,
-    leaves finding it out open). **The result is private**: an exact function of the rows.
+    A row in region i of one model and in region j of another lies in the intersection of both. Linking the rows is the
+    most that a reader of all models could achieve (PDR, Section VI, leaves it open). **The result is private**: an
+    exact function of the rows.
 
     Parameters
     ----------
@@ -170,34 +171,47 @@ def joint_reconstruction(
     >>> both.uncertainty <= min(hr.audit.reconstruction(model).uncertainty for model in models)
     True
     """
-    several = guarded(lambda: list(models), ArgumentTypeError("expected models to be a sequence of models."))
+    several = guarded(lambda: list(models), ArgumentTypeError("expected a sequence of models, got no sequence."))
     read = [paths_of(model, schema) for model in several]
     if not read or any(own != read[0][1] for _, own in read):
-        raise ArgumentError("expected one model or more, on one schema; give `schema` where they have different ones.")
+        raise ArgumentError(
+            "expected one or more models on the same schema; pass `schema` if their own schemas differ."
+        )
     schema = read[0][1]
     literals = chain.from_iterable(paths.literals for paths, _ in read)
     domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
-    settled = [domain.settled(paths) for paths, _ in read]
-    leaves = np.column_stack([paths.sort(data, domain.schema) for paths in settled])
+    normalised = [domain.normalised(paths) for paths, _ in read]
+    leaves = np.column_stack([paths.apply(data, domain.schema) for paths in normalised])
     rows = data.rows() if isinstance(data, Tally) else None
-    for model, paths, places in zip(several, settled, leaves.T, strict=True):
-        if _is_of_others(model):
-            _check_told(paths, places, rows, are_steps_read=isinstance(model, Pipeline))
+    for model, paths, places in zip(several, normalised, leaves.T, strict=True):
+        if _is_foreign(model):
+            _check_counts(paths, places, rows, are_steps_read=isinstance(model, Pipeline))
     met, places = np.unique(leaves, axis=0, return_inverse=True)
     counts = np.bincount(places.reshape(-1), rows)
-    own = [domain.regions(paths) for paths in settled]
-    regions = tuple(_common([one[j] for one, j in zip(own, leaf, strict=True)]) for leaf in met.tolist())
-    words = [paths.conditions(domain.schema) for paths in settled]
+    own = [domain.regions(paths) for paths in normalised]
+    regions = tuple(_intersection([one[j] for one, j in zip(own, leaf, strict=True)]) for leaf in met.tolist())
+    words = [paths.conditions(domain.schema) for paths in normalised]
     conditions = tuple("; ".join(w[j] for w, j in zip(words, leaf, strict=True)) for leaf in met.tolist())
-    worlds, bits, prior_bits = _weighed(regions, schema, domain, prior)
+    possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
     supports = tuple(map(int, counts))
     return Reconstruction(
-        schema, domain, conditions, regions, worlds, bits, supports, "data", prior_bits, places.reshape(-1), data, rows
+        schema,
+        domain,
+        conditions,
+        regions,
+        possible,
+        bits,
+        supports,
+        "data",
+        prior_bits,
+        places.reshape(-1),
+        data,
+        rows,
     )
 
 
-def _common(regions: Sequence[Region]) -> Region:
-    """Return the rows that lie in all of some regions."""
+def _intersection(regions: Sequence[Region]) -> Region:
+    """Return the intersection of some regions."""
     return reduce(
         lambda one, other: Region(
             tuple(a & b for a, b in zip(one.box, other.box, strict=True)), (*one.earlier, *other.earlier)
@@ -206,15 +220,15 @@ def _common(regions: Sequence[Region]) -> Region:
     )
 
 
-def _weighed(
+def _entropies(
     regions: Sequence[Region], schema: Schema, domain: Domain, prior: Marginals | None
 ) -> tuple[tuple[int, ...], tuple[float, ...], float | None]:
-    """Return the worlds of each region, the entropy of a row there, and that of a row before, if there is a prior."""
-    worlds = worlds_of(regions, domain.weights)
+    """Return the possible rows of each region, the entropy of a row there, and under the prior alone, if any."""
+    possible = count_rows_each(regions, domain.weights)
     if prior is None:
-        return worlds, tuple(log2(count) if count else nan for count in worlds), None
+        return possible, tuple(log2(count) if count else nan for count in possible), None
     known = Prior.of(prior, schema, domain)
-    return worlds, tuple(map(known.entropy_bits, regions)), known.bits
+    return possible, tuple(map(known.entropy_bits, regions)), known.bits
 
 
 def _supports(
@@ -224,18 +238,18 @@ def _supports(
     counts: NDArray[np.int64] | None,
     bits: Sequence[float],
 ) -> tuple[tuple[int, ...], str]:
-    """Return the rows of each region, and where they are from."""
+    """Return the support of each region, and its origin."""
     counted = None if places is None else _counted(paths, places, counts)
     if given is not None:
         checked = _whole(given, len(paths))
         known = sum(counted) if counted is not None else sum(paths.supports) if paths.supports and paths.exact else None
         if known is not None and sum(checked) != known:
-            raise ArgumentError(f"expected supports that sum to the {known} rows there are, got {sum(checked)}.")
+            raise ArgumentError(f"expected supports that sum to {known}, the number of rows, got {sum(checked)}.")
         return checked, "given"
     if counted is not None:
         return counted, "data"
     if paths.supports is None:
-        raise ArgumentError("the model tells no supports; give them (supports=...), or the rows (data=...).")
+        raise ArgumentError("expected a model with leaf counts, got one without; pass `supports=` or `data=`.")
     if paths.exact:
         return _whole(paths.supports, len(paths)), "exact"
     return tuple(0 if isnan(left) else max(n, 0) for n, left in zip(paths.supports, bits, strict=True)), paths.view
@@ -245,38 +259,38 @@ def _counted(paths: Paths, places: _Index, counts: NDArray[np.int64] | None) -> 
     return tuple(map(int, np.bincount(places, counts, minlength=len(paths))))
 
 
-def _is_of_others(model: Any) -> bool:
-    """Return whether a model speaks of columns, and not of the schema's attributes."""
+def _is_foreign(model: Any) -> bool:
+    """Return whether a model is on columns of an array, and not on the schema's attributes."""
     return released_model(model) is None and not isinstance(model, HasRegions)
 
 
-def _check_told(paths: Paths, places: _Index, counts: NDArray[np.int64] | None, *, are_steps_read: bool) -> None:
-    """Raise ValueError if another library's model tells of as many rows, but of others in some region, than there are.
+def _check_counts(paths: Paths, places: _Index, counts: NDArray[np.int64] | None, *, are_steps_read: bool) -> None:
+    """Raise ValueError if another library's model stores exact leaf counts that differ from those of as many rows.
 
-    Models of hedgerow, and those with regions of literals, speak of attributes, and can be asked about other rows.
+    Models of hedgerow, and those with regions of literals, are on attributes, and accept other rows.
     """
-    told, counted = paths.supports if paths.exact else None, _counted(paths, places, counts)
-    if told is not None and sum(told) == sum(counted) and tuple(told) != counted:
+    stored, counted = paths.supports if paths.exact else None, _counted(paths, places, counts)
+    if stored is not None and sum(stored) == sum(counted) and tuple(stored) != counted:
         cause = (
-            "the steps were fitted on other values of them, such as float32; fit on float64, as the rows are"
+            "the steps were fitted on other values, such as float32; fit on float64, like the rows"
             if are_steps_read
-            else "its columns are not what they are called: an encoder or a scaler that keeps names made them of the "
-            "attributes; give the whole Pipeline, or the fitted transformer (features=...)"
+            else "its columns are not what their names say: an encoder or a scaler that keeps names computed them from "
+            "the attributes; pass the whole Pipeline, or the fitted transformer as `features=`"
         )
         raise ArgumentError(
-            "expected the rows that the model was fitted on, got as many, but the model tells other numbers of them in "
-            f"its regions. If the rows are right, {cause}. If they are other rows, tell how many of them lie in each "
-            "region (supports=...) and leave out the data."
+            "expected the training rows, got as many rows, but with other leaf counts than the model stores. If the "
+            f"rows are right, {cause}. If they are other rows, pass their leaf counts as `supports=` and leave out "
+            "`data`."
         )
 
 
 def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:
-    problem = ArgumentTypeError("expected supports to be a sequence of whole numbers, one for each region.")
+    problem = ArgumentTypeError("expected a sequence of whole numbers as supports, one for each region.")
     values = guarded(lambda: list(supports), problem)
     if len(values) != expected:
         raise ArgumentError(f"expected one support for each of {expected} regions, got {len(values)}.")
     if not all(
         isinstance(n, (int, np.integer, float, np.floating)) and n >= 0 and float(n).is_integer() for n in values
     ):
-        raise ArgumentError("expected whole numbers of rows from 0 on.")
+        raise ArgumentError("expected whole numbers of at least 0 as supports, got others.")
     return tuple(map(int, values))

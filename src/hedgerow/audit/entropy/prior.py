@@ -1,4 +1,4 @@
-"""What an attacker knows before reading a model: public marginals, one attribute at a time."""
+"""Prior knowledge of an attacker: public marginals, one attribute at a time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fractions import Fraction
 from math import isfinite, lcm, log2, nan
 from typing import Self
 
-from hedgerow.audit.counting.outside import Weights
-from hedgerow.audit.counting.regions import Region, bin_worlds
+from hedgerow.audit.counting.outside import PerBin
+from hedgerow.audit.counting.regions import Region, count_rows_by_bin
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.guard import guarded
@@ -32,10 +32,10 @@ class Prior:
     masses : tuple of tuple of int
         The probability of each bin of each attribute, times a whole number.
     surprisals : tuple of tuple of float
-        Minus the logarithm, base 2, of the probability of one value of each bin; 0 where the bin has none.
+        Minus the logarithm, base 2, of the probability of one value of each bin; 0 where that probability is 0.
     """
 
-    masses: Weights
+    masses: PerBin
     surprisals: tuple[tuple[float, ...], ...]
 
     @classmethod
@@ -45,12 +45,12 @@ class Prior:
         Parameters
         ----------
         marginals : mapping of str to sequence or mapping of float
-            For some attributes of `schema`, the probability of each bin: all of them in order, or some under their
-            names (`Attribute.bins`), the others having none.
+            For some attributes of `schema`, the probability of each bin: all of them in order, or some by name
+            (`Attribute.bins`), all others being 0.
         schema : Schema
             The schema whose bins these are.
         domain : Domain
-            The same with the cut points of a model.
+            The domain of that schema, with the cut points of a model.
 
         Raises
         ------
@@ -58,38 +58,42 @@ class Prior:
             If there is no such attribute or bin, or its probabilities are not numbers from 0 on that sum to 1.
         """
         if domain.independent_bits:
-            raise ArgumentError("a prior is on the schema's attributes; independent bits have none.")
+            raise ArgumentError("expected no prior with independent bits, got one; set `independent_bits=False`.")
         if not isinstance(marginals, Mapping):
-            raise ArgumentTypeError(f"expected a prior by attribute, a mapping, got {type(marginals).__name__}.")
+            raise ArgumentTypeError(
+                f"expected a mapping of attributes to probabilities as prior, got {type(marginals).__name__}."
+            )
         unknown = sorted(set(marginals) - set(schema))
         if unknown:
-            raise SchemaError("expected a prior of declared attributes only.", attribute=unknown[0])
+            raise SchemaError(
+                "expected priors of declared attributes only; declare it in the schema.", attribute=unknown[0]
+            )
         masses: list[tuple[int, ...]] = []
         surprisals: list[tuple[float, ...]] = []
         for (name, attribute), values in zip(domain.schema.attributes, domain.weights, strict=True):
             shares = [Fraction(w, sum(values)) for w in values]
             if name in marginals:
                 given = _probabilities(name, schema[name], marginals[name])
-                shares = _split(name, given, _bin_of_each(schema[name], attribute), values)
+                shares = _refined_shares(name, given, _bin_of_each(schema[name], attribute), values)
             scale = lcm(*(share.denominator for share in shares))
             masses.append(tuple(int(share * scale) for share in shares))
             surprisals.append(tuple(log2(w / s) if s else 0.0 for s, w in zip(shares, values, strict=True)))
         return cls(tuple(masses), tuple(surprisals))
 
     def entropy_bits(self, region: Region) -> float:
-        """Return the entropy, in bits, of a row that is known to lie in a region; NaN if no row can.
+        """Return the entropy, in bits, of a row given its region; NaN if the region has no possible row.
 
-        It is the mean surprise of the row's values less that of the region itself,
+        It is the mean surprisal of the row's values less that of the region,
         ``Σ_k Σ_c P(c | R) s_k(c) + log2 P(R)``, with the probabilities counted exactly.
         """
-        bins = bin_worlds(region, self.masses)
+        bins = count_rows_by_bin(region, self.masses)
         inside, everything = sum(bins[0]), [sum(masses) for masses in self.masses]
         if not inside:
             return nan
         expected = sum(
-            count / inside * surprise
-            for counts, surprises in zip(bins, self.surprisals, strict=True)
-            for count, surprise in zip(counts, surprises, strict=True)
+            count / inside * surprisal
+            for counts, surprisals in zip(bins, self.surprisals, strict=True)
+            for count, surprisal in zip(counts, surprisals, strict=True)
             if count
         )
         return max(expected + log2(inside) - sum(map(log2, everything)), 0.0)
@@ -98,9 +102,9 @@ class Prior:
     def bits(self) -> float:
         """The entropy, in bits, of a row before any model is read."""
         return sum(
-            mass / sum(masses) * surprise
-            for masses, surprises in zip(self.masses, self.surprisals, strict=True)
-            for mass, surprise in zip(masses, surprises, strict=True)
+            mass / sum(masses) * surprisal
+            for masses, surprisals in zip(self.masses, self.surprisals, strict=True)
+            for mass, surprisal in zip(masses, surprisals, strict=True)
         )
 
 
@@ -113,30 +117,33 @@ def _probabilities(name: str, attribute: Attribute, given: Sequence[float] | Map
             )
         values = [float({str(bin): p for bin, p in given.items()}.get(bin, 0.0)) for bin in attribute.bins]
     else:
-        values = guarded(lambda: [float(p) for p in given], SchemaError("expected probabilities.", attribute=name))
+        problem = SchemaError("expected a sequence of probabilities, one for each bin.", attribute=name)
+        values = guarded(lambda: [float(p) for p in given], problem)
     if len(values) != len(attribute.bins):
         raise SchemaError(f"expected {len(attribute.bins)} probabilities, got {len(values)}.", attribute=name)
     if not all(isfinite(p) and p >= 0 for p in values) or abs(sum(values) - 1) > 1e-6:
-        raise SchemaError("expected probabilities from 0 on that sum to 1.", attribute=name)
+        raise SchemaError("expected probabilities of at least 0 that sum to 1, got others.", attribute=name)
     exact = [Fraction(p) for p in values]
     return [p / sum(exact) for p in exact]
 
 
 def _bin_of_each(attribute: Attribute, refined: Attribute) -> list[int]:
-    """Return, for each bin of an attribute with more cut points, the attribute's own bin that it is part of."""
+    """Return, for each bin of an attribute with more cut points, the bin of the original attribute that contains it."""
     if not isinstance(attribute, (Integer, Real)) or not isinstance(refined, (Integer, Real)):
         return list(range(len(attribute.bins)))
     known = [bisect_left(attribute.cuts, edge) for edge in (*refined.cuts, refined.high)]
     return known + list(range(len(attribute.known_bins), len(attribute.bins)))
 
 
-def _split(name: str, given: Sequence[Fraction], parents: Sequence[int], values: Sequence[int]) -> list[Fraction]:
-    """Share the probability of each bin among its parts by how many values they hold."""
+def _refined_shares(
+    name: str, given: Sequence[Fraction], parents: Sequence[int], values: Sequence[int]
+) -> list[Fraction]:
+    """Distribute the probability of each bin over the finer bins in it, in proportion to their numbers of values."""
     whole = [0] * len(given)
     for parent, count in zip(parents, values, strict=True):
         whole[parent] += count
     if any(p and not count for p, count in zip(given, whole, strict=True)):
-        raise SchemaError("expected no probability for a bin that holds no value.", attribute=name)
+        raise SchemaError("expected probability 0 for each bin without values, got more.", attribute=name)
     return [
         given[p] * Fraction(count, whole[p]) if count else Fraction(0) for p, count in zip(parents, values, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""What is left to guess of a model's training rows for whoever reads it: the result of an audit by reconstruction."""
+"""Residual uncertainty about the training rows given a model: the result of a reconstruction audit."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.counting.regions import Region, bin_worlds
+from hedgerow.audit.counting.regions import Region, count_rows_by_bin
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.inference.labelled import distinct, label_values
-from hedgerow.audit.plot import exposure_curve
+from hedgerow.audit.plot import residual_entropy_curve
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.messages import shown_argument
@@ -27,56 +27,56 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 VIEWS = {
-    "exact": "Supports are the exact counts that the model tells.",
+    "exact": "Supports are the exact leaf counts that the model stores.",
     "noisy": (
-        "Supports are the noisy counts released with the model: the view of its readers. The rows' own supports differ."
+        "Supports are the noisy counts released with the model: the view of its readers. The true supports differ."
     ),
     "weighted": (
-        "Supports are weighted: a row drawn several times counts as often. They are not numbers of rows, nor are the "
-        "copies independent: the bits in all are too many."
+        "Supports are weighted: a row drawn several times counts several times. They are not numbers of rows, nor are "
+        "the copies independent, so the total entropy is too large."
     ),
     "given": "Supports are as given.",
-    "data": "Supports are those of the rows given: for the curator's eyes only, not for release.",
+    "data": "Supports are counted from the rows: for the curator's eyes only, not for release.",
 }
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Reconstruction:
-    """What is left to guess of a model's training rows. **Private** where it was measured with rows.
+    """Residual uncertainty about a model's training rows, given the model. **Private** if it was measured with rows.
 
     Attributes
     ----------
     schema : Schema
         The public schema.
     domain : Domain
-        The rows that are possible before the model is read.
+        The possible rows without the model.
     conditions : tuple of str
         The model's regions (leaves, rules) in words.
     regions : tuple of Region
-        The same as boxes less boxes.
-    worlds : tuple of int
-        How many different rows each region holds.
+        The regions as boxes less earlier boxes.
+    possible_rows : tuple of int
+        The number of different rows in each region.
     bits : tuple of float
-        The entropy of a row in each region, in bits: log2 of its worlds, or less if there is a prior. NaN where no row
-        can be.
+        The entropy of a row in each region, in bits: log2 of the possible rows, or less if there is a prior. NaN where
+        no row is possible.
     supports : tuple of int
         Rows of the table in each region.
     view : {"exact", "noisy", "weighted", "given", "data"}
-        Where the supports are from.
+        The origin of the supports.
     prior_bits : float, optional
-        The entropy, in bits, of a row before the model is read, under the prior. None without a prior.
+        The entropy of a row, in bits, under the prior and without the model. None without a prior.
 
     Raises
     ------
     ValueError
-        If no region has rows, a region with rows can hold none, or the domain has one row only.
+        If all supports are 0, a region with positive support has no possible row, or the domain has one row only.
     """
 
     schema: Schema
     domain: Domain
     conditions: tuple[str, ...]
     regions: tuple[Region, ...]
-    worlds: tuple[int, ...]
+    possible_rows: tuple[int, ...]
     bits: tuple[float, ...]
     supports: tuple[int, ...]
     view: str
@@ -86,12 +86,14 @@ class Reconstruction:
     _rows: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        if self.domain.worlds < 2:
-            raise ArgumentError("the schema allows one row only: there is nothing that a model could tell.")
+        if self.domain.possible_rows < 2:
+            raise ArgumentError("expected a domain of two or more rows, got one; uncertainty is undefined.")
         if not self.n_rows:
             raise ArgumentError("expected supports of at least one row, got none.")
         if any(count and isnan(bits) for count, bits in zip(self.supports, self.bits, strict=True)):
-            raise ArgumentError("some rows are said to be where, by schema and prior, no row can be; correct either.")
+            raise ArgumentError(
+                "a region with positive support has no possible row; correct the schema, the prior or the supports."
+            )
 
     @property
     def n_rows(self) -> int:
@@ -100,48 +102,52 @@ class Reconstruction:
 
     @cached_property
     def entropy_bits(self) -> float:
-        """The entropy of the whole table in bits, for whoever knows the model: ``Σ_j C_j · bits_j`` (eq. 11 and 16)."""
+        """The residual entropy of the table given the model, in bits: ``Σ_j C_j · bits_j`` (eq. 11 and 16)."""
         return fsum(count * bits for count, bits in zip(self.supports, self.bits, strict=True) if count)
 
     @property
     def uncertainty(self) -> float:
-        """Dist_G (eq. 2): the share of the entropy that is left, from 0 (all rows known) to 1 (nothing learned)."""
+        """Dist_G (eq. 2): residual entropy as a share of that without the model; 0: all disclosed, 1: nothing."""
         return self.entropy_bits / (self.n_rows * self.domain.bits)
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """For each region, the share of a row's entropy that is left."""
+        """For each region, the entropy ratio of a row: its residual entropy as a share of that without the model."""
         return tuple(bits / self.domain.bits for bits in self.bits)
 
     @property
     def row_ratios(self) -> NDArray[np.float64]:
-        """For each row of the data (of a tally: pattern by pattern), the share of its entropy left: **private**.
+        """For each row of the data (of a tally: pattern by pattern), its entropy ratio: **private**.
 
-        One number a row, however the rows were counted: of very many, ask `curve` or `by_group`.
+        One number a row, however the rows were counted: for very many rows, use `curve` or `by_group`.
 
         Raises
         ------
         ValueError
             If the reconstruction was measured without data.
         """
-        if self._places is None:
-            raise ArgumentError("which row is where is known with data only: reconstruction(model, schema, data=...).")
-        ratios = np.array(self.ratios)[self._places]
+        ratios = self._entropy_ratios()
         return ratios if self._rows is None else np.repeat(ratios, self._rows)
 
-    def dist(self) -> float:
-        """Return Dist (Definition 2): the share of entropy left, averaged over attributes, each counted alike.
+    def _entropy_ratios(self) -> NDArray[np.float64]:
+        """Return the entropy ratio of each row, or pattern of a tally."""
+        if self._places is None:
+            raise ArgumentError("results by row require the rows; call reconstruction(model, schema, data=...).")
+        return np.array(self.ratios)[self._places]
 
-        Attributes that can have one value only are left out of the average.
+    def dist(self) -> float:
+        """Return Dist (Definition 2): the mean over attributes of residual entropy as a share of that of the domain.
+
+        Attributes with one possible value are left out of the mean.
 
         Raises
         ------
         ValueError
-            If a region with rows is no box, as where a rule of several literals was passed by, so that attributes
-            depend on each other; or if there is a prior. `uncertainty` is defined there too.
+            If a region with rows is not a box, as after a rule of several literals, so that attributes are dependent;
+            or if there is a prior. `uncertainty` is defined then, too.
         """
         if self.prior_bits is not None:
-            raise ArgumentError("Dist (Definition 2) takes all values for equally likely; it has no prior.")
+            raise ArgumentError("Dist (Definition 2) is not defined with a prior; use `uncertainty`.")
         full = [log2(sum(bins)) for bins in self.domain.weights]
         total = 0.0
         for region, support in zip(self.regions, self.supports, strict=True):
@@ -153,22 +159,26 @@ class Reconstruction:
     def _box_values(self, region: Region) -> list[int]:
         """Return how many values each attribute can have in a region that is a box."""
         weights = self.domain.weights
-        found = bin_worlds(region, weights)
+        found = count_rows_by_bin(region, weights)
         values = [sum(w for w, n in zip(*both, strict=True) if n) for both in zip(weights, found, strict=True)]
         if prod(values) != sum(found[0]):
-            raise ArgumentError("Dist (Definition 2) is not defined: attributes depend on each other in some region.")
+            raise ArgumentError(
+                "Dist (Definition 2) is not defined, as attributes are dependent in some region; use `uncertainty`."
+            )
         return values
 
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return entropy ratios, increasing, and for each the share of rows with at most that ratio (PDR, Figure 4)."""
-        told = sorted((i for i, count in enumerate(self.supports) if count), key=self.ratios.__getitem__)
-        ratios, ends = np.unique([self.ratios[i] for i in told], return_index=True)
-        below = np.cumsum([self.supports[i] for i in told])
-        last = np.append(ends[1:], len(told)) - 1
+        occupied = sorted((i for i, count in enumerate(self.supports) if count), key=self.ratios.__getitem__)
+        ratios, ends = np.unique([self.ratios[i] for i in occupied], return_index=True)
+        below = np.cumsum([self.supports[i] for i in occupied])
+        last = np.append(ends[1:], len(occupied)) - 1
         return ratios, below[last] / self.n_rows
 
     def loss_of_most_exposed(self, share: float = 0.05) -> float:
-        """Return how much of its entropy each of the most exposed rows loses at least, these being this share of all.
+        """Return the least share of entropy lost among the most exposed rows, those of lowest entropy ratio.
+
+        `share` is how many rows these are, as a share of all rows.
 
         Raises
         ------
@@ -181,7 +191,7 @@ class Reconstruction:
         return float(1 - ratios[np.searchsorted(below, ceil(share * self.n_rows) / self.n_rows - 1e-12)])
 
     def by_group(self, column: Any) -> list[dict[str, Any]]:
-        """Return one record a group of rows: is a subgroup more exposed? **Private**: exact functions of the rows.
+        """Return one record a group of rows, to compare the groups' residual entropy. **Private**.
 
         Parameters
         ----------
@@ -191,8 +201,8 @@ class Reconstruction:
         Returns
         -------
         list of dict
-            ``group``; ``rows``; ``uncertainty``, the mean share of their entropy that is left; ``lowest``, that of the
-            most exposed row of the group. Most exposed group first.
+            ``group``; ``rows``; ``uncertainty``, the mean entropy ratio of its rows; ``lowest``, the lowest entropy
+            ratio. The group of lowest uncertainty comes first.
 
         Raises
         ------
@@ -201,9 +211,7 @@ class Reconstruction:
         ValueError
             If the reconstruction was measured without data.
         """
-        if self._places is None:
-            raise ArgumentError("which row is where is known with data only: reconstruction(model, schema, data=...).")
-        ratios = np.array(self.ratios)[self._places]
+        ratios = self._entropy_ratios()
         rows = np.ones(len(ratios), dtype=np.int64) if self._rows is None else self._rows
         names, codes = self._groups(column)
         if len(codes) != len(ratios):
@@ -224,7 +232,7 @@ class Reconstruction:
         if isinstance(self._data, Tally):
             name = column if isinstance(column, str) else None  # a sequence holds the rows' groups: not to be quoted
             if name not in self.schema:
-                raise DomainError(f"expected an attribute: {', '.join(self.schema.names)}.", column=name)
+                raise DomainError(f"expected one of the attributes {', '.join(self.schema.names)}.", column=name)
             return self.schema[column].bins, self._data.bins([column])[column].astype(np.intp)
         if not isinstance(column, str):
             return distinct(label_values(column))
@@ -233,40 +241,41 @@ class Reconstruction:
             bins = self.schema.encode(table, [column])[column]
             return self.schema[column].bins, bins.astype(np.intp)
         if table.names is None:
-            raise DomainError(f"expected an attribute: {', '.join(self.schema.names)}.", column=column)
+            raise DomainError(f"expected one of the attributes {', '.join(self.schema.names)}.", column=column)
         table.require([column])
         return distinct(label_values(table.data.get_column(column)))
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """One record a region: ``condition``, ``worlds``, ``bits``, ``ratio``, ``support``."""
+        """One record a region: ``condition``, ``worlds`` (its possible rows), ``bits``, ``ratio``, ``support``."""
         return [
-            {"condition": condition, "worlds": left, "bits": bits, "ratio": ratio, "support": support}
-            for condition, left, bits, ratio, support in zip(
-                self.conditions, self.worlds, self.bits, self.ratios, self.supports, strict=True
+            {"condition": condition, "worlds": possible, "bits": bits, "ratio": ratio, "support": support}
+            for condition, possible, bits, ratio, support in zip(
+                self.conditions, self.possible_rows, self.bits, self.ratios, self.supports, strict=True
             )
         ]
 
     @property
     def summary(self) -> str:
-        """What was found in one paragraph for whoever does not know the mathematics."""
+        """The result in one paragraph, without formulas."""
         ratios, _ = self.curve()
         text = (
-            f"Before the model is read, each of {_rows(self.n_rows)} could be any of {_number(self.domain.worlds)} "
-            f"({self.domain.bits:.1f} bits). The model leaves {self.entropy_bits / self.n_rows:.1f} bits on average, "
-            f"{100 * self.uncertainty:.1f} % of the uncertainty (Dist_G = {self.uncertainty:.3f}). "
+            f"Without the model, each of {_rows(self.n_rows)} is one of {_number(self.domain.possible_rows)} possible "
+            f"rows ({self.domain.bits:.1f} bits). Given the model, the residual entropy is "
+            f"{self.entropy_bits / self.n_rows:.1f} bits a row on average, {100 * self.uncertainty:.1f} % of that "
+            f"(Dist_G = {self.uncertainty:.3f}). "
         )
         if self.prior_bits is not None:
-            text += f"Public marginals alone leave {self.prior_bits:.1f} bits. "
+            text += f"Given the public marginals alone, it is {self.prior_bits:.1f} bits. "
         if len(ratios) == 1:
-            text += f"All rows lose the same {100 * (1 - ratios[0]):.1f} %."
+            text += f"All rows lose {100 * (1 - ratios[0]):.1f} % of their entropy."
         else:
             text += (
-                f"The most exposed 5 % of rows lose {100 * self.loss_of_most_exposed():.0f} % of their uncertainty or "
+                f"The most exposed 5 % of rows lose {100 * self.loss_of_most_exposed():.0f} % of their entropy or "
                 f"more, the least exposed {100 * (1 - ratios[-1]):.0f} %."
             )
-        known = sum(count for count, left in zip(self.supports, self.worlds, strict=True) if left == 1)
-        return text + (f" {_rows(known).capitalize()} can be told exactly." if known else "")
+        known = sum(count for count, possible in zip(self.supports, self.possible_rows, strict=True) if possible == 1)
+        return text + (f" Disclosed exactly: {_rows(known)}." if known else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON-ready data."""
@@ -274,7 +283,7 @@ class Reconstruction:
             "uncertainty": self.uncertainty,
             "entropy_bits": self.entropy_bits,
             "rows": self.n_rows,
-            "domain_worlds": self.domain.worlds,
+            "domain_worlds": self.domain.possible_rows,
             "domain_bits": self.domain.bits,
             "prior_bits": self.prior_bits,
             "independent_bits": self.domain.independent_bits,
@@ -288,16 +297,16 @@ class Reconstruction:
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw which share of the rows keeps at most how much of its entropy (PDR, Figure 4), and return the axes."""
+        """Draw the distribution function of the rows' entropy ratios (PDR, Figure 4), and return the axes."""
         ratios, below = self.curve()
         caption = f"Dist_G = {self.uncertainty:.3f}. {VIEWS[self.view]}"
-        return exposure_curve(ratios, below, self.uncertainty, caption, ax)
+        return residual_entropy_curve(ratios, below, self.uncertainty, caption, ax)
 
     def __str__(self) -> str:
-        lines = [["region", "worlds", "bits left", "share left", "rows"]]
+        lines = [["region", "possible rows", "entropy (bits)", "ratio", "support"]]
         for row in self.table:
-            left = _number(row["worlds"])
-            lines.append([row["condition"], left, f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"])
+            own = [_number(row["worlds"]), f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"]
+            lines.append([row["condition"], *own])
         first, *others = (max(map(len, bins)) for bins in zip(*lines, strict=True))
         table = ["  ".join([line[0].ljust(min(first, 100)), *map(str.rjust, line[1:], others)]) for line in lines]
         return "\n".join([fill(self.summary, 110), "", *table, "", VIEWS[self.view]])
@@ -310,10 +319,10 @@ def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
 
 
-def _number(worlds: int) -> str:
+def _number(count: int) -> str:
     """Return a number of rows in full, or its leading digits where it is too long to read."""
-    digits = f"{worlds:,}"
+    digits = f"{count:,}"
     if len(digits) <= 15:
         return digits
-    mantissa, exponent = f"{Decimal(worlds):.1e}".split("e")
+    mantissa, exponent = f"{Decimal(count):.1e}".split("e")
     return f"{mantissa} × 10^{int(exponent)}"

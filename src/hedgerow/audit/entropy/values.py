@@ -1,4 +1,4 @@
-"""The values behind the bins of an attribute, in order, told by their number where they are too many to list."""
+"""Values of an attribute, bin by bin, in order; large bins are enumerated lazily."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Index = NDArray[np.intp]
 
 
 class Mark(Enum):
-    """What stands for a value that is not known any further: the one behind a ``missing`` or ``outside`` bin."""
+    """Placeholder of the unspecified value of a ``missing`` or ``outside`` bin."""
 
     MISSING = "missing"
     OUTSIDE = "outside"
@@ -38,7 +38,7 @@ class Mark(Enum):
 
 @dataclass(frozen=True)
 class Grid(Sequence[float]):
-    """The numbers ``low + k · step`` for all k of a range but a few.
+    """The numbers ``low + k · step`` for all k of a range except a few.
 
     Examples
     --------
@@ -95,10 +95,10 @@ class Values:
     name : str
         The attribute.
     bins : tuple of sequence
-        The values behind each bin, in order: one a bin where they were listed; of a schema's attribute those that
-        its bins hold, with a `Mark` for what is missing or outside, and an interval where all its numbers are one.
+        The values of each bin, in order: one a bin where they were listed; for a schema's attribute those of its bins,
+        with a `Mark` for missing or outside, and an interval where the numbers in it are not distinguished.
     attribute : Attribute, optional
-        What sorts raw values into the bins, where they are those of a schema.
+        The schema's attribute that encodes raw values into the bins, if there is one.
     """
 
     name: str
@@ -112,19 +112,19 @@ class Values:
         Raises
         ------
         SchemaError
-            If there is none, one occurs twice or is NaN, or they cannot be looked up.
+            If there is none, one occurs twice or is NaN, or they are not hashable.
         """
         problem = SchemaError("expected a collection of hashable values.", attribute=name)
         bins, different = guarded(lambda: (tuple((value,) for value in values), len(set(values))), problem)
         if not bins or different < len(bins):
-            raise SchemaError("expected one possible value or more, each once.", attribute=name)
+            raise SchemaError("expected one or more possible values, each once.", attribute=name)
         if any(value != value for (value,) in bins):  # only NaN differs from itself
             raise SchemaError("expected no NaN among the possible values; use None for a missing one.", attribute=name)
         return cls(name, bins)
 
     @classmethod
     def of(cls, name: str, attribute: Attribute, step: float | None = None) -> Self:
-        """Return the values of a schema's attribute; reals recorded in a step are numbers, others intervals."""
+        """Return the values of a schema's attribute; reals recorded to a step are numbers, others intervals."""
         known: list[Sequence[Any]]
         if isinstance(attribute, Boolean):
             known = [(False,), (True,)]
@@ -154,7 +154,7 @@ class Values:
 
     @property
     def bits(self) -> float:
-        """The entropy, in bits, of a value of which nothing is known."""
+        """The entropy of a value, in bits, all values being equally likely."""
         return log2(self.count)
 
     def __iter__(self) -> Iterator[Any]:
@@ -165,7 +165,7 @@ class Values:
         return {values[0]: bin for bin, values in enumerate(self.bins) if not isinstance(values, Grid)}
 
     def bin_of(self, value: Any) -> int:
-        """Return the bin of a value; -1 if it is none of those possible."""
+        """Return the bin of a value; -1 if the value is not in the domain."""
         try:
             found = self._single.get(value, -1)
         except TypeError:  # not hashable
@@ -174,13 +174,13 @@ class Values:
         return next(grids, -1) if found < 0 else found
 
     def drawn(self, bins: Index, rng: np.random.Generator) -> list[Any]:
-        """Return a value of each of some bins, all values of a bin alike; None for one that is missing."""
+        """Draw a value from each of some bins, uniformly; None for a missing one."""
         ranks = rng.integers(np.array(self.weights)[bins]).tolist()
         found = (self.bins[bin][rank] for bin, rank in zip(bins.tolist(), ranks, strict=True))
         return [None if value is Mark.MISSING else value for value in found]
 
     def raw(self, table: Table, position: int) -> list[Any]:
-        """Return the values of a table's column of that name, or of an array's at this place, missing ones marked."""
+        """Return the values of a table's column by name, or of an array's by position; missing ones are marked."""
         table.require([self.name])
         missing = None if self.attribute is None else Mark.MISSING
 
@@ -197,11 +197,11 @@ class Values:
         Raises
         ------
         DomainError
-            If there is no such column, or some values are not possible.
+            If there is no such column, or some values are not in the domain.
         """
         if self.attribute is None:
             raw = self.raw(table, position)
-            problem = DomainError("some values are not among those declared to be possible.", column=self.name)
+            problem = DomainError("expected values of the declared domain, got others.", column=self.name)
             found = guarded(lambda: np.array(list(map(self.bin_of, raw)), dtype=np.intp), problem)
             if (found < 0).any():
                 raise problem
@@ -210,12 +210,12 @@ class Values:
         found = np.empty(len(table), dtype=np.intp)
         found[list(marked)] = list(map(self.bin_of, marked.values()))
         if (found[list(marked)] < 0).any():
-            raise DomainError("some values are marks of bins that the attribute does not have.", column=self.name)
+            raise DomainError("expected marks of bins that the attribute has, got others.", column=self.name)
         found[_others(marked, len(table))] = self.attribute.encode(column)
         return found
 
     def _unmarked(self, table: Table, position: int) -> tuple[Column, dict[int, Any]]:
-        """Return the values of a column but the marks of bins, which are given under their places."""
+        """Return the values of a column without marks of bins, and these marks by row."""
         if table.names is None:
             is_mixed = table.data.dtype == object
         else:
@@ -229,9 +229,9 @@ class Values:
         return Column.from_numpy(others, self.name), marked
 
     def distances(self, table: Table, position: int) -> Floats:
-        """Return how far, on average, the values of each bin are from that of each row, shape ``(n_rows, n_bins)``.
+        """Return the mean distance of the values of each bin from that of each row, shape ``(n_rows, n_bins)``.
 
-        Numbers are as far apart as they differ, in lengths of the domain; other values that differ are at distance 1.
+        The distance of numbers is their difference as a share of the domain's length, that of other values 0 or 1.
         """
         codes, bins = self.codes(table, position), np.arange(len(self.bins))
         found = (codes[:, None] != bins).astype(np.float64)
@@ -249,7 +249,7 @@ class Values:
         return found
 
     def _numbers(self, table: Table, position: int, attribute: Integer | Real) -> Floats:
-        """Return the numbers in a column, within the bounds; for an interval its middle."""
+        """Return the numbers in a column, clipped to the bounds; for an interval its midpoint."""
         column, marked = self._unmarked(table, position)
         found = np.empty(len(table))
         found[list(marked)] = [value.mid if isinstance(value, pd.Interval) else 0.0 for value in marked.values()]
@@ -262,7 +262,7 @@ def _others(marked: Mapping[int, Any], n: int) -> Index:
 
 
 def _grids(attribute: Integer | Real, step: Fraction) -> Iterator[Grid]:
-    """Yield the numbers in each interval that are recorded and do not mean "missing"."""
+    """Yield the numbers of each interval on the grid of the step, without those that mean "missing"."""
     low = _as_written(attribute.low)
     missing = {(number - low) / step for number in _missing_numbers(attribute)}
     first = 0

@@ -1,1 +1,1 @@
-"""Membership inference and overfitting, by splits of the rows."""
+"""Membership inference and distributional overfitting, measured on train/test splits."""

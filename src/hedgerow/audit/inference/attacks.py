@@ -10,44 +10,44 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from hedgerow.audit.inference.labelled import Index, Rows
+from hedgerow.audit.inference.labelled import Index, LabelledRows
 from hedgerow.schema.schema import Schema
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Attempt:
-    """What an attacker has to work with.
+    """The knowledge of an attacker, and the rows to score.
 
     Attributes
     ----------
-    rows : Rows
-        All rows with their labels. The attacker may look at those below only.
+    rows : LabelledRows
+        All rows with their labels. The attacker may read the rows below only.
     predict : callable
         The model as a black box: the predicted class of each row of a table.
     predictions : ndarray of shape (n_rows,)
         The predicted class of all rows.
-    members, others : ndarray of int
-        Rows of which the attacker knows that the model was fitted on them, and that it was not.
+    members, non_members : ndarray of int
+        Training rows, and held-out rows, that the attacker knows to be such.
     suspects : ndarray of int
-        Rows to score.
+        Rows to score, of unknown membership.
     schema : Schema or None
         The schema of the model, if it has one.
     rng : numpy.random.Generator
-        For whatever the attack draws.
+        The source of randomness of the attack.
     """
 
-    rows: Rows
+    rows: LabelledRows
     predict: Callable[[Any], NDArray[Any]]
     predictions: NDArray[Any]
     members: Index
-    others: Index
+    non_members: Index
     suspects: Index
     schema: Schema | None
     rng: np.random.Generator
 
 
 class Attack(Protocol):
-    """A way to score rows: the higher, the more likely the model was fitted on them. `str` of it goes into reports."""
+    """A scoring of rows: a higher score means that membership is more likely. Reports contain `str` of it."""
 
     def scores(self, attempt: Attempt) -> NDArray[np.float64]:
         """Return the score of each of ``attempt.suspects``."""
@@ -56,9 +56,9 @@ class Attack(Protocol):
 
 @dataclass(frozen=True)
 class RandomForestAttack:
-    """A random forest that learns from known rows how (prediction, true label) of members and others differ.
+    """A random forest on (prediction, true label), fitted on known members and non-members.
 
-    Prediction and label enter one-hot. This is the black-box attack of the Adversarial Robustness Toolbox with
+    Prediction and label are one-hot encoded. This is the black-box attack of the Adversarial Robustness Toolbox with
     ``attack_model_type="rf"``, which SSRL used; with the same seed, its scores are the same.
 
     Attributes
@@ -74,11 +74,11 @@ class RandomForestAttack:
     trees: int = 100
 
     def scores(self, attempt: Attempt) -> NDArray[np.float64]:
-        """Return the share of members that the forest expects among rows like each suspect."""
-        rows, known = attempt.rows, np.concatenate([attempt.members, attempt.others])
+        """Return the membership probability of each suspect by the forest."""
+        rows, known = attempt.rows, np.concatenate([attempt.members, attempt.non_members])
         classes = np.unique(np.concatenate([rows.values, attempt.predictions]))
         features = np.column_stack([attempt.predictions[:, None] == classes, rows.values[:, None] == classes])
-        member = np.repeat([1, 0], [len(attempt.members), len(attempt.others)])
+        member = np.repeat([1, 0], [len(attempt.members), len(attempt.non_members)])
         seed = int(attempt.rng.integers(2**31))
         forest = RandomForestClassifier(self.trees, random_state=seed).fit(features[known].astype(np.float32), member)
         return forest.predict_proba(features[attempt.suspects].astype(np.float32))[:, 1]

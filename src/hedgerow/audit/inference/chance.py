@@ -1,4 +1,4 @@
-"""What differs by chance alone when rows are shared out among two sets."""
+"""Mean absolute deviation of the hypergeometric distribution."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import exp, floor, lgamma
 
 
 def mean_deviation(total: int, marked: int, drawn: int) -> float:
-    """Return E|K − E K| where K is how many of `drawn` rows are marked, drawn from `total` rows, `marked` of them so.
+    """Return E|K − E K|, where K counts the marked rows among `drawn` of `total` rows, of which `marked` are marked.
 
     ``Σ_{k ≥ v} (k − E K)·P(K = k) = v·(total − marked − drawn + v)/total · P(K = v)`` telescopes for every v, and the
     mean deviation is twice this at the first v above E K.

@@ -1,4 +1,4 @@
-"""Tables with their labels, of which audits take parts. Private: nothing here is released."""
+"""Rows with their labels, from which audits draw subsets. Private: nothing here is released."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Rows:
-    """A table with its labels.
+class LabelledRows:
+    """A table with its labels, checked to belong together.
 
     Attributes
     ----------
     table : Table
         The attributes.
     labels : series or array
-        The labels as they were given.
+        The labels as given.
     values : ndarray of shape (n_rows,)
-        The same as an array.
+        The labels as an array.
     """
 
     table: Table
@@ -45,32 +45,32 @@ class Rows:
         DomainError
             If labels are missing or of several types.
         TypeError
-            If `X` is no table, or `y` is not one column of labels.
+            If `X` is not a table, or `y` is not one column of labels.
         ValueError
             If there are not as many labels as rows.
         """
         if isinstance(y, str):
-            raise ArgumentTypeError(f"y must be the labels, not the name of a column: X[{y!r}].")
+            raise ArgumentTypeError(f"expected labels as y, got the name of a column; pass X[{y!r}].")
         table, values = Table.of(X), label_values(y)
         if len(values) != len(table):
-            raise ArgumentError("y must have as many labels as X has rows.")
+            raise ArgumentError("expected as many labels in y as rows in X, got another number.")
         return cls(table, y, values)
 
     def __len__(self) -> int:
         return len(self.table)
 
     def X(self, index: Index) -> Any:  # noqa: N802 -- the name of the field for a table
-        """Return these rows of the table, as the kind of frame or array that it is."""
+        """Return these rows of the table, in its own type of frame or array."""
         return _take(self.table.data, index)
 
     def y(self, index: Index) -> Any:
-        """Return the labels of these rows, as the kind of series or array that they are."""
+        """Return the labels of these rows, in their own type of series or array."""
         return _take(nw.from_native(self.labels, series_only=True, pass_through=True), index)
 
     def mixed(self, index: Index, sources: Mapping[str, Index], schema: Schema) -> Any:
         """Return these rows with the values of some attributes taken from other rows.
 
-        `sources` has, for the attributes that change, the rows to take the values from, shape ``(len(index),)``. The
+        `sources` has, for each replaced attribute, the rows to take the values from, shape ``(len(index),)``. The
         values are those of the table itself, so every column keeps its type.
         """
         data = self.table.data
@@ -82,12 +82,12 @@ class Rows:
             return changed
         return guarded(
             lambda: data[index].with_columns(*(data[name][source] for name, source in sources.items())).to_native(),
-            ArgumentTypeError("Expected a table that rows can be taken from."),
+            ArgumentTypeError("expected a table that can be indexed by rows, got another one."),
         )
 
 
 def label_values(y: Any) -> NDArray[Any]:
-    """Return labels as an array; text without the spaces around it.
+    """Return labels as an array; text is stripped.
 
     Raises
     ------
@@ -98,13 +98,13 @@ def label_values(y: Any) -> NDArray[Any]:
     """
     column = column_of(y, label_name(y))
     if column.missing is not None and column.missing.any():
-        raise DomainError("some labels are missing; leave these rows out.", column=column.name)
+        raise DomainError("expected a label for each row, got missing ones; leave these rows out.", column=column.name)
     return column.present()
 
 
 def distinct(values: NDArray[Any]) -> tuple[list[Any], Index]:
-    """Return the different values in order, and the number of each."""
-    problem = ArgumentTypeError("Expected values of one type, got a mixture that has no order.")
+    """Return the different values in order, and the index of each value among them."""
+    problem = ArgumentTypeError("expected values of one type, got a mixture without an order.")
     found, numbers = guarded(lambda: np.unique(values, return_inverse=True), problem)
     return found.tolist(), numbers
 
@@ -113,4 +113,4 @@ def _take(data: Any, index: Index) -> Any:
     def taken() -> Any:
         return data[index].to_native() if isinstance(data, (nw.DataFrame, nw.Series)) else np.asarray(data)[index]
 
-    return guarded(taken, ArgumentTypeError("Expected a table and labels that rows can be taken from."))
+    return guarded(taken, ArgumentTypeError("expected a table and labels that can be indexed by rows, got others."))

@@ -1,4 +1,4 @@
-"""Whatever sorts rows into leaves: the protocol that audits ask of a model."""
+"""Assignment of rows to leaves: the protocol that overfitting audits require of a model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hedgerow.guard import guarded
 from hedgerow.models.model import Model
 from hedgerow.values import value_text
 
-_FITTED = ("rule_list_", "tree_")  # where hedgerow's estimators keep their models
+_FITTED = ("rule_list_", "tree_")  # the attributes of hedgerow's estimators with their models
 
 
 @runtime_checkable
 class Leaves(Protocol):
-    """A model that tells which leaf each row comes to: hedgerow's, scikit-learn's trees, or any other."""
+    """A model with `apply`, which returns the leaf of each row: hedgerow's, scikit-learn's trees, or any other."""
 
     def apply(self, X: Any) -> NDArray[Any]:
         """Return the leaf of each row, shape ``(n_rows,)``: a number or a name."""
@@ -27,30 +27,32 @@ class Leaves(Protocol):
 
 
 def released_model(estimator: Any) -> Model | None:
-    """Return the model itself, or the one that a fitted hedgerow estimator holds; None for anything else."""
+    """Return the model itself, or that of a fitted hedgerow estimator; None for anything else."""
     held = (getattr(estimator, name, None) for name in _FITTED)
     return next((model for model in (estimator, *held) if isinstance(model, Model)), None)
 
 
-def sorter(model: Any) -> Callable[[Any], NDArray[Any]]:
-    """Return the function that gives the leaf of each row of a table.
+def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
+    """Return the function that returns the leaf of each row of a table.
 
     Raises
     ------
     TypeError
-        If `model` neither is nor holds anything that sorts rows into leaves.
+        If `model` has no `apply` and is not callable.
     """
     released = released_model(model)
-    sort = getattr(released or model, "apply", model)
-    if isinstance(model, type) or not callable(sort):
+    apply = getattr(released or model, "apply", model)
+    if isinstance(model, type) or not callable(apply):
         raise ArgumentTypeError(
-            "model must have apply(X), which gives the leaf of each row, be a fitted hedgerow estimator, or a function "
-            f"of X; got {type(model).__name__}, which is neither (or is not fitted)."
+            "expected a model with `apply(X)`, a fitted hedgerow estimator, or a function of X, got a "
+            f"{type(model).__name__}, which has no `apply` and is not callable (or is not fitted)."
         )
 
     def checked(X: Any) -> NDArray[Any]:
-        problem = ArgumentError("model must give one leaf for each row of X; it fails, or gives others.")
-        leaves = guarded(lambda: np.asarray(sort(X)), problem) if released is None else released.apply(X)
+        problem = ArgumentError(
+            "expected a model that returns one leaf for each row of X; it failed, or returned others."
+        )
+        leaves = guarded(lambda: np.asarray(apply(X)), problem) if released is None else released.apply(X)
         if leaves.shape != (len(X),):
             raise problem
         return leaves
@@ -59,7 +61,7 @@ def sorter(model: Any) -> Callable[[Any], NDArray[Any]]:
 
 
 def leaf_numbers(model: Any, found: Sequence[NDArray[Any]]) -> tuple[tuple[str, ...], list[Index]]:
-    """Return the leaves in words, and the number of the leaf of each row of both sets."""
+    """Return the leaves in words, and the index of the leaf of each row of both sets."""
     released = released_model(model)
     if released is not None:
         return tuple(f"{i}. {text}" for i, text in enumerate(released.conditions, 1)), [

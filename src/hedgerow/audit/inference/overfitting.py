@@ -1,4 +1,4 @@
-"""Distributional overfitting: how differently a model sorts the rows it was fitted on and others."""
+"""Distributional overfitting: distance between the leaf distributions of training rows and held-out rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.audit.inference.chance import mean_deviation
-from hedgerow.audit.inference.labelled import Index, Rows, distinct
-from hedgerow.audit.inference.leaves import leaf_numbers, released_model, sorter
+from hedgerow.audit.inference.labelled import Index, LabelledRows, distinct
+from hedgerow.audit.inference.leaves import apply_of, leaf_numbers, released_model
 from hedgerow.audit.plot import overfit_bars
 from hedgerow.columns import column_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
@@ -27,7 +27,7 @@ _Counts = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class Overfit:
-    """How differently a model sorts the rows it was fitted on and others. **Private**: exact counts of rows.
+    """Distributional overfitting of a model on training rows and held-out rows. **Private**: exact counts of rows.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class Overfit:
     leaves : tuple of str
         The leaves in words.
     train, test : tuple of tuple of int
-        Rows of each class in each leaf, among those the model was fitted on and the others.
+        Rows of each class in each leaf, among the training rows and the held-out rows.
     as_released_code : bool
         Whether shares are of all rows of a set, as in SSRL's released code, and not of its rows of the class.
 
     Raises
     ------
     ValueError
-        If the counts have not one row a leaf and one column a class, or no rows of some class.
+        If the counts have not one row a leaf and one column a class, or a class has no rows.
 
     Examples
     --------
@@ -63,9 +63,9 @@ class Overfit:
     def __post_init__(self) -> None:
         for counts in (self.train, self.test):
             if len(counts) != len(self.leaves) or any(len(row) != len(self.classes) for row in counts):
-                raise ArgumentError("expected one row of counts a leaf, with one count a class.")
+                raise ArgumentError("expected one row of counts a leaf, with one count a class, got another shape.")
             if not all(map(sum, zip(*counts, strict=True))):
-                raise ArgumentError("expected rows of every class in train and in test; found none of some class.")
+                raise ArgumentError("expected rows of every class in train and in test, got none of some class.")
 
     @property
     def _class_rows(self) -> list[tuple[int, ...]]:
@@ -75,7 +75,7 @@ class Overfit:
 
     @property
     def _totals(self) -> list[tuple[int, ...]]:
-        """What the shares of each class in train and in test are shares of."""
+        """The denominators of the shares of each class in train and in test."""
         sizes = self._class_rows
         whole = tuple(map(sum, zip(*sizes, strict=True)))
         return [whole] * len(sizes) if self.as_released_code else sizes
@@ -88,21 +88,21 @@ class Overfit:
 
     @property
     def tau(self) -> Mapping[Any, float]:
-        """The distributional overfitting of each class: 0 if it is sorted alike in train and test, at most 1."""
+        """The distributional overfitting of each class, from 0 (equal leaf distributions in train and test) to 1."""
         return MappingProxyType({c: float(t) for c, t in zip(self.classes, self._distances(), strict=True)})
 
     @property
     def vulnerability(self) -> float:
-        """V: how often the best guess from class and leaf is right, from 0.5 (a blind guess) to 1."""
+        """V: the accuracy of the best membership guess from class and leaf, from 0.5 (random guessing) to 1."""
         return float(self._overall(self._distances()))
 
     @property
     def vulnerability_by_chance(self) -> float:
-        """The mean of V over all ways to share out the same rows among train and test, the leaves staying as they are.
+        """The mean of V over all partitions of the same rows into train and test, the leaves being fixed.
 
-        What is to be expected of a model that does not depend on which of the rows it was fitted on; more than 0.5,
-        since samples differ by chance. Among the ways that keep the number of rows of each class in train and test
-        (with `as_released_code`: the number of rows), the rows of a leaf in train are hypergeometric.
+        This is the expectation for a model that does not depend on the partition; it exceeds 0.5, as samples differ by
+        chance. Over the partitions that keep the number of rows of each class in train and test (with
+        `as_released_code`: the number of rows), the rows of a leaf in train are hypergeometric.
         """
         return float(self._overall([Fraction(x) for x in self._chances()]))
 
@@ -115,7 +115,7 @@ class Overfit:
         return found
 
     def _chances(self) -> list[float]:
-        """Return the mean of τ of each class over all ways to share out the rows."""
+        """Return the mean of τ of each class over all partitions of the rows."""
         return [
             sum(
                 mean_deviation(ours + others, a[k] + b[k], ours) * (1 / ours + 1 / others) / 2
@@ -131,9 +131,9 @@ class Overfit:
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """One record a leaf and class; ``pandas.DataFrame(result.table)`` makes a frame of it.
+        """One record a leaf and class; ``pandas.DataFrame(result.table)`` is a frame of it.
 
-        `train` and `test` are rows; `train_share` and `test_share` the shares P[leaf | class] that τ compares.
+        `train` and `test` are numbers of rows; `train_share` and `test_share` are P[leaf | class], which τ compares.
         """
         return [
             {
@@ -149,7 +149,7 @@ class Overfit:
         ]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw, for each leaf and class, its share of the rows in train beside that in test, and return the axes."""
+        """Draw the share of each leaf and class in train beside that in test, and return the axes."""
         shares = np.array([(row["train_share"], row["test_share"]) for row in self.table])
         shaped = shares.reshape(len(self.leaves), len(self.classes), 2)
         caption = f"V = {self.vulnerability:.3f} (by chance {self.vulnerability_by_chance:.3f}). {PRIVATE}"
@@ -162,15 +162,15 @@ class Overfit:
         if self.as_released_code:
             meaning = (
                 "Shares are of all rows of a set, as in SSRL's released code, not of the rows of a class, as in its\n"
-                "formula: V is smaller than the success of the best guess."
+                "formula: V is smaller than the accuracy of the best guess."
             )
         else:
             meaning = (
-                "Who knows a row's class and leaf can guess whether the model was fitted on it: right in at best\n"
-                f"{100 * v:.1f} % of cases, where as many rows were used as not. A blind guess is right in 50.0 %."
+                "Given a row's class and leaf, the best guess whether it is a training row is correct in\n"
+                f"{100 * v:.1f} % of cases, if half of the rows are training rows. Random guessing: 50.0 %."
             )
         chance = (
-            f"A model that does not depend on which of these rows it was fitted on would have "
+            "A model that does not depend on which of these rows are training rows has "
             f"V = {self.vulnerability_by_chance:.3f} on average."
         )
         tau = [
@@ -181,7 +181,7 @@ class Overfit:
 
 
 def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the records as lines of text."""
+    """Return the records as aligned lines of text."""
     lines = [["leaf", "class", "train", "test", "difference"]]
     for row in table:
         ours, others = 100 * row["train_share"], 100 * row["test_share"]
@@ -195,37 +195,37 @@ def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_released_code: bool = False) -> Overfit:
-    """Measure how differently a model sorts the rows it was fitted on and others, class by class.
+    """Measure the distance between the leaf distributions of training rows and held-out rows, class by class.
 
-    ``τ(y) = ½ Σ_r |P[r | y, train] − P[r | y, test]|`` over the leaves r, and ``V = ½ + ½ Σ_y P[y]·τ(y)``. V is how
-    often the best guess whether a row was in train is right, for someone who sees its class and its leaf, if rows of
-    both kinds are as many and classes as frequent among them: a bound on membership inference from the model's output
-    on these rows. P[y] is the share of the class among the rows of train and test together, which SSRL's text leaves
-    open and its released code does.
+    ``τ(y) = ½ Σ_r |P[r | y, train] − P[r | y, test]|`` over the leaves r, the total variation distance, and
+    ``V = ½ + ½ Σ_y P[y]·τ(y)``. V is the accuracy of the best guess whether a row was in train, given its class and
+    its leaf, if both sets are equally likely and have the same class frequencies: a bound on membership inference from
+    the model's output on these rows. P[y] is the share of the class among the rows of train and test together, as in
+    SSRL's released code; its text does not define it.
 
     **The result is private**: an exact function of the rows, for the curator's eyes only.
 
     Parameters
     ----------
     model : RuleList, Tree, fitted estimator, or function
-        What sorts rows into leaves: anything with ``apply(X)`` (hedgerow's models, scikit-learn's trees), a fitted
-        hedgerow estimator, or a function that gives the leaf of each row of a table.
+        The assignment of rows to leaves: anything with ``apply(X)`` (hedgerow's models, scikit-learn's trees), a fitted
+        hedgerow estimator, or a function that returns the leaf of each row of a table.
     train, test : tuple of (X, y)
-        The rows that the model was fitted on, and rows of the same kind that it was not fitted on.
+        The training rows, and held-out rows of the same kind.
     as_released_code : bool, default=False
         Divide by all rows of a set instead of those of the class, as SSRL's released code does, to compare with its
-        Table 1. V is then smaller, roughly by P[y] for each class, and no bound.
+        Table 1. V is then smaller, roughly by P[y] for each class, and not a bound.
 
     Returns
     -------
     Overfit
-        τ by class, V, what V would be by chance, and the table by leaf; `plot()` draws it.
+        τ by class, V, its mean by chance, and the table by leaf; `plot()` draws it.
 
     Raises
     ------
     ValueError
-        If lengths disagree, there is one class only or none of some class in train or test, or, as `DomainError`, a
-        label is none that the model knows.
+        If lengths disagree, there is only one class, a class has no rows in train or test, or, as `DomainError`, a
+        label is not a class of the model.
     TypeError
         If `model` has no leaves, or `train` or `test` is not a pair.
 
@@ -243,30 +243,30 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
     >>> clf = hr.GreedyRuleListClassifier(schema=data.schema, max_rules=2, max_literals=1).fit(*train)
     >>> print(hr.audit.overfit(clf, train, test))
     V = ...
-    Who knows a row's class and leaf can guess whether the model was fitted on it: right in at best
+    Given a row's class and leaf, the best guess whether it is a training row is correct in
     ...
     """
-    sort = sorter(model)
+    apply = apply_of(model)
     ours, others = (_pair(pair, name) for pair, name in ((train, "train"), (test, "test")))
     classes, codes = _classes(model, ours, others)
     for name, numbers in zip(("train", "test"), codes, strict=True):
         absent = [quoted_text(value) for k, value in enumerate(classes) if not (numbers == k).any()]
         if absent:
-            raise ArgumentError(f"expected rows of every class in {name}, found none of {', '.join(absent)}.")
-    names, leaves = leaf_numbers(model, [sort(train[0]), sort(test[0])])
+            raise ArgumentError(f"expected rows of every class in {name}, got none of {', '.join(absent)}.")
+    names, leaves = leaf_numbers(model, [apply(train[0]), apply(test[0])])
     shape = len(names), len(classes)
     counts = [_count(*both, shape=shape) for both in zip(leaves, codes, strict=True)]
     return Overfit(classes, names, counts[0], counts[1], bool(as_released_code))
 
 
-def _pair(pair: Any, name: str) -> Rows:
+def _pair(pair: Any, name: str) -> LabelledRows:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise ArgumentTypeError(f"{name} must be a pair (X, y), got {type(pair).__name__}.")
-    return Rows.of(*pair)
+        raise ArgumentTypeError(f"expected a pair (X, y) as {name}, got {type(pair).__name__}.")
+    return LabelledRows.of(*pair)
 
 
-def _classes(model: Any, ours: Rows, others: Rows) -> tuple[tuple[Any, ...], list[Index]]:
-    """Return the classes that have rows, and the number of the class of each row of both sets."""
+def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tuple[Any, ...], list[Index]]:
+    """Return the classes that have rows, and the index of the class of each row of both sets."""
     released = released_model(model)
     if released is not None and released.schema.label is not None:
         label = released.schema.label
@@ -278,10 +278,10 @@ def _classes(model: Any, ours: Rows, others: Rows) -> tuple[tuple[Any, ...], lis
         learned = getattr(model, "classes_", None)
         if learned is not None and not set(known) <= set(np.asarray(learned).tolist()):
             allowed = ", ".join(quoted_text(value) for value in np.asarray(learned).tolist())
-            raise DomainError(f"some labels are not known to the model; expected one of: {allowed}.", column="y")
+            raise DomainError(f"expected labels among the model's classes ({allowed}), got others.", column="y")
     used, both = np.unique(np.concatenate(codes), return_inverse=True)
     if len(used) < 2:
-        raise ArgumentError("y holds one class only; expected two or more.")
+        raise ArgumentError("expected two or more classes in y, got one.")
     return tuple(known[k] for k in used), [both[: len(ours)], both[len(ours) :]]
 
 

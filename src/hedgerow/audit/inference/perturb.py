@@ -1,4 +1,4 @@
-"""Rows near a row: some attributes changed to other values that occur."""
+"""Perturbed copies of rows for the label-only attack."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.audit.inference.labelled import Index, Rows
+from hedgerow.audit.inference.labelled import Index, LabelledRows
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
@@ -16,16 +16,16 @@ from hedgerow.schema.schema import Schema
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Donors:
-    """Rows to take another value of one attribute from.
+    """Rows that other values of one attribute are drawn from.
 
     Attributes
     ----------
     bins : ndarray of int, shape (n_rows,)
-        For every row of the table, the place of its bin among the bins that donors have; -1 if none has it.
+        For every row of the table, the index of its bin among the donors' bins; -1 if no donor has it.
     order : ndarray of int
         The donors, one bin after the other.
     starts, counts : ndarray of int
-        Where the donors of each bin begin in `order`, and how many they are.
+        The start of the donors of each bin in `order`, and their number.
     """
 
     bins: Index
@@ -42,7 +42,7 @@ class Donors:
         return cls(place[bins], known[np.argsort(bins[known], kind="stable")], starts, counts)
 
     def draw(self, rows: Index, rng: np.random.Generator) -> Index:
-        """Return, for each row, a donor in another bin: the bin drawn evenly, then one of its donors."""
+        """Draw, for each row, a donor in another bin: first the bin, uniformly, then one of its donors."""
         own = self.bins[rows]
         bin = rng.integers(len(self.counts) - (own >= 0))
         bin += (own >= 0) & (bin >= own)
@@ -50,33 +50,33 @@ class Donors:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Neighbours:
-    """Draws rows that differ from given ones in so many attributes.
+class Perturber:
+    """Sampler of perturbed copies of rows, with other values in a given number of attributes.
 
     Attributes
     ----------
-    rows : Rows
+    rows : LabelledRows
         The table.
     schema : Schema
-        What its attributes are, and which values count as the same.
+        The attributes; values in the same bin count as equal.
     donors : mapping of str to Donors
-        For each attribute that can change, where other values come from.
+        For each attribute that can be perturbed, the rows that other values are drawn from.
     """
 
-    rows: Rows
+    rows: LabelledRows
     schema: Schema
     donors: Mapping[str, Donors]
 
     @classmethod
-    def of(cls, rows: Rows, known: Index, schema: Schema | None) -> Self:
-        """Prepare to take values from the known rows; without a schema, every column is one bit.
+    def of(cls, rows: LabelledRows, known: Index, schema: Schema | None) -> Self:
+        """Return a sampler that draws values from the known rows; without a schema, every column is one bit.
 
         Raises
         ------
         DomainError
             If the table does not fit the schema, or, without one, is not all booleans or 0/1.
         ValueError
-            If all known rows are alike.
+            If all known rows are equal.
         """
         attributes = boolean_schema(rows.table.column_names, rows.labels) if schema is None else schema
         problem = None
@@ -88,20 +88,20 @@ class Neighbours:
             problem, bins = error.column, {}
         if problem is not None:
             raise DomainError(
-                "not boolean; without a schema a label-only attack flips bits. Attack with LabelOnlyAttack(schema).",
+                "expected booleans without a schema, got others; pass one: LabelOnlyAttack(schema).",
                 column=problem,
             )
         donors = {name: Donors.of(found.astype(np.intp), known) for name, found in bins.items()}
         usable = {name: found for name, found in donors.items() if len(found.counts) > 1}
         if not usable:
-            raise ArgumentError("expected rows that differ in some attribute, found all of them alike.")
+            raise ArgumentError("expected rows that differ in some attribute, got equal ones.")
         return cls(rows, attributes, usable)
 
     def __len__(self) -> int:
         return len(self.donors)
 
     def draw(self, index: Index, distance: int, rng: np.random.Generator) -> Any:
-        """Return each of these rows with other values in `distance` attributes, drawn at random for each."""
+        """Return a perturbed copy of each of these rows, with other values in `distance` attributes drawn at random."""
         order = rng.random((len(index), len(self))).argpartition(distance - 1, axis=1)[:, :distance]
         changes = np.zeros((len(index), len(self)), dtype=bool)
         np.put_along_axis(changes, order, True, axis=1)

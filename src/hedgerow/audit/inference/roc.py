@@ -1,4 +1,4 @@
-"""What an attack achieved: its ROC curves over repeated splits."""
+"""ROC curves of a membership inference attack over repeated splits."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 FPR: Array = np.geomspace(1e-4, 1, 201)
-"""The false positive rates at which curves are kept: 50 a decade."""
+"""The false positive rates of stored curves: 50 a decade."""
 FPR.setflags(write=False)
 RATES = (0.001, 0.01, 0.1)
-"""The false positive rates at which true positive rates are printed, where there are enough rows to have them."""
+"""The false positive rates whose true positive rates are printed, where there are enough rows to measure them."""
 BAND = (0.05, 0.95)
-"""The quantiles over splits that intervals and bands run between."""
+"""The quantiles over splits that bound intervals and bands."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Membership:
-    """How well an attack tells the rows a model was fitted on from others. **Private**: a function of the rows.
+    """ROC curves and AUCs of a membership inference attack. **Private**: a function of the rows.
 
     Attributes
     ----------
     target : str
-        What was attacked.
+        The learner attacked.
     attack : str
         The attack in words.
     sizes : tuple of int
-        Rows in each split: members the attacker knows, others it knows, members to be found, others to be told apart.
+        Rows in each split: known members, known non-members, members to score, non-members to score.
     curves : ndarray of shape (n_repeats, len(fpr))
         The true positive rate of each split at each of `fpr`.
     aucs : ndarray of shape (n_repeats,)
-        The area under the whole ROC curve of each split: the chance that a member scores higher than another row.
+        The area under the whole ROC curve of each split: the chance that a member scores higher than a non-member.
     fpr : ndarray
-        False positive rates, evenly spaced in logarithm from 1e-4 to 1.
+        False positive rates, logarithmically spaced from 1e-4 to 1.
     """
 
     target: str
@@ -55,7 +55,9 @@ class Membership:
 
     def __post_init__(self) -> None:
         if self.curves.shape != (len(self.aucs), len(self.fpr)) or not len(self.aucs):
-            raise ArgumentError("expected one curve and one area a repeat, and one point of the curve a rate.")
+            raise ArgumentError(
+                "expected one ROC curve and AUC per repeat, and one point of a curve per rate, got other shapes."
+            )
 
     @property
     def repeats(self) -> int:
@@ -75,12 +77,12 @@ class Membership:
 
     @property
     def auc(self) -> float:
-        """The mean area under the curve over the splits; 0.5 is a blind guess."""
+        """The mean area under the curve over the splits; 0.5 is random guessing."""
         return float(self.aucs.mean())
 
     @property
     def auc_interval(self) -> tuple[float, float]:
-        """Where 90 % of the splits lie: the 5 % and 95 % quantiles of the areas."""
+        """The interval of 90 % of the splits: the 5 % and 95 % quantiles of the areas."""
         low, high = np.quantile(self.aucs, BAND)
         return float(low), float(high)
 
@@ -91,22 +93,22 @@ class Membership:
 
     @property
     def finest_fpr(self) -> float:
-        """One row out of the others to be told apart: below this rate, a curve is interpolated and shows nothing."""
+        """The rate of a single non-member to score: below it, a curve is interpolated and shows nothing."""
         return 1 / self.sizes[3]
 
     def tpr_at(self, fpr: float) -> float:
-        """Return the mean true positive rate at a false positive rate, interpolated between those that are kept.
+        """Return the mean true positive rate at a false positive rate, interpolated between the stored ones.
 
         Raises
         ------
         ValueError
-            If the rate is not between `finest_fpr`, or the smallest that is kept, and 1.
+            If the rate is not between `finest_fpr`, or the smallest stored one, and 1.
         """
         finest = max(float(self.fpr[0]), self.finest_fpr)
         if not finest <= fpr <= 1:
             raise ArgumentError(
-                f"fpr must be between {finest:.3g} and 1, got {shown_argument(fpr)}. Below one row of the "
-                f"{self.sizes[3]} others there is no true positive rate: audit more rows."
+                f"expected fpr between {finest:.3g} and 1, got {shown_argument(fpr)}; with {self.sizes[3]} "
+                "non-members, lower rates cannot be measured: audit more rows."
             )
         return float(np.interp(fpr, self.fpr, self.tpr))
 
@@ -120,16 +122,18 @@ class Membership:
     def _splits(self) -> str:
         known, known_others, members, others = self.sizes
         return (
-            f"{self.repeats} splits: fitted on {known + members} rows and not on {known_others + others}; the attacker "
-            f"knows {known} and {known_others} of them and is tried on the other {members} and {others}."
+            f"{self.repeats} splits of {known + members} members and {known_others + others} non-members; the attacker "
+            f"knows {known} and {known_others} of them and is evaluated on the other {members} and {others}."
         )
 
     @property
     def _rates(self) -> list[str]:
-        """The rates that there are rows for, in a line, and the finest in another if some are below it."""
+        """The rates that can be measured, in a line, and the finest one in another line if some are below it."""
         seen = [f"{100 * rate:g} %: {100 * self.tpr_at(rate):.2g} %" for rate in RATES if rate >= self.finest_fpr]
-        lines = [f"members found at a false positive rate of  {'  '.join(seen)}  (a blind guess finds as many)"]
-        finest = f"{self.sizes[3]} others: false positive rates below {100 * self.finest_fpr:.3g} % cannot be measured"
+        lines = [f"TPR at FPR of  {'  '.join(seen)}  (random guessing: TPR = FPR)"]
+        finest = (
+            f"{self.sizes[3]} non-members: false positive rates below {100 * self.finest_fpr:.3g} % cannot be measured"
+        )
         return lines * bool(seen) + [finest] * (len(seen) < len(RATES))
 
     def __str__(self) -> str:
@@ -138,7 +142,7 @@ class Membership:
             [
                 f"attack   {self.attack}",
                 f"target   {self.target}",
-                f"AUC      {self.auc:.3f} (0.5 is a blind guess), standard error {self.auc_standard_error:.3f}; "
+                f"AUC      {self.auc:.3f} (0.5: random guessing), standard error {self.auc_standard_error:.3f}; "
                 f"90 % of splits between {low:.3f} and {high:.3f}",
                 *self._rates,
                 f"splits   {self._splits}",
@@ -154,10 +158,10 @@ PRIVATE = "A function of the rows: for the curator's eyes only, not for release.
 
 
 def curve(members: Array, others: Array) -> tuple[Array, float]:
-    """Return the true positive rates at `FPR` and the area under the curve, from the scores of members and others.
+    """Return the true positive rates at `FPR` and the AUC, from the scores of members and non-members.
 
-    Between the points that thresholds reach, the curve is interpolated linearly: what an attacker reaches who decides
-    equal scores by a coin. Where several points have one false positive rate, the highest counts.
+    Between the points of thresholds, the curve is interpolated linearly, which an attacker achieves by deciding equal
+    scores at random. Where several points have the same false positive rate, the highest counts.
     """
     truth = np.repeat([1, 0], [len(members), len(others)])
     scores = np.concatenate([members, others])

@@ -1,4 +1,4 @@
-"""Membership inference: fit, and try to tell the rows a model was fitted on from others."""
+"""Membership inference attacks on a learner, over repeated random splits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
-from hedgerow.audit.inference.labelled import Index, Rows, label_values
+from hedgerow.audit.inference.labelled import Index, LabelledRows, label_values
 from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.inference.roc import Array, Membership, curve
 from hedgerow.errors import ArgumentError, ArgumentTypeError
@@ -38,39 +38,39 @@ def membership(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Membership:
-    """Attack a learner: fit it on random halves of a table and guess, from its predictions, on which rows it was.
+    """Attack a learner by membership inference: fit it on random halves of a table, and infer the training rows.
 
-    Each time, the rows are split at random into members and others (`train_share`), and the target is fitted on all
-    members. The attacker knows of `attack_share` of the members and of the others which they are, and scores the rest;
-    the ROC curve is that of the rest. These are the splits of SSRL's Figure 5, whose caption leaves the shares to the
-    released code: a half, and 70 %.
+    Each time, the rows are split at random into members and non-members (`train_share`), and the target is fitted on
+    all members. The attacker knows the membership of `attack_share` of the members and of the non-members, and scores
+    the rest; the ROC curve is that of the rest. These are the splits of SSRL's Figure 5, whose shares are in the
+    released code only: a half, and 70 %.
 
-    An attack that fails proves nothing: others may do better. Differential privacy bounds all of them.
+    An attack that fails proves nothing: others may succeed. Differential privacy bounds all of them.
 
-    **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted on the way;
-    nothing of them is released, so give the target no shared `Budget`.
+    **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted meanwhile;
+    they are not released, so pass the target no shared `Budget`.
 
     Parameters
     ----------
     target : estimator or callable
         The learner to attack: an unfitted estimator, which is cloned, or a function that returns one.
     X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-        The rows, as the target's `fit` takes them.
+        The rows, as the target's `fit` accepts them.
     y : series or array of shape (n_rows,)
         Their labels.
     attack : {"random-forest", "label-only"} or Attack, default="random-forest"
-        How to guess. `RandomForestAttack` and `LabelOnlyAttack` say how they work and take options.
+        The attack. `RandomForestAttack` and `LabelOnlyAttack` describe theirs and have options.
     repeats : int, default=100
-        How often to split, fit and attack.
+        The number of splits, each with a fit and an attack.
     train_share : float, default=0.5
         The share of the rows that the target is fitted on.
     attack_share : float, default=0.7
-        The share of members, and of others, that the attacker knows.
+        The share of members, and of non-members, that the attacker knows.
     random_state : int, RandomState, Generator or None, default=None
-        Makes the result repeatable, whatever `n_jobs` is. With a seed, parameters of the target named ``random_state``
-        that are None are set too: the noise of private learners is then seeded.
+        Makes the result reproducible, whatever `n_jobs` is. With a seed, parameters of the target named
+        ``random_state`` that are None are set, too: the noise of private learners is then seeded.
     n_jobs : int, optional
-        How many processes fit and attack at a time, as in scikit-learn: None is one, -1 is all processors.
+        The number of processes, as in scikit-learn: None is one, -1 is all processors.
     verbose : bool, default=False
         Whether to show progress on stderr.
 
@@ -82,15 +82,15 @@ def membership(
     Raises
     ------
     ValueError
-        If a parameter is out of range, lengths disagree, labels are missing, of one class, or none that the target
-        knows, or there are too few rows to split. What `fit` raises passes through.
+        If a parameter is out of range, lengths disagree, labels are missing, of one class, or never predicted by the
+        target, or there are too few rows to split. Errors of `fit` are passed on.
     TypeError
         If the target has no `fit` and `predict`, or the attack no `scores`.
 
     Notes
     -----
     SSRL's released code swaps the two rates of every point below the diagonal before it averages, which lifts the mean
-    above the diagonal for any attack, a blind guess included. Here a curve stays where it is.
+    above the diagonal for any attack, including random guessing. Here curves are not changed.
 
     References
     ----------
@@ -106,15 +106,15 @@ def membership(
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(400, 5)), rng.integers(2, size=400)
     >>> found = hr.audit.membership(DecisionTreeClassifier(), X, y, repeats=3, random_state=0)
-    >>> found.auc > 0.6  # a full-grown tree knows its rows by heart
+    >>> found.auc > 0.6  # a fully grown tree memorises its training rows
     True
     """
     make = _factory(target)
     how = _attack(attack)
     _check_whole("repeats", repeats)
-    rows = Rows.of(X, y)
+    rows = LabelledRows.of(X, y)
     if len(np.unique(rows.values)) < 2:
-        raise ArgumentError("y holds one class only; expected two or more.")
+        raise ArgumentError("expected two or more classes in y, got one.")
     shares = _share("train_share", train_share), _share("attack_share", attack_share)
     sizes = _sizes(len(rows), *shares)
     seeded = random_state is not None
@@ -130,10 +130,10 @@ def membership(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Trial:
-    """One split of the rows, with one fit and one attack."""
+    """One random split of the rows, with one fit and one attack."""
 
     make: Callable[[], Any]
-    rows: Rows
+    rows: LabelledRows
     attack: Attack
     sizes: tuple[int, int, int, int]
     rng: np.random.Generator
@@ -141,8 +141,8 @@ class Trial:
 
     def run(self) -> tuple[Array, float]:
         """Split, fit and attack; return the curve and the area under it."""
-        parts = np.split(self.rng.permutation(len(self.rows)), np.cumsum(self.sizes)[:-1])
-        known, known_others, members, others = parts
+        sets = np.split(self.rng.permutation(len(self.rows)), np.cumsum(self.sizes)[:-1])
+        known, known_others, members, others = sets
         fitted = self._fit(np.concatenate([known, members]))
 
         def predict(table: Any) -> Any:
@@ -185,7 +185,7 @@ def _progress(results: Any, repeats: int, verbose: bool) -> Iterator[tuple[Array
 
 
 def _factory(target: Any) -> Callable[[], Any]:
-    """Return what makes an unfitted estimator, after checking that it does."""
+    """Return a factory of unfitted estimators, checked to return one."""
     is_estimator = not isinstance(target, type) and hasattr(target, "fit") and hasattr(target, "predict")
     if is_estimator:
         return _Clones(target)
@@ -194,16 +194,16 @@ def _factory(target: Any) -> Callable[[], Any]:
         if hasattr(made, "fit") and hasattr(made, "predict"):
             return target
         raise ArgumentTypeError(
-            f"target must return an estimator with fit and predict, returned {type(made).__name__}."
+            f"expected target to return an estimator with fit and predict, got {type(made).__name__}."
         )
     raise ArgumentTypeError(
-        f"target must be an estimator with fit and predict, or return one; got {type(target).__name__}."
+        f"expected an estimator with fit and predict, or a function that returns one, got {type(target).__name__}."
     )
 
 
 @dataclass(frozen=True)
 class _Clones:
-    """Returns an unfitted copy of an estimator; unlike a closure, any process can be sent it."""
+    """Factory of unfitted copies of an estimator; unlike a closure, it can be pickled."""
 
     estimator: Any
 
@@ -215,30 +215,32 @@ def _attack(attack: Any) -> Attack:
     if isinstance(attack, str):
         if attack not in ATTACKS:
             raise ArgumentError(
-                f"attack must be one of {', '.join(sorted(ATTACKS))}, or an Attack; got {shown_argument(attack)}."
+                f"expected one of {', '.join(sorted(ATTACKS))}, or an Attack, as attack, got {shown_argument(attack)}."
             )
         return ATTACKS[attack]()
     if isinstance(attack, type) or not callable(getattr(attack, "scores", None)):
-        raise ArgumentTypeError(f"attack must be a name or have scores(attempt), got {shown_argument(attack)}.")
+        raise ArgumentTypeError(
+            f"expected a name, or an object with scores(attempt), as attack, got {shown_argument(attack)}."
+        )
     return attack
 
 
 def _sizes(n: int, train_share: float, attack_share: float) -> tuple[int, int, int, int]:
-    """Return how many rows each part has: known members and others, members and others to be told apart."""
+    """Return the number of known members, known non-members, members to score, and non-members to score."""
     members = int(n * train_share)
     known, known_others = int(members * attack_share), int((n - members) * attack_share)
     sizes = known, known_others, members - known, n - members - known_others
     if min(sizes) < 1:
-        raise ArgumentError("too few rows to split: expected at least one in each of the four parts.")
+        raise ArgumentError("expected at least one row in each of the four sets of a split, got fewer; pass more rows.")
     return sizes
 
 
-def _check_known(fitted: Any, rows: Rows, predictions: Any) -> None:
-    """Check that the target speaks of the classes that y holds."""
+def _check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
+    """Check that the target's classes are among the labels in y."""
     known = getattr(fitted, "classes_", None)
     known = set(np.asarray(predictions if known is None else known).tolist())
     if not known & set(rows.values.tolist()):
-        raise ArgumentError("the target predicts none of the labels in y; expected the same spelling and type.")
+        raise ArgumentError("expected labels in y that the target predicts, got none; check their spelling and type.")
 
 
 def _check_whole(name: str, value: object) -> None:

@@ -1,1 +1,1 @@
-"""Probabilistic datasets: what is known of a table, row by row."""
+"""Probabilistic datasets: distributions over tables, row by row."""

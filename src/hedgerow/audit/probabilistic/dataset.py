@@ -1,4 +1,4 @@
-"""Tables of which something is known: for each row, which values its attributes can have and how likely they are."""
+"""Probabilistic datasets: for each row of a table, a distribution over the values of its attributes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from hedgerow.audit.entropy.values import Index, Values
 from hedgerow.audit.inference.labelled import label_values
 from hedgerow.audit.probabilistic.display import dataset_html, dataset_text
 from hedgerow.audit.probabilistic.possible_worlds import PossibleWorlds, domain_bits, domains_of
-from hedgerow.audit.probabilistic.row import Row
-from hedgerow.audit.probabilistic.splitting import parts_of
+from hedgerow.audit.probabilistic.row import RowDistribution
+from hedgerow.audit.probabilistic.splitting import factors_of
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import Features, paths_of
 from hedgerow.columns import Table
@@ -34,27 +34,27 @@ from hedgerow.values import printable
 
 @dataclass(frozen=True, repr=False, eq=False, init=False)
 class ProbabilisticDataset:
-    """What is known of the rows of a table (PDR, Definition 1, and Definition 3 where rows are independent).
+    """Independent distributions over the rows of a table (PDR, Definition 1, and Definition 3 for independent rows).
 
     Attributes
     ----------
     domains : tuple of Values
         The possible values of each attribute; given as a mapping of str to sequence.
-    rows : tuple of Row
-        What is known of each row; given as a mapping a row. It maps attributes to one value, to a set (or list, or
-        range) of values that are equally likely, or to a mapping of values to their probabilities. Attributes that
-        depend on each other are named together: ``{("a1", "a2"): {(0, 0), (0, 1), (1, 0)}}``. Of an attribute that is
-        not mentioned nothing is known. Rows are independent of each other.
+    rows : tuple of RowDistribution
+        The distribution of each row; given as a mapping a row. It maps attributes to one value, to a set (or list, or
+        range) of equally likely values, or to a mapping of values to their probabilities. Dependent attributes are
+        named together: ``{("a1", "a2"): {(0, 0), (0, 1), (1, 0)}}``. An attribute that is not mentioned is uniform on
+        its domain. Rows are independent of each other.
     labels : tuple, optional
-        The label of each row, where it is known.
+        The label of each row, if known.
     label : str, default="label"
-        What the column of labels is called.
+        The name of the column of labels.
 
     Raises
     ------
     SchemaError
-        If a domain is empty, or has a value twice or NaN; an attribute of a row is unknown or mentioned twice; its
-        values are not in the domain; or probabilities are not above 0 with sum 1.
+        If a domain is empty, or has a value twice or NaN; an attribute of a row is not declared or mentioned twice;
+        its values are not in the domain; or probabilities are negative or do not sum to 1.
     ValueError
         If there is no row, or not one label a row.
 
@@ -82,26 +82,28 @@ class ProbabilisticDataset:
     """
 
     domains: tuple[Values, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[RowDistribution, ...]
     labels: tuple[Any, ...] | None
     label: str
 
     def __init__(
         self,
         domains: Mapping[str, Sequence[Any]] | Sequence[Values],
-        rows: Sequence[Mapping[Any, Any] | Row],
+        rows: Sequence[Mapping[Any, Any] | RowDistribution],
         labels: Sequence[Any] | None = None,
         *,
         label: str = "label",
     ) -> None:
         checked = domains_of(domains)
-        known = tuple(row if isinstance(row, Row) else Row.of(row, checked) for row in rows)
+        known = tuple(row if isinstance(row, RowDistribution) else RowDistribution.of(row, checked) for row in rows)
         if not known:
-            raise ArgumentError("expected one row or more, got none.")
+            raise ArgumentError("expected one or more rows, got none.")
         if labels is not None and len(labels) != len(known):
             raise ArgumentError(f"expected one label for each of {len(known)} rows, got {len(labels)}.")
         if labels is not None and label in (values.name for values in checked):
-            raise ArgumentError("expected a name for the labels that no attribute has.")
+            raise ArgumentError(
+                "expected a name for the labels that no attribute has, got one of theirs; pass `label=`."
+            )
         object.__setattr__(self, "domains", checked)
         object.__setattr__(self, "rows", known)
         object.__setattr__(self, "labels", None if labels is None else tuple(labels))
@@ -118,22 +120,22 @@ class ProbabilisticDataset:
         prior: Marginals | None = None,
         features: Features | None = None,
     ) -> Self:
-        """Return what a model tells of its training rows (PDR, Sections II-B and III-A): one row for each of them.
+        """Return the probabilistic dataset that a model discloses (PDR, Sections II-B and III-A), a row a training row.
 
-        A row that came to a region lies in it, all of the region's rows being equally likely: attributes that its
-        conditions narrow, or leave alone, are known on their own; those that rules before it speak of together depend
-        on each other. Rows stand in the order of the regions, and within a region of the classes.
+        A training row is uniform on the possible rows of its region. Attributes that only the region's own conditions
+        restrict, or no condition, are independent; those that earlier rules restrict together are dependent. Rows are
+        in the order of the regions, and within a region of the classes.
 
         Parameters
         ----------
         model, schema, supports, resolution, prior, features
-            As for `reconstruction`, whose result may be given for the model, if it has no prior. With a prior, the
-            values of a row are not equally likely.
+            As for `reconstruction`, whose result may be given instead of the model, if it has no prior. With a prior,
+            rows are not uniform on their regions.
 
         Raises
         ------
         TypeError, SchemaError, ValueError
-            As `reconstruction` does; ValueError also for independent bits, which are no table's columns.
+            As `reconstruction` does; ValueError also for independent bits, which are not columns of a table.
 
         Examples
         --------
@@ -146,25 +148,30 @@ class ProbabilisticDataset:
         """
         if isinstance(model, Reconstruction):
             if not (schema is supports is resolution is prior is features is None) or model.prior_bits is not None:
-                raise ArgumentError("expected a reconstruction without a prior, and no other argument beside it.")
-            found, told = model, None
+                raise ArgumentError(
+                    "expected a reconstruction without a prior, and no other arguments; pass the model."
+                )
+            found, paths = model, None
         else:
             found = reconstruction(
                 model, schema, supports=supports, resolution=resolution, prior=prior, features=features
             )
-            told = paths_of(model, schema, features)[0]
+            paths = paths_of(model, schema, features)[0]
         if found.domain.independent_bits:
-            raise ArgumentError("expected the schema's attributes; independent bits are not the columns of a table.")
+            raise ArgumentError(
+                "expected attributes, got independent bits, which are not columns of a table; set "
+                "`independent_bits=False`."
+            )
         refined, weights = found.domain.schema, found.domain.weights
         masses = weights if prior is None else Prior.of(prior, found.schema, found.domain).masses
         domains = tuple(Values.of(name, a, (resolution or {}).get(name)) for name, a in refined.attributes)
         known = [
-            Row(parts_of(region, weights, masses)) if support else None
+            RowDistribution(factors_of(region, weights, masses)) if support else None
             for region, support in zip(found.regions, found.supports, strict=True)
         ]
         rows = [row for row, support in zip(known, found.supports, strict=True) for _ in range(support) if row]
         name = "label" if refined.label is None else refined.label.name
-        return cls(domains, rows, None if told is None else _labels(told, found.supports), label=name)
+        return cls(domains, rows, None if paths is None else _labels(paths, found.supports), label=name)
 
     @property
     def n_rows(self) -> int:
@@ -172,8 +179,8 @@ class ProbabilisticDataset:
         return len(self.rows)
 
     @cached_property
-    def groups(self) -> tuple[tuple[Row, Index], ...]:
-        """The different objects among the rows, each with the places where it stands."""
+    def groups(self) -> tuple[tuple[RowDistribution, Index], ...]:
+        """The distinct distributions among the rows, each with the indices of its rows."""
         places: dict[int, list[int]] = {}
         for place, row in enumerate(self.rows):
             places.setdefault(id(row), []).append(place)
@@ -181,12 +188,12 @@ class ProbabilisticDataset:
 
     @cached_property
     def entropy_bits(self) -> float:
-        """The joint entropy of all entries in bits: that of the rows, and in each of its independent parts, adds up."""
+        """The joint entropy of the table in bits: the sum over rows, and over the independent factors of each row."""
         return fsum(len(where) * row.entropy_bits for row, where in self.groups)
 
     @property
     def uncertainty(self) -> float:
-        """Dist_G (Definition 4, eq. 3): the share of entropy left, from 0 (all rows known) to 1 (nothing is).
+        """Dist_G (Definition 4, eq. 3): entropy as a share of the domain's, from 0 (deterministic) to 1 (uniform).
 
         Raises
         ------
@@ -196,35 +203,37 @@ class ProbabilisticDataset:
         return self.entropy_bits / domain_bits(self.domains, self.n_rows)
 
     def dist(self) -> float:
-        """Return Dist (Definition 2): the share of entropy left, averaged over attributes, each counted alike.
+        """Return Dist (Definition 2): the mean over attributes of entropy as a share of that of the domain.
 
-        Attributes that can have one value only are left out of the average.
+        Attributes with one possible value are left out of the mean.
 
         Raises
         ------
         ValueError
-            If attributes of some row depend on each other; `uncertainty` is defined there too. Or if the domains allow
-            one row only.
+            If attributes of some row are dependent; `uncertainty` is defined then, too. Or if the domains allow one row
+            only.
         """
         domain_bits(self.domains, self.n_rows)
-        if any(len(part.attributes) > 1 for row, _ in self.groups for part in row.parts):
-            raise ArgumentError("Dist (Definition 2) is not defined: attributes depend on each other in some row.")
+        if any(len(factor.attributes) > 1 for row, _ in self.groups for factor in row.factors):
+            raise ArgumentError(
+                "Dist (Definition 2) is not defined, as attributes are dependent in some row; use `uncertainty`."
+            )
         full = [values.bits for values in self.domains]
         left = fsum(
-            len(where) * part.entropy_bits / full[part.attributes[0]]
+            len(where) * factor.entropy_bits / full[factor.attributes[0]]
             for row, where in self.groups
-            for part in row.parts
-            if full[part.attributes[0]]
+            for factor in row.factors
+            if full[factor.attributes[0]]
         )
         return left / (self.n_rows * sum(1 for bits in full if bits))
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether all entries are known."""
-        return all(row.worlds == 1 for row, _ in self.groups)
+        """Whether only one table is possible."""
+        return all(row.possible_rows == 1 for row, _ in self.groups)
 
     def is_compatible(self, original: Any) -> bool:
-        """Return whether each row of a table is among those possible for the row in its place, its label included.
+        """Return whether each row of a table is possible under the distribution of that row, its label included.
 
         Parameters
         ----------
@@ -236,7 +245,7 @@ class ProbabilisticDataset:
         DomainError
             If it lacks an attribute, or some values are in no domain.
         ValueError
-            If it does not have as many rows.
+            If it has another number of rows.
         """
         table = Table.of(original)
         if len(table) != self.n_rows:
@@ -265,10 +274,10 @@ class ProbabilisticDataset:
         return label_values(table.data.get_column(self.label))
 
     def sample(self, random_state: RandomState = None) -> pd.DataFrame:
-        """Return one of the possible tables, drawn with its exact probability: where all are alike, uniformly.
+        """Draw a possible table, with its exact probability; uniformly, if all are equally likely.
 
-        The numbers of rows are exact integers, so the draw is uniform however many there are. Missing values are None;
-        a value outside the domain, and a real number of which no more than its interval can be told, are their marks.
+        The numbers of rows are exact integers, so the draw is exact for any number of them. Missing values are None; a
+        value outside the domain is a mark, and a real number without a resolution its interval.
 
         Parameters
         ----------
@@ -286,25 +295,25 @@ class ProbabilisticDataset:
         return pd.DataFrame(columns if self.labels is None else columns | {self.label: list(self.labels)})
 
     def sample_bins(self, rng: np.random.Generator) -> Index:
-        """Return the bins of one of the possible tables, drawn at random, shape ``(n_rows, n_attributes)``."""
+        """Draw the bins of a possible table, shape ``(n_rows, n_attributes)``."""
         bins = np.empty((self.n_rows, len(self.domains)), dtype=np.intp)
         for row, where in self.groups:
-            for part in row.parts:
-                bins[where[:, None], list(part.attributes)] = part.draw(len(where), rng)
+            for factor in row.factors:
+                bins[where[:, None], list(factor.attributes)] = factor.draw(len(where), rng)
         return bins
 
     def worlds(self, limit: int = 10_000) -> PossibleWorlds:
-        """Return the set of all possible tables with their probabilities, if they are few.
+        """Enumerate all possible worlds, that is possible tables, with their probabilities.
 
         Raises
         ------
         ValueError
             If there are more than `limit`.
         """
-        count = prod(row.worlds ** len(where) for row, where in self.groups)
+        count = prod(row.possible_rows ** len(where) for row, where in self.groups)
         if count > limit:
             size = f"{count:,}" if count < 2**50 else f"about 2^{count.bit_length() - 1}"
-            raise ArgumentError(f"expected at most {limit:,} possible tables, there are {size}; ask for fewer rows.")
+            raise ArgumentError(f"expected at most {limit:,} possible tables, got {size}; enumerate fewer rows.")
         rows = {id(row): list(row.outcomes(self.domains)) for row, _ in self.groups}
         tables = list(product(*(rows[id(row)] for row in self.rows)))
         return PossibleWorlds(
@@ -325,16 +334,16 @@ class ProbabilisticDataset:
         return f"<ProbabilisticDataset: {self.n_rows} rows of {names}{more}; {self.entropy_bits:.1f} bits>"
 
 
-def _labels(told: Paths, supports: Sequence[int]) -> tuple[Any, ...] | None:
-    """Return the label of each row, class by class in each region; None where the counts do not tell all of them."""
-    if told.counts is None or told.classes is None:
+def _labels(paths: Paths, supports: Sequence[int]) -> tuple[Any, ...] | None:
+    """Return the label of each row, class by class in each region; None unless class counts sum to the supports."""
+    if paths.counts is None or paths.classes is None:
         return None
-    if any(min(counts) < 0 or sum(counts) != n for counts, n in zip(told.counts, supports, strict=True) if n):
+    if any(min(counts) < 0 or sum(counts) != n for counts, n in zip(paths.counts, supports, strict=True) if n):
         return None
     return tuple(
         label
-        for counts, n in zip(told.counts, supports, strict=True)
+        for counts, n in zip(paths.counts, supports, strict=True)
         if n
-        for label, count in zip(told.classes, counts, strict=True)
+        for label, count in zip(paths.classes, counts, strict=True)
         for _ in range(count)
     )

@@ -1,4 +1,4 @@
-"""What is known of a table as a person reads it (PDR, Tables II and IV): aligned text, and HTML."""
+"""Display of probabilistic datasets (PDR, Tables II and IV): aligned text, and HTML."""
 
 from __future__ import annotations
 
@@ -10,31 +10,35 @@ from typing import Any
 import pandas as pd
 
 from hedgerow.audit.entropy.values import Values
-from hedgerow.audit.probabilistic.factors import Part
-from hedgerow.audit.probabilistic.row import Row
+from hedgerow.audit.probabilistic.factors import Factor
+from hedgerow.audit.probabilistic.row import RowDistribution
 from hedgerow.values import printable, quoted_text, value_text
 
 _LISTED = 8
-"""Most values that are listed in full."""
+"""Maximum number of values that are listed in full."""
 _LONG = 72
-"""Most letters that a list of values has, of more than two."""
+"""Maximum length of a list of more than two values."""
 _APART = 20
-"""Most rows that stand each on its own; of more, equal neighbours share a line."""
+"""Maximum number of rows with a line each; of more, equal adjacent rows share a line."""
 _LINES = 200
-"""Most lines."""
+"""Maximum number of lines."""
 _WIDTH = 120
-"""Most letters in a line with attributes of which nothing is known."""
+"""Maximum length of a line with unconstrained attributes."""
 
 _Line = list[str]
 
 
-def dataset_text(domains: Sequence[Values], rows: Sequence[Row], labels: Sequence[Any] | None, label: str) -> str:
-    """Return a line a row, or one for neighbours that are alike, as aligned text."""
+def dataset_text(
+    domains: Sequence[Values], rows: Sequence[RowDistribution], labels: Sequence[Any] | None, label: str
+) -> str:
+    """Return a line a row, or one for equal adjacent rows, as aligned text."""
     lines, notes = _page(domains, rows, labels, label)
     return "\n".join(map(printable, [*_aligned(lines), *notes]))
 
 
-def dataset_html(domains: Sequence[Values], rows: Sequence[Row], labels: Sequence[Any] | None, label: str) -> str:
+def dataset_html(
+    domains: Sequence[Values], rows: Sequence[RowDistribution], labels: Sequence[Any] | None, label: str
+) -> str:
     """Return the same as a table in HTML."""
     (head, *lines), notes = _page(domains, rows, labels, label)
     body = "".join(f"<tr>{''.join(f'<td>{escape(printable(entry))}</td>' for entry in line)}</tr>" for line in lines)
@@ -44,9 +48,9 @@ def dataset_html(domains: Sequence[Values], rows: Sequence[Row], labels: Sequenc
 
 
 def _page(
-    domains: Sequence[Values], rows: Sequence[Row], labels: Sequence[Any] | None, label: str
+    domains: Sequence[Values], rows: Sequence[RowDistribution], labels: Sequence[Any] | None, label: str
 ) -> tuple[list[_Line], list[str]]:
-    """Return the lines, the head first, and what is to be said below them."""
+    """Return the lines, the head first, and the notes below them."""
     names = [values.name for values in domains]
     different = {id(row): row for row in rows}
     entries = {key: _bins(row, domains) for key, row in different.items()}
@@ -61,7 +65,7 @@ def _page(
         lines = list(islice(_numbered(written), _LINES + 1))
         if len(known) == len(shown) or max(map(len, _aligned([head, *lines]))) <= _WIDTH:
             break
-        notes = [f"Nothing is known of {', '.join(name for k, name in enumerate(names) if k not in known)}."]
+        notes = [f"Unconstrained: {', '.join(name for k, name in enumerate(names) if k not in known)}."]
         shown = sorted(known)
     if len(lines) > _LINES:
         lines, notes = lines[:_LINES], ["… and further rows.", *notes]
@@ -69,7 +73,7 @@ def _page(
 
 
 def _numbered(written: Sequence[tuple[str, ...]]) -> Iterator[_Line]:
-    """Yield a line for each row, or, if there are many, for neighbours that are alike."""
+    """Yield a line for each row, or, if there are many, for equal adjacent rows."""
     apart = len(written) <= _APART
     for _, same in groupby(enumerate(written, start=1), key=lambda item: item[0] if apart else item[1]):
         members = list(same)
@@ -83,41 +87,41 @@ def _aligned(lines: Sequence[_Line]) -> list[str]:
     return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
 
 
-def _known_of(row: Row, domains: Sequence[Values]) -> Iterator[int]:
-    """Yield the attributes of which something is known in a row."""
-    for part in row.parts:
-        first, *others = part.attributes
-        if others or not part.uniform or part.worlds < domains[first].count:
-            yield from part.attributes
+def _known_of(row: RowDistribution, domains: Sequence[Values]) -> Iterator[int]:
+    """Yield the attributes of a row that are not uniform on their domains."""
+    for factor in row.factors:
+        first, *others = factor.attributes
+        if others or not factor.uniform or factor.value_combinations < domains[first].count:
+            yield from factor.attributes
 
 
-def _bins(row: Row, domains: Sequence[Values]) -> _Line:
+def _bins(row: RowDistribution, domains: Sequence[Values]) -> _Line:
     found = [""] * len(domains)
-    for part in row.parts:
-        first, *others = part.attributes
-        names = f"({', '.join(domains[place].name for place in part.attributes)}) ∈ " if others else ""
-        found[first] = names + _values(part, domains)
+    for factor in row.factors:
+        first, *others = factor.attributes
+        names = f"({', '.join(domains[place].name for place in factor.attributes)}) ∈ " if others else ""
+        found[first] = names + _values(factor, domains)
         for place in others:
             found[place] = f"as {domains[first].name} allows"
     return found
 
 
-def _values(part: Part, domains: Sequence[Values]) -> str:
-    """Return the values that are possible: all of them, or, of many, the first ones and their number."""
-    found = islice(part.outcomes(domains), _LISTED + 1)
-    items = [_text(values) + ("" if part.uniform else f": {float(chance):.3g}") for values, chance in found]
-    if part.worlds == 1:
-        return _text(next(part.outcomes(domains))[0])
+def _values(factor: Factor, domains: Sequence[Values]) -> str:
+    """Return the possible values: all of them, or, of many, the first ones and their number."""
+    found = islice(factor.outcomes(domains), _LISTED + 1)
+    items = [_text(values) + ("" if factor.uniform else f": {float(chance):.3g}") for values, chance in found]
+    if factor.value_combinations == 1:
+        return _text(next(factor.outcomes(domains))[0])
     listed = f"{{{', '.join(items)}}}"
-    if part.worlds <= _LISTED and (len(listed) <= _LONG or part.worlds == 2):
+    if factor.value_combinations <= _LISTED and (len(listed) <= _LONG or factor.value_combinations == 2):
         return listed
-    last = [_text(_last(part, domains))] if len(part.attributes) == 1 and part.uniform else []
-    return f"{{{', '.join([*items[:2], '…', *last])}}} ({part.worlds:,} values)"
+    last = [_text(_last(factor, domains))] if len(factor.attributes) == 1 and factor.uniform else []
+    return f"{{{', '.join([*items[:2], '…', *last])}}} ({factor.value_combinations:,} values)"
 
 
-def _last(part: Part, domains: Sequence[Values]) -> Any:
-    """Return the last value that is possible of one attribute."""
-    (place,), (chances,) = part.attributes, part.marginals
+def _last(factor: Factor, domains: Sequence[Values]) -> Any:
+    """Return the last possible value of one attribute."""
+    (place,), (chances,) = factor.attributes, factor.marginals
     bin = max(i for i, chance in enumerate(chances) if chance)
     return domains[place].bins[bin][-1]
 

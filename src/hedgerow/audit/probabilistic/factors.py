@@ -1,7 +1,7 @@
-"""What is known of some attributes of a row: parts of a row that do not depend on each other.
+"""Independent factors of a row distribution.
 
-A part is a distribution over the bins of its attributes; the values behind a bin are equally likely. Numbers of
-rows are exact integers throughout: a part with more rows than floats can tell is drawn from as exactly as a coin.
+A factor is a joint distribution over the bins of some attributes; the values of a bin are equally likely. Numbers of
+rows are exact integers throughout, so that draws are exact for any number of them.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.counting.outside import Box, BoxCounter, Weights, bits
-from hedgerow.audit.counting.regions import Region, bin_worlds, worlds
+from hedgerow.audit.counting.outside import Box, BoxCounter, PerBin, bits
+from hedgerow.audit.counting.regions import Region, count_rows, count_rows_by_bin
 from hedgerow.audit.entropy.values import Index, Values
 
 Outcome = tuple[tuple[Any, ...], Fraction]
-"""A value for each attribute of a part, and their probability."""
+"""A value for each attribute of a factor, and their joint probability."""
 
 
 @dataclass(frozen=True)
-class Listed:
-    """Combinations of bins, each with a probability.
+class ListedFactor:
+    """Factor with listed combinations of bins, each with a probability.
 
     Attributes
     ----------
     attributes : tuple of int
         Which attributes these are, by their place in the domain.
     bins : tuple of tuple of int
-        The combinations of bins that are possible. Each bin holds one value.
+        The possible combinations of bins. Each bin holds one value.
     masses : tuple of int
         Their probabilities times a whole number.
     n_bins : tuple of int
@@ -48,12 +48,12 @@ class Listed:
     n_bins: tuple[int, ...]
 
     @property
-    def worlds(self) -> int:
+    def value_combinations(self) -> int:
         """How many combinations of values are possible."""
         return len(self.bins)
 
     @property
-    def combinations(self) -> int:
+    def bin_combinations(self) -> int:
         """How many combinations of bins are possible."""
         return len(self.bins)
 
@@ -66,7 +66,7 @@ class Listed:
     def entropy_bits(self) -> float:
         """The entropy in bits."""
         if self.uniform:
-            return log2(self.worlds)
+            return log2(self.value_combinations)
         total = sum(self.masses)
         return log2(total) - fsum(mass / total * log2(mass) for mass in self.masses)
 
@@ -81,7 +81,7 @@ class Listed:
         return tuple(tuple(Fraction(count, total) for count in counts) for counts in found)
 
     def outcomes(self, domain: Sequence[Values]) -> Iterator[Outcome]:
-        """Yield the combinations of values that are possible, in order."""
+        """Yield the possible combinations of values, in order."""
         total = sum(self.masses)
         for combination, mass in zip(self.bins, self.masses, strict=True):
             yield (
@@ -100,40 +100,40 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Boxes:
-    """Combinations of bins that lie in a box and in none of some others.
+class BoxFactor:
+    """Factor on the combinations of bins in a region: in a box, and in none of some earlier boxes.
 
     Attributes
     ----------
     attributes : tuple of int
         Which attributes these are, by their place in the domain.
     region : Region
-        The combinations that are possible.
+        The possible combinations.
     weights : tuple of tuple of int
         How many values each bin of each of these attributes holds.
     masses : tuple of tuple of int
-        For each attribute, the probability of each bin before the region is known, times a whole number; equal to
-        the weights where all values are equally likely.
+        For each attribute, the prior probability of each bin, times a whole number; equal to the weights where all
+        values are equally likely.
     """
 
     attributes: tuple[int, ...]
     region: Region
-    weights: Weights
-    masses: Weights
+    weights: PerBin
+    masses: PerBin
 
     @cached_property
-    def worlds(self) -> int:
+    def value_combinations(self) -> int:
         """How many combinations of values are possible."""
         held = tuple(
             tuple(w if m else 0 for w, m in zip(*both, strict=True))
             for both in zip(self.weights, self.masses, strict=True)
         )
-        return worlds(self.region, held)
+        return count_rows(self.region, held)
 
     @property
-    def combinations(self) -> int:
+    def bin_combinations(self) -> int:
         """How many combinations of bins are possible."""
-        return worlds(self.region, tuple(tuple(int(mass > 0) for mass in masses) for masses in self.masses))
+        return count_rows(self.region, tuple(tuple(int(mass > 0) for mass in masses) for masses in self.masses))
 
     @property
     def uniform(self) -> bool:
@@ -142,7 +142,7 @@ class Boxes:
 
     @cached_property
     def _densities(self) -> list[list[Fraction]]:
-        """The mass of one value of each bin that is possible, by attribute."""
+        """The mass of one value of each possible bin, by attribute."""
         return [
             [Fraction(mass, w) for mass, w, chance in zip(masses, values, chances, strict=True) if chance]
             for masses, values, chances in zip(self.masses, self.weights, self.marginals, strict=True)
@@ -152,7 +152,7 @@ class Boxes:
     def entropy_bits(self) -> float:
         """The entropy in bits: ``log2 Σ mass − Σ_k E log2 (mass of the value of attribute k)``."""
         if self.uniform:
-            return log2(self.worlds)
+            return log2(self.value_combinations)
         expected = fsum(
             float(chance) * log2(density)
             for chances, densities in zip(self.marginals, self._densities, strict=True)
@@ -163,7 +163,7 @@ class Boxes:
     @cached_property
     def marginals(self) -> tuple[tuple[Fraction, ...], ...]:
         """For each attribute, the probability of each bin."""
-        counts = bin_worlds(self.region, self.masses)
+        counts = count_rows_by_bin(self.region, self.masses)
         return tuple(tuple(Fraction(count, self._total) for count in each) for each in counts)
 
     @cached_property
@@ -175,9 +175,9 @@ class Boxes:
         return self._counter.outside(self.region.box, self.region.earlier)
 
     def _by_bin(self, region: Region, place: int) -> dict[int, tuple[Region, int]]:
-        """Return, for each possible bin of an attribute, the region left of the other attributes, and its mass.
+        """Return, for each possible bin of an attribute, the region given that bin, and its mass.
 
-        Of the attribute itself nothing is left there, so that bins which leave the same have equal regions.
+        The bin itself is normalised away, so that bins with the same conditional distribution have equal regions.
         """
         found: dict[int, tuple[Region, int]] = {}
         before, after = region.box[:place], region.box[place + 1 :]
@@ -192,7 +192,7 @@ class Boxes:
         return found
 
     def outcomes(self, domain: Sequence[Values]) -> Iterator[Outcome]:
-        """Yield the combinations of values that are possible, in order, one by one: there may be very many."""
+        """Yield the possible combinations of values, in order, lazily: there may be very many."""
         yield from self._outcomes(domain, self.region, 0, Fraction(1, self._total))
 
     def _outcomes(self, domain: Sequence[Values], region: Region, place: int, chance: Fraction) -> Iterator[Outcome]:
@@ -221,30 +221,30 @@ class Boxes:
     def draw(self, n_rows: int, rng: np.random.Generator) -> Index:
         """Return bins drawn with their exact probabilities.
 
-        One attribute after the other, by the number of rows that each of its bins leaves (the chain rule), for all
-        rows together that have the same left to draw from; those first that most boxes speak of.
+        Attributes are drawn one after another by the chain rule, together for all rows with the same conditional
+        distribution; those that most boxes restrict come first.
         """
         uses = [sum(o[k] != full for o in self.region.earlier) for k, full in enumerate(self.region.box)]
         found = np.empty((n_rows, len(self.attributes)), dtype=np.intp)
-        states = {self.region: np.arange(n_rows)}
+        conditional = {self.region: np.arange(n_rows)}
         for place in sorted(range(len(uses)), key=lambda k: -uses[k]):
-            parts: dict[Region, list[Index]] = {}
-            for region, rows in states.items():
+            following: dict[Region, list[Index]] = {}
+            for region, rows in conditional.items():
                 options = self._by_bin(region, place)
                 picks = drawn_places([mass for _, mass in options.values()], len(rows), rng)
                 found[rows, place] = np.array(list(options))[picks]
                 for i, (left, _) in enumerate(options.values()):
-                    parts.setdefault(left, []).append(rows[picks == i])
-            states = {left: np.concatenate(rows) for left, rows in parts.items()}
+                    following.setdefault(left, []).append(rows[picks == i])
+            conditional = {left: np.concatenate(rows) for left, rows in following.items()}
         return found
 
 
-Part = Listed | Boxes
-"""What is known of some attributes of a row, which depend on each other and on no others."""
+Factor = ListedFactor | BoxFactor
+"""Joint distribution of some attributes of a row, independent of all others."""
 
 
 def drawn_places(masses: Sequence[int], n: int, rng: np.random.Generator) -> Index:
-    """Return places drawn with probabilities proportional to whole numbers of any size, exactly; shape ``(n,)``.
+    """Draw indices with probabilities proportional to whole numbers of any size, exactly; shape ``(n,)``.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def drawn_places(masses: Sequence[int], n: int, rng: np.random.Generator) -> Ind
 
 
 def _below(bound: int, rng: np.random.Generator) -> int:
-    """Return a whole number from 0 to less than a bound, all equally likely."""
+    """Draw a whole number from 0 to less than a bound, uniformly."""
     n_bits = bound.bit_length()
     while True:
         found = int.from_bytes(rng.bytes(-(-n_bits // 8)), "big") >> (-n_bits % 8)

@@ -1,7 +1,7 @@
-"""What is left to guess for whoever knows the learning algorithm too (PDR, Section VI leaves it open).
+"""Residual uncertainty given the model and its learner (an open question of PDR, Section VI).
 
-A deterministic learner makes one model of a table. So of all tables that a model leaves possible, those from which the
-learner would have made another model can be ruled out.
+A deterministic learner fits one model to a table. So of all possible tables given a model, those to which the learner
+would have fitted another model can be excluded.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from scipy import stats
 
 from hedgerow.audit.counting.bin_sizes import Resolution
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
-from hedgerow.audit.probabilistic.refit import Learner, Refit, refit_of, told_by
-from hedgerow.audit.probabilistic.row import Row
+from hedgerow.audit.probabilistic.refit import Learner, Refit, disclosed_by, refit_of
+from hedgerow.audit.probabilistic.row import RowDistribution
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import ArgumentError
 from hedgerow.randomness import RandomState, generator
@@ -32,26 +32,26 @@ _Rows = Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class LearnerKnowledge:
-    """What a model leaves to guess for whoever knows its learner too. Nothing here looks at a row of the real table.
+    """Residual uncertainty given the model and its learner. No row of the training table is read.
 
     Attributes
     ----------
     model_bits : float
-        The entropy of the table, in bits, for whoever knows the model only.
+        The residual entropy of the table given the model alone, in bits.
     domain_bits : float
-        The same before the model is read.
+        The entropy of the table without the model, in bits.
     consistent, examined : int
-        Of the possible tables that were examined, those from which the learner makes the same model. If `exact`, all
-        tables that the model leaves possible, else draws from them.
+        The possible tables that were examined, and those among them to which the learner fits the same model. If
+        `exact`, all possible tables were examined, else draws from them.
     exact : bool
         Whether all possible tables were examined.
     confidence : float
-        The confidence of the intervals, where they were drawn.
+        The confidence of the intervals, if tables were drawn.
 
     Raises
     ------
     ValueError
-        If all possible tables were examined and none is consistent: the learner did not make the model.
+        If all possible tables were examined and none is consistent: the model is not the learner's.
     """
 
     model_bits: float
@@ -63,16 +63,16 @@ class LearnerKnowledge:
 
     def __post_init__(self) -> None:
         if self.exact and not self.consistent:
-            raise ArgumentError("expected the learner that made the model: this one makes it of no possible table.")
+            raise ArgumentError("expected the learner of the model, got one that fits it to no possible table.")
 
     @property
     def share(self) -> Fraction:
-        """The share of possible tables from which the learner makes the same model; an estimate unless `exact`."""
+        """The share of possible tables to which the learner fits the same model; an estimate unless `exact`."""
         return Fraction(self.consistent, self.examined)
 
     @cached_property
     def share_interval(self) -> tuple[float, float]:
-        """The interval of the share (Clopper and Pearson); both ends are the share itself if `exact`."""
+        """The Clopper-Pearson interval of the share; both ends are the share itself if `exact`."""
         if self.exact:
             return float(self.share), float(self.share)
         found = stats.binomtest(self.consistent, self.examined).proportion_ci(self.confidence, method="exact")
@@ -80,12 +80,12 @@ class LearnerKnowledge:
 
     @property
     def entropy_bits(self) -> float:
-        """The entropy that is left, ``model_bits + log2 share``; an estimate unless `exact`, NaN if no draw fits."""
+        """The residual entropy, ``model_bits + log2 share``; an estimate unless `exact`, NaN if no draw is."""
         return self._bits(log2(self.consistent) - log2(self.examined)) if self.consistent else nan
 
     @property
     def entropy_interval(self) -> tuple[float, float]:
-        """The interval of the entropy that is left; never below 0, since the true table is consistent."""
+        """The interval of the residual entropy; never below 0, since the true table is consistent."""
         if self.exact:
             return self.entropy_bits, self.entropy_bits
         low, high = (self._bits(log2(end) if end else -inf) for end in self.share_interval)
@@ -96,7 +96,7 @@ class LearnerKnowledge:
 
     @property
     def uncertainty(self) -> float:
-        """Dist_G (PDR eq. 2) for whoever knows the learner: the share of entropy that is left, as `entropy_bits`."""
+        """Dist_G (PDR eq. 2) given the model and its learner: `entropy_bits` as a share of `domain_bits`."""
         return self.entropy_bits / self.domain_bits
 
     @property
@@ -108,23 +108,22 @@ class LearnerKnowledge:
     def __str__(self) -> str:
         low, high = self.entropy_interval
         text = (
-            f"The model leaves {self.model_bits:.1f} of {self.domain_bits:.1f} bits "
+            f"Given the model, the residual entropy is {self.model_bits:.1f} of {self.domain_bits:.1f} bits "
             f"(Dist_G = {self.model_bits / self.domain_bits:.3f}). "
         )
         if self.exact:
             size = f"{self.examined:,}" if self.examined < 10**15 else f"about 2^{self.examined.bit_length() - 1}"
             text += (
-                f"From {100 * float(self.share):.3g} % of the {size} tables that are possible, the learner makes this "
-                f"model. Whoever knows the learner is left {low:.1f} bits (Dist_G = {self.uncertainty:.3f})."
+                f"To {100 * float(self.share):.3g} % of the {size} possible tables, the learner fits this model. Given "
+                f"the learner, too, it is {low:.1f} bits (Dist_G = {self.uncertainty:.3f})."
             )
         else:
             first, last = (100 * end for end in self.share_interval)
             least, most = self.uncertainty_interval
             text += (
-                f"From {self.consistent:,} of {self.examined:,} possible tables drawn at random, the learner makes "
-                f"this model: {first:.2g} % to {last:.2g} % of all with {100 * self.confidence:g} % confidence. "
-                f"Whoever knows the learner is left {low:.1f} to {high:.1f} bits "
-                f"(Dist_G from {least:.3f} to {most:.3f})."
+                f"To {self.consistent:,} of {self.examined:,} possible tables drawn at random, the learner fits this "
+                f"model: {first:.2g} % to {last:.2g} % of all with {100 * self.confidence:g} % confidence. Given the "
+                f"learner, too, it is {low:.1f} to {high:.1f} bits (Dist_G from {least:.3f} to {most:.3f})."
             )
         return fill(text, 110)
 
@@ -140,27 +139,26 @@ def given_learner(
     resolution: Resolution | None = None,
     random_state: RandomState = None,
 ) -> LearnerKnowledge:
-    """Measure what a model leaves to guess for whoever knows, besides it, the deterministic learner that made it.
+    """Measure the residual entropy of the training table given a model and its deterministic learner.
 
-    A reader of the model knows for every row its region and its class, so a table is one of
-    ``Π_j worlds_j^{C_j}``, all alike. The learner makes the same model of a share f of them, and the entropy is
-    ``H + log2 f``. f is counted exactly, one fit for all tables of the same rows in any order, if that takes few fits;
-    else it is estimated from tables drawn uniformly.
+    The model discloses the region and class of every row, so the table is one of ``Π_j R_j^{C_j}`` equally likely ones,
+    where region j has support C_j and R_j possible rows. The learner fits the same model to a share f of them, and the
+    residual entropy is ``H + log2 f``. f is counted exactly, one fit for all tables of the same rows in any order, if
+    that takes few fits; else it is estimated from tables drawn uniformly.
 
     Parameters
     ----------
     model : RuleList, Tree, fitted estimator, or anything with ``regions()`` and ``supports``
-        The model, as for `reconstruction`. It must tell its exact counts of each class.
+        The model, as for `reconstruction`. It must store its exact counts of each class.
     learner : estimator of hedgerow, or callable
-        What made the model: an estimator, fitted or not, that is not private; or a function of a pandas frame and a
-        series of labels that returns a model. It must always make the same model of the same rows, in any order.
+        The learner of the model: an estimator, fitted or not, that is not private; or a function of a pandas frame and
+        a series of labels that returns a model. It must always fit the same model to the same rows, in any order.
     schema : Schema, optional
-        The public schema. Default: the model's own. It is taken for known: an estimator learns on it, whatever its
-        parameter `schema` says.
+        The public schema. Default: the model's own. An estimator is fitted on it, whatever its parameter `schema` is.
     limit : int, default=20_000
-        The most fits for an exact count.
+        The maximum number of fits for an exact count.
     draws : int, default=1000
-        How many tables to draw where an exact count takes more fits.
+        The number of tables to draw if an exact count takes more fits.
     confidence : float, default=0.95
         The confidence of the intervals, for draws.
     resolution : mapping of str to float, optional
@@ -171,63 +169,63 @@ def given_learner(
     Returns
     -------
     LearnerKnowledge
-        The share of consistent tables and the entropy that is left, or their intervals.
+        The share of consistent tables and the residual entropy, or their intervals.
 
     Raises
     ------
     TypeError
         If the model is none of those supported, or the learner is neither.
     ValueError
-        If the model does not tell exact counts of each class, the learner is private, or it makes this model of no
-        possible table.
+        If the model stores no exact counts of each class, the learner is private, or it fits this model to no possible
+        table.
 
     Examples
     --------
-    Had the first column been equal to the second, or its opposite, the learner would have taken the first:
+    If the first column were equal to the second, or its negation, the learner would have chosen the first:
 
     >>> import hedgerow as hr
     >>> X = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
     >>> learner = hr.GreedyRuleListClassifier(schema=None, max_rules=2, max_literals=1, negations=False)
     >>> clf = learner.fit(X, X[:, 1])
     >>> print(given_learner(clf, learner))
-    The model leaves 4.0 of 8.0 bits (Dist_G = 0.500). From 87.5 % of the 16 tables that are possible, the learner
-    makes this model. Whoever knows the learner is left 3.8 bits (Dist_G = 0.476).
+    Given the model, the residual entropy is 4.0 of 8.0 bits (Dist_G = 0.500). To 87.5 % of the 16 possible
+    tables, the learner fits this model. Given the learner, too, it is 3.8 bits (Dist_G = 0.476).
     """
     paths, schema = paths_of(model, schema)
     known = ProbabilisticDataset.of(model, schema, resolution=resolution)
     if not paths.exact or known.labels is None:
-        raise ArgumentError("expected a model that tells the exact counts of each class in each of its leaves.")
+        raise ArgumentError("expected a model with exact counts of each class in each leaf, got one without.")
     refit = refit_of(learner, known, schema)
-    told = told_by(model, schema)
+    disclosed = disclosed_by(model, schema)
     bits = known.entropy_bits, known.n_rows * fsum(values.bits for values in known.domains)
     blocks = _blocks(known)
-    if prod(comb(refit.atoms_in(row) + n - 1, n) for row, n in blocks) <= limit:
-        consistent = _consistent(refit, blocks, told)
-        return LearnerKnowledge(*bits, consistent, prod(row.worlds**n for row, n in blocks), exact=True)
+    if prod(comb(refit.count_atoms(row) + n - 1, n) for row, n in blocks) <= limit:
+        consistent = _consistent(refit, blocks, disclosed)
+        return LearnerKnowledge(*bits, consistent, prod(row.possible_rows**n for row, n in blocks), exact=True)
     rng = generator(random_state)
-    hits = sum(refit(refit.drawn(rng)) == told for _ in range(draws))
+    hits = sum(refit(refit.drawn(rng)) == disclosed for _ in range(draws))
     return LearnerKnowledge(*bits, hits, draws, exact=False, confidence=confidence)
 
 
-def _blocks(known: ProbabilisticDataset) -> list[tuple[Row, int]]:
-    """Return the rows of which the same is known, their label included, with their number, in order."""
+def _blocks(known: ProbabilisticDataset) -> list[tuple[RowDistribution, int]]:
+    """Return the row distributions, each with its number of rows of one label, in order."""
     pairs = zip(known.rows, known.labels or (), strict=True)
     same = groupby(pairs, key=lambda pair: (id(pair[0]), pair[1]))
     return [(members[0][0], len(members)) for members in (list(group) for _, group in same)]
 
 
-def _consistent(refit: Refit, blocks: Sequence[tuple[Row, int]], told: Hashable) -> int:
-    """Return how many tables lead to the model: for each choice of rows, in how many orders and by how many values."""
+def _consistent(refit: Refit, blocks: Sequence[tuple[RowDistribution, int]], disclosed: Hashable) -> int:
+    """Count the consistent tables: for each choice of rows, its orders times the values that are not distinguished."""
     choices = [_choices(refit.atoms(row), n) for row, n in blocks]
     return sum(
-        prod(ways for _, ways in choice)
+        prod(tables for _, tables in choice)
         for choice in product(*choices)
-        if refit(list(chain.from_iterable(rows for rows, _ in choice))) == told
+        if refit(list(chain.from_iterable(rows for rows, _ in choice))) == disclosed
     )
 
 
 def _choices(atoms: Sequence[tuple[tuple[Any, ...], int]], n: int) -> list[tuple[_Rows, int]]:
-    """Return every choice of n rows, order aside, and in how many ways it comes about."""
+    """Return every multiset of n rows, with the number of tables that it stands for."""
     found: list[tuple[_Rows, int]] = []
     for picks in combinations_with_replacement(range(len(atoms)), n):
         orders = factorial(n) // prod(map(factorial, Counter(picks).values()))

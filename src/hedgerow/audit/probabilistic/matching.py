@@ -1,4 +1,4 @@
-"""Which row of a table each reconstructed row is: minimum-cost matching (PDR, Section II-B)."""
+"""Minimum-cost matching of reconstructed rows with the rows of a table (PDR, Section II-B)."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, StateError
 
 _LARGEST = 2_000_000
-"""Most variables of a linear program: kinds of known rows times kinds of rows. Beyond it, few rows are alike."""
+"""Maximum number of variables of a linear program: distinct row distributions times distinct columns of costs."""
 
 
 def align(known: ProbabilisticDataset, original: Any) -> Index:
-    """Match what is known of rows with the rows of a table, at the minimum cost, as the Hungarian algorithm does.
+    """Match the rows of a probabilistic dataset with those of a table at minimum cost, as the Hungarian algorithm does.
 
-    The matching has as few pairs as can be in which the row is not possible for what is known (its label included),
-    and of these matchings the least sum of distances. The distance of a pair is the sum over attributes of the mean
-    distance of the row's value from those that are possible: numbers differ by their difference in lengths of the
-    domain, other values that differ by 1.
+    The matching has the fewest pairs in which the row is impossible under the distribution (its label included), and
+    among these matchings the least sum of distances. The distance of a pair is the sum over attributes of the expected
+    distance of the row's value from the distribution's: the difference of numbers as a share of the domain's length,
+    and 0 or 1 for other values.
 
-    Rows of which the same is known, and rows that cost the same, are moved together, as in a transportation problem:
-    it has the minimum of the assignment problem, and takes a second where that, with so many ties, takes a minute.
+    Rows with the same distribution, and rows of the same costs, are matched together, as in a transportation problem.
+    It has the minimum of the assignment problem, and takes a second where that, with its many ties, takes a minute.
 
     Parameters
     ----------
     known : ProbabilisticDataset
-        What is known of each row.
+        The distribution of each row.
     original : frame or array
-        The rows, as many, with the attributes as columns; labels are compared if there is a column of their name.
+        As many rows, with the attributes as columns; labels are compared if there is a column of their name.
 
     Returns
     -------
     ndarray of int, shape (n_rows,)
-        For each row of `known`, the place of its partner in `original`: ``original.iloc[order]`` is aligned with it.
+        For each row of `known`, the index of its partner in `original`: ``original.iloc[order]`` is aligned with it.
 
     Raises
     ------
     DomainError
         If an attribute is not among the columns, or some values are in no domain.
     ValueError
-        If there are not as many rows.
+        If the numbers of rows differ.
 
     References
     ----------
@@ -76,9 +76,9 @@ def align(known: ProbabilisticDataset, original: Any) -> Index:
 
 
 def _transported(costs: Floats, supply: Index, demand: Index) -> Index:
-    """Return how much to move from where to where at the least cost, shape ``(n_sources, n_sinks)``.
+    """Solve a transportation problem; return the amounts to move, shape ``(n_sources, n_sinks)``.
 
-    The simplex method ends in a vertex, and those of a transportation problem are whole numbers.
+    The simplex method ends in a vertex, and vertices of a transportation problem are whole numbers.
     """
     n_from, n_to = costs.shape
     out = sparse.kron(sparse.eye(n_from), np.ones((1, n_to)))
@@ -88,24 +88,24 @@ def _transported(costs: Floats, supply: Index, demand: Index) -> Index:
         costs.ravel() / costs.max(initial=1.0), A_eq=sparse.vstack([out, into]).tocsr(), b_eq=limits, method="highs-ds"
     )
     if not found.success:
-        raise StateError(f"SciPy found no matching: {found.message}")
+        raise StateError(f"expected SciPy to find a matching, got a failure: {found.message}")
     return np.rint(found.x).astype(np.intp).reshape(costs.shape)
 
 
 def _costs(known: ProbabilisticDataset, table: Table) -> tuple[Floats, Index]:
-    """Return the cost of each row of a table for each kind of known row, and the kind of each known row."""
+    """Return the cost of each row of a table for each kind of row distribution, and the kind of each distribution."""
     codes, labels = known.codes(table), known.labels_in(table)
     distances = [values.distances(table, k) for k, values in enumerate(known.domains)]
     kinds = np.empty(known.n_rows, dtype=np.intp)
-    told = np.array(known.labels, dtype=object) if known.labels is not None and labels is not None else None
+    known_labels = np.array(known.labels, dtype=object) if known.labels is not None and labels is not None else None
     rows: list[Floats] = []
     for row, where in known.groups:
         cost = np.sum([distances[k] @ np.array(chances, dtype=np.float64) for k, chances in row.marginals()], axis=0)
         possible = row.allows(codes)
-        for label in [None] if told is None else dict.fromkeys(told[where].tolist()):
-            own = where if told is None else where[told[where] == label]
-            fits = possible if labels is None or told is None else possible & (labels == label)
-            # More than all distances together, so that no sum of them outweighs one more pair that does not fit.
+        for label in [None] if known_labels is None else dict.fromkeys(known_labels[where].tolist()):
+            own = where if known_labels is None else where[known_labels[where] == label]
+            fits = possible if labels is None or known_labels is None else possible & (labels == label)
+            # More than all distances together, so that no sum of them outweighs one more impossible pair.
             rows.append(cost + ~fits * (len(table) * len(known.domains) + 1.0))
             kinds[own] = len(rows) - 1
     return np.array(rows), kinds

@@ -1,4 +1,4 @@
-"""Explicit sets of possible tables with their probabilities: what a generalised probabilistic dataset is."""
+"""Possible worlds: explicit sets of tables with their probabilities, PDR's generalised probabilistic datasets."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError
 
 World = tuple[tuple[Any, ...], ...]
-"""A table: its rows, each a value for every attribute in the domains' order."""
+"""A table: its rows, each with a value for every attribute in the domains' order."""
 
 
 @dataclass(frozen=True, repr=False, eq=False, init=False)
 class PossibleWorlds:
-    """A set of possible tables, each with its probability (PDR, Definition 3): any knowledge of a table.
+    """A set of possible tables, each with its probability (PDR, Definition 3): any distribution over tables.
 
     Attributes
     ----------
     worlds : tuple of tuple of tuple
-        The tables that are possible, all of as many rows; each row has a value for every attribute, in order.
+        The possible tables, all with the same number of rows; each row has a value for every attribute, in order.
     probabilities : tuple of Fraction
         The probability of each table. Default: all equally likely.
     domains : tuple of Values
@@ -35,12 +35,12 @@ class PossibleWorlds:
     SchemaError
         If a domain is empty, or has a value twice or NaN.
     ValueError
-        If there is no table, one occurs twice, they are not of one shape, a value is not in its attribute's domain, or
-        the probabilities are not one a table, above 0, with sum 1.
+        If there is no table, one occurs twice, their shapes differ, a value is not in its attribute's domain, or the
+        probabilities are not one a table, above 0, with sum 1.
 
     Examples
     --------
-    Two rows of one bit, of which it is known that they differ:
+    Two rows of one bit, known to differ:
 
     >>> known = PossibleWorlds([[(0,), (1,)], [(1,), (0,)]], domains={"a": (0, 1)})
     >>> known.entropy_bits, known.uncertainty
@@ -61,14 +61,14 @@ class PossibleWorlds:
         checked = domains_of(domains)
         tables = tuple(tuple(tuple(row) for row in world) for world in worlds)
         if not tables or not tables[0]:
-            raise ArgumentError("expected one possible table or more, of one row or more.")
+            raise ArgumentError("expected one or more possible tables of one or more rows, got none.")
         if any(len(table) != len(tables[0]) or any(len(row) != len(checked) for row in table) for table in tables):
-            raise ArgumentError(f"expected tables of {len(tables[0])} rows of {len(checked)} values each.")
+            raise ArgumentError(f"expected tables of {len(tables[0])} rows of {len(checked)} values each, got others.")
         for k, values in enumerate(checked):
             if any(values.bin_of(row[k]) < 0 for table in tables for row in table):
-                raise ArgumentError(f"attribute {values.name!r}: some values are not in its domain.")
+                raise ArgumentError(f"attribute {values.name!r}: expected values of its domain, got others.")
         if len(set(tables)) < len(tables):
-            raise ArgumentError("expected each possible table once.")
+            raise ArgumentError("expected each possible table once, got one twice.")
         given = [Fraction(1, len(tables))] * len(tables) if probabilities is None else probabilities
         if len(given) != len(tables):
             raise ArgumentError(f"expected one probability for each of {len(tables)} tables, got {len(given)}.")
@@ -90,7 +90,7 @@ class PossibleWorlds:
 
     @property
     def uncertainty(self) -> float:
-        """Dist_G (Definition 4, eq. 3): the share of entropy left, from 0 (the table is known) to 1 (nothing is).
+        """Dist_G (Definition 4, eq. 3): entropy as a share of the domain's, from 0 (deterministic) to 1 (uniform).
 
         Raises
         ------
@@ -101,11 +101,11 @@ class PossibleWorlds:
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether one table only is possible."""
+        """Whether only one table is possible."""
         return len(self.worlds) == 1
 
     def is_compatible(self, original: Any) -> bool:
-        """Return whether a table is one of those possible, row for row.
+        """Return whether a table is one of the possible ones, row for row.
 
         Raises
         ------
@@ -134,26 +134,26 @@ def domains_of(domains: Mapping[str, Sequence[Any]] | Sequence[Values]) -> tuple
     if isinstance(domains, Mapping):
         domains = tuple(Values.listed(name, values) for name, values in domains.items())
     if not domains:
-        raise ArgumentError("expected the domain of one attribute or more, got none.")
+        raise ArgumentError("expected the domains of one or more attributes, got none.")
     return tuple(domains)
 
 
 def domain_bits(domains: Sequence[Values], n_rows: int) -> float:
-    """Return the entropy, in bits, of a table of which nothing is known (PDR eq. 4).
+    """Return the entropy, in bits, of a table that is uniform on its domain (PDR eq. 4).
 
     Raises
     ------
     ValueError
-        If the domains allow one row only: then there is nothing to know.
+        If the domains allow one row only, so that uncertainty is undefined.
     """
     bits = n_rows * fsum(values.bits for values in domains)
     if not bits:
-        raise ArgumentError("the domains allow one row only: there is nothing that could be uncertain.")
+        raise ArgumentError("expected domains of two or more rows, got one; uncertainty is undefined.")
     return bits
 
 
 def exact_probabilities(given: Sequence[Fraction | float]) -> tuple[Fraction, ...]:
-    """Return probabilities that sum to 1 exactly, of such that do but for rounding.
+    """Normalise probabilities that sum to 1 up to rounding, so that they sum to 1 exactly.
 
     Raises
     ------
@@ -161,6 +161,6 @@ def exact_probabilities(given: Sequence[Fraction | float]) -> tuple[Fraction, ..
         If they are not numbers above 0 that sum to 1.
     """
     if not all(isfinite(p) and p > 0 for p in given) or abs(fsum(given) - 1) > 1e-9:
-        raise ArgumentError("expected probabilities above 0 that sum to 1.")
+        raise ArgumentError("expected probabilities above 0 that sum to 1, got others.")
     exact = [Fraction(p) for p in given]
     return tuple(p / sum(exact) for p in exact)

@@ -1,4 +1,4 @@
-"""Learning again, to see if a learner would have made the same model of another table."""
+"""Refits of a learner on possible tables, to compare the models with a given one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.base import clone
 from hedgerow.audit.entropy.values import Mark, Values
 from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
-from hedgerow.audit.probabilistic.row import Row
+from hedgerow.audit.probabilistic.row import RowDistribution
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.base import TallyEstimator
@@ -24,51 +24,56 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
 Learner = TallyEstimator | Callable[[pd.DataFrame, pd.Series], Any]
-"""An estimator of hedgerow, or a function that makes a model of rows and their labels."""
+"""An estimator of hedgerow, or a function that fits a model to rows and their labels."""
 Atom = tuple[Any, ...]
-"""A row as far as a learner can tell it from others."""
+"""An equivalence class of rows that a learner does not distinguish."""
 
 
-def told_by(model: Any, schema: Schema) -> Hashable:
-    """Return all that a model tells: its ways to leaves, their counts, and the labels that it was given."""
+def disclosed_by(model: Any, schema: Schema) -> Hashable:
+    """Return all that a model discloses: its decision paths, their counts, and its stored labels."""
     released = released_model(model)
     return paths_of(model, schema)[0], None if released is None else tuple(leaf.label for leaf in released.leaves)
 
 
 def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> Refit:
-    """Return what learns again from tables that are possible.
+    """Return the refit of a learner on possible tables.
 
     Raises
     ------
     TypeError
         If the learner is neither an estimator of hedgerow nor a function.
     ValueError
-        If it is private; the model compares with numbers that an estimator cannot; or values are known by their bin
-        only, which a function cannot read.
+        If it is private; the model has thresholds that are not cut points of the schema; or some bins have no listed
+        values, which a function needs.
     """
     if isinstance(learner, PrivateEstimator):
-        raise ArgumentError("expected a deterministic learner; a private one can make many models of the same table.")
+        raise ArgumentError("expected a deterministic learner, got a private one, which draws its models at random.")
     if isinstance(learner, TallyEstimator):
         if any(values.attribute != schema[values.name] for values in known.domains):
-            raise ArgumentError("expected a model that compares numbers with cut points of the schema only.")
-        return _CellsRefit(learner, known, schema)
+            raise ArgumentError(
+                "expected a model whose thresholds are cut points of the schema, got others; add them to the schema."
+            )
+        return _BinsRefit(learner, known, schema)
     if isinstance(learner, type) or not callable(learner):
         raise ArgumentTypeError(f"expected an estimator of hedgerow or a function, got {type(learner).__name__}.")
     marks = (bin[0] for values in known.domains for bin in values.bins if bin)
     if any(value is Mark.OUTSIDE or isinstance(value, pd.Interval) for value in marks):
-        raise ArgumentError("expected a resolution for each real attribute, and no attribute with `outside: bin`.")
+        raise ArgumentError(
+            "expected a resolution for each real attribute, and no attribute with `outside: bin`; a function needs the "
+            "values of each bin."
+        )
     return _ValuesRefit(learner, known, schema)
 
 
 class Refit(ABC):
-    """Learns from the rows of possible tables, whose labels are known, and remembers what came of it.
+    """Fits a learner to possible tables with known labels, and caches what each model discloses.
 
     Parameters
     ----------
     learner : Learner
-        What learns.
+        The learner.
     known : ProbabilisticDataset
-        What is known of the rows, their labels included.
+        The distribution of the rows, with their labels.
     schema : Schema
         The public schema.
     """
@@ -80,38 +85,38 @@ class Refit(ABC):
         self._found: dict[Hashable, Hashable] = {}
 
     def __call__(self, rows: Sequence[Atom]) -> Hashable:
-        """Return all that the model tells which is learned from these rows, in the order of those known."""
+        """Return what the model fitted to these rows discloses; the rows are in the order of the dataset."""
         labels = self.known.labels or ()
         counts = Counter(zip(rows, labels, strict=True))
         key = frozenset(counts.items())
         if key not in self._found:
-            self._found[key] = told_by(self._learned(counts), self.schema)
+            self._found[key] = disclosed_by(self._learned(counts), self.schema)
         return self._found[key]
 
     @abstractmethod
-    def atoms_in(self, row: Row) -> int:
-        """Return how many rows are possible that the learner can tell apart."""
+    def count_atoms(self, row: RowDistribution) -> int:
+        """Count the possible rows that the learner distinguishes."""
 
     @abstractmethod
-    def atoms(self, row: Row) -> list[tuple[Atom, int]]:
-        """Return these rows, each with the number of rows that the learner cannot tell from it."""
+    def atoms(self, row: RowDistribution) -> list[tuple[Atom, int]]:
+        """Return these rows, each with the number of rows in its equivalence class."""
 
     @abstractmethod
     def drawn(self, rng: np.random.Generator) -> list[Atom]:
-        """Return the rows of one of the possible tables, drawn at random."""
+        """Draw the rows of a possible table."""
 
     @abstractmethod
     def _learned(self, counts: Counter[tuple[Atom, Any]]) -> Any:
-        """Return the model of so many rows with these labels."""
+        """Return the model fitted to these numbers of rows and labels."""
 
 
-class _CellsRefit(Refit):
-    """Learns with an estimator of hedgerow, which sees the bins of a row and no more."""
+class _BinsRefit(Refit):
+    """Refit of an estimator of hedgerow, which reads the bins of rows only."""
 
-    def atoms_in(self, row: Row) -> int:
-        return prod(part.combinations for part in row.parts)
+    def count_atoms(self, row: RowDistribution) -> int:
+        return prod(factor.bin_combinations for factor in row.factors)
 
-    def atoms(self, row: Row) -> list[tuple[Atom, int]]:
+    def atoms(self, row: RowDistribution) -> list[tuple[Atom, int]]:
         domains = self.known.domains
         numbered = [Values(values.name, tuple((bin,) for bin in range(len(values.bins)))) for values in domains]
         return [
@@ -133,12 +138,12 @@ class _CellsRefit(Refit):
 
 
 class _ValuesRefit(Refit):
-    """Learns with a function of rows and labels, which sees the values."""
+    """Refit of a function of rows and labels, which reads the values."""
 
-    def atoms_in(self, row: Row) -> int:
-        return row.worlds
+    def count_atoms(self, row: RowDistribution) -> int:
+        return row.possible_rows
 
-    def atoms(self, row: Row) -> list[tuple[Atom, int]]:
+    def atoms(self, row: RowDistribution) -> list[tuple[Atom, int]]:
         found = (values for values, _ in row.outcomes(self.known.domains))
         return [(tuple(None if value is Mark.MISSING else value for value in values), 1) for values in found]
 

@@ -1,4 +1,4 @@
-"""Columns that transformers made of an attribute: what a comparison with a number says of the attribute."""
+"""Columns computed from an attribute by transformers, and comparisons of them as literals on the attribute."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 
 Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""Maps numbers one by one, never to less for more."""
-_AT_ONCE = 64  # values that a transformer is asked for at once
+"""A monotone, non-decreasing map of numbers, elementwise."""
+_AT_ONCE = 64  # values that are transformed at once
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Coded:
     numbers : tuple of (Literal, float)
         For each of its bins, the literal that holds there, and the column's number; NaN is missing to the model.
     narrow : bool
-        Whether the numbers are kept in less than float64, so that steps after it compute in less, too.
+        Whether the numbers have lower precision than float64, so that later steps compute in lower precision, too.
 
     Examples
     --------
@@ -51,22 +51,26 @@ class Coded:
     narrow: bool = False
 
     def at_most(self, number: float, *, holds: bool, missing_holds: bool | None = None) -> Path:
-        """Return the steps that say that the column is at most a number, or that it is not.
+        """Return the literals of "the column is at most a number", or of its negation.
 
         Raises
         ------
         SchemaError
-            If the test is the same for all bins, or the model has no way for missing values and some bin is NaN.
+            If the test is the same for all bins, or the model has no branch for missing values and some bin is NaN.
         """
         if missing_holds is None and any(isnan(code) for _, code in self.numbers):
-            raise SchemaError("is missing to the model, which has no way for missing values.", attribute=self.attribute)
+            raise SchemaError(
+                "is encoded as missing in some bin, and the model has no branch for missing values; declare it without "
+                "that bin.",
+                attribute=self.attribute,
+            )
         low = {literal: missing_holds if isnan(code) else code <= number for literal, code in self.numbers}
         here = [literal for literal, at_most in low.items() if at_most == holds]
         there = [literal for literal, at_most in low.items() if at_most != holds]
         if not here or not there:
             raise SchemaError(
-                f"the model compares what is made of it with {number:g}, which is the same for all of its values; "
-                "declare the values that the training rows had.",
+                f"the model compares its encoding with {number:g}, with the same outcome for all declared values; "
+                "declare the values of the training rows.",
                 attribute=self.attribute,
             )
         return ((here[0], True),) if len(here) == 1 else tuple((literal, False) for literal in there)
@@ -80,16 +84,16 @@ class Coded:
 
 @dataclass(frozen=True)
 class Rescaled:
-    """A column of numbers that transformers made of an attribute's, never less for more.
+    """A column of numbers computed from an attribute by monotone transformers.
 
     Attributes
     ----------
     attribute : str
         The attribute, whose values are numbers.
     changes : tuple of Map
-        What the transformers do, in order.
+        The transformations, in order.
     narrow : bool
-        Whether the numbers are kept in less than float64, so that steps after it compute in less, too.
+        Whether the numbers have lower precision than float64, so that later steps compute in lower precision, too.
     """
 
     attribute: str
@@ -97,9 +101,9 @@ class Rescaled:
     narrow: bool = False
 
     def last_at_most(self, number: float, schema: Schema) -> float:
-        """Return the largest value of the attribute whose number is at most this; one below its bounds if none is.
+        """Return the largest value of the attribute mapped to at most a number; one below its bounds if there is none.
 
-        Found by bisection of the values that there are, through the transformers themselves, so that it is exact.
+        Computed by bisection over the attribute's values, with the transformers themselves, so that it is exact.
 
         Examples
         --------
@@ -108,7 +112,10 @@ class Rescaled:
         """
         attribute = schema[self.attribute]
         if not isinstance(attribute, (Integer, Real)):
-            raise SchemaError(f"is scaled as a number, but it is {attribute.domain}.", attribute=self.attribute)
+            raise SchemaError(
+                f"is scaled as a number, but declared as {attribute.domain}; declare it as integer or real.",
+                attribute=self.attribute,
+            )
         if number == inf:
             return inf
         whole = isinstance(attribute, Integer)
@@ -118,7 +125,7 @@ class Rescaled:
             places = range(low, high, max((high - low) // _AT_ONCE, 1))[1:]
             fit = int((self._numbers([value(x) for x in places]) <= number).sum())
             low, high = (low, *places, high)[fit : fit + 2]
-        if low < place(attribute.low):  # the place before that of 0.0 is -0.0, which is no less
+        if low < place(attribute.low):  # the rank before that of 0.0 is -0.0, which is not less
             return float(attribute.low - 1 if whole else nextafter(attribute.low, -inf))
         return float(value(low))
 
@@ -130,25 +137,26 @@ class Rescaled:
 
 
 def _place(number: float) -> int:
-    """Return the place of a float64 among all, in order; those of -0.0 and 0.0 are next to each other."""
+    """Return the rank of a float64 among all of them; those of -0.0 and 0.0 are adjacent."""
     bits = int(np.float64(number).view(np.int64))
     return bits if bits >= 0 else -(bits & (2**63 - 1)) - 1
 
 
 def _value(place: int) -> float:
-    """Return the float64 at a place."""
+    """Return the float64 of a rank."""
     return float(np.int64(place).view(np.float64)) if place >= 0 else -float(np.int64(-place - 1).view(np.float64))
 
 
 Feature = str | Literal | Coded | Rescaled
-"""What a column is: an attribute's values, 1 where a literal holds and else 0, or made of an attribute's values."""
+"""Meaning of a column: an attribute's values, 1 where a literal holds and else 0, or computed from an attribute."""
 
 
 def bins(name: str, attribute: Attribute) -> list[Literal]:
     """Return a literal for each bin of booleans or categories, in order."""
     if attribute.outside == "bin":
         raise SchemaError(
-            "is encoded, and values outside the domain could be anything; declare it without.", attribute=name
+            "is encoded, and the codes of values outside the domain are unknown; declare it without `outside: bin`.",
+            attribute=name,
         )
     known = (
         [Literal(name, "=", (value,)) for value in attribute.values]
@@ -159,15 +167,15 @@ def bins(name: str, attribute: Attribute) -> list[Literal]:
 
 
 def is_narrow(dtype: Any) -> bool:
-    """Return whether numbers are kept in a type of floats with less digits than float64."""
+    """Return whether a type is of floating-point numbers with lower precision than float64."""
     return dtype is not None and np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize < 8
 
 
 def transformed(transformer: Any, rows: Any) -> NDArray[np.float64]:
-    """Return what a transformer makes of rows."""
+    """Return the output of a transformer for rows."""
     problem = SchemaError(
-        f"expected values that the {type(transformer).__name__} takes, got some that it refuses; declare only values "
-        "that it was fitted on."
+        f"expected declared values that the {type(transformer).__name__} accepts, got some that it refuses; declare "
+        "only values that it was fitted on."
     )
 
     def call() -> NDArray[np.float64]:

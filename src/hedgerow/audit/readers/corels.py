@@ -1,4 +1,4 @@
-"""Rule lists of CORELS, as ways to leaves."""
+"""Decision paths of CORELS rule lists."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hedgerow.schema.schema import Schema
 
 
 def corels_paths(model: Any, schema: Schema, features: Features | None = None) -> Paths | None:
-    """Return the ways to the rules of a fitted ``CorelsClassifier``; None for anything else.
+    """Return the decision paths of a fitted ``CorelsClassifier``; None for any other model.
 
-    It does not tell how many rows each rule captured.
+    The model does not store the supports of its rules.
 
     Raises
     ------
     ValueError
-        If the model is not fitted, or what its columns are is not clear.
+        If the model is not fitted, or the meaning of its columns is not clear.
 
     References
     ----------
@@ -29,11 +29,11 @@ def corels_paths(model: Any, schema: Schema, features: Features | None = None) -
         return None
     found = getattr(model, "rl_", None)
     if found is None:
-        raise ArgumentError("expected a fitted CorelsClassifier, got one without a rule list; call fit first.")
+        raise ArgumentError("expected a fitted CorelsClassifier, got one without a rule list; call `fit` first.")
     columns = Columns.of(schema, features, own_names(found.features, "feature{}", first=1), len(found.features))
-    return Paths(tuple(_way(rule["antecedents"], columns) for rule in found.rules))
+    return Paths(tuple(_path(rule["antecedents"], columns) for rule in found.rules))
 
 
-def _way(antecedents: list[int], columns: Columns) -> Path:
-    """Return the steps of a rule: column i - 1 is 1 for i, and 0 for -i; 0 stands for no condition."""
+def _path(antecedents: list[int], columns: Columns) -> Path:
+    """Return the literals of a rule: column i - 1 is 1 for i, and 0 for -i; 0 is no condition."""
     return tuple(step for i in antecedents if i for step in columns.is_one(abs(i) - 1, holds=i > 0))

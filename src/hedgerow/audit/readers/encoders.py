@@ -1,4 +1,4 @@
-"""scikit-learn's fitted transformers, as what each column that they make says of a row."""
+"""Fitted transformers of scikit-learn: the meaning of each output column."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 
 
 def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
-    """Return what each column is that a fitted transformer makes of a table of the schema.
+    """Return the meaning of each output column of a fitted transformer on tables of the schema.
 
-    Read are ``OneHotEncoder``, ``OrdinalEncoder``, ``KBinsDiscretizer``, ``StandardScaler``, ``MinMaxScaler``,
-    ``MaxAbsScaler`` and ``RobustScaler``, and ``Pipeline`` and ``ColumnTransformer`` of them. Each column is told by
-    what the transformer makes of the values that the schema declares, in float64: no row is looked at. A declared
-    value that a ``OneHotEncoder`` has not seen is 0 in its columns, or infrequent, as its ``handle_unknown`` says.
+    Supported are ``OneHotEncoder``, ``OrdinalEncoder``, ``KBinsDiscretizer``, ``StandardScaler``, ``MinMaxScaler``,
+    ``MaxAbsScaler`` and ``RobustScaler``, and ``Pipeline`` and ``ColumnTransformer`` of them. The meaning of a column
+    is computed by transforming the values that the schema declares, in float64: no row is read. A declared value that a
+    ``OneHotEncoder`` was not fitted on is 0 in its columns, or infrequent, as its ``handle_unknown`` says.
 
     Raises
     ------
     TypeError
-        If it is another transformer, or one of its parts is.
+        If it is another transformer, or contains one.
     SchemaError
         If it was fitted on columns, or on values, that the schema does not declare.
 
@@ -60,13 +60,13 @@ def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
     first = first_step(transformer)
     if first is None:
         raise ArgumentError(
-            "expected a transformer fitted on the table, got steps that leave it as it is; leave out features=."
+            "expected a transformer fitted on the table, got steps that do not change it; leave out `features=`."
         )
     names = getattr(first, "feature_names_in_", schema.names)
     width = getattr(first, "n_features_in_", len(names))
     if len(names) != width:
         raise ArgumentError(
-            f"expected a transformer of the schema's {len(schema)} attributes, got one that was fitted on {width} "
+            f"expected a transformer fitted on the schema's {len(schema)} attributes, got one fitted on {width} "
             "columns without names; fit it on a frame."
         )
     return _made(transformer, schema, meanings(names, schema))
@@ -88,15 +88,16 @@ def _made(transformer: Any, schema: Schema, given: _Given, *, is_sparse: bool = 
         return tuple(scaled(transformer, schema, one, i, is_sparse=is_sparse) for i, one in enumerate(given))
     if kind is KBinsDiscretizer:
         return tuple(x for i, one in enumerate(given) for x in binned(transformer, schema, one, i))
-    why = ", which encodes the rows that it is fitted on in another way than others" * (kind is TargetEncoder)
+    why = ", which encodes training rows differently from other rows" * (kind is TargetEncoder)
     raise ArgumentTypeError(
-        f"cannot tell what the columns of a {kind.__name__} are{why}; read are OneHotEncoder, OrdinalEncoder, "
-        "KBinsDiscretizer, StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, ColumnTransformer and Pipeline."
+        "expected one of the transformers OneHotEncoder, OrdinalEncoder, KBinsDiscretizer, StandardScaler, "
+        "MinMaxScaler, MaxAbsScaler, RobustScaler, ColumnTransformer and Pipeline, got one whose columns cannot be "
+        f"read: {kind.__name__}{why}."
     )
 
 
 def _gives_sparse(step: Any, is_sparse: bool) -> bool:
-    """Return whether a step makes a sparse array, of what may be one."""
+    """Return whether the output of a step is a sparse array, given whether its input is one."""
     match step:
         case ColumnTransformer():
             return bool(step.sparse_output_)
@@ -114,7 +115,7 @@ def _gives_sparse(step: Any, is_sparse: bool) -> bool:
 
 def _side_by_side(transformer: ColumnTransformer, schema: Schema, given: _Given, *, is_sparse: bool) -> _Given:
     if transformer.transformer_weights:
-        raise ArgumentTypeError("cannot tell what the columns of a ColumnTransformer with transformer_weights are.")
+        raise ArgumentTypeError("expected a ColumnTransformer without transformer_weights, got one with them.")
     names = [str(name) for name in getattr(transformer, "feature_names_in_", ())]
     found: list[Feature] = []
     for _, part, chosen in transformer.transformers_:
@@ -125,7 +126,7 @@ def _side_by_side(transformer: ColumnTransformer, schema: Schema, given: _Given,
 
 
 def _places(chosen: Any, names: list[str], width: int) -> list[int]:
-    """Return the columns that a part of a ColumnTransformer takes, said by number, name, mask or slice."""
+    """Return the input columns of a part of a ColumnTransformer, given by number, name, mask or slice."""
     if isinstance(chosen, slice) and isinstance(chosen.start or chosen.stop, str):
         start = None if chosen.start is None else names.index(chosen.start)
         stop = None if chosen.stop is None else names.index(chosen.stop) + 1  # with the last, as pandas does

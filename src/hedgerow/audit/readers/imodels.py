@@ -1,4 +1,4 @@
-"""Rule lists of imodels, as ways to leaves."""
+"""Decision paths of imodels rule lists."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _WHOLE_TO = 1e-6
 
 
 def imodels_paths(model: Any, schema: Schema, features: Features | None = None) -> Paths | None:
-    """Return the ways to the rules of a fitted rule list of imodels; None for anything else.
+    """Return the decision paths of a fitted rule list of imodels; None for any other model.
 
-    Read are ``GreedyRuleListClassifier``, ``OneRClassifier``, ``FastFrugalTreeClassifier`` and
-    ``BayesianRuleListClassifier``; the last does not tell how many rows each rule captured.
+    Supported are ``GreedyRuleListClassifier``, ``OneRClassifier``, ``FastFrugalTreeClassifier`` and
+    ``BayesianRuleListClassifier``; the last does not store the supports of its rules.
 
     Raises
     ------
     ValueError
-        If the model is not fitted, or what its columns are is not clear.
+        If the model is not fitted, or the meaning of its columns is not clear.
 
     References
     ----------
@@ -37,27 +37,27 @@ def imodels_paths(model: Any, schema: Schema, features: Features | None = None) 
 
 
 def _thresholds(model: Any, schema: Schema, features: Features | None, *, strict: bool) -> Paths:
-    """Return the paths of a list of comparisons: rows below the cut leave if `flip`, else the others.
+    """Return the decision paths of a list of comparisons: a rule holds below the cut if `flip`, else above.
 
-    "Below" is less than the cut if `strict`, and at most the cut if not. Whatever the last entry is, imodels predicts
-    it for all rows that are left.
+    "Below" is less than the cut if `strict`, and at most the cut if not. The last entry is the default rule, whatever
+    it contains.
     """
     columns = Columns.of(schema, features, _names(model, model.feature_names_, "X{}"), len(model.feature_names_))
     below = columns.less if strict else columns.at_most
     *rules, rest = model.rules_
-    ways = [below(int(rule["index_col"]), rule["cutoff"], holds=rule["flip"]) for rule in rules]
+    paths = [below(int(rule["index_col"]), rule["cutoff"], holds=rule["flip"]) for rule in rules]
     supports = (*(int(rule["num_pts_right"]) for rule in rules), int(rest["num_pts"]))
     shares = (*(rule["val_right"] for rule in rules), rest["val"])
     return Paths(
-        (*ways, ()),
+        (*paths, ()),
         supports,
-        _counts(supports, shares) if strict else None,  # the others keep the predicted class and not its share
+        _counts(supports, shares) if strict else None,  # the others store the predicted class and not its share
         tuple(model.classes_.tolist()),
     )
 
 
 def _counts(supports: tuple[int, ...], shares: tuple[float, ...]) -> tuple[tuple[int, ...], ...] | None:
-    """Return the rows of both classes, of which the shares of the second are given."""
+    """Return the rows of both classes, given the shares of the second class."""
     second = [share * rows for share, rows in zip(shares, supports, strict=True)]
     if any(abs(number - round(number)) > _WHOLE_TO for number in second):
         return None
@@ -67,14 +67,14 @@ def _counts(supports: tuple[int, ...], shares: tuple[float, ...]) -> tuple[tuple
 def _bayesian(model: Any, schema: Schema, features: Features | None) -> Paths:
     places = {name: place for place, name in enumerate(model.feature_placeholders)}
     columns = Columns.of(schema, features, _names(model, model.feature_names, "X_{}"), len(places))
-    ways: list[Path] = []
+    paths: list[Path] = []
     for itemset in model.final_itemsets:
         if isinstance(itemset, str):  # "null", the default rule
             break
-        ways.append(tuple(step for name in itemset for step in columns.is_one(places[name], holds=True)))
-    return Paths((*ways, ()), classes=tuple(model.classes_.tolist()))
+        paths.append(tuple(step for name in itemset for step in columns.is_one(places[name], holds=True)))
+    return Paths((*paths, ()), classes=tuple(model.classes_.tolist()))
 
 
 def _names(model: Any, names: Any, pattern: str) -> list[str] | None:
-    """Return the names of a frame's columns or those given with it, None if imodels numbered them."""
+    """Return the column names of the training frame or those passed to `fit`; None if imodels numbered the columns."""
     return list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else own_names(names, pattern)

@@ -1,4 +1,4 @@
-"""Whose model an object is, told by names: none of the libraries needs to be there."""
+"""Origin of a model, recognised by the names of its classes: none of the libraries needs to be installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_made_by(model: Any, library: str, *classes: str) -> bool:
 
 
 def own_names(names: Sequence[Any], pattern: str, first: int = 0) -> list[str] | None:
-    """Return the names that columns were given, None if they are those that a library numbers them with.
+    """Return the names of columns; None if they are the default names that a library generates.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a column of a model is called, and the attribute or the literal of a schema that is meant."""
+"""Column names of a model, resolved to attributes or literals of a schema."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _MISSING = ("nan", "None")
 
 
 def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
-    """Return the attribute that a column holds, or the literal where it is 1.
+    """Return the attribute that a column holds, or the literal for which it is 1.
 
-    A name of a ``ColumnTransformer``, ``{step}__{column}``, is that of the column if it is a literal's.
+    A name by a ``ColumnTransformer``, ``{step}__{column}``, is resolved as that of the column if it is a literal's.
 
     Raises
     ------
     SchemaError
-        If the schema has no such attribute, and none or several literals that could be called so; or if the name does
-        not tell what it stands for: a bin by its number, infrequent categories, what a step made of an attribute.
+        If the schema has no such attribute, and no literal or several of this name; or if the name is ambiguous: a bin
+        by its number, infrequent categories, the output of a step on an attribute.
 
     Examples
     --------
@@ -46,21 +46,21 @@ def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
     if len(found) == 1:
         return found[0]
     problem = (
-        f"can be {' or '.join(map(str, found))}"
+        f"can mean {' or '.join(map(str, found))}"
         if found
-        else next(filter(None, (_untold(end, schema) for end in ends)), "is a column of the model but not declared")
+        else next(filter(None, (_ambiguity(end, schema) for end in ends)), "is a column of the model but not declared")
     )
     raise _unclear(name, problem, schema)
 
 
 def meanings(names: Iterable[object], schema: Schema) -> tuple[str | Literal, ...]:
-    """Return what each column of a table is, as `meaning` does of one.
+    """Return the meaning of each column of a table, as `meaning` does for one.
 
     Raises
     ------
     SchemaError
-        As `meaning` does; also if a column is called as an attribute, and as what an encoder makes of another one
-        that is not there. Or if two columns would be one and the same.
+        As `meaning` does; also if a column has the name of an attribute, and of an encoding of another attribute that
+        no column holds; or if two columns have the same meaning.
 
     Examples
     --------
@@ -70,24 +70,24 @@ def meanings(names: Iterable[object], schema: Schema) -> tuple[str | Literal, ..
     ('age', 'age_old')
     >>> meanings(["age_young", "age_old"], schema)
     Traceback (most recent call last):
-    hedgerow.errors.SchemaError: attribute 'age_old': can be age_old or age = old; give features=: ...
+    hedgerow.errors.SchemaError: attribute 'age_old': can mean age_old or age = old; pass as `features=`, ...
     """
     columns = list(map(str, names))
     absent = {name: attribute for name, attribute in schema.attributes if name not in columns}
     for name in (x for x in columns if x in schema):
         others = _other_meanings(name, absent)
         if others:
-            raise _unclear(name, f"can be {name} or {' or '.join(map(str, others))}", schema)
+            raise _unclear(name, f"can mean {name} or {' or '.join(map(str, others))}", schema)
     found = tuple(meaning(name, schema) for name in columns)
-    called: dict[Literal, str] = {}
+    spellings: dict[Literal, str] = {}
     for name, one in zip(columns, found, strict=True):
-        if isinstance(one, Literal) and called.setdefault(one, _spelled(name, one)) != _spelled(name, one):
-            raise _unclear(name, f"and another column are both called as {one}, so they tell apart its values", schema)
+        if isinstance(one, Literal) and spellings.setdefault(one, _spelled(name, one)) != _spelled(name, one):
+            raise _unclear(name, f"and another column both mean {one}, but distinguish values of it", schema)
     return found
 
 
 def whole_number(value: Value) -> int | None:
-    """Return the whole number that a category is or spells; None for any other."""
+    """Return the whole number that a category is or spells; None if there is none."""
     text = str(value)
     try:
         return int(text) if str(int(text)) == text else None
@@ -106,53 +106,53 @@ def finite_number(text: str) -> float | None:
 def _unclear(name: str, problem: str, schema: Schema) -> SchemaError:
     declared = ", ".join(map(quoted_text, schema.names))
     return SchemaError(
-        f"{problem}; give features=: for each column an attribute, of {declared}, or a Literal on one of them; or the "
-        "fitted transformer that made the columns. In the table that a Pipeline was fitted on, rename it.",
+        f"{problem}; pass as `features=`, for each column, one of the attributes {declared}, or a Literal on one; or "
+        "the fitted transformer that computed the columns. For a Pipeline, rename the column in the training table.",
         attribute=name,
     )
 
 
 def _other_meanings(name: str, others: Mapping[str, Attribute]) -> list[str | Literal]:
-    """Return what a column that is called as an attribute can be of some others: a value, or made by a step."""
+    """Return what a column with the name of an attribute can mean in terms of other attributes."""
     ends = _ends(name)
     inside = [(x, attribute) for x, attribute in others.items() if any(f"{x}{mark}" in name for mark in "_=")]
     return [*(end for end in ends if end in others), *(x for end in ends for x in _literals_called(end, inside))]
 
 
 def _spelled(column: str, literal: Literal) -> str:
-    """Return how a column of a literal's spells the value."""
+    """Return the spelling of the value in the name of a literal's column."""
     return column[column.rfind(literal.attribute) + len(literal.attribute) :]
 
 
 def _ends(name: str) -> list[str]:
-    """Return the name, and what is left of it without the steps of a ``ColumnTransformer`` before it."""
+    """Return the name, and its ends without the step names that a ``ColumnTransformer`` puts before it."""
     parts = name.split("__")
     return ["__".join(parts[i:]) for i in range(len(parts))]
 
 
-def _untold(name: str, schema: Schema) -> str | None:
-    """Return why the name of a column does not tell what it is, though it is made of an attribute's; None if not."""
+def _ambiguity(name: str, schema: Schema) -> str | None:
+    """Return why the name of a column that was computed from an attribute is ambiguous; None if it is not."""
     if name in schema:
-        return f"is what a step made of {quoted_text(name)}, and its name does not tell what"
+        return f"was computed from {quoted_text(name)} by an unknown step"
     attribute, _, rest = name.rpartition("_")
     if attribute in schema and _is_bin(rest):
         return f"can be a value of {quoted_text(attribute)} or the number of a bin (KBinsDiscretizer)"
     attribute = name.removesuffix(f"_{_INFREQUENT}")
     if attribute in schema:
-        return f"stands for the infrequent values of {quoted_text(attribute)}, and its name does not tell which"
+        return f"means infrequent values of {quoted_text(attribute)}, and its name does not list them"
     attribute, _, rest = name.rpartition("_")
     if rest in _MISSING and attribute in schema and schema[attribute].missing_values:
-        return f"is {rest}, and the schema takes other values of {quoted_text(attribute)} for missing too"
+        return f"means {rest}, and other values of {quoted_text(attribute)} are missing by the schema, too"
     return None
 
 
 def _is_bin(text: str) -> bool:
-    """Return whether a text is how ``KBinsDiscretizer`` calls a bin: by its number from 0 on, 0.0."""
+    """Return whether a text is the name of a bin by ``KBinsDiscretizer``: its number from 0 on, such as 0.0."""
     return text.endswith(".0") and text[:-2].isdecimal()
 
 
 def _literals_called(column: str, attributes: Iterable[tuple[str, Attribute]]) -> Iterator[Literal]:
-    """Yield the literals that a column of this name can be meant for."""
+    """Yield the literals that a column of this name can mean."""
     for name, attribute in attributes:
         for literal in attribute.literals(name, negations=True):
             if column in _dummy_names(literal, attribute) or (column == str(literal) and column != name):
@@ -165,7 +165,7 @@ def _literals_called(column: str, attributes: Iterable[tuple[str, Attribute]]) -
 
 
 def _dummy_names(literal: Literal, attribute: Attribute) -> set[str]:
-    """Return how pandas and scikit-learn call the column of 0 and 1 for a value."""
+    """Return the names by pandas and scikit-learn of the column of 0 and 1 for a value."""
     match literal.operator:
         case "=":
             text = str(literal.operands[0])

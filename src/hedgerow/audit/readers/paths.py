@@ -1,4 +1,4 @@
-"""The ways to a model's leaves: all that an audit needs to know of a model, whoever made it."""
+"""Decision paths of a model: all that an audit needs of a model of any library."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
 Path = tuple[tuple[Literal, bool], ...]
-"""The literals on the way to a leaf, each with whether it holds there."""
+"""The literals on the decision path to a leaf, each with whether it holds there."""
 
 
 @runtime_checkable
 class HasRegions(Protocol):
-    """What a model needs to have for an audit of what it tells about its rows.
+    """A model with regions and supports, as reconstruction audits need it.
 
     Examples
     --------
     >>> class Scorecard:
-    ...     supports = (40, 60)  # rows in each region; None if the model does not tell
+    ...     supports = (40, 60)  # rows in each region; None if the model stores none
     ...
     ...     def regions(self):  # conjunctions of literals: a row belongs to the first that holds
     ...         return [[Literal("age", "<=", (30,))], []]
@@ -44,23 +44,23 @@ class HasRegions(Protocol):
 
 @dataclass(frozen=True)
 class Paths:
-    """The way to each leaf of a model, and what the model tells of the rows that came there.
+    """The decision path to each leaf of a model, and the leaf counts that the model stores.
 
     Attributes
     ----------
     paths : tuple of Path
-        The way to each leaf. A row comes to the first whose every step is as it says.
+        The decision path to each leaf. A row belongs to the first path whose literals all hold, or fail, as it says.
     supports : tuple of int, optional
-        Rows in each leaf, as the model tells them. None where it does not.
+        Rows in each leaf, as stored in the model. None if it stores none.
     counts : tuple of tuple of int, optional
-        Rows of each class in each leaf, as the model tells them.
+        Rows of each class in each leaf, as stored in the model.
     classes : tuple, optional
         The class labels.
     view : {"exact", "noisy", "weighted"}
-        What these numbers are: true ones; noisy ones, which may be negative and need not sum to the number of rows; or
-        weighted ones, in which a row that was drawn twice counts twice.
+        Whether supports and counts are true; noisy, so that they may be negative and need not sum to the number of
+        rows; or weighted, where a row that was drawn twice counts twice.
     exclusive : bool
-        Whether no row can go two ways, as in a tree, so that the order does not matter.
+        Whether the paths are mutually exclusive, as in a tree, so that their order does not matter.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class Paths:
 
     def __post_init__(self) -> None:
         if not self.paths:
-            raise ArgumentError("expected a model with at least one leaf, got one without.")
+            raise ArgumentError("expected a model with at least one leaf, got one without leaves.")
         for name, values in (("support", self.supports), ("row of counts", self.counts)):
             if values is not None and len(values) != len(self.paths):
                 raise ArgumentError(f"expected one {name} for each of {len(self.paths)} leaves, got {len(values)}.")
@@ -92,26 +92,26 @@ class Paths:
 
     @property
     def literals(self) -> Iterable[Literal]:
-        """The literals of all steps."""
+        """The literals of all paths."""
         return (literal for path in self.paths for literal, _ in path)
 
     def conditions(self, schema: Schema) -> tuple[str, ...]:
-        """Return the way to each leaf in words."""
+        """Return the decision path to each leaf in words."""
         rest = "otherwise" if len(self) > 1 else "always"
         return tuple(
             " and ".join(in_words(x, schema[x.attribute], holds=holds) for x, holds in path) or rest
             for path in self.paths
         )
 
-    def sort(self, data: Any, schema: Schema) -> NDArray[np.intp]:
-        """Return which leaf each row of a table, or pattern of a tally, comes to, shape ``(n_rows,)``, counted from 0.
+    def apply(self, data: Any, schema: Schema) -> NDArray[np.intp]:
+        """Return the leaf of each row of a table, or pattern of a tally, shape ``(n_rows,)``, counted from 0.
 
         Raises
         ------
         DomainError
             If a column that the model uses is absent or holds values the schema does not allow.
         ValueError
-            If some row comes to no leaf.
+            If some row is in no leaf.
         """
         wanted = {literal.attribute for literal in self.literals}
         used = [name for name in schema.names if name in wanted]
@@ -119,7 +119,7 @@ class Paths:
         if isinstance(data, Tally):
             if data.schema.attributes != schema.attributes:
                 raise ArgumentError(
-                    "the tally was counted on another schema than the model's: count it on the model's."
+                    "expected a tally on the model's schema, got one on another schema; count it on the model's."
                 )
             bins, size = data.bins(used), len(data.rows())
         else:
@@ -132,5 +132,7 @@ class Paths:
                 here &= schema[literal.attribute].truth(literal)[bins[literal.attribute]] == holds
             found[here] = index
         if (found < 0).any():
-            raise ArgumentError("some rows come to no leaf of the model; its last region must hold all others.")
+            raise ArgumentError(
+                "expected a leaf for every row, got rows in no region; the last region must hold all remaining rows."
+            )
         return found

@@ -1,4 +1,4 @@
-"""Pipelines of scikit-learn, nested as they may be: the model at their end, and the steps before it."""
+"""Pipelines of scikit-learn, possibly nested: the final model, and the steps before it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hedgerow.errors import ArgumentError
 
 
 def last_step(model: Any, features: Any) -> tuple[Any, Any]:
-    """Return the model at the end of pipelines, and what its columns are: the steps before it, if some do anything.
+    """Return the final model of nested pipelines, and its features: the steps before it, if any changes the table.
 
     Raises
     ------
     ValueError
-        If the steps say what the columns are, and `features` does too.
+        If there are such steps, and `features` is given, too.
 
     Examples
     --------
@@ -33,19 +33,19 @@ def last_step(model: Any, features: Any) -> tuple[Any, Any]:
     if not before:
         return model, features
     if features is not None:
-        raise ArgumentError("expected no features=, since the pipeline's own steps say what its columns are.")
+        raise ArgumentError("expected no `features=` with a Pipeline, whose steps define the columns; leave it out.")
     return model, make_pipeline(*before)
 
 
 def first_step(transformer: Any) -> Any:
-    """Return the part of a transformer that was fitted on the table itself; None if it leaves the table as it is."""
+    """Return the part of a transformer that was fitted on the table itself; None if it does not change the table."""
     while isinstance(transformer, Pipeline):
         transformer = next((step for _, step in transformer.steps if not is_idle(step)), None)
     return None if is_idle(transformer) else transformer
 
 
 def is_idle(step: Any) -> bool:
-    """Return whether a step leaves the table as it is, and knows nothing of it: not even its columns."""
+    """Return whether a step does not change the table, and stores nothing about it, not even its columns."""
     if isinstance(step, Pipeline):
         return all(is_idle(part) for _, part in step.steps)
     return step is None or (isinstance(step, str) and step == "passthrough")

@@ -1,4 +1,4 @@
-"""Trees of DL8.5, as ways to leaves."""
+"""Decision paths of DL8.5 trees."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hedgerow.schema.schema import Schema
 
 
 def dl85_paths(model: Any, schema: Schema, features: Features | None = None) -> Paths | None:
-    """Return the ways to the leaves of a fitted ``DL85Classifier`` or another predictor of DL8.5; None for all else.
+    """Return the decision paths of a fitted ``DL85Classifier`` or other predictor of DL8.5; None for any other model.
 
-    It tells neither how many rows came to each leaf nor how many columns there were.
+    The model stores neither its leaf counts nor the number of its columns.
 
     Raises
     ------
     ValueError
-        If the model is not fitted, or what its columns are is not clear.
+        If the model is not fitted, or the meaning of its columns is not clear.
 
     References
     ----------
@@ -29,15 +29,15 @@ def dl85_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     if not is_made_by(model, "pydl85", "DL85Predictor"):
         return None
     if model.tree_ is None:
-        raise ArgumentError(f"expected a fitted {type(model).__name__}, got one that has no tree; call fit first.")
+        raise ArgumentError(f"expected a fitted {type(model).__name__}, got one without a tree; call `fit` first.")
     columns = Columns.of_bits(schema, features)
-    return Paths(tuple(_ways(model.tree_, columns, ())), exclusive=True)
+    return Paths(tuple(_leaf_paths(model.tree_, columns, ())), exclusive=True)
 
 
-def _ways(node: dict[str, Any], columns: Columns, way: Path) -> Iterator[Path]:
-    """Yield the ways to the leaves below a node, whose left child has the rows with a 1."""
+def _leaf_paths(node: dict[str, Any], columns: Columns, path: Path) -> Iterator[Path]:
+    """Yield the decision paths of the leaves below a node, whose left child has the rows with a 1."""
     if "feat" not in node:
-        yield way
+        yield path
         return
     for child, holds in (("left", True), ("right", False)):
-        yield from _ways(node[child], columns, (*way, *columns.is_one(node["feat"], holds=holds)))
+        yield from _leaf_paths(node[child], columns, (*path, *columns.is_one(node["feat"], holds=holds)))

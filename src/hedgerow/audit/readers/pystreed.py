@@ -1,4 +1,4 @@
-"""Trees of STreeD, as ways to leaves."""
+"""Decision paths of STreeD trees."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hedgerow.errors import ArgumentError
 from hedgerow.schema.schema import Schema
 
 _Test = Callable[[bool], Path]
-"""The steps that say that a column of 0 and 1 is 1, or that it is not."""
+"""The literals of "a column of 0 and 1 is 1", or of its negation."""
 
 
 def streed_paths(model: Any, schema: Schema, features: Features | None = None) -> Paths | None:
-    """Return the ways to the leaves of a fitted ``STreeDClassifier`` or ``STreeDRegressor``; None for anything else.
+    """Return the decision paths of a fitted ``STreeDClassifier`` or ``STreeDRegressor``; None for any other model.
 
-    STreeD makes columns of 0 and 1 of those that it is given, first of those that are such, then of words, then of
-    numbers. `features` says what the columns are that it was given.
+    STreeD binarises its input columns: first those of 0 and 1, then those of text, then those of numbers. `features`
+    is the meaning of the input columns.
 
     Raises
     ------
     ValueError
-        If the model is not fitted, or what its columns are is not clear.
+        If the model is not fitted, or the meaning of its columns is not clear.
 
     References
     ----------
@@ -34,14 +34,14 @@ def streed_paths(model: Any, schema: Schema, features: Features | None = None) -
     if not is_made_by(model, "pystreed", "STreeDClassifier", "STreeDRegressor"):
         return None
     if getattr(model, "tree_", None) is None:
-        raise ArgumentError(f"expected a fitted {type(model).__name__}, got one that has no tree; call fit first.")
+        raise ArgumentError(f"expected a fitted {type(model).__name__}, got one without a tree; call `fit` first.")
     tests = list(_tests(model.binarizer_, schema, features))
-    leaves, ways = zip(*_ways(model.tree_, tests, ()), strict=True)
-    if model.tree_.num_instances != len(model.train_y_):  # a regressor counts rows that are alike once
-        return Paths(ways, exclusive=True)
+    leaves, paths = zip(*_leaf_paths(model.tree_, tests, ()), strict=True)
+    if model.tree_.num_instances != len(model.train_y_):  # a regressor counts equal rows once
+        return Paths(paths, exclusive=True)
     classes = tuple(int(label) for label in getattr(model, "classes_", ()))
     return Paths(
-        ways,
+        paths,
         tuple(leaf.num_instances for leaf in leaves),
         tuple(tuple(leaf.num_instances_per_class[label] for label in classes) for leaf in leaves) if classes else None,
         classes or None,
@@ -49,19 +49,21 @@ def streed_paths(model: Any, schema: Schema, features: Features | None = None) -
     )
 
 
-def _ways(node: Any, tests: list[_Test], way: Path) -> Iterator[tuple[Any, Path]]:
-    """Yield the leaves below a node, whose left child has the rows with a 0, with the ways to them."""
+def _leaf_paths(node: Any, tests: list[_Test], path: Path) -> Iterator[tuple[Any, Path]]:
+    """Yield the leaves below a node, whose left child has the rows with a 0, with their decision paths."""
     if node.is_leaf_node():
-        yield node, way
+        yield node, path
         return
     for child, holds in ((node.left_child, False), (node.right_child, True)):
-        yield from _ways(child, tests, (*way, *tests[node.feature](holds)))
+        yield from _leaf_paths(child, tests, (*path, *tests[node.feature](holds)))
 
 
 def _tests(binarizer: Any, schema: Schema, features: Features | None) -> Iterator[_Test]:
-    """Yield what each column of 0 and 1 that STreeD makes says of a row."""
+    """Yield the test of each column of 0 and 1 that STreeD computes."""
     if binarizer.binary_feature_limiter is not None:
-        raise ArgumentError("expected a model without max_num_binary_features, which leaves open what its columns are.")
+        raise ArgumentError(
+            "expected a model without max_num_binary_features, got one with it; the meaning of its columns is unknown."
+        )
     columns, places = _given(binarizer, schema, features)
     for name in binarizer.binary_columns:
         yield lambda holds, i=places[name]: columns.is_one(i, holds=holds)
@@ -79,13 +81,13 @@ def _tests(binarizer: Any, schema: Schema, features: Features | None) -> Iterato
 
 
 def _given(binarizer: Any, schema: Schema, features: Features | None) -> tuple[Columns, dict[Any, int]]:
-    """Return the columns that STreeD was given, and the place of each by its name or number."""
+    """Return the input columns of STreeD, and the position of each by its name or number."""
     kinds = (binarizer.binary_columns, binarizer.categorical_columns, binarizer.continuous_columns)
     keys = list(dict.fromkeys(key for kind in kinds for key in kind))
     if all(isinstance(key, str) for key in keys):
         if features is not None and len(keys) > len(binarizer.binary_columns):
             raise ArgumentError(
-                "expected no features=, since the model has names for its columns, in an order of its own."
+                "expected no `features=`, as the model stores the names of its columns in its own order; leave it out."
             )
         return Columns.of(schema, features, keys, len(keys)), {key: place for place, key in enumerate(keys)}
     return Columns.of(schema, features, None, len(keys)), {key: key for key in keys}

@@ -1,4 +1,4 @@
-"""Models of other makers, read as ways to leaves: one module a library, and none of them needs to be installed."""
+"""Extraction of decision paths from models of any supported library: one module a library, none must be installed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _READERS: dict[str, Callable[[Any, Schema, Features | None], Paths | None]] = {
 
 
 def paths_of(model: Any, schema: Schema | None = None, features: Features | None = None) -> tuple[Paths, Schema]:
-    """Return the ways to a model's leaves, and the schema that they are on.
+    """Return the decision paths of a model, and their schema.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
     schema : Schema, optional
         The public schema of the rows. Default: that of the model, if it is hedgerow's.
     features : sequence of str or Literal, optional
-        For models on arrays: what each column is. Default: the names that the model was fitted with, or the schema's
-        attributes in order.
+        For models on arrays: the meaning of each column. Default: the names that the model was fitted with, or the
+        schema's attributes in order.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
         If there is no schema, or the model is not fitted.
     """
     if not (schema is None or isinstance(schema, Schema)):
-        raise ArgumentTypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
+        raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
     released = released_model(model)
     if released is not None:
         return _released_paths(released), released.schema if schema is None else schema
@@ -62,7 +62,7 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
     if own is None and isinstance(model, BaseEstimator):
         check_is_fitted(model)
     if schema is None:
-        raise ArgumentError("expected a schema, since the model has none: what values each attribute can have.")
+        raise ArgumentError("expected a schema, as the model has none of its own; pass `schema=`.")
     if own is not None:
         return own, schema
     model, features = last_step(model, features)
@@ -76,11 +76,11 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
 def _released_paths(model: Model) -> Paths:
     counts = tuple(leaf.counts for leaf in model.leaves if leaf.counts is not None)
     supports = tuple(leaf.rows for leaf in model.leaves if leaf.rows is not None)
-    told = len(supports) == len(model)
+    complete = len(supports) == len(model)
     return Paths(
         model.paths,
-        supports if told else None,
-        counts if told else None,
+        supports if complete else None,
+        counts if complete else None,
         model.schema.classes,
         view="exact" if model.privacy.noise == "none" else "noisy",
         exclusive=isinstance(model, Tree),
@@ -88,14 +88,15 @@ def _released_paths(model: Model) -> Paths:
 
 
 def _own_paths(model: HasRegions) -> Paths:
-    ways = tuple(tuple((literal, True) for literal in conjunction) for conjunction in model.regions())
-    return Paths(ways, None if model.supports is None else tuple(model.supports))
+    paths = tuple(tuple((literal, True) for literal in conjunction) for conjunction in model.regions())
+    return Paths(paths, None if model.supports is None else tuple(model.supports))
 
 
 def _unsupported(model: Any) -> str:
     names = ["hedgerow's RuleList, Tree and fitted estimators", *_READERS]
     return (
-        f"cannot read a {type(model).__name__} as ways to leaves; supported are {', '.join(names)}, and anything with\n"
+        f"cannot extract decision paths from a {type(model).__name__}; supported are {', '.join(names)}, and any "
+        "object with\n"
         "    supports = (40, 60)    # rows in each region, or None\n"
         "    def regions(self):     # a row belongs to the first conjunction that holds\n"
         '        return [[Literal("age", "<=", (30,))], []]'

@@ -1,4 +1,4 @@
-"""scikit-learn's trees, and the trees of its forests, as ways to leaves."""
+"""Decision paths of scikit-learn's trees, and of the trees of its forests."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _COUNTS_MISSING = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
 
 
 def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> Paths | None:
-    """Return the ways to the leaves of a fitted decision tree, from left to right; None for anything else.
+    """Return the decision paths of a fitted decision tree, from left to right; None for any other model.
 
-    scikit-learn compares the columns as float32. A threshold is therefore told as the largest float64 that is, cast
-    to float32, at most that: so that 0.3, say, goes where scikit-learn sends it.
+    scikit-learn compares the columns as float32. A threshold is therefore replaced by the largest float64 that is at
+    most the threshold when cast to float32, so that values such as 0.3 go where scikit-learn sends them.
 
-    Supports are numbers of rows, whatever their weight above 0: one that a bootstrap drew twice is one. Classes are
-    counted where every leaf weighs as many as it has rows; weights that balance so in each leaf cannot be told from
-    none. The trees of a forest know neither its class weights nor whether rows are copies: see `trees_of`. Before
-    scikit-learn 1.8, the nodes of a tree that was fitted on missing values count other rows than it sends there, so
-    supports are not told.
+    Supports are numbers of rows, whatever their positive weight: a row that a bootstrap drew twice is one row. Classes
+    are counted where the weight of every leaf is its number of rows; weights that balance so in each leaf cannot be
+    distinguished from no weights. The trees of a forest store neither its class weights nor whether rows are copies:
+    see `trees_of`. Before scikit-learn 1.8, the nodes of a tree that was fitted on missing values count other rows than
+    those sent there, so no supports are returned.
 
     Raises
     ------
     TypeError
         If the model is a forest: its message shows how to read the trees one by one.
     ValueError
-        If the model is not fitted, or what its columns are is not clear.
+        If the model is not fitted, or the meaning of its columns is not clear.
     """
     if not isinstance(model, BaseDecisionTree):
         if _grown(model):
@@ -50,11 +50,11 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     check_is_fitted(model)
     names = getattr(model, "feature_names_in_", None)
     columns = Columns.of(schema, features, names, model.n_features_in_)
-    leaves, ways = zip(*_ways(model.tree_, columns), strict=True)
-    if not _COUNTS_MISSING and _asks_of_missing(model.tree_, columns):
-        return Paths(ways, classes=_classes(model), exclusive=True)
+    leaves, paths = zip(*_leaf_paths(model.tree_, columns), strict=True)
+    if not _COUNTS_MISSING and _splits_on_missing(model.tree_, columns):
+        return Paths(paths, classes=_classes(model), exclusive=True)
     return Paths(
-        ways,
+        paths,
         tuple(map(int, model.tree_.n_node_samples[list(leaves)])),
         _counts(model, list(leaves)),
         _classes(model),
@@ -64,11 +64,11 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
 
 
 def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> tuple[tuple[Any, Features], ...]:
-    """Return the trees of a forest, a bagging of trees or a boosting of trees, each with what its columns are.
+    """Return the trees of a forest, a bagging of trees or a boosting of trees, each with its features.
 
-    The trees are copies which have the classes of the forest, not those numbers that it trains them on, and know if
-    the forest weights its classes, or gave them copies of rows: as ``AdaBoostRegressor`` does, and a bagging under
-    metadata routing.
+    The trees are copies that have the classes of the forest, not the class numbers that they were fitted on, and store
+    whether the forest weights its classes, or fitted them on copies of rows, as ``AdaBoostRegressor`` does, and a
+    bagging under metadata routing.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
     schema : Schema
         The public schema of the rows.
     features : sequence of str or Literal, or fitted transformer, optional
-        What each column is that the forest was fitted on. Default: as for a tree.
+        The meaning of each column that the forest was fitted on. Default: as for a tree.
 
     Examples
     --------
@@ -104,32 +104,32 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
     )
 
 
-def _ways(tree: Any, columns: Columns) -> list[tuple[int, Path]]:
-    """Return each leaf's number with the way to it, from left to right."""
+def _leaf_paths(tree: Any, columns: Columns) -> list[tuple[int, Path]]:
+    """Return each leaf's number with its decision path, from left to right."""
     left, right, to_left = tree.children_left, tree.children_right, tree.missing_go_to_left
     found: list[tuple[int, Path]] = []
     stack: list[tuple[int, Path]] = [(0, ())]
     while stack:
-        node, way = stack.pop()
+        node, path = stack.pop()
         if left[node] == _NOWHERE:
-            found.append((node, way))
+            found.append((node, path))
             continue
         column, number, missing = int(tree.feature[node]), _last_left(tree.threshold[node]), bool(to_left[node])
         for child, holds in ((right[node], False), (left[node], True)):
             step = columns.at_most(column, number, holds=holds, missing_holds=missing)
-            stack.append((int(child), (*way, *step)))
+            stack.append((int(child), (*path, *step)))
     return found
 
 
-def _asks_of_missing(tree: Any, columns: Columns) -> bool:
-    """Return whether a tree asks for an attribute that can be missing."""
+def _splits_on_missing(tree: Any, columns: Columns) -> bool:
+    """Return whether a tree splits on an attribute that can be missing."""
     asked = [columns.features[i] for i in tree.feature[tree.children_left != _NOWHERE]]
     names = [x if isinstance(x, str) else x.attribute for x in asked if not isinstance(x, Literal)]
     return any(columns.schema[name].missing == "bin" for name in names)
 
 
 def _last_left(threshold: float) -> float:
-    """Return the largest number that is, cast to float32, at most a threshold."""
+    """Return the largest number that is at most a threshold when cast to float32."""
     low = np.float32(threshold)
     low = np.nextafter(low, np.float32(-inf)) if low > threshold else low
     middle = (float(low) + float(np.nextafter(low, np.float32(inf)))) / 2
@@ -137,7 +137,7 @@ def _last_left(threshold: float) -> float:
 
 
 def _counts(model: Any, leaves: list[int]) -> tuple[tuple[int, ...], ...] | None:
-    """Return the rows of each class in each leaf, which scikit-learn keeps as shares of the weights."""
+    """Return the rows of each class in each leaf, which scikit-learn stores as shares of the weights."""
     if _classes(model) is None or getattr(model, "class_weight", None) is not None:
         return None
     counts = model.tree_.value[leaves, 0, :] * model.tree_.weighted_n_node_samples[leaves, None]
@@ -157,7 +157,7 @@ def _classes(model: Any) -> tuple[Any, ...] | None:
 
 
 def _grown(model: Any) -> list[Any]:
-    """Return the trees that a model is made of, empty if it is not made of trees."""
+    """Return the trees of an ensemble; empty if it is not an ensemble of trees."""
     parts = getattr(model, "estimators_", None)
     if isinstance(model, type) or parts is None or not type(model).__module__.startswith("sklearn.ensemble"):
         return []
@@ -167,18 +167,18 @@ def _grown(model: Any) -> list[Any]:
 
 def _one_by_one(forest: Any, features: Features | None) -> str:
     given = "forest, schema" if features is None else "forest, schema, steps"
-    where = "" if features is None else ", where steps is the fitted transformer before it, or what its columns are"
+    where = "" if features is None else ", where steps is the fitted transformer before it, or its features"
     return (
-        f"a {type(forest).__name__} is made of many trees; audit its trees one by one: [audit.reconstruction(tree, "
-        f"schema, features=names) for tree, names in audit.trees_of({given})]{where}"
+        f"expected a single model, got a {type(forest).__name__} of many trees; audit its trees one by one: "
+        f"[audit.reconstruction(tree, schema, features=names) for tree, names in audit.trees_of({given})]{where}"
     )
 
 
 def _as_in_forest(tree: Any, forest: Any, drawn: Any) -> Any:
-    """Return a copy of a tree that knows the classes of its forest, whether they are weighted, and if it has copies."""
+    """Return a copy of a tree that stores the classes of its forest, their weights, and whether it has copied rows."""
     own = copy(tree)
     own.has_copies_ = (
-        isinstance(forest, AdaBoostRegressor)  # which draws copies, and does not tell which
+        isinstance(forest, AdaBoostRegressor)  # which draws copies, and does not store which
         if drawn is None
         else bool(tree.tree_.n_node_samples[0] > len(np.unique(drawn)))
     )
