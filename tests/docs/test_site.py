@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 
 import pytest
@@ -64,6 +65,42 @@ def test_every_public_name_has_a_page():
 def test_a_name_without_a_page_is_found():
     names = [name for name in listed() if name != "hedgerow.load_model"]
     assert undocumented(names) == ["hedgerow.load_model", "hedgerow.models.load_model"]
+
+
+def annotations(value: object) -> Iterator[tuple[str, str, str]]:
+    """Yield where each annotation of a public class or function stands, its text, and the module it is in."""
+    for base in inspect.getmro(value) if inspect.isclass(value) else [value]:
+        if not base.__module__.startswith("hedgerow"):
+            continue
+        fields = base.__annotations__ if inspect.isclass(base) else {}
+        yield from ((f"{value.__name__}.{name}", str(text), base.__module__) for name, text in fields.items())
+        for name, member in vars(base).items() if inspect.isclass(base) else [(base.__name__, base)]:
+            kinds = [getattr(member, kind) for kind in ("fget", "func", "__func__") if hasattr(member, kind)]
+            function = [*kinds, member][0]
+            if inspect.isfunction(function) and (name == "__init__" or not name.startswith("_")):
+                for argument, text in function.__annotations__.items():
+                    yield f"{value.__name__}.{name}({argument})", str(text), base.__module__
+
+
+def unlisted(names: list[str]) -> dict[str, str]:
+    """Return the classes of hedgerow's that annotations of these names use and that have no page, and where."""
+    values = [getattr(import_module(module), name) for module, _, name in (one.rpartition(".") for one in names)]
+    found = {}
+    for where, text, module in (one for value in values for one in annotations(value)):
+        for word in re.findall(r"[A-Za-z]\w*", text):
+            used = vars(import_module(module)).get(word)
+            if inspect.isclass(used) and used.__module__.startswith("hedgerow") and not any(used is v for v in values):
+                found[f"{used.__module__}.{used.__name__}"] = where
+    return found
+
+
+def test_whatever_a_public_call_takes_or_returns_has_a_page():
+    assert unlisted(listed()) == {}
+
+
+def test_a_class_that_a_call_returns_without_having_a_page_is_found():
+    names = [name for name in listed() if name != "hedgerow.learn.Cost"]
+    assert list(unlisted(names)) == ["hedgerow.learn.search.cost.Cost"]
 
 
 def test_no_name_has_two_pages():

@@ -1,9 +1,13 @@
 """Audits of what a model discloses about its training rows, for those who hold the rows."""
 
+from hedgerow.audit.counting.regions import Region
+from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.measure import joint_reconstruction, reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
+from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
+from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.leaves import Leaves
 from hedgerow.audit.inference.overfitting import Overfit, overfit
 from hedgerow.audit.inference.roc import Membership
@@ -12,22 +16,29 @@ from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.probabilistic.learner import LearnerKnowledge, given_learner
 from hedgerow.audit.probabilistic.matching import align
 from hedgerow.audit.probabilistic.possible_worlds import PossibleWorlds
-from hedgerow.audit.readers.paths import HasRegions
+from hedgerow.audit.probabilistic.row import RowDistribution
+from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import trees_of
 
 __all__ = [
     "Attack",
     "Attempt",
+    "Domain",
     "HasRegions",
     "LabelOnlyAttack",
+    "LabelledRows",
     "LearnerKnowledge",
     "Leaves",
     "Membership",
     "Overfit",
+    "Paths",
     "PossibleWorlds",
     "ProbabilisticDataset",
     "RandomForestAttack",
     "Reconstruction",
+    "Region",
+    "RowDistribution",
+    "Values",
     "align",
     "given_learner",
     "joint_reconstruction",

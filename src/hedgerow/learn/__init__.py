@@ -3,10 +3,12 @@
 from hedgerow.learn.baseline import GreedyRuleListClassifier
 from hedgerow.learn.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
+from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.ssrl import DPGreedyRLClassifier
 from hedgerow.learn.trees import PrivateTreeClassifier
 
 __all__ = [
+    "Cost",
     "DPGreedyRLClassifier",
     "GreedyRuleListClassifier",
     "OptimalRuleListClassifier",

@@ -3,7 +3,19 @@
 from hedgerow.marginals.binning import choose_bins
 from hedgerow.marginals.expril import ExprilClassifier
 from hedgerow.marginals.logistic import MarginalLogisticClassifier
-from hedgerow.marginals.oracle.hypothesis import Always
+from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorRatios, RowCounts, RowShares
+from hedgerow.marginals.oracle.hypothesis import Always, Hypothesis
 from hedgerow.marginals.oracle.oracle import Oracle
 
-__all__ = ["Always", "ExprilClassifier", "MarginalLogisticClassifier", "Oracle", "choose_bins"]
+__all__ = [
+    "Always",
+    "ErrorCounts",
+    "ErrorRatios",
+    "ExprilClassifier",
+    "Hypothesis",
+    "MarginalLogisticClassifier",
+    "Oracle",
+    "RowCounts",
+    "RowShares",
+    "choose_bins",
+]

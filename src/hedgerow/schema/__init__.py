@@ -2,6 +2,7 @@
 
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.candidates import Candidates, count_candidates
+from hedgerow.schema.extents import Extent
 from hedgerow.schema.label import Label
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
@@ -12,6 +13,7 @@ __all__ = [
     "Boolean",
     "Candidates",
     "Categorical",
+    "Extent",
     "Integer",
     "Label",
     "Literal",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.audit.counting.regions import count_rows_each
-from hedgerow.audit.entropy.domain import Domain
+from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
@@ -93,7 +93,7 @@ def test_numbers_that_a_model_compares_with_become_cut_points():
     domain = Domain.of(ALL, literals)
     assert (domain.schema["i"].cuts, domain.schema["r"].cuts) == ((2, 3, 6), (0.25, 0.5))
     assert counted(domain, ((literals[0], True),), ((literals[0], False),)) == (4 * 3 * 4 * 4, 6 * 3 * 4 * 4)
-    assert domain.normalised(Paths((((literals[0], True),),))).paths == (((Literal("i", "<=", (3,)), True),),)
+    assert normalised(Paths((((literals[0], True),),)), domain.schema).paths == (((Literal("i", "<=", (3,)), True),),)
 
 
 def test_a_real_number_is_counted_in_the_steps_of_its_resolution():

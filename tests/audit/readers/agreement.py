@@ -11,6 +11,7 @@ import pandas as pd
 
 from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain
+from hedgerow.audit.entropy.domain import normalised as comparable
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
@@ -92,7 +93,7 @@ def arrays(table: pd.DataFrame, schema: Schema) -> tuple[np.ndarray, list[str | 
 
 def normalised(paths: Paths, schema: Schema) -> tuple[Domain, Paths]:
     domain = Domain.of(schema, paths.literals)
-    return domain, domain.normalised(paths)
+    return domain, comparable(paths, schema)
 
 
 def check(model, leaf, table, schema, features=None, *, bits=True, domain=None) -> Paths:

@@ -101,11 +101,6 @@ class Domain:
         before = tuple(box for box, _ in boxes)
         return tuple(Region(box, (*before[:i], *others)) for i, (box, others) in enumerate(boxes))
 
-    def normalised(self, model: Paths) -> Paths:
-        """Return the decision paths with integer attributes compared with integers, like the schema's cut points."""
-        paths = (tuple((_normalised(x, self.schema[x.attribute]), holds) for x, holds in path) for path in model.paths)
-        return replace(model, paths=tuple(paths))
-
     def _box(self, path: Path) -> tuple[Box, tuple[Box, ...]]:
         """Return the rows of a decision path: a box, and boxes removed from it."""
         box = list(self._everything)
@@ -167,6 +162,12 @@ def _with_cuts(attribute: Integer | Real, literal: Literal) -> Integer | Real:
                 attribute=literal.attribute,
             )
     return replace(attribute, cuts=tuple(sorted({*attribute.cuts, *literal.operands})))
+
+
+def normalised(model: Paths, schema: Schema) -> Paths:
+    """Return the decision paths with integer attributes compared with integers, like the schema's cut points."""
+    paths = (tuple((_normalised(x, schema[x.attribute]), holds) for x, holds in path) for path in model.paths)
+    return replace(model, paths=tuple(paths))
 
 
 def _normalised(literal: Literal, attribute: Attribute) -> Literal:

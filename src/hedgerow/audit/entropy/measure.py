@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from hedgerow.audit.counting.bin_sizes import Resolution
 from hedgerow.audit.counting.regions import Region, count_rows_each
-from hedgerow.audit.entropy.domain import Domain
+from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.entropy.prior import Marginals, Prior
 from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.inference.leaves import released_model
@@ -111,7 +111,7 @@ def reconstruction(
     """
     paths, schema = paths_of(model, schema, features)
     domain = Domain.of(schema, paths.literals, independent_bits=independent_bits, resolution=resolution)
-    paths = domain.normalised(paths)
+    paths = normalised(paths, domain.schema)
     regions = domain.regions(paths)
     possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
     if sum(possible) != domain.possible_rows:
@@ -180,17 +180,17 @@ def joint_reconstruction(
     schema = read[0][1]
     literals = chain.from_iterable(paths.literals for paths, _ in read)
     domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
-    normalised = [domain.normalised(paths) for paths, _ in read]
-    leaves = np.column_stack([paths.apply(data, domain.schema) for paths in normalised])
+    comparable = [normalised(paths, domain.schema) for paths, _ in read]
+    leaves = np.column_stack([paths.apply(data, domain.schema) for paths in comparable])
     rows = data.rows() if isinstance(data, Tally) else None
-    for model, paths, places in zip(several, normalised, leaves.T, strict=True):
+    for model, paths, places in zip(several, comparable, leaves.T, strict=True):
         if _is_foreign(model):
             _check_counts(paths, places, rows, are_steps_read=isinstance(model, Pipeline))
     met, places = np.unique(leaves, axis=0, return_inverse=True)
     counts = np.bincount(places.reshape(-1), rows)
-    own = [domain.regions(paths) for paths in normalised]
+    own = [domain.regions(paths) for paths in comparable]
     regions = tuple(_intersection([one[j] for one, j in zip(own, leaf, strict=True)]) for leaf in met.tolist())
-    words = [paths.conditions(domain.schema) for paths in normalised]
+    words = [paths.conditions(domain.schema) for paths in comparable]
     conditions = tuple("; ".join(w[j] for w, j in zip(words, leaf, strict=True)) for leaf in met.tolist())
     possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
     supports = tuple(map(int, counts))

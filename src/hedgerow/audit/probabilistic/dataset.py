@@ -232,12 +232,12 @@ class ProbabilisticDataset:
         """Whether only one table is possible."""
         return all(row.possible_rows == 1 for row, _ in self.groups)
 
-    def is_compatible(self, original: Any) -> bool:
+    def is_compatible(self, data: Any) -> bool:
         """Return whether each row of a table is possible under the distribution of that row, its label included.
 
         Parameters
         ----------
-        original : frame or array
+        data : frame or array
             The table, with the attributes as columns; labels are compared if there is a column of their name.
 
         Raises
@@ -247,31 +247,13 @@ class ProbabilisticDataset:
         ValueError
             If it has another number of rows.
         """
-        table = Table.of(original)
+        table = Table.of(data)
         if len(table) != self.n_rows:
             raise ArgumentError(f"expected a table of {self.n_rows} rows, got {len(table)}.")
-        codes = self.codes(table)
+        codes = value_bins(self, table)
         fitting = all(row.allows(codes[where]).all() for row, where in self.groups)
-        own = self.labels_in(table)
+        own = labels_in(self, table)
         return fitting and (own is None or self.labels is None or bool(np.array(own == np.array(self.labels)).all()))
-
-    def codes(self, table: Table) -> Index:
-        """Return the bin of each value of a table, shape ``(n_rows, n_attributes)``.
-
-        Raises
-        ------
-        DomainError
-            If it lacks an attribute, or some values are in no domain.
-        """
-        if table.names is None and table.width != len(self.domains):
-            raise DomainError(f"expected {len(self.domains)} columns, got {table.width}.")
-        return np.column_stack([values.codes(table, k) for k, values in enumerate(self.domains)])
-
-    def labels_in(self, table: Table) -> NDArray[Any] | None:
-        """Return the labels that a table holds; None if it has none."""
-        if table.names is None or self.label not in table.names:
-            return None
-        return label_values(table.data.get_column(self.label))
 
     def sample(self, random_state: RandomState = None) -> pd.DataFrame:
         """Draw a possible table, with its exact probability; uniformly, if all are equally likely.
@@ -347,3 +329,23 @@ def _labels(paths: Paths, supports: Sequence[int]) -> tuple[Any, ...] | None:
         for label, count in zip(paths.classes, counts, strict=True)
         for _ in range(count)
     )
+
+
+def value_bins(known: ProbabilisticDataset, table: Table) -> Index:
+    """Return the bin of each value of a table, shape ``(n_rows, n_attributes)``.
+
+    Raises
+    ------
+    DomainError
+        If it lacks an attribute, or some values are in no domain.
+    """
+    if table.names is None and table.width != len(known.domains):
+        raise DomainError(f"expected {len(known.domains)} columns, got {table.width}.")
+    return np.column_stack([values.codes(table, k) for k, values in enumerate(known.domains)])
+
+
+def labels_in(known: ProbabilisticDataset, table: Table) -> NDArray[Any] | None:
+    """Return the labels that a table holds; None if it has none."""
+    if table.names is None or known.label not in table.names:
+        return None
+    return label_values(table.data.get_column(known.label))

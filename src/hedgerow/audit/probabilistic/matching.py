@@ -8,7 +8,7 @@ import numpy as np
 from scipy import optimize, sparse
 
 from hedgerow.audit.entropy.values import Floats, Index
-from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
+from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset, labels_in, value_bins
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, StateError
 
@@ -16,7 +16,7 @@ _LARGEST = 2_000_000
 """Maximum number of variables of a linear program: distinct row distributions times distinct columns of costs."""
 
 
-def align(known: ProbabilisticDataset, original: Any) -> Index:
+def align(known: ProbabilisticDataset, data: Any) -> Index:
     """Match the rows of a probabilistic dataset with those of a table at minimum cost, as the Hungarian algorithm does.
 
     The matching has the fewest pairs in which the row is impossible under the distribution (its label included), and
@@ -31,13 +31,13 @@ def align(known: ProbabilisticDataset, original: Any) -> Index:
     ----------
     known : ProbabilisticDataset
         The distribution of each row.
-    original : frame or array
+    data : frame or array
         As many rows, with the attributes as columns; labels are compared if there is a column of their name.
 
     Returns
     -------
     ndarray of int, shape (n_rows,)
-        For each row of `known`, the index of its partner in `original`: ``original.iloc[order]`` is aligned with it.
+        For each row of `known`, the index of its partner in `data`: ``data.iloc[order]`` is aligned with it.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def align(known: ProbabilisticDataset, original: Any) -> Index:
     >>> align(known, pd.DataFrame({"a": [7, 9]}))
     array([1, 0])
     """
-    table = Table.of(original)
+    table = Table.of(data)
     if len(table) != known.n_rows:
         raise ArgumentError(f"expected a table of {known.n_rows} rows, got {len(table)}.")
     costs, kinds = _costs(known, table)
@@ -94,7 +94,7 @@ def _transported(costs: Floats, supply: Index, demand: Index) -> Index:
 
 def _costs(known: ProbabilisticDataset, table: Table) -> tuple[Floats, Index]:
     """Return the cost of each row of a table for each kind of row distribution, and the kind of each distribution."""
-    codes, labels = known.codes(table), known.labels_in(table)
+    codes, labels = value_bins(known, table), labels_in(known, table)
     distances = [values.distances(table, k) for k, values in enumerate(known.domains)]
     kinds = np.empty(known.n_rows, dtype=np.intp)
     known_labels = np.array(known.labels, dtype=object) if known.labels is not None and labels is not None else None

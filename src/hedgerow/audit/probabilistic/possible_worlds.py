@@ -104,7 +104,7 @@ class PossibleWorlds:
         """Whether only one table is possible."""
         return len(self.worlds) == 1
 
-    def is_compatible(self, original: Any) -> bool:
+    def is_compatible(self, data: Any) -> bool:
         """Return whether a table is one of the possible ones, row for row.
 
         Raises
@@ -112,7 +112,7 @@ class PossibleWorlds:
         DomainError
             If it lacks an attribute.
         """
-        table = Table.of(original)
+        table = Table.of(data)
         table.require([values.name for values in self.domains])
         columns = [values.raw(table, k) for k, values in enumerate(self.domains)]
         return tuple(zip(*columns, strict=True)) in self.worlds
