@@ -47,7 +47,7 @@ def test_pieces_are_made_once_and_are_not_repeated_into_a_text_too_long_to_hold(
     made: list[str] = []
     pieces = Pieces[str](lambda part: made.append(part) or part * 2**20, "SQL")
     assert [len(pieces("a")) for _ in range(8)] == [2**20] * 8
-    with pytest.raises(ValueError, match=r"^expected a model of at most 8,388,608 characters of SQL, got one of more"):
+    with pytest.raises(ValueError, match=r"^expected a model of at most 8,388,608 characters of SQL, got a larger one"):
         pieces("b")
     assert made == ["a", "b"]
 

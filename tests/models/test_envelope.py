@@ -77,7 +77,7 @@ def test_a_file_with_one_character_changed_is_refused_or_means_the_same(position
 )
 def test_an_edited_file_is_refused(before: str, after: str) -> None:
     assert before in TEXT
-    refused(TEXT.replace(before, after, 1), "^the file was changed after it was written: its digest does not fit")
+    refused(TEXT.replace(before, after, 1), "^the file was changed after it was written: its digest does not match")
 
 
 @pytest.mark.parametrize("key", [key for key in json.loads(TEXT) if key not in ("format", "version")])
@@ -105,14 +105,14 @@ def test_columns_in_another_order_are_another_model() -> None:
         (TEXT + TEXT, r"found text that is truncated or no JSON \(line \d+: Extra data\)"),
         ("[" * 100_000, "not a hedgerow model: expected at most 100 lists and mappings inside one another"),
         ("9" * 10_000, "expected whole numbers of at most 400 digits"),
-        ("[]", "expected the format 'hedgerow/rule-list', found a list"),
-        ("null", "expected the format 'hedgerow/rule-list', found a NoneType"),
-        ("{}", "expected the format 'hedgerow/rule-list', found a mapping without a format"),
-        ('{"format": "patients of ward 7"}', "expected the format 'hedgerow/rule-list', found another one"),
-        ('{"format": ["hedgerow/tree"]}', "found another one"),
-        (f'{{"format": "hedgerow/{"x" * 10**6}"}}', "found 'hedgerow/x+'…"),
-        (" " * (LARGEST_MODEL + 1), "of at most 8,388,608 bytes, found a larger text"),
-        ('{"format": "hedgerow/marginals"}', "found 'hedgerow/marginals'"),
+        ("[]", "expected the format 'hedgerow/rule-list', got a list"),
+        ("null", "expected the format 'hedgerow/rule-list', got a NoneType"),
+        ("{}", "expected the format 'hedgerow/rule-list', got a mapping without a format"),
+        ('{"format": "patients of ward 7"}', "expected the format 'hedgerow/rule-list', got another one"),
+        ('{"format": ["hedgerow/tree"]}', "got another one"),
+        (f'{{"format": "hedgerow/{"x" * 10**6}"}}', "got 'hedgerow/x+'…"),
+        (" " * (LARGEST_MODEL + 1), "of at most 8,388,608 bytes, got a larger text"),
+        ('{"format": "hedgerow/marginals"}', "got 'hedgerow/marginals'"),
     ],
 )
 def test_what_is_no_rule_list_is_refused(text: str, match: str) -> None:
@@ -135,7 +135,7 @@ def test_data_say_what_they_are() -> None:
 
 @pytest.mark.parametrize("version", [0, 2, "1", None, [1]])
 def test_another_version_is_refused_with_advice(version: object) -> None:
-    message = r"^expected version 1 of hedgerow/rule-list, found .*: it was written by another release of hedgerow"
+    message = r"^expected version 1 of hedgerow/rule-list, got .*, which another release of hedgerow wrote"
     refused(resealed(lambda data: data.update(version=version)), message)
 
 

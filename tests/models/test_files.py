@@ -24,12 +24,12 @@ def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree, tmp_path
     [
         (
             '{"format": "hedgerow/forest"}',
-            r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found 'hedgerow/forest'\.",
+            r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', got 'hedgerow/forest'\.",
         ),
-        ("{}", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found a mapping without a format\."),
-        ("[]", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', found a list\."),
-        ('{"format": ["hedgerow/tree"]}', r"expected the format .* found another one\."),
-        ('{"format": "hedgerow/tree"}', "expected version 1 of hedgerow/tree, found None"),
+        ("{}", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', got a mapping without a format\."),
+        ("[]", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', got a list\."),
+        ('{"format": ["hedgerow/tree"]}', r"expected the format .* got another one\."),
+        ('{"format": "hedgerow/tree"}', "expected version 1 of hedgerow/tree, got None"),
         ("if", r"not a hedgerow model: expected JSON, found text that is truncated or no JSON \(line 1: "),
         ("[" * 5000 + "]" * 5000, "not a hedgerow model: expected at most 100 lists and mappings inside one another"),
     ],

@@ -189,7 +189,7 @@ def test_probabilities_add_up_and_predictions_are_the_most_probable(counts: list
     ],
 )
 def test_the_default_rule_stands_once_and_last(rules: tuple[Rule, ...]) -> None:
-    with pytest.raises(ValueError, match=r"^expected one default rule, with an empty antecedent, in the last place\.$"):
+    with pytest.raises(ValueError, match=r"^expected one default rule, with an empty antecedent, as the last rule\.$"):
         RuleList(SCHEMA, rules, NONE)
 
 
@@ -372,7 +372,7 @@ def test_a_file_of_a_rule_list_is_readable_text(tmp_path: Path) -> None:
 
 
 def test_no_other_format_is_read() -> None:
-    with pytest.raises(ModelFormatError, match=r"^expected the format 'hedgerow/rule-list', found 'hedgerow/tree'\.$"):
+    with pytest.raises(ModelFormatError, match=r"^expected the format 'hedgerow/rule-list', got 'hedgerow/tree'\.$"):
         RuleList.from_json(MODEL.to_json().replace("hedgerow/rule-list", "hedgerow/tree"))
 
 

@@ -126,8 +126,8 @@ def test_a_fold_goes_from_the_leaves_up() -> None:
         ),
         (Split(YOUNG, Leaf((1, 1)), None), TypeError, r"expected a Split or a Leaf, got NoneType\.$"),
         ({"then": "no"}, TypeError, r"expected a Split or a Leaf, got dict\.$"),
-        (chain(65), ValueError, r"expected a tree of at most 64 splits from root to leaf, got more\.$"),
-        (chain(100_000), ValueError, r"expected a tree of at most 64 splits from root to leaf, got more\.$"),
+        (chain(65), ValueError, r"expected a tree of depth 64 at most, got a deeper one\.$"),
+        (chain(100_000), ValueError, r"expected a tree of depth 64 at most, got a deeper one\.$"),
     ],
     ids=range(9),
 )
@@ -173,7 +173,7 @@ def test_the_file_holds_the_schema_its_digest_and_the_privacy_card() -> None:
 
 
 def test_a_rule_list_is_no_tree() -> None:
-    with pytest.raises(ModelFormatError, match=r"^expected the format 'hedgerow/rule-list', found 'hedgerow/tree'\.$"):
+    with pytest.raises(ModelFormatError, match=r"^expected the format 'hedgerow/rule-list', got 'hedgerow/tree'\.$"):
         RuleList.from_json(TREE.to_json())
 
 

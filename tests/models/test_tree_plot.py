@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from hedgerow.models import Leaf, Split, Tree
-from hedgerow.models.tree_plot import Ending, Fork, tree_diagram
+from hedgerow.models.tree_plot import DrawnLeaf, DrawnSplit, tree_diagram
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
 from tests.models.strategies import trees
@@ -23,7 +23,7 @@ LITERALS = (
     Literal("a name of several words that goes on for longer than a box is wide", "true"),
     Literal("W" * 60, "false"),
 )
-SMALL = Fork(LITERALS[0], Ending(0, "90.0 % of 100", (0.9, 0.1)), Ending(1, "", ()))
+SMALL = DrawnSplit(LITERALS[0], DrawnLeaf(0, "90.0 % of 100", (0.9, 0.1)), DrawnLeaf(1, "", ()))
 
 
 @pytest.fixture(autouse=True)
@@ -36,17 +36,17 @@ def agg() -> Iterator[None]:
         plt.close("all")
 
 
-def full(depth: int, level: int = 0) -> Fork | Ending:
+def full(depth: int, level: int = 0) -> DrawnSplit | DrawnLeaf:
     if level == depth:
-        return Ending(level % 2, "100.0 % of 1234567", (0.25, 0.75))
-    return Fork(LITERALS[level % len(LITERALS)], full(depth, level + 1), full(depth, level + 1))
+        return DrawnLeaf(level % 2, "100.0 % of 1234567", (0.25, 0.75))
+    return DrawnSplit(LITERALS[level % len(LITERALS)], full(depth, level + 1), full(depth, level + 1))
 
 
-def chain(depth: int) -> Fork | Ending:
-    root: Fork | Ending = Ending(0, "", ())
+def chain(depth: int) -> DrawnSplit | DrawnLeaf:
+    root: DrawnSplit | DrawnLeaf = DrawnLeaf(0, "", ())
     for level in range(depth):
-        leaf = Ending(1, "50.0 % of 9", (0.5, 0.5))
-        root = Fork(LITERALS[level % 4], *((leaf, root) if level % 2 else (root, leaf)))
+        leaf = DrawnLeaf(1, "50.0 % of 9", (0.5, 0.5))
+        root = DrawnSplit(LITERALS[level % 4], *((leaf, root) if level % 2 else (root, leaf)))
     return root
 
 
@@ -58,7 +58,7 @@ def texts(axes: Axes) -> list[str]:
     return [text.get_text().replace("\u00a0", " ") for text in axes.texts]
 
 
-SHAPES = [Ending(1, "75.0 % of 4", (0.25, 0.75)), SMALL, full(2), full(4), chain(3), chain(7)]
+SHAPES = [DrawnLeaf(1, "75.0 % of 4", (0.25, 0.75)), SMALL, full(2), full(4), chain(3), chain(7)]
 
 
 @pytest.mark.parametrize("root", SHAPES)
@@ -66,7 +66,7 @@ SHAPES = [Ending(1, "75.0 % of 4", (0.25, 0.75)), SMALL, full(2), full(4), chain
     "classes", [CLASSES, ["a class with a rather long name", "another_one_without_any_spaces_in_it"]]
 )
 def test_boxes_are_apart_text_is_in_its_box_and_all_of_it_on_the_picture(
-    root: Fork | Ending, classes: list[str]
+    root: DrawnSplit | DrawnLeaf, classes: list[str]
 ) -> None:
     axes = tree_diagram(root, classes, "epsilon-differential privacy with epsilon = 1; no counts were released", None)
     axes.figure.canvas.draw()
@@ -138,14 +138,14 @@ def test_given_axes_are_drawn_on_and_text_shrinks_to_fit_but_does_not_grow(size:
 
 def test_names_with_dollar_signs_and_line_breaks_are_drawn_as_they_are() -> None:
     # "$x^$" read as mathematics is a syntax error when the figure is drawn
-    root = Fork(Literal("pay\n$x^$", "true"), Ending(0, "", ()), Ending(1, "", ()))
+    root = DrawnSplit(Literal("pay\n$x^$", "true"), DrawnLeaf(0, "", ()), DrawnLeaf(1, "", ()))
     axes = tree_diagram(root, ["$un^$ure", "a\nb"], "none ($^$)", None)
     axes.figure.canvas.draw()
     assert {r"pay\n$x^$", "$un^$ure", "a b"} <= set(texts(axes))
 
 
 def test_lines_do_not_end_between_a_sign_and_a_value() -> None:
-    axes = tree_diagram(Fork(LITERALS[1], full(3), full(3)), CLASSES, "caption", None)
+    axes = tree_diagram(DrawnSplit(LITERALS[1], full(3), full(3)), CLASSES, "caption", None)
     assert not any(text.endswith(("<=", ">", "=")) for text in texts(axes))
 
 

@@ -1,4 +1,4 @@
-"""What is released: models a person reads, with their exports. No learning code."""
+"""Released models: rule lists and trees with their exports. No learning code."""
 
 from hedgerow.models.files import load_model
 from hedgerow.models.leaf import Leaf

@@ -1,4 +1,4 @@
-"""Literals as conditions of a model: whether they fit its schema, and what their failing says in words."""
+"""Conditions of a model: literals that fit its schema, their complements, and their texts."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
 MOST_CHARACTERS = 2**23
-"""Of SQL, of Python, and of the ways to all leaves in words, at most: 10,000 rules have half as many."""
+"""Maximum size of SQL, of Python, and of all decision paths in words: 10,000 rules have half as many."""
 _K = TypeVar("_K", bound=Hashable)
 
 
 class Pieces(Generic[_K]):
-    """Texts of the parts of a model, each made once; all that are asked for are of `MOST_CHARACTERS` at most.
+    """Cache of the texts of a model's parts; all texts returned have at most `MOST_CHARACTERS` together.
 
-    A small file can repeat a long name, or a list of many values, so often that no memory holds the text.
+    A small file can repeat a long name, or a list of many values, so often that the text exceeds any memory.
 
     Parameters
     ----------
     make : callable
-        Makes the text of a part.
+        Returns the text of a part.
     what : str
-        What is made of the texts, for the error.
+        The kind of text, for the error.
     """
 
     def __init__(self, make: Callable[[_K], str], what: str) -> None:
@@ -46,14 +46,14 @@ class Pieces(Generic[_K]):
         self._left -= len(self._texts[part])
         if self._left < 0:
             raise ArgumentError(
-                f"expected a model of at most {MOST_CHARACTERS:,} characters of {self._what}, got one of more; "
-                "`predict` can apply it."
+                f"expected a model of at most {MOST_CHARACTERS:,} characters of {self._what}, got a larger one; apply "
+                "it by `predict`."
             )
         return self._texts[part]
 
 
 def check_literals(literals: Iterable[Literal], schema: Schema, user: str) -> None:
-    """Check that literals fit a schema; `user` names in the message what they are part of.
+    """Check that literals fit a schema; the message names `user` as what contains them.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def check_literals(literals: Iterable[Literal], schema: Schema, user: str) -> No
 
 
 def complement(literal: Literal, attribute: Attribute) -> Literal | None:
-    """Return the literal that holds of exactly the values of which another does not; None if there is none.
+    """Return the literal that holds exactly where another one does not; None if there is none.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def complement(literal: Literal, attribute: Attribute) -> Literal | None:
 
 
 def in_words(literal: Literal, attribute: Attribute, *, holds: bool) -> str:
-    """Return in words that a literal holds, or that it does not, which a missing value does not satisfy either way.
+    """Return the text of a literal, or of its negation: that of the complement if there is one.
 
     Examples
     --------

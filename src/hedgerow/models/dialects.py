@@ -1,4 +1,4 @@
-"""What differs between the SQL of one engine and another, in one table; sqlglot knows the rest."""
+"""SQL dialects: the differences between engines that sqlglot does not cover, in one table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NUMBER = "CASE WHEN TYPEOF(x) LIKE '{}%' THEN TRY_CAST(t AS DOUBLE) ELSE TRY_CA
 
 @dataclass(frozen=True)
 class Dialect:
-    r"""How one engine says what engines say differently.
+    r"""SQL of one engine, where engines differ.
 
     Attributes
     ----------
@@ -49,20 +49,20 @@ class Dialect:
     title : str
         The engine's name for people.
     number : str
-        The number that a column ``x`` holds or its trimmed text ``t`` spells; NULL if none, never an error.
+        The number in a column ``x``, or in its trimmed text ``t``; NULL if there is none, never an error.
     fractional : str
         Whether ``x`` is of a type of numbers that can have a fraction.
     equal : str
         Whether such an ``x`` is one of some numbers: ``spelled``, where ``number`` is or the text spells one of them;
         ``doubles`` and ``singles``, where a row of ``x`` is a row of one in this precision.
     nan : tuple of str
-        How NaN reads as text.
+        NaN as text.
     white : str
         ASCII white space, as a literal; by default as sqlglot writes it.
     spelled : str
         As `number`, of text alone; by default the same.
     flags : str
-        What regular expressions begin with, so that ``$`` is the end and nothing else.
+        The prefix of regular expressions that makes ``$`` match the end only.
 
     Examples
     --------
@@ -130,10 +130,10 @@ class Dialect:
         """Return an expression as text."""
         return _generator(self.name)(dialect=self.name).generate(tree)
 
-    def settled(self, tree: exp.Condition) -> exp.Condition:
-        """Return an expression as the text that it is written as, so that it is written once however often it stands.
+    def prewritten(self, tree: exp.Condition) -> exp.Condition:
+        """Return an expression as its text, so that it is generated once however often it is used.
 
-        One of several parts joined by AND or OR is in parentheses: it is to be a part of another.
+        A conjunction or disjunction is put in parentheses, since it becomes part of another expression.
         """
         text: Any = exp.var(self.written(tree))
         return exp.paren(text) if isinstance(tree, exp.Connector) else text
@@ -148,10 +148,10 @@ class Dialect:
 
 @cache
 def _generator(dialect: str) -> type[Generator]:
-    """Return a class of our own that writes a dialect.
+    """Return hedgerow's own generator class of a dialect.
 
-    sqlglot settles what a class can write when it first writes; Ibis adds to sqlglot's own classes when it is imported,
-    which may be later.
+    sqlglot fixes the expressions of a class when it first generates SQL; Ibis adds to sqlglot's own classes when it is
+    imported, which may be later.
     """
     return type("Own", (sqlglot.Dialect.get_or_raise(dialect).generator_class,), {})
 
@@ -172,20 +172,20 @@ def _row_equals(column: exp.Column, literal: exp.Condition) -> exp.Condition:
 
 
 def _is_single(number: float) -> bool:
-    """Return whether a number is one of single precision."""
+    """Return whether a number is exact in single precision."""
     with suppress(OverflowError):
         return struct.unpack("f", struct.pack("f", number))[0] == number
     return False
 
 
 def _postgres_text(text: str) -> str:
-    """Return text as a constant that is read alike whatever ``standard_conforming_strings`` is."""
+    """Return text as a constant that does not depend on ``standard_conforming_strings``."""
     quoted = text.replace("'", "''")
     return "E'" + quoted.replace("\\", "\\\\") + "'" if "\\" in text else f"'{quoted}'"
 
 
 def _spark_text(text: str) -> str:
-    """Return text as a constant without backslashes, which Spark reads in two ways, or ``${``, which it fills in."""
+    """Return text as a constant without backslashes, which Spark reads in two ways, or ``${``, which it substitutes."""
     pieces = [piece for piece in re.split(rf"([{_SPARK_ESCAPED}])|(?<=\$)(?=\{{)", text) if piece]
     written = [f"CHAR({ord(piece)})" if piece in _SPARK_ESCAPED else f"'{piece}'" for piece in pieces]
     return f"CONCAT({', '.join(written)})" if len(written) > 1 else "".join(written) or "''"
@@ -237,7 +237,7 @@ DIALECTS = {
         ),
     )
 }
-"""The dialects by name. What is said in BigQuery's and Snowflake's has been read back, but never run."""
+"""The dialects by name. The SQL for BigQuery and Snowflake has been parsed, but never run."""
 
 
 def dialect_named(name: str) -> Dialect:

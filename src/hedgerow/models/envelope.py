@@ -12,7 +12,7 @@ from hedgerow import bounded
 from hedgerow.errors import ModelFormatError
 
 LARGEST_MODEL = bounded.LARGEST_FILE
-"""Bytes of a model file, at most: 20,000 rules of two literals."""
+"""Maximum size of a model file in bytes: 20,000 rules of two literals."""
 _OURS = "hedgerow/"
 
 
@@ -30,7 +30,7 @@ def parse(text: str) -> Any:
         If it is not JSON, or larger or deeper than a model can be.
     """
     if len(text) > LARGEST_MODEL:
-        raise ModelFormatError(f"expected a hedgerow model of at most {LARGEST_MODEL:,} bytes, found a larger text.")
+        raise ModelFormatError(f"expected a hedgerow model of at most {LARGEST_MODEL:,} bytes, got a larger text.")
     problem = None
     try:
         return bounded.parse_json(text)
@@ -40,7 +40,7 @@ def parse(text: str) -> Any:
 
 
 def format_of(data: object) -> str:
-    """Return in words what data say they are; no word of theirs but hedgerow's own formats."""
+    """Return the declared format of data in words; quote hedgerow's own formats only."""
     if not isinstance(data, dict):
         return f"a {type(data).__name__}"
     found = data.get("format")
@@ -50,12 +50,12 @@ def format_of(data: object) -> str:
 
 
 def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: A002 -- the word in the file
-    """Return sealed data.
+    """Check sealed data, and return them.
 
     Raises
     ------
     ModelFormatError
-        If they are not plain data, of this format and version, and what was sealed.
+        If they are not plain data of this format and version, or their digest does not match.
     """
     problem = None
     try:
@@ -65,14 +65,14 @@ def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: 
     if problem:
         raise ModelFormatError(f"not a hedgerow model: {problem}.")
     if not isinstance(data, dict) or data.get("format") != format:
-        raise ModelFormatError(f"expected the format {format!r}, found {format_of(data)}.")
+        raise ModelFormatError(f"expected the format {format!r}, got {format_of(data)}.")
     if data.get("version") != version:
         raise ModelFormatError(
-            f"expected version {version} of {format}, found {bounded.shown(data.get('version'))}: it was written by "
-            "another release of hedgerow; read it with that one."
+            f"expected version {version} of {format}, got {bounded.shown(data.get('version'))}, which another release "
+            "of hedgerow wrote; read it with that release."
         )
     if data.get("digest") != _digest({key: value for key, value in data.items() if key != "digest"}):
-        raise ModelFormatError("the file was changed after it was written: its digest does not fit its content.")
+        raise ModelFormatError("the file was changed after it was written: its digest does not match its content.")
     return data
 
 
@@ -93,5 +93,5 @@ def read_text(path: str | PathLike[str]) -> str:
 
 
 def _digest(data: Mapping[str, Any]) -> str:
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True)  # keys in order: that of the columns counts
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True)  # keys in order: the order of columns matters
     return hashlib.sha256(text.encode()).hexdigest()

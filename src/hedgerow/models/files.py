@@ -1,4 +1,4 @@
-"""Files of models of any kind."""
+"""Model files of any kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KINDS = (RuleList, Tree)
 
 
 def load_model(path: str | PathLike[str]) -> RuleList | Tree:
-    """Read a model from a JSON file, whichever kind the file says it is.
+    """Read a model from a JSON file of any kind of model.
 
     Parameters
     ----------
@@ -45,4 +45,4 @@ def load_model(path: str | PathLike[str]) -> RuleList | Tree:
         if isinstance(data, dict) and data.get("format") == kind.format:
             return kind.from_dict(data)
     expected = " or ".join(repr(kind.format) for kind in _KINDS)
-    raise ModelFormatError(f"expected the format {expected}, found {envelope.format_of(data)}.")
+    raise ModelFormatError(f"expected the format {expected}, got {envelope.format_of(data)}.")

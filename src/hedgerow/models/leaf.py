@@ -1,4 +1,4 @@
-"""Leaves: what a model says of the rows it has sorted out, by released counts, by a drawn label, or by both."""
+"""Leaves: released counts of the rows routed to them, a drawn label, or both."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hedgerow.messages import shown
 from hedgerow.values import listed
 
 MOST_PROBABILITIES = 2**22
-"""Leaves times classes of a model, at most: the array of its probabilities has 32 MiB then."""
+"""Maximum of leaves times classes of a model, where the array of its probabilities has 32 MiB."""
 _LARGEST_COUNT = 2**63
-_WIDEST = 200  # characters of a line that notes of other lines keep clear of
+_WIDEST = 200  # characters of the longest line by which notes are aligned
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """What was released of one part of the rows: counts by class, a label, or both.
+    """Release about the rows of one leaf: counts by class, a label, or both.
 
     Attributes
     ----------
@@ -80,8 +80,8 @@ def check_leaves(leaves: Sequence[Leaf], classes: Sequence[Any], name: str) -> N
     Raises
     ------
     ValueError
-        If one has not one count a class, or its label is none of the classes or of another type; or if there are more
-        leaves and classes than their probabilities can be held of.
+        If a leaf has not one count a class, or its label is not a class or of another type; or if there are too many
+        leaves and classes for an array of probabilities.
     """
     if len(leaves) * len(classes) > MOST_PROBABILITIES:
         raise ArgumentError(
@@ -102,9 +102,9 @@ def check_leaves(leaves: Sequence[Leaf], classes: Sequence[Any], name: str) -> N
 def leaf_probabilities(leaves: Sequence[Leaf], classes: Sequence[Any]) -> NDArray[np.float64]:
     """Return the class probabilities of each leaf, shape ``(n_leaves, n_classes)``, read-only.
 
-    Negative counts count as 0, and a leaf without any takes the share of each class in all released counts. Where
-    the counts contradict the label, its class and the largest others are averaged until none is more probable (the
-    nearest shares, by least squares, of which the label is a mode). A label without counts has probability 1.
+    Negative counts count as 0, and a leaf whose counts are all 0 has the share of each class in all released counts.
+    Where the counts contradict the label, its class and the largest others are averaged until none is more probable
+    (the nearest shares, by least squares, of which the label is a mode). A label without counts has probability 1.
     """
     found = np.zeros((len(leaves), len(classes)))
     for row, leaf in zip(found, leaves, strict=True):
@@ -139,7 +139,7 @@ def _with_mode(counts: NDArray[np.float64], mode: int) -> NDArray[np.float64]:
 def leaf_predictions(
     leaves: Sequence[Leaf], classes: Sequence[Any], probabilities: NDArray[np.float64]
 ) -> tuple[Any, ...]:
-    """Return what each leaf predicts: its label, or else the most probable class, the first of equals."""
+    """Return the prediction of each leaf: its label, or else the most probable class, the first of equals."""
     return tuple(
         classes[most] if leaf.label is None else leaf.label
         for leaf, most in zip(leaves, probabilities.argmax(axis=1), strict=True)
@@ -152,7 +152,7 @@ def leaf_note(leaf: Leaf, probabilities: NDArray[np.float64]) -> str | None:
 
 
 def commented(lines: Sequence[str], notes: Sequence[str | None]) -> str:
-    """Return lines of text with the notes as comments, one under the other but for those beside very long lines."""
+    """Return lines of text with the notes as comments, aligned except beside very long lines."""
     widths = [len(line) for line, note in zip(lines, notes, strict=True) if note is not None and len(line) <= _WIDEST]
     width = max(widths, default=0) + 4
     return "\n".join(

@@ -1,4 +1,4 @@
-"""What rule lists and trees share: leaves, their predictions, and the file."""
+"""Base class of released models: leaves, their predictions, and the model file."""
 
 from __future__ import annotations
 
@@ -31,36 +31,36 @@ if TYPE_CHECKING:
 
 
 class Model(ABC):
-    """A released model whose every row ends in one leaf. Its parts are those of the dataclass that inherits from it."""
+    """A released model that routes every row to one leaf. Subclasses are dataclasses, which define its fields."""
 
     schema: Schema
     privacy: PrivacyCard
 
     kind: ClassVar[str]
-    """What the model is called in messages and titles."""
+    """The kind of model in messages and titles."""
     leaf_name: ClassVar[str]
-    """What one of its leaves is called, in records and in columns of predictions."""
+    """The name of a leaf, in records and in columns of predictions."""
     format: ClassVar[str]
-    """What its files say they are."""
+    """The format of its files."""
 
     @property
     @abstractmethod
     def leaves(self) -> tuple[Leaf, ...]:
-        """What was released of each part of the rows."""
+        """The leaves, with what was released about their rows."""
 
     @property
     @abstractmethod
     def conditions(self) -> tuple[str, ...]:
-        """When a row comes to each leaf, in words."""
+        """The condition of each leaf, in words."""
 
     @property
     @abstractmethod
     def paths(self) -> tuple[tuple[tuple[Literal, bool], ...], ...]:
-        """The literals on the way to each leaf, each with whether it holds there; a row goes the first way it can."""
+        """The decision path of each leaf: literals, each with whether it holds; the first path that fits decides."""
 
     @abstractmethod
     def apply(self, X: Any) -> NDArray[np.intp]:
-        """Return which leaf each row comes to, shape ``(n_rows,)``, counted from 0."""
+        """Return the leaf of each row, shape ``(n_rows,)``, counted from 0."""
 
     @abstractmethod
     def to_sql(self, dialect: DialectName = "duckdb") -> str:
@@ -76,21 +76,21 @@ class Model(ABC):
 
     @abstractmethod
     def _structure(self) -> dict[str, Any]:
-        """Return what only this kind of model has in its file, JSON-ready."""
+        """Return the entries of the file that are specific to this kind of model, JSON-ready."""
 
     @classmethod
     @abstractmethod
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
-        """Make a model of what `_structure` wrote."""
+        """Return the model of the entries that `_structure` wrote."""
 
     def __len__(self) -> int:
         return len(self.leaves)
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
-        """Estimated class probabilities of each leaf from what was released, shape ``(n_leaves, n_classes)``.
+        """Class probabilities of each leaf, estimated from the release, shape ``(n_leaves, n_classes)``.
 
-        Negative counts count as 0; a leaf left without any count takes the share of each class in the whole model. A
+        Negative counts count as 0; a leaf whose counts are then all 0 has the share of each class in the whole model. A
         leaf's label without counts has probability 1; where counts contradict it, its class and the largest others
         are averaged until the label is among the most probable classes.
         """
@@ -120,7 +120,7 @@ class Model(ABC):
         return headline if self.has_counts else f"{headline}; no counts were released"
 
     def _bins(self, table: Table, literals: Iterable[Literal]) -> dict[str, BinCodes]:
-        """Encode those columns of a table that literals speak of."""
+        """Encode the columns of a table that literals use."""
         used = {literal.attribute for literal in literals}
         return self.schema.encode(table, [name for name in self.schema.names if name in used])
 
@@ -198,7 +198,7 @@ class Model(ABC):
         return model
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a JSON file: whole, or what was there stays.
+        """Write the model to a JSON file, atomically.
 
         Raises
         ------
@@ -226,14 +226,14 @@ class Model(ABC):
 
 
 def _contradiction(schema: Schema, card: PrivacyCard) -> str | None:
-    """Return what a card claims that its schema denies; None where they agree."""
+    """Return how a card contradicts its schema; None if they agree."""
     if card.void is not None:
         return None
     if schema.void:
-        return "its card claims a guarantee, and its schema says that there is none"
+        return "its card claims a guarantee, but its schema has none"
     declared = sum((charge.epsilon for charge in schema.charges), Fraction(0))
     if card.epsilon is not None and card.epsilon < declared:
-        return "its card says less than its schema's cut points alone have cost"
+        return "its card claims less privacy loss than the cut points of its schema cost"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Pictures of released models: bars for rule lists, and what all pictures share."""
+"""Plots of released models: bars for rule lists, and elements that all plots share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BESIDE = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # the layout of our o
 
 
 def check_drawable(n_leaves: int, n_classes: int) -> None:
-    """Check that a model is small enough for a picture that can be written and read.
+    """Check that a model is small enough to plot.
 
     Raises
     ------
@@ -41,19 +41,19 @@ def check_drawable(n_leaves: int, n_classes: int) -> None:
     if n_leaves > MOST_DRAWN or n_leaves * n_classes > _MOST_SHARES:
         raise ArgumentError(
             f"expected at most {MOST_DRAWN} leaves or rules to draw, and {_MOST_SHARES:,} shares of classes in them, "
-            f"got {n_leaves:,} of {n_classes:,} classes; print the model, or export it."
+            f"got {n_leaves:,} with {n_classes:,} classes; print the model, or export it."
         )
 
 
 def shortened(text: str, longest: int = 80) -> str:
-    """Return text that a picture has room for."""
+    """Return text cut to a length."""
     return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def leaf_bars(
     leaves: Sequence[str], counts: NDArray[Any], classes: Sequence[str], caption: str, ax: Axes | None
 ) -> Axes:
-    """Draw one horizontal bar a leaf, stacked by class; negative counts are drawn as 0, and words where all are NaN."""
+    """Draw one horizontal bar a leaf, stacked by class; negative counts are drawn as 0, absent counts as text."""
     axes = _named_lines(leaves, classes, caption, ax)
     left = np.zeros(len(leaves))
     bars: list[BarContainer] = []
@@ -71,7 +71,7 @@ def leaf_bars(
 def class_bars(
     leaves: Sequence[str], predicted: Sequence[int], classes: Sequence[str], caption: str, ax: Axes | None
 ) -> Axes:
-    """Draw one bar a leaf in the colour of its class, all of one length: there are no counts to show."""
+    """Draw one bar a leaf in the colour of its class, all of the same length, for models without counts."""
     axes = _named_lines(leaves, classes, caption, ax)
     axes.barh(range(len(leaves)), 1, height=0.5, color=[colour(k) for k in predicted])
     axes.set_xlim(0, 1.3 if ax is None else 2.5)  # within given axes, there must be room for the legend
@@ -106,12 +106,12 @@ def class_patches(classes: Sequence[str]) -> list[Artist]:
 
 
 def class_legend(ax: Axes, handles: Sequence[Artist | BarContainer], classes: Sequence[str], **layout: Any) -> None:
-    """Name the classes; handles are given, or the legend leaves out those that start with "_"."""
+    """Add a legend of the classes; handles are passed, as matplotlib omits names that start with "_"."""
     ax.legend(handles, [plain(legend_name(name)) for name in classes], title="class", frameon=False, **layout)
 
 
 def legend_name(name: str) -> str:
-    """Return a class in lines that a legend has room for."""
+    """Return the name of a class, wrapped for a legend."""
     return fill(shortened(name), 30)
 
 
@@ -121,5 +121,5 @@ def colour(k: int) -> str:
 
 
 def plain(text: str) -> str:
-    """Keep matplotlib from reading what stands between two dollar signs as mathematics."""
+    """Escape dollar signs, between which matplotlib reads mathematics."""
     return text.replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""A model as the source of a Python function that needs nothing installed."""
+"""Export of models as Python source without dependencies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def function(cases: Cases, schema: Schema, comment: str) -> str:
 
 
 def conditions(schema: Schema) -> Pieces[Literal]:
-    """Return what writes literals."""
+    """Return the cache of the Python expressions of literals."""
     return Pieces(lambda literal: _expression(literal, schema[literal.attribute]), "Python")
 
 
@@ -96,7 +96,7 @@ def _tokens(attribute: Attribute) -> list[Value]:
 
 
 def _declared(literal: Literal, attribute: Attribute) -> str | int:
-    """Return the category a literal compares with as the schema types it: 1 for a literal that says "1"."""
+    """Return the category that a literal compares with, in the schema's type: 1 for a literal with "1"."""
     assert isinstance(attribute, Categorical)
     return attribute.values[attribute.place(literal)]
 

@@ -1,4 +1,4 @@
-"""The rule list: a released model, public by construction. No learning code here."""
+"""Rule lists: released models, public by construction. No learning code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """If all literals of the antecedent hold, then this is what was released of the rows.
+    """An antecedent, and what was released about the rows that it is the first to match.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Rule:
 
     @cached_property
     def leaf(self) -> Leaf:
-        """What was released: the counts and the label."""
+        """The released counts and label."""
         return Leaf(self.counts, self.label)
 
     @property
@@ -72,14 +72,14 @@ class Rule:
 
 @dataclass(frozen=True, repr=False)
 class RuleList(Model):
-    """An ordered list of rules; the first whose antecedent holds decides, the last one catches the rest.
+    """An ordered list of rules; the first one whose antecedent holds predicts, the default rule is last.
 
-    Everything in it is released: the schema, the rules, the counts or labels they were given and the privacy card.
+    Everything in it is released: the schema, the rules with their counts or labels, and the privacy card.
 
     Attributes
     ----------
     schema : Schema
-        The public schema the rules speak of.
+        The public schema of the rules.
     rules : tuple of Rule
         The rules, the default rule (empty antecedent) last.
     privacy : PrivacyCard
@@ -113,19 +113,19 @@ class RuleList(Model):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(self.rules))
         if not self.rules or self.rules[-1].antecedent or not all(rule.antecedent for rule in self.rules[:-1]):
-            raise ArgumentError("expected one default rule, with an empty antecedent, in the last place.")
+            raise ArgumentError("expected one default rule, with an empty antecedent, as the last rule.")
         check_leaves(self.leaves, self.schema.classes, self.leaf_name)
         for rule in self.rules:
             check_literals(rule.antecedent, self.schema, "a rule")
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """What was released of the rows that each rule catches."""
+        """The leaf of each rule: what was released about the rows that it captures."""
         return tuple(rule.leaf for rule in self.rules)
 
     @property
     def paths(self) -> tuple[tuple[tuple[Literal, bool], ...], ...]:
-        """The literals of each rule, all of which hold where it is the first to catch a row."""
+        """The decision path of each rule: its literals, all of which hold; a row takes the first path that does."""
         return tuple(tuple((literal, True) for literal in rule.antecedent) for rule in self.rules)
 
     @property
@@ -134,7 +134,7 @@ class RuleList(Model):
         return tuple(rule.condition or "otherwise" for rule in self.rules)
 
     def apply(self, X: Any) -> NDArray[np.intp]:
-        """Return which rule catches each row, shape ``(n_rows,)``, counted from 0.
+        """Return the rule that captures each row, shape ``(n_rows,)``, counted from 0.
 
         Parameters
         ----------
@@ -237,5 +237,5 @@ class RuleList(Model):
 
 
 def _unbroken(literal: Literal) -> str:
-    """Return a literal in words that stay in one line of a picture."""
+    """Return the text of a literal with non-breaking spaces."""
     return str(literal).replace(" ", plot.NO_BREAK)

@@ -1,4 +1,4 @@
-"""Literals as SQL conditions, by sqlglot: names and values quoted, NULL satisfying nothing but "is missing"."""
+"""Export of models as SQL by sqlglot: names and values are quoted, and NULL satisfies "is missing" only."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from hedgerow.schema.schema import Schema
 from hedgerow.values import Value, printable
 
 Cases = Sequence[tuple[Sequence[Literal], Value]]
-"""What a model says, first match first: literals, and the class. The last has no literals."""
+"""The cases of a model in order of first match: literals, and the class. The last case has no literals."""
 _WHOLE = re.compile("-?[0-9]+")
-# As words, as numbers of any type (minus zero too), as booleans. What else it matches is outside the domain, an error.
+# As text, as numbers of any type (minus zero too), as booleans. Other matches are outside the domain, an error.
 _BOOLEANS = {"true": ("true", "1([.]0+)?"), "false": ("false", "-?0([.]0+|e-[0-9]+)?")}
 
 
@@ -41,14 +41,14 @@ def case_expression(cases: Cases, schema: Schema, dialect: Dialect, comment: str
 
 
 def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]:
-    """Return what writes literals, each with whether it stands alone or needs parentheses."""
+    """Return the cache of the SQL of literals; the flag says whether a literal stands alone, without parentheses."""
     columns: dict[str, _Raw] = {}
 
     def write(part: tuple[Literal, bool]) -> str:
         literal, alone = part
         if dialect.name == "spark" and "${" in literal.attribute:
             raise ArgumentError(
-                f"expected names without ${{, for which Spark puts a setting's value; got {shown(literal.attribute)}."
+                f"expected names without ${{, which Spark substitutes by a setting, got {shown(literal.attribute)}."
             )
         if literal.attribute not in columns:
             columns[literal.attribute] = _Raw(literal.attribute, schema[literal.attribute], dialect)
@@ -61,8 +61,8 @@ def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]
 def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[str]:
     """Return the lines of ``CASE WHEN … THEN … ELSE … END`` around those of two branches.
 
-    Whatever is not true, NULL too, goes to the ELSE. Only what begins an element is indented: a line break within a
-    quoted name or value is part of it.
+    Conditions that are false or NULL go to the ELSE. Only the first line of an element is indented: a line break within
+    a quoted name or value is part of it.
     """
     return [
         f"CASE WHEN {condition}",
@@ -114,7 +114,7 @@ def _comparison(literal: Literal, raw: _Raw) -> list[exp.Condition]:
 
 @dataclass(frozen=True)
 class _Raw:
-    """A column as the table has it, of whatever type, with what the schema says of it; each part is written once."""
+    """A raw column of any type, with its attribute in the schema; each SQL expression on it is generated once."""
 
     name: str
     attribute: Attribute
@@ -126,42 +126,42 @@ class _Raw:
 
     @cached_property
     def text(self) -> exp.Condition:
-        return self.dialect.settled(self.dialect.text(self.column))
+        return self.dialect.prewritten(self.dialect.text(self.column))
 
     @cached_property
     def number(self) -> exp.Condition:
-        return self.dialect.settled(self.dialect.number_of(self.column))
+        return self.dialect.prewritten(self.dialect.number_of(self.column))
 
     @cached_property
     def is_fractional(self) -> exp.Condition:
-        return self.dialect.settled(self.dialect.is_fractional(self.column))
+        return self.dialect.prewritten(self.dialect.is_fractional(self.column))
 
     @cached_property
     def absent(self) -> exp.Condition:
-        """Whether a value that is not NULL is missing all the same. NULL only if the column is."""
-        if not isinstance(self.attribute, Categorical):  # a word for NaN in a column of text would be an error
-            return self.dialect.settled(self.one_of(self.attribute.missing_values, "", *self.dialect.nan))
+        """Whether a value that is not NULL is missing. NULL only if the column is."""
+        if not isinstance(self.attribute, Categorical):  # text for NaN in a column of text would be an error
+            return self.dialect.prewritten(self.one_of(self.attribute.missing_values, "", *self.dialect.nan))
         nan = exp.and_(self.is_fractional, self._among(self.text, self.dialect.nan))
-        return self.dialect.settled(exp.or_(self.one_of(self.attribute.missing_values, ""), nan))
+        return self.dialect.prewritten(exp.or_(self.one_of(self.attribute.missing_values, ""), nan))
 
     @cached_property
     def inside(self) -> exp.Condition:
         """Whether a value is in the domain."""
         attribute = self.attribute
         if isinstance(attribute, Categorical):
-            return self.dialect.settled(self.one_of(attribute.values))
+            return self.dialect.prewritten(self.one_of(attribute.values))
         assert isinstance(attribute, (Integer, Real))
         inside = self.number.between(self.dialect.literal(attribute.low), self.dialect.literal(attribute.high))
         if isinstance(attribute, Integer):
             inside = exp.and_(inside, self.number.eq(exp.Floor(this=self.number)))
-        return self.dialect.settled(inside)
+        return self.dialect.prewritten(inside)
 
     def one_of(self, values: Sequence[Value], *words: str) -> exp.Condition:
         """Whether the column holds one of these values or words. True if it does, NULL or false if it is NULL.
 
-        As in `Column.equals`, text is compared as text, but for the zeros after the point of whole numbers; floating
-        point and decimals as numbers, since engines write different numbers alike. Whole numbers and booleans have one
-        text each.
+        As in `Column.equals`, text is compared as text, except for the zeros after the point of whole numbers; floating
+        point and decimals are compared as numbers, since engines write different numbers as the same text. Whole
+        numbers and booleans have one text each.
         """
         found = [self._among(self.text, words)] if words else []
         texts = list(dict.fromkeys(plain_word(value) for value in values))
@@ -170,14 +170,14 @@ class _Raw:
         numbers = [number for number in map(spelled_number, values) if number is not None and is_double(number)]
         in_text = self._spelled(texts)
         if numbers:
-            in_numbers = self.dialect.settled(self.dialect.equals(self.column, list(dict.fromkeys(numbers))))
+            in_numbers = self.dialect.prewritten(self.dialect.equals(self.column, list(dict.fromkeys(numbers))))
             in_text = exp.Case().when(self.is_fractional, in_numbers).else_(in_text)
         elif any(map(_WHOLE.fullmatch, texts)):
             in_text = exp.and_(exp.not_(self.is_fractional), in_text)
         return exp.or_(*found, in_text)
 
     def _spelled(self, texts: Sequence[str]) -> exp.Condition:
-        """Whether the text of the column is one of these, zeros after the point of a whole number left out."""
+        """Whether the text of the column is one of these, without zeros after the point of a whole number."""
         whole = [text for text in texts if _WHOLE.fullmatch(text)]
         others = [text for text in texts if not _WHOLE.fullmatch(text)]
         found: list[exp.Condition] = [self._among(self.text, others)] if others else []

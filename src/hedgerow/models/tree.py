@@ -1,4 +1,4 @@
-"""The decision tree: a released model, public by construction. No learning code here."""
+"""Decision trees: released models, public by construction. No learning code."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from hedgerow.values import shown_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_DEPTH = 64  # Python reads no source indented more than 100 times, and nobody reads such a tree
+MAX_DEPTH = 64  # Python accepts at most 100 levels of indentation, and such a tree is unreadable
 _T = TypeVar("_T")
 _Path = tuple[tuple[Literal, bool], ...]
 
 
 @dataclass(frozen=True)
 class Split:
-    """Two branches: one for the rows that satisfy a literal, one for all others.
+    """An inner node: a literal, and the branches of the rows that satisfy it and of all others.
 
     Attributes
     ----------
     literal : Literal
-        What is asked of a row.
+        The test.
     true, false : Split or Leaf
-        Where rows go that satisfy the literal, and all others. A missing value satisfies only ``is missing``, so it
-        goes to `false` for any other literal.
+        The branch of the rows that satisfy the literal, and that of all others. A missing value satisfies only
+        ``is missing``, so it goes to `false` for any other literal.
 
     Examples
     --------
@@ -60,14 +60,14 @@ Node = Split | Leaf
 
 @dataclass(frozen=True, repr=False)
 class Tree(Model):
-    """A binary decision tree: each split sends a row to one of two branches, until a leaf decides.
+    """A binary decision tree: splits route each row to one leaf, which predicts.
 
     Everything in it is released: the schema, the splits, the counts or labels of the leaves and the privacy card.
 
     Attributes
     ----------
     schema : Schema
-        The public schema the splits speak of.
+        The public schema of the splits.
     root : Split or Leaf
         The first split, or the only leaf.
     privacy : PrivacyCard
@@ -122,7 +122,7 @@ class Tree(Model):
 
     @cached_property
     def _paths(self) -> tuple[tuple[_Path, Leaf], ...]:
-        """Each leaf with the literals on the way to it, and whether they hold there; without recursion."""
+        """The decision path and leaf of each leaf, computed without recursion."""
         found: list[tuple[_Path, Leaf]] = []
         waiting: list[tuple[_Path, Node]] = [((), self.root)]
         while waiting:
@@ -139,7 +139,7 @@ class Tree(Model):
 
     @property
     def paths(self) -> tuple[_Path, ...]:
-        """The literals on the way to each leaf, each with whether it holds there, in the order of `leaves`."""
+        """The decision path of each leaf: literals, each with whether it holds, in the order of `leaves`."""
         return tuple(path for path, _ in self._paths)
 
     @property
@@ -149,7 +149,7 @@ class Tree(Model):
 
     @property
     def depth(self) -> int:
-        """The most splits that a row passes."""
+        """The number of splits on the longest decision path."""
         return max(len(path) for path, _ in self._paths)
 
     @property
@@ -159,10 +159,10 @@ class Tree(Model):
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The way to each leaf in words; "always" for a leaf without splits above it.
+        """The decision path of each leaf in words; "always" for a leaf without splits above it.
 
-        Where a split's literal fails, these are the words of the literal that says exactly this, if there is one:
-        ``age > 30``; otherwise, such as where an age may be missing, ``not (age <= 30)``.
+        A negated literal is written as its complement, such as ``age > 30``, if there is one; otherwise, such as where
+        an age may be missing, as ``not (age <= 30)``.
         """
         words = Pieces[tuple[Literal, bool]](
             lambda part: in_words(part[0], self.schema[part[0].attribute], holds=part[1]), "words"
@@ -170,7 +170,7 @@ class Tree(Model):
         return tuple(" and ".join(map(words, path)) or "always" for path, _ in self._paths)
 
     def apply(self, X: Any) -> NDArray[np.intp]:
-        """Return which leaf each row comes to, shape ``(n_rows,)``, counted from 0 in the order of `leaves`.
+        """Return the leaf of each row, shape ``(n_rows,)``, counted from 0 in the order of `leaves`.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class Tree(Model):
         return reached
 
     def fold(self, split: Callable[[Literal, _T, _T], _T], leaf: Callable[[int], _T]) -> _T:
-        """Compute something from the leaves up: `leaf` of a leaf's number, `split` of a literal and its two branches.
+        """Fold the tree from the leaves up: `leaf` of a leaf's number, `split` of a literal and its two branches.
 
         Examples
         --------
@@ -233,7 +233,7 @@ class Tree(Model):
     def to_sql(self, dialect: DialectName = "duckdb") -> str:
         """Return nested CASE expressions that give the predicted class from the raw columns, in the SQL of an engine.
 
-        What is NULL or otherwise missing goes to the false branch, as in `predict`. For dialects, types of columns and
+        NULL and other missing values go to the false branch, as in `predict`. For dialects, types of columns and
         values outside a domain see `RuleList.to_sql`.
         """
         of = dialect_named(dialect)
@@ -247,7 +247,7 @@ class Tree(Model):
     def to_python(self) -> str:
         """Return the source of a Python function ``predict(row)`` that needs nothing installed.
 
-        For what `row` holds see `RuleList.to_python`.
+        For `row` see `RuleList.to_python`.
         """
         written = python_source.conditions(self.schema)
         lines = self.fold(
@@ -261,12 +261,12 @@ class Tree(Model):
         classes, leaves, notes = self.schema.classes, self.leaves, self._notes
         check_drawable(len(leaves), len(classes))
 
-        def ending(i: int) -> tree_plot.Ending:
+        def drawn(i: int) -> tree_plot.DrawnLeaf:
             shares = () if leaves[i].counts is None else tuple(map(float, self.probabilities[i]))
             note = (notes[i] or "").replace("of ", f"of{tree_plot.NO_BREAK}")
-            return tree_plot.Ending(classes.index(self.predictions[i]), note, shares)
+            return tree_plot.DrawnLeaf(classes.index(self.predictions[i]), note, shares)
 
-        root: tree_plot.Part = self.fold(tree_plot.Fork, ending)
+        root: tree_plot.DrawnNode = self.fold(tree_plot.DrawnSplit, drawn)
         return tree_plot.tree_diagram(root, list(map(shown_text, classes)), self._caption, ax)
 
     def __str__(self) -> str:
@@ -283,11 +283,11 @@ class Tree(Model):
         return f"<Tree of {len(self)} leaves; {self._guarantee}>"
 
 
-_Lines = list[tuple[str, int | None]]  # lines of text, each with the number of the leaf it says
+_Lines = list[tuple[str, int | None]]  # lines of text, each with the number of its leaf
 
 
 def _under(head: str, lines: _Lines) -> _Lines:
-    """Put a branch under its head, a leaf beside it."""
+    """Return a head with its branch below it, or a single leaf beside it."""
     if len(lines) == 1:
         return [(f"{head} {lines[0][0]}", lines[0][1])]
     return [(head, None), *((f"    {text}", number) for text, number in lines)]
@@ -302,4 +302,4 @@ def _node(data: Mapping[str, Any], depth: int) -> Node:
 
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise ArgumentError(f"expected a tree of at most {MAX_DEPTH} splits from root to leaf, got more.")
+        raise ArgumentError(f"expected a tree of depth {MAX_DEPTH} at most, got a deeper one.")

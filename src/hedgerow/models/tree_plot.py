@@ -1,4 +1,4 @@
-"""The diagram of a tree: boxes from the root down, laid out in inches so that text fits them."""
+"""Diagrams of trees: boxes from the root down, laid out in inches so that text fits into them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _LARGEST = 60.0  # pictures of more than 2^16 pixels cannot be written
 
 
 @dataclass(frozen=True)
-class Ending:
-    """What is shown of a leaf: the number of the predicted class, words on the counts, and shares if there are any."""
+class DrawnLeaf:
+    """Content of a leaf's box: the number of the predicted class, a note on the counts, and shares if there are any."""
 
     predicted: int
     note: str
@@ -34,22 +34,22 @@ class Ending:
 
 
 @dataclass(frozen=True)
-class Fork:
-    """What is shown of a split."""
+class DrawnSplit:
+    """Content of a split's box, and its branches."""
 
     literal: Literal
-    true: Part
-    false: Part
+    true: DrawnNode
+    false: DrawnNode
 
 
-Part = Fork | Ending
+DrawnNode = DrawnSplit | DrawnLeaf
 
 
 @dataclass(frozen=True)
 class _Box:
     """A split or leaf with its text in lines, the middle and size of its box, and the boxes below it."""
 
-    part: Part
+    part: DrawnNode
     title: tuple[str, ...]
     note: tuple[str, ...]
     x: float
@@ -58,11 +58,11 @@ class _Box:
 
     @property
     def bar(self) -> float:
-        return _BAR if isinstance(self.part, Ending) and self.part.shares else 0.0
+        return _BAR if isinstance(self.part, DrawnLeaf) and self.part.shares else 0.0
 
     @property
     def width(self) -> float:
-        bold = isinstance(self.part, Ending)
+        bold = isinstance(self.part, DrawnLeaf)
         return max(*(_width(line, bold=bold) for line in self.title), *map(_width, self.note), 0.3) + 2 * _PAD
 
     @property
@@ -75,8 +75,8 @@ class _Box:
             yield from box.walk()
 
 
-def tree_diagram(root: Part, classes: Sequence[str], caption: str, ax: Axes | None) -> Axes:
-    """Draw a tree, the branch where the literal holds to the left; text shrinks if given axes are too small for it."""
+def tree_diagram(root: DrawnNode, classes: Sequence[str], caption: str, ax: Axes | None) -> Axes:
+    """Draw a tree, the branch where the literal holds to the left; text shrinks to fit given axes."""
     slot = min(max(6.5 / _n_leaves(root), 1.05), 1.8)  # the width for one leaf
     classes, caption = [" ".join(shortened(name).split()) for name in classes], shortened(caption, 300)
     top = _lay_out(root, classes, slot)
@@ -96,16 +96,16 @@ def tree_diagram(root: Part, classes: Sequence[str], caption: str, ax: Axes | No
     return ax
 
 
-def _n_leaves(part: Part) -> int:
-    return 1 if isinstance(part, Ending) else _n_leaves(part.true) + _n_leaves(part.false)
+def _n_leaves(part: DrawnNode) -> int:
+    return 1 if isinstance(part, DrawnLeaf) else _n_leaves(part.true) + _n_leaves(part.false)
 
 
-def _lay_out(root: Part, classes: Sequence[str], slot: float) -> _Box:
-    """Give each leaf a slot and put each split over the middle of its branches, where it has room for two."""
+def _lay_out(root: DrawnNode, classes: Sequence[str], slot: float) -> _Box:
+    """Return the layout: each leaf in a slot, each split centred over its branches, with the room of two slots."""
     numbers = count()
 
-    def place(part: Part, level: int) -> _Box:
-        if isinstance(part, Ending):
+    def place(part: DrawnNode, level: int) -> _Box:
+        if isinstance(part, DrawnLeaf):
             room, x = slot - _APART - 2 * _PAD, (next(numbers) + 0.5) * slot
             return _Box(part, _wrapped(classes[part.predicted], room, bold=True), _wrapped(part.note, room), x, level)
         below = (place(part.true, level + 1), place(part.false, level + 1))
@@ -116,7 +116,7 @@ def _lay_out(root: Part, classes: Sequence[str], slot: float) -> _Box:
 
 
 def _tops(top: _Box) -> list[float]:
-    """Return where each level begins, counted downwards, and where the last one ends."""
+    """Return the top of each level, counted downwards, and the bottom of the last one."""
     heights: dict[int, float] = {}
     for box in top.walk():
         heights[box.level] = max(heights.get(box.level, 0.0), box.height)
@@ -136,7 +136,7 @@ def _own_axes(width: float, height: float, caption: str) -> Axes:
 
 
 def _show_inches(ax: Axes, width: float, height: float) -> float:
-    """Make the axes show this many inches, in the middle, and return how many inches on paper one of them is."""
+    """Set the limits of the axes to this many inches, centred, and return the scale on paper."""
     window = ax.get_window_extent()
     dpi = ax.get_figure(root=True).dpi  # type: ignore[union-attr] -- axes are on a figure
     paper = window.width / dpi, window.height / dpi
@@ -151,8 +151,8 @@ def _draw(ax: Axes, box: _Box, tops: Sequence[float], unit: float) -> None:
     """Draw a box, its text, and the lines to the boxes below it."""
     from matplotlib.patches import FancyBboxPatch
 
-    top, leaf = tops[box.level], isinstance(box.part, Ending)
-    edge = colour(box.part.predicted) if isinstance(box.part, Ending) else "0.4"
+    top, leaf = tops[box.level], isinstance(box.part, DrawnLeaf)
+    edge = colour(box.part.predicted) if isinstance(box.part, DrawnLeaf) else "0.4"
     ax.add_patch(
         FancyBboxPatch(
             (box.x - box.width / 2, top),
@@ -168,7 +168,7 @@ def _draw(ax: Axes, box: _Box, tops: Sequence[float], unit: float) -> None:
         weight = "bold" if leaf and number < len(box.title) else "normal"
         y = top + _PAD + (number + 0.5) * _LINE
         ax.text(box.x, y, line, ha="center", va="center", fontsize=_SIZE * unit, weight=weight, parse_math=False)
-    if isinstance(box.part, Ending):
+    if isinstance(box.part, DrawnLeaf):
         _draw_shares(ax, box, box.part.shares, top + box.height - _PAD / 2 - _BAR)
     for child, word in zip(box.below, ("yes", "no"), strict=False):
         start, end = (box.x, top + box.height), (child.x, tops[child.level])
@@ -187,7 +187,7 @@ def _draw_shares(ax: Axes, box: _Box, shares: Sequence[float], y: float) -> None
 
 
 def _held_together(literal: Literal) -> str:
-    """Return a literal in words, no line of which ends between a sign and a value."""
+    """Return the text of a literal, with a non-breaking space between operator and value."""
     text = shortened(str(literal))
     for sign in ("<=", ">", "=", "!="):
         text = text.replace(f" {sign} ", f" {sign}{NO_BREAK}")
@@ -215,11 +215,11 @@ def _pieces(text: str, width: float, *, bold: bool) -> Iterator[str]:
 
 
 def _width(line: str, *, bold: bool = False) -> float:
-    """Return how wide a line is, in inches."""
+    """Return the width of a line in inches."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(size=_SIZE, weight="bold" if bold else "normal")
     with catch_warnings():
-        simplefilter("ignore")  # of signs the font does not have: drawing them will say so
+        simplefilter("ignore")  # of characters that the font lacks: drawing them will warn
         return text_to_path.get_text_width_height_descent(line, font, False)[0] / 72
