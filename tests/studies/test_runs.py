@@ -92,7 +92,7 @@ def test_progress_goes_to_stderr_and_only_if_asked_for(store, capsys):
 def test_a_folder_is_begun_once_and_holds_runs_of_one_kind(store, tmp_path):
     complete(store, roll, 1, resume=False)
     before = {path.name: path.read_bytes() for path in store.folder.iterdir()}
-    with pytest.raises(ValueError, match="exists already; continue it with --resume"):
+    with pytest.raises(ValueError, match="exists already; resume it with --resume"):
         complete(store, roll, 2, resume=False)
     with pytest.raises(ValueError, match=r"other settings \(epsilons, sides\); give another folder"):
         complete(RunStore(store.folder, {"study": "dice", "sides": 6}), roll, 2, resume=True)

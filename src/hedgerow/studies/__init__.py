@@ -1,4 +1,4 @@
-"""Studies: the figures and tables of papers, reproduced. Researchers' tools: their noise is seeded, not private."""
+"""Studies: reproductions of the figures and tables of three papers. Their noise is seeded, so they are not private."""
 
 from hedgerow.studies.expril.study import reproduce_expril
 from hedgerow.studies.pdr.study import reproduce_pdr

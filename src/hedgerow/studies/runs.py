@@ -1,4 +1,4 @@
-"""Raw runs in a file: written one run at a time, so that a study can be stopped and continued."""
+"""Files of raw runs, written one run at a time, so that a study can be stopped and resumed."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from hedgerow.errors import ArgumentError
 
 Record = Mapping[str, str | int | float]
 Measure = Callable[[int], Sequence[Record]]
-"""Do the run of this number and return what was found, at least one record. All records have the same keys."""
-RUN, RECORDS = "run", "records"  # columns of the file: the run's number, and how many records it has
+"""Do the run of a number and return its records, at least one. All records have the same keys."""
+RUN, RECORDS = "run", "records"  # columns of the file: the number of the run, and of its records
 
 
 @dataclass(frozen=True)
 class RunStore:
-    """Raw runs of one measurement in a folder: ``runs.csv`` and, in ``settings.json``, what they were made with.
+    """Raw runs of one measurement in a folder: ``runs.csv``, and their settings in ``settings.json``.
 
-    Each run is appended in one write and carries the number of its records. A run whose last records are missing, or
+    Each run is appended in one write and contains the number of its records. A run whose last records are missing, or
     whose last line has no end, was interrupted while it was written; `open` drops it, and it is done again.
 
     Attributes
     ----------
     folder : Path
-        Where the files are.
+        The folder of the files.
     settings : mapping
-        What the runs depend on besides their number, JSON-ready. Runs of other settings are never mixed with these.
+        All that the runs depend on besides their number, JSON-ready. Runs of other settings are never mixed with these.
     """
 
     folder: Path
@@ -47,17 +47,17 @@ class RunStore:
         return self.folder / "runs.csv"
 
     def check(self, *, resume: bool) -> None:
-        """Check that the store can be begun or continued, without changing anything.
+        """Check that the store can be created or resumed, without changing anything.
 
         Raises
         ------
         ValueError
-            If the folder exists and `resume` is not given, or it holds something else or runs of other settings.
+            If the folder exists and `resume` is False, or it holds something else or runs of other settings.
         """
         if not self.folder.exists():
             return
         if not resume:
-            raise ArgumentError(f"{self.folder} exists already; continue it with --resume, or give another folder.")
+            raise ArgumentError(f"{self.folder} exists already; resume it with --resume, or give another folder.")
         if not self._settings_file.is_file():
             raise ArgumentError(f"{self.folder} holds no study to resume; give another folder.")
         found, wanted = json.loads(self._settings_file.read_text(encoding="utf-8")), self._written_settings
@@ -68,7 +68,7 @@ class RunStore:
             )
 
     def open(self, *, resume: bool) -> frozenset[int]:
-        """Begin the store or continue it, without runs that were interrupted; return the runs that it holds.
+        """Create or resume the store, without interrupted runs; return the numbers of its runs.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class RunStore:
         return frozenset(int(row[RUN]) for row in csv.DictReader(io.StringIO(whole)))
 
     def append(self, run: int, records: Sequence[Record]) -> None:
-        """Write one run, in one piece, and see it to the disk."""
+        """Append one run in a single write, and flush it to disk."""
         text = io.StringIO()
         writer = csv.DictWriter(text, [RUN, RECORDS, *records[0]], lineterminator="\n")
         if not self.file.exists() or not self.file.stat().st_size:
@@ -118,23 +118,23 @@ class RunStore:
 def complete(
     store: RunStore, measure: Measure, runs: int, *, resume: bool, n_jobs: int | None = None, verbose: bool = False
 ) -> pd.DataFrame:
-    """Do the runs that a store lacks, and return the records of all of them.
+    """Do the missing runs of a store, and return the records of all runs.
 
-    Runs go to the file in the order of their numbers, whatever `n_jobs` is, so that the file is the same too. What
-    another process had finished but not handed over when the study was stopped is done again.
+    Runs are written in the order of their numbers, whatever `n_jobs` is, so that the file is the same, too. Runs that
+    another process had finished but not returned when the study was stopped are done again.
 
     Parameters
     ----------
     store : RunStore
-        Where runs are kept.
+        The store of the runs.
     measure : callable
         Does one run. It is sent to other processes, and must depend on the number of the run only.
     runs : int
-        How many runs there are to be: numbers 0 to ``runs - 1``.
+        The number of runs, numbered from 0 to ``runs - 1``.
     resume : bool
         Whether the store may exist already.
     n_jobs : int, optional
-        How many processes, as in scikit-learn.
+        The number of processes, as in scikit-learn.
     verbose : bool, default=False
         Whether to show progress on stderr.
 
@@ -152,7 +152,7 @@ def complete(
     done = store.open(resume=resume)
     missing = [run for run in range(runs) if run not in done]
     found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(measure)(run) for run in missing)
-    for run, records in zip(missing, _told(found, store.folder.name, len(missing), verbose), strict=True):
+    for run, records in zip(missing, _with_progress(found, store.folder.name, len(missing), verbose), strict=True):
         store.append(run, records)
     return store.read(runs)
 
@@ -164,7 +164,7 @@ def check_runs(runs: object) -> None:
 
 
 def _whole_runs(text: str) -> str:
-    """Return the header and the lines of the runs that have all their records."""
+    """Return the header and the lines of complete runs."""
     lines = text[: text.rfind("\n") + 1].splitlines(keepends=True)
     rows = list(csv.DictReader(lines))
     have: dict[str, int] = {}
@@ -175,7 +175,7 @@ def _whole_runs(text: str) -> str:
 
 
 def _typed(cells: list[str]) -> list[Any]:
-    """Return a column as whole numbers if it can be, else as floats, exactly as written, else as text."""
+    """Return a column as whole numbers if possible, else as floats, exactly as written, else as text."""
     for kind in (int, float):
         try:
             return [kind(cell) for cell in cells]
@@ -185,7 +185,7 @@ def _typed(cells: list[str]) -> list[Any]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole, or leave what was there."""
+    """Replace a file atomically."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         fresh.write_text(text, encoding="utf-8")
@@ -194,8 +194,8 @@ def _replace(path: Path, text: str) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def _told(found: Any, name: str, total: int, verbose: bool) -> Iterator[Sequence[Record]]:
-    """Pass results on, with progress on stderr."""
+def _with_progress(found: Any, name: str, total: int, verbose: bool) -> Iterator[Sequence[Record]]:
+    """Yield results, with progress on stderr."""
     if not verbose or not total:
         yield from found
         return

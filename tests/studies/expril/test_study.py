@@ -86,7 +86,7 @@ def test_the_command_can_be_stopped_and_resumed(monkeypatch, run, tmp_path):
     first = (tmp_path / "out" / "A" / "runs.csv").read_text()
     code, _, err = run(*words, "--runs", 2)
     assert code == 2
-    assert re.search(r"^error: out/A exists already; continue it with --resume", err)
+    assert re.search(r"^error: out/A exists already; resume it with --resume", err)
     code, out, err = run(*words, "--runs", 2, "--resume")
     assert code == 0, err
     assert (tmp_path / "out" / "A" / "runs.csv").read_text().startswith(first)
@@ -99,7 +99,7 @@ def test_the_command_can_be_stopped_and_resumed(monkeypatch, run, tmp_path):
 def test_nothing_is_done_where_one_folder_is_taken(monkeypatch, tmp_path):
     make_small(monkeypatch)
     (tmp_path / "CTG-B").mkdir()
-    with pytest.raises(ValueError, match="CTG-B exists already; continue it with --resume, or give another folder"):
+    with pytest.raises(ValueError, match="CTG-B exists already; resume it with --resume, or give another folder"):
         reproduce_expril(runs=1, folder=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["CTG-B"]
 

@@ -14,8 +14,8 @@ from hedgerow.studies.pdr.runs import (
     TREES,
     Learning,
     Releasing,
-    exposed,
-    exposure,
+    entropy_ratios,
+    parsed_ratios,
     split,
 )
 from tests.learn.files import needs
@@ -84,7 +84,7 @@ def test_a_greedy_tree_is_measured_as_a_walk_down_its_branches_does(depth):
     leaves = dict(zip(tree.apply(rows.X), splits, strict=True))
     assert record["short_branches"] == pytest.approx(np.mean([k < depth for k in leaves.values()]))
     values, counts = np.unique(ratios, return_counts=True)
-    found = exposed(record["exposure"])
+    found = parsed_ratios(record["exposure"])
     np.testing.assert_allclose(found[0], values)
     assert found[1].tolist() == counts.tolist()
     assert (record["certified"], np.isnan(record["gap"])) == (0, True)
@@ -134,7 +134,7 @@ def test_exposure_is_written_without_loss():
     rows = split("compas", 0)
     tree = DecisionTreeClassifier(max_depth=6, random_state=0).fit(rows.X, rows.y)
     found = reconstruction(tree, rows.schema)
-    ratios, counts = exposed(exposure(found))
+    ratios, counts = parsed_ratios(entropy_ratios(found))
     assert ratios.tolist() == found.curve()[0].tolist()
     assert counts.sum() == len(rows.X)
     assert np.average(ratios, weights=counts) == pytest.approx(found.uncertainty, abs=1e-15)

@@ -8,7 +8,7 @@ import pytest
 from hedgerow.cli import main
 from hedgerow.studies import reproduce_pdr
 from hedgerow.studies.pdr.figures import PICTURES, SUPPORTS
-from hedgerow.studies.pdr.plots import draw_exposure, draw_pairs, draw_private
+from hedgerow.studies.pdr.plots import draw_entropy_ratios, draw_pairs, draw_private
 from hedgerow.studies.pdr.runs import Learning
 from tests.learn.files import needs
 
@@ -93,7 +93,7 @@ def test_runs_of_other_limits_are_not_mixed(tmp_path):
     reproduce_pdr(figure=3, dataset="compas", seeds=1, folder=tmp_path, depths=(1,), supports=(0.05,))
     with pytest.raises(ValueError, match=r"lists-compas holds runs with other settings \(depths\)"):
         reproduce_pdr(figure=3, dataset="compas", seeds=1, folder=tmp_path, depths=(2,), supports=(0.05,), resume=True)
-    with pytest.raises(ValueError, match=r"lists-compas exists already; continue it with --resume"):
+    with pytest.raises(ValueError, match=r"lists-compas exists already; resume it with --resume"):
         reproduce_pdr(figure=6, dataset="compas", seeds=1, folder=tmp_path, depths=(1,), supports=(0.05,))
 
 
@@ -106,7 +106,7 @@ def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
     assert "for a given accuracy, optimal models always leak less" in out
     code, _, err = run(*words, "--seeds", 2)
     assert code == 2
-    assert re.search(r"^error: out/lists-compas exists already; continue it with --resume", err)
+    assert re.search(r"^error: out/lists-compas exists already; resume it with --resume", err)
     assert run(*words, "--seeds", 2, "--resume")[0] == 0
     runs = pd.read_csv(tmp_path / "out" / "lists-compas" / "runs.csv")
     assert len(runs) == 2 * 2 * len(SUPPORTS)
@@ -179,7 +179,7 @@ def test_exposure_rises_from_0_to_1_and_a_panel_is_a_kind_of_model():
     part = pd.DataFrame(
         {"learner": ["optimal", "optimal", "greedy"], "ratio": [0.7, 0.9, 0.8], "rows": [0.4, 1, 1], "rows se": 0.01}
     )
-    figure = draw_exposure({"trees": part, "lists": part}, "caption")
+    figure = draw_entropy_ratios({"trees": part, "lists": part}, "caption")
     assert [panel.get_title(loc="left") for panel in figure.axes] == ["(a) trees", "(b) lists"]
     (optimal, _) = figure.axes[0].get_lines()
     assert list(map(tuple, optimal.get_xydata())) == [(0.7, 0), (0.7, 0.4), (0.9, 1), (1, 1)]

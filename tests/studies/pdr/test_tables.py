@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.studies.pdr.tables import exposure_curves, means, tables
+from hedgerow.studies.pdr.tables import means, ratio_curves, tables
 
 
 def test_errors_are_over_seeds_of_which_each_counts_once():
@@ -34,7 +34,7 @@ def test_curves_are_means_of_the_shares_below_each_ratio_of_the_largest_models()
         ],
         columns=["learner", "seed", "support", "depth", "exposure"],
     )
-    curve = exposure_curves(records)
+    curve = ratio_curves(records)
     optimal = curve[curve["learner"] == "optimal"]
     assert optimal["ratio"].tolist() == [0.5, 0.625, 0.75, 0.9]
     assert optimal["rows"].tolist() == [0.125, 0.375, 1.0, 1.0]

@@ -13,7 +13,7 @@ from hedgerow.studies.ssrl.runs import (
     GREEDY_AS_AUTHORS,
     Learning,
     Overfitting,
-    Split,
+    TrainTest,
     learner,
     load,
     noise_seed,
@@ -87,7 +87,7 @@ def test_a_method_finds_the_same_whatever_else_is_studied():
 
 
 def test_unknown_methods_are_refused():
-    with pytest.raises(ValueError, match="unknown dataset or methods: 'compas', smooth-gauss"):
+    with pytest.raises(ValueError, match=r"got dataset 'compas' and unknown methods \(smooth-gauss"):
         Learning("compas", ("smooth-gauss",), (1.0,))
 
 
@@ -96,7 +96,7 @@ def test_unknown_methods_are_refused():
 @pytest.mark.parametrize("method", ["smooth-laplace", "permute-and-flip"])
 def test_seeded_noise_agrees_with_secure_noise_in_distribution(method):
     """Accuracies and lengths on one split at ε = 1, 1,500 fits each way; false alarms once in 5,000 runs of each."""
-    split, fits = Split.of(load("compas"), 0), 1500
+    split, fits = TrainTest.of(load("compas"), 0), 1500
 
     def measured(seed):
         model = split.fit("compas", method, 1.0, seed)

@@ -112,7 +112,7 @@ def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
     assert run(*words, "--runs", 1)[0] == 0
     code, _, err = run(*words, "--runs", 2)
     assert code == 2
-    assert re.search(r"^error: out/figure-2-compas exists already; continue it with --resume", err)
+    assert re.search(r"^error: out/figure-2-compas exists already; resume it with --resume", err)
     code, out, err = run(*words, "--runs", 2, "--resume")
     assert code == 0, err
     assert "compas: mean test accuracy over 2 splits" in out

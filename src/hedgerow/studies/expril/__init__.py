@@ -1,1 +1,1 @@
-"""EXPRIL reproduced."""
+"""Reproduction of EXPRIL: its Table 2 and Figure 1."""

@@ -1,4 +1,4 @@
-"""The learning curves of EXPRIL (Figure 1), drawn from means by cell."""
+"""Learning curves of EXPRIL (Figure 1), drawn from means by problem, method and iteration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARKERS = ("o", "s")
 
 
 def draw_curves(cells: Sequence[Cell]) -> Figure:
-    """Draw accuracy less that of h* by iteration: a row a problem, at ε = 1 on the left, without noise on the right."""
+    """Draw accuracy minus that of h* by iteration: a row a problem, ε = 1 on the left, without noise on the right."""
     from matplotlib.figure import Figure
 
     problems = by(cells, "dataset")

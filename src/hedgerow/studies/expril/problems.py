@@ -1,4 +1,4 @@
-"""EXPRIL's problems: A to E, which are simulated, and two made of the cardiotocography data (Section 4.1, Table 1)."""
+"""Problems of EXPRIL: A to E, which are simulated, and two of the cardiotocography data (Section 4.1, Table 1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.marginals.network import HIDDEN
 
 Points = NDArray[np.float64]
-Rows = NDArray[np.float32]
+Matrix = NDArray[np.float32]
 Labels = NDArray[np.int64]
 COMPONENTS, RADIUS = 3, 1.0
 UNITS, GAIN = 32, 2.0
@@ -27,22 +27,22 @@ LOW, HIGH = 0.1, 0.9
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Problem:
-    """A source without labels, and a target whose rows are those that an oracle holds and those to test on.
+    """A source without labels, and a target, split into the oracle's rows and test rows.
 
     Attributes
     ----------
     source : ndarray of shape (n_source, d)
         Public rows.
     target, target_labels : ndarrays of shapes (n_target, d) and (n_target,)
-        What the oracle holds: the paper's target validation set.
+        The oracle's rows: the paper's target validation set.
     test, test_labels : ndarrays of shapes (n_test, d) and (n_test,)
         The paper's target test set.
     """
 
-    source: Rows
-    target: Rows
+    source: Matrix
+    target: Matrix
     target_labels: Labels
-    test: Rows
+    test: Matrix
     test_labels: Labels
 
 
@@ -53,13 +53,13 @@ class Setting:
     Attributes
     ----------
     n_target : int
-        Rows that the oracle holds.
+        The number of the oracle's rows.
     reweight : bool
-        Whether there is an importance sampling step; where source and target are alike there is none.
+        Whether there is an importance sampling step; there is none if source and target have the same distribution.
     hidden : tuple of int
         Units of the network's hidden layers.
     make : callable
-        Makes the problem, for a number of target rows and a generator.
+        Returns the problem, for a number of target rows and a generator.
     """
 
     n_target: int
@@ -69,15 +69,15 @@ class Setting:
 
     @property
     def queries(self) -> int:
-        """How many questions are asked, with the one for importance sampling: two are always on errors."""
+        """The number of queries, with the one for importance sampling: two are always on errors."""
         return 2 + self.reweight
 
 
 def problem(name: str, seed: int) -> Problem:
-    """Return a problem of EXPRIL, all of it drawn anew: rows, labels and splits.
+    """Draw a problem of EXPRIL: rows, labels and splits.
 
-    What the paper leaves open was chosen for a network that knows the target's labels to be about as good as in its
-    Table 2, and for the majority to be about as large:
+    Details that the paper does not specify were chosen so that the accuracies of a network fitted on the target's
+    labels, and of the majority class, are close to those of its Table 2:
 
     - A, B: as many source rows as target rows, and as many test rows. K-means starts from random rows and runs until it
       converges, on all rows of the target. Of an odd number of clusters one more has label 0. The band is exactly the
@@ -96,7 +96,7 @@ def problem(name: str, seed: int) -> Problem:
     Parameters
     ----------
     name : {"A", "B", "C", "D", "E", "CTG-A", "CTG-B"}
-        Which one.
+        The name of the problem.
     seed : int
         The number of the run.
 
@@ -183,12 +183,12 @@ def _ctg() -> tuple[Points, Labels]:
 
 
 def _problem(source: Points, target: Points, labels: Labels, n: int) -> Problem:
-    """Split the target, without columns that have one value in the source, which tell nothing of it.
+    """Split the target, and drop columns that are constant in the source.
 
-    In single precision, in which networks learn as well and faster.
+    Values are in single precision, in which networks learn as well and faster.
     """
-    told = np.ptp(source, axis=0) > 0
-    source, target = source[:, told].astype(np.float32), target[:, told].astype(np.float32)  # type: ignore[assignment]
+    varies = np.ptp(source, axis=0) > 0
+    source, target = source[:, varies].astype(np.float32), target[:, varies].astype(np.float32)  # type: ignore[assignment]
     return Problem(source, target[:n], labels[:n], target[n:], labels[n:])  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""One run of the study of EXPRIL: a problem drawn anew, and what each method makes of it."""
+"""One run of the EXPRIL study: a newly drawn problem, and the accuracy of each method on it."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ BEST, MAJORITY = "h*", "h0*"
 
 @dataclass(frozen=True)
 class Method:
-    """One way to learn from an oracle.
+    """A method of learning from an oracle.
 
     Attributes
     ----------
     variant : str or None
-        C- or I-EXPRIL, as `ExprilClassifier` has it; None: `MarginalLogisticClassifier`.
+        C- or I-EXPRIL, as in `ExprilClassifier`; None: `MarginalLogisticClassifier`.
     release : str
-        The form of the answers.
+        The release of the answers.
     private : bool
-        Whether they are noisy, for ε = 1.
+        Whether answers are noisy, for ε = 1.
     questions : int
-        How many questions on errors.
+        The number of queries of error marginals.
     bins : str
-        How many bins, as `ExprilClassifier` has it.
+        The number of bins, as in `ExprilClassifier`.
     """
 
     variant: Literal["cumulative", "instantaneous"] | None
@@ -74,17 +74,17 @@ METHODS: Mapping[str, Method] = {
     "logistic": Method(None, "counts", questions=1),
     "logistic, exact": Method(None, "counts", private=False, questions=1),
 }
-"""The paper's four; the same with at most 12 bins an attribute, as `ExprilClassifier` has by default; on counts, which
-are private by proof; and an additive model from one question."""
+"""The paper's four; the same with at most 12 bins an attribute, the default of `ExprilClassifier`; on counts, whose
+privacy is proven; and an additive model from one query."""
 
 
 class WatchedOracle(Oracle):
-    """An oracle that keeps the hypotheses that it was asked about.
+    """An oracle that stores the hypotheses of its queries.
 
     Attributes
     ----------
     asked : list
-        The hypotheses, in the order of the questions.
+        The hypotheses, in the order of the queries.
     """
 
     def __init__(self, *given: Any, **options: Any) -> None:
@@ -105,16 +105,16 @@ class Fits(dict[bytes, Any]):
 
 
 class MemoNetwork(ClassifierMixin, BaseEstimator):
-    """EXPRIL's network, fitted once for the same labels and weights: C- and I-EXPRIL have their first iteration alike.
+    """EXPRIL's network, fitted once for equal labels and weights: the first iterations of C- and I-EXPRIL are equal.
 
     Parameters
     ----------
     hidden : tuple of int
         Units of the hidden layers.
     random_state : int
-        For the network.
+        The seed of the network.
     fits : Fits
-        Where fitted networks are kept.
+        The cache of fitted networks.
     """
 
     def __init__(self, hidden: tuple[int, ...], random_state: int, fits: Fits) -> None:
@@ -123,7 +123,7 @@ class MemoNetwork(ClassifierMixin, BaseEstimator):
         self.fits = fits
 
     def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64]) -> Self:
-        """Fit a network, or take the one that was."""
+        """Fit a network, or reuse the one that was fitted."""
         parts = (np.ascontiguousarray(part).tobytes() for part in (X, y, sample_weight))
         key = blake2b(b"".join(parts)).digest()
         if key not in self.fits:
@@ -173,7 +173,7 @@ class Learning:
 
 
 def learn(name: str, made: Problem, method: Method, run: int, estimator: Any) -> list[Any]:
-    """Return what a method learns: h_0, which predicts 1, and a hypothesis after each iteration."""
+    """Return the hypotheses of a method: h_0, which predicts 1, and one after each iteration."""
     reweight = PROBLEMS[name].reweight
     questions = method.questions + (reweight and method.release == "ratio")
     oracle = WatchedOracle(
@@ -190,13 +190,13 @@ def learn(name: str, made: Problem, method: Method, run: int, estimator: Any) ->
             estimator, variant=method.variant, queries=questions, reweight=reweight, bins=method.bins
         )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OverlapWarning)  # of weights that noise alone makes few: the accuracies show it
+        warnings.simplefilter("ignore", OverlapWarning)  # weights that noise concentrates show in the accuracies
         learner.fit(made.source, oracle=oracle)
     return [*oracle.asked, learner]
 
 
 def noise_seed(name: str, run: int, method: Method) -> int:
-    """Return the seed of an oracle's noise: the same for C- and I-EXPRIL, which begin alike, another for any other."""
+    """Return the seed of an oracle's noise: the same for C- and I-EXPRIL, whose first queries agree, else different."""
     words = [int.from_bytes(word.encode(), "big") for word in (name, method.release)]
     return int(np.random.SeedSequence((*words, run, method.questions)).generate_state(1)[0])
 

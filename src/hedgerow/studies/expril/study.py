@@ -1,4 +1,4 @@
-"""The study of EXPRIL: its Table 2 and its Figure 1, from raw runs to tables and pictures."""
+"""The EXPRIL study: Table 2 and Figure 1 from raw runs."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def reproduce_expril(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> str:
-    """Make Table 2 and Figure 1 of EXPRIL again: measure, and write raw runs, means, tables and pictures to a folder.
+    """Reproduce Table 2 and Figure 1 of EXPRIL: measure, and write raw runs, means, tables and plots to a folder.
 
-    Both are made from the same runs. Every problem has a folder of its own, such as ``CTG-A``: raw runs in
+    Both are computed from the same runs. Every problem has a folder of its own, such as ``CTG-A``: raw runs in
     ``runs.csv``, their settings in ``settings.json``, means by method and iteration in ``CTG-A.csv``. ``table-2.md``
-    and ``figure-1.png`` hold all the problems that the folder has. Problems are drawn anew for every run, seeded by its
-    number; so is the noise, and results can be had again, whatever `n_jobs` is. What is learned has no privacy.
+    and ``figure-1.png`` contain all problems in the folder. Problems are drawn anew for every run, and so is the noise,
+    both seeded by its number: results are reproducible, whatever `n_jobs` is. The models have no privacy.
 
     Parameters
     ----------
@@ -47,15 +47,15 @@ def reproduce_expril(
     table : {2}, optional
         Only the table.
     dataset : {"A", "B", "C", "D", "E", "CTG-A", "CTG-B"}, optional
-        Which problem. None: all.
+        The problem. None: all.
     runs : int, default=100
-        How many runs.
+        The number of runs.
     folder : Path
-        Where everything goes.
+        The output folder.
     resume : bool, default=False
-        Whether to continue what is there: runs that are complete are kept, others done.
+        Whether to resume an existing study: complete runs are kept, others done.
     n_jobs : int, optional
-        How many processes do runs, as in scikit-learn.
+        The number of processes, as in scikit-learn.
     verbose : bool, default=False
         Whether to show progress on stderr.
 
@@ -67,8 +67,8 @@ def reproduce_expril(
     Raises
     ------
     ValueError
-        If there is no such figure, table or problem, or a folder exists and `resume` is not given, or holds something
-        else or runs with other settings. Nothing is done then.
+        If there is no such figure, table or problem, or a folder exists and `resume` is False, or it holds something
+        else or runs of other settings. Nothing is done then.
     FileNotFoundError
         If the cardiotocography data is needed and not found.
 
@@ -92,7 +92,7 @@ def reproduce_expril(
 
 
 def store(folder: Path, name: str) -> RunStore:
-    """Return where the runs of a problem are kept."""
+    """Return the store of the runs of a problem."""
     setting = PROBLEMS[name]
     settings: dict[str, Any] = {"study": "expril", "problem": name, "n_target": setting.n_target}
     settings |= {"reweight": setting.reweight, "hidden": setting.hidden, "epsilon": EPSILON, "delta": DELTA}

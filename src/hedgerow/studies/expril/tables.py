@@ -1,4 +1,4 @@
-"""What the raw runs of the study of EXPRIL come to: its Table 2 beside the paper's, and the test of C against I."""
+"""Tables of the EXPRIL study: Table 2 beside the paper's, and tests of C-EXPRIL against I-EXPRIL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAPER: Mapping[str, tuple[Printed, ...]] = {
 }
 """EXPRIL's Table 2."""
 PAPER_RUNS = 100
-"""Of how many runs its means and standard deviations are."""
+"""The number of runs of its means and standard deviations."""
 RATIO: Mapping[str, float] = {
     "A": 1.8e-1,
     "B": 2.7e-1,
@@ -38,7 +38,7 @@ RATIO: Mapping[str, float] = {
     "CTG-A": 4.5e-2,
     "CTG-B": 5.5e-2,
 }
-"""Its last column, which C-EXPRIL without privacy loses of the accuracy of h*."""
+"""Its last column: the share of the accuracy of h* that C-EXPRIL without privacy loses."""
 PAIRS = (("C-EXPRIL", "I-EXPRIL"), ("1DP-C-EXPRIL", "1DP-I-EXPRIL"), ("C, counts", "I, counts"))
 OURS = tuple(name for name in METHODS if name not in COLUMNS)
 PURE = tuple(name for name in OURS if METHODS[name].private and METHODS[name].release == "counts")
@@ -62,7 +62,7 @@ def paper_table(cells: Sequence[Cell]) -> str:
 
 
 def difference_table(cells: Sequence[Cell]) -> str:
-    """Return what is ours above the paper's in points, and in brackets in standard errors of the difference."""
+    """Return the differences from the paper's means in points, and in brackets in standard errors of the difference."""
     lines = [
         [name, *(difference(found[column], printed) for column, printed in zip(COLUMNS, PAPER[name], strict=True))]
         for name, mine in by(cells, "dataset").items()
@@ -72,7 +72,7 @@ def difference_table(cells: Sequence[Cell]) -> str:
 
 
 def difference(cell: Cell, printed: Printed) -> str:
-    """Return the points that a mean is above the paper's, and how many standard errors of the difference that is."""
+    """Return the difference of a mean from the paper's, in points and in standard errors."""
     mean, sd = printed
     points = 100 * cell["accuracy"] - mean
     se = ((100 * cell["accuracy sd"]) ** 2 / cell["runs"] + sd**2 / PAPER_RUNS) ** 0.5
@@ -80,7 +80,7 @@ def difference(cell: Cell, printed: Printed) -> str:
 
 
 def our_table(cells: Sequence[Cell]) -> str:
-    """Return what hedgerow adds, beside the majority and the paper's best at ε = 1, in Markdown."""
+    """Return hedgerow's own methods, beside the majority class and the paper's best at ε = 1, in Markdown."""
     lines: list[list[str]] = []
     for name, mine in by(cells, "dataset").items():
         found = last(mine)

@@ -1,4 +1,4 @@
-"""What PDR says of its experiments (Section V and Appendix A), statement by statement, and whether it is so here."""
+"""Claims of PDR about its experiments (Section V and Appendix A), and whether each holds in the reproduction."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.studies.pdr.compare import Comparison, at_same, at_same_parameters, steps
-from hedgerow.studies.pdr.runs import GREEDY, LISTS, OPTIMAL, Frame, exposed
+from hedgerow.studies.pdr.runs import GREEDY, LISTS, OPTIMAL, Frame, parsed_ratios
 
 YES, NO = "yes", "no"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement, where the paper makes it, and what was found.
+    """A claim of the paper, its location, and the result of the reproduction.
 
     Attributes
     ----------
     statement : str
-        In short.
+        The claim in short.
     where : str
-        Section and figure of the paper; "-" for what it does not say.
+        Section and figure of the paper; "-" for claims that are not in the paper.
     holds : str
-        "yes"; "no"; "on average", where it is said of every case and some are against it; "undecided", where the t
+        "yes"; "no"; "on average", where it is claimed of every case and some contradict it; "undecided", where the t
         test over seeds is not significant; "-", where there is nothing to decide.
     found : str
         The numbers.
@@ -121,8 +121,8 @@ def _uneven(records: Frame) -> Claim:
 
 
 def _share_uneven(records: Frame) -> float:
-    """Return the share of models in which some rows keep more of their entropy than others; 0 if there are none."""
-    uneven = [len(exposed(text)[0]) > 1 for text in records["exposure"]]
+    """Return the share of models with rows of different entropy ratios; 0 if there are no models."""
+    uneven = [len(parsed_ratios(text)[0]) > 1 for text in records["exposure"]]
     return sum(uneven) / max(len(uneven), 1)
 
 
@@ -217,7 +217,7 @@ def _most_proportions(records: Frame) -> Claim:
 
 
 def _ends(records: Frame) -> Claim:
-    kept = [exposed(text)[0] for text in _largest(records, OPTIMAL)["exposure"]]
+    kept = [parsed_ratios(text)[0] for text in _largest(records, OPTIMAL)["exposure"]]
     most_exposed, least_exposed = max(ratios[0] for ratios in kept), min(ratios[-1] for ratios in kept)
     return Claim(
         "largest optimal lists: the least exposed rows keep above .95 of their entropy, the most exposed below .60",
@@ -228,7 +228,7 @@ def _ends(records: Frame) -> Claim:
 
 
 def _reordered(records: Frame) -> list[Claim]:
-    """Return the claims on information again, every list in that order of its rules which tells least."""
+    """Return the claims about information with every list in the order of its rules that discloses least."""
     width = records["most_uncertainty"] - records["least_uncertainty"]
     part = records.assign(uncertainty=records["most_uncertainty"])
     tests: list[tuple[str, Comparison, int]] = [
@@ -262,12 +262,12 @@ def _largest(records: Frame, learner: str) -> Frame:
 
 
 def _spread(text: str) -> float:
-    ratios, rows = exposed(text)
+    ratios, rows = parsed_ratios(text)
     mean = np.average(ratios, weights=rows)
     return float(np.average((ratios - mean) ** 2, weights=rows) ** 0.5)
 
 
 def _quantiles(text: str, shares: np.ndarray) -> np.ndarray:
-    """Return the ratio that each share of the rows has at most."""
-    ratios, rows = exposed(text)
+    """Return the quantiles of the entropy ratios over rows."""
+    ratios, rows = parsed_ratios(text)
     return ratios[np.searchsorted(np.cumsum(rows) / rows.sum(), shares)]

@@ -1,4 +1,4 @@
-"""Fair comparisons of optimal and greedy models: at the same parameters, at the same size, at the same accuracy."""
+"""Comparisons of optimal and greedy models at equal parameters, size or accuracy."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from scipy import stats
 from hedgerow.studies.pdr.runs import GREEDY, OPTIMAL, Frame
 
 LEVEL = 0.05
-"""The p-value below which a difference is said to be one."""
+"""The significance level of differences."""
 _EQUAL = 1e-9
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Differences, counted, and their mean over seeds.
+    """Counts of positive, zero and negative differences, and their mean over seeds.
 
     Attributes
     ----------
     above, equal, below : int
-        In how many comparisons the first is larger, equal, smaller.
+        The number of comparisons in which the first is larger, equal, smaller.
     mean : float
         The mean over seeds of the mean difference of a seed.
     se : float
@@ -43,7 +43,7 @@ class Comparison:
 
     @classmethod
     def of(cls, differences: Values, seeds: Values) -> Comparison:
-        """Count and average differences, each of the seed beside it."""
+        """Count and average differences, each with its seed."""
         if not len(differences):
             return cls(0, 0, 0, *3 * (float("nan"),))
         means = np.array([differences[seeds == seed].mean() for seed in np.unique(seeds)])
@@ -54,8 +54,8 @@ class Comparison:
     def holds(self, sign: int, *, always: bool = False) -> str:
         """Return whether the first is larger (`sign` 1) or smaller (−1): "yes", "no", "undecided" or "on average".
 
-        It is if the mean over seeds is not 0 by Student's t test at `LEVEL`, two-sided. Where it is claimed of every
-        single comparison, one that is against it makes it hold "on average" at best.
+        The test is Student's t test that the mean over seeds is 0, two-sided, at `LEVEL`. A claim about every single
+        comparison (`always`) holds "on average" at best if one comparison contradicts it.
         """
         contradicted = always and bool(self.below if sign > 0 else self.above)
         if not self.p < LEVEL:
@@ -80,16 +80,16 @@ def _spread(means: Values) -> tuple[float, float]:
 
 
 def at_same_parameters(records: Frame, column: str) -> Comparison:
-    """Compare optimal less greedy for each seed, support and depth."""
+    """Compare optimal minus greedy for each seed, support and depth."""
     wide = records.pivot_table(index=["seed", "support", "depth"], columns="learner", values=column)
     return Comparison.of((wide[OPTIMAL] - wide[GREEDY]).to_numpy(), wide.index.get_level_values("seed").to_numpy())
 
 
 def at_same(records: Frame, axis: str, column: str) -> Comparison:
-    """Compare optimal less greedy at the same value of another column, such as size or accuracy.
+    """Compare optimal minus greedy at the same value of another column, such as size or accuracy.
 
-    Each distinct greedy model is compared with the line through the optimal models of the same seed and support. Those
-    that no part of the line is beside are left out.
+    Each distinct greedy model is compared with the interpolated optimal models of the same seed and support; those
+    outside the range of the interpolation are left out.
     """
     found = [
         (value - own, seed)
@@ -113,7 +113,7 @@ def _lines(records: Frame, axis: str, column: str) -> Iterator[tuple[int, Any, l
 
 
 def steps(records: Frame, along: str, column: str) -> Comparison:
-    """Compare each model with the one before along a column, all else the same: positive where it is larger."""
+    """Compare each model with the previous one along a column, all else being equal: positive where it is larger."""
     others = [name for name in ("learner", "seed", "support", "depth") if name != along]
     ordered = records.sort_values(along)
     differences = ordered.groupby(others)[column].diff()

@@ -1,4 +1,4 @@
-"""What the study of PDR makes: for each figure, what is measured and how it is shown."""
+"""Figures of the PDR study: the measurements and axes of each."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _BY_LIMIT = (("depth", "size"), ("depth", "uncertainty"))
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of PDR, or one more.
+    """A figure of PDR, or an additional one.
 
     Attributes
     ----------
     title : str
-        What it shows.
+        The title.
     kinds : tuple of str
-        What is measured for it.
+        The kinds of models measured for it.
     axes : tuple of pairs of str
         The columns drawn against each other, a panel a pair.
     """
@@ -68,7 +68,7 @@ PICTURES: Mapping[int, Picture] = {
 
 
 def chosen(figure: int | None, dataset: str | None) -> tuple[list[int], list[str]]:
-    """Return which figures are to be made, and of which datasets.
+    """Return the figures and datasets to measure.
 
     Raises
     ------
@@ -104,13 +104,13 @@ def drawn(figure: int, parts: Mapping[str, Frame], curves: Mapping[str, Frame], 
     """Draw a figure from the means, or for Figure 4 the curves, of each kind of model."""
     picture = PICTURES[figure]
     if figure == 4:
-        return reconstruct_plots.draw_exposure(curves, text)
+        return reconstruct_plots.draw_entropy_ratios(curves, text)
     if figure == 7:
         return reconstruct_plots.draw_private(parts[PRIVATE], text)
     return reconstruct_plots.draw_pairs(parts[picture.kinds[0]], picture.axes, text)
 
 
 def kinds_of(figures: Sequence[int]) -> list[str]:
-    """Return what has to be measured for some figures."""
+    """Return the kinds of models to measure for some figures."""
     needed = {kind for figure in figures for kind in PICTURES[figure].kinds}
     return [kind for kind in (LISTS, PRIVATE, TREES, COMPACT) if kind in needed]

@@ -1,4 +1,4 @@
-"""The same rule list in another order: neighbours of one prediction can change places, and tell more or less."""
+"""Residual entropy of a rule list over the orders of its rules with the same predictions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Mask = NDArray[np.bool_]
 
 
 def order_range(model: RuleList, rows: Any, bits: Sequence[float], min_support: float) -> tuple[float, float]:
-    """Return the least and the most entropy of the rows, in bits, over all orders that predict the same.
+    """Return the least and the largest residual entropy, in bits, over all orders with the same predictions.
 
-    Rules of one prediction that stand next to each other catch the same rows together whatever their order, so that
-    predictions and errors stay; but the rows that a rule catches earlier keep more of their entropy. Only orders in
-    which every rule has enough support where it stands are counted, as for the learner.
+    Adjacent rules with the same prediction capture the same rows together in any order, so that predictions and errors
+    do not change; but rows that an earlier rule captures have larger residual entropy. Only orders in which every rule
+    has the minimum support at its position are considered, as in the learner.
 
     Parameters
     ----------
@@ -29,10 +29,10 @@ def order_range(model: RuleList, rows: Any, bits: Sequence[float], min_support: 
     rows : DataFrame
         The training rows.
     bits : sequence of float
-        The entropy of a row by the place of the rule that catches it, the default rule's last. On attributes that
-        differ it depends on the place only.
+        The residual entropy of a row by the position of the rule that captures it, the default rule's last. On distinct
+        attributes it depends on the position only.
     min_support : float
-        The share of all rows that a rule must catch where it stands.
+        The share of all rows that a rule must capture at its position.
     """
     caught = np.array([_holds(rule.antecedent[0], rows) for rule in model.rules[:-1]]).reshape(-1, len(rows))
     left, start, totals = np.ones(len(rows), dtype=bool), 0, np.zeros(2)
@@ -52,7 +52,7 @@ def _holds(literal: Literal, rows: Any) -> Mask:
 
 
 def _best_orders(caught: Mask, bits: Sequence[float], needed: float) -> NDArray[np.float64]:
-    """Return the least and the most entropy of the rows that some rules catch, set by set of those that came first."""
+    """Return the least and the largest residual entropy of the rows of some rules, by dynamic programming over sets."""
     size = len(caught)
     found: Mapping[int, tuple[float, float]] = {0: (0.0, 0.0)}
     for place in range(size):

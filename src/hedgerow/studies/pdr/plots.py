@@ -1,4 +1,4 @@
-"""The figures of the study of PDR, drawn from means over seeds."""
+"""Plots of the PDR study, drawn from means over seeds."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def _shades(count: int) -> list[Any]:
     return [mpl.colormaps["viridis"](x) for x in np.linspace(0, 0.88, count)]
 
 
-def draw_exposure(curves: Mapping[str, Frame], caption: str) -> Figure:
-    """Draw the share of rows that keep at most each ratio of their entropy (PDR, Figure 4): a panel a kind of model."""
+def draw_entropy_ratios(curves: Mapping[str, Frame], caption: str) -> Figure:
+    """Draw the distribution functions of entropy ratios over rows (PDR, Figure 4): a panel a kind of model."""
     figure, panels = _figure(1, 2, (10.5, 5))
     for panel, kind in zip(panels[0], (TREES, LISTS), strict=True):
         for k, learner in enumerate((OPTIMAL, GREEDY)):
@@ -93,7 +93,7 @@ def draw_exposure(curves: Mapping[str, Frame], caption: str) -> Figure:
 
 
 def draw_private(cells: Frame, caption: str) -> Figure:
-    """Draw what private models leave to guess, and how accurate they are, against ε: a column a kind of model."""
+    """Draw the Dist_G and the accuracy of private models against ε: a column a kind of model."""
     figure, panels = _figure(2, 2, (10.5, 8))
     for column, kind in enumerate((TREES, LISTS)):
         part = cells[cells["kind"] == kind]

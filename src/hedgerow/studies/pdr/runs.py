@@ -1,4 +1,4 @@
-"""One run of the study of PDR: one model, learned from one split, and what it tells of its training rows."""
+"""One run of the PDR study: a model of one train/test split, and the residual entropy of its training rows."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from hedgerow.studies.runs import Record
 from hedgerow.studies.ssrl.runs import noise_seed
 
 Frame = Any
-"""A DataFrame of records. The types of columns that are chosen by name cannot be followed, so none are claimed."""
+"""A DataFrame of records. The types of columns selected by name cannot be checked, so none are declared."""
 OPTIMAL, GREEDY = "optimal", "greedy"
 LEARNERS = (OPTIMAL, GREEDY)
 TREES, LISTS, COMPACT, PRIVATE = "trees", "lists", "compact", "private"
-"""What is measured; "compact" are trees again, the optimal ones with the fewest splits among the most accurate."""
+"""The kinds of models; "compact" are trees, the optimal ones with the fewest splits among the most accurate."""
 TEST_SHARE = 0.2
 PRIVATE_SIZES: Mapping[str, int] = {TREES: 3, LISTS: 4}
 """The depth of private trees, and the rules of private lists beside the default."""
@@ -41,7 +41,7 @@ NOISE_DRAWS = 5
 
 @dataclass(frozen=True)
 class Sample:
-    """A dataset of PDR as the study takes it.
+    """A dataset of PDR as used in the study.
 
     Attributes
     ----------
@@ -59,13 +59,13 @@ DATASETS: Mapping[str, Sample] = {"adult": Sample("adult_binary", 0.1), "compas"
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class TrainTest:
     """A dataset split 80/20: independent booleans, as in PDR.
 
     Attributes
     ----------
     X, y, X_test, y_test : DataFrame and Series
-        The rows to learn from and the others.
+        The training rows and the test rows.
     schema : Schema
         All columns as booleans.
     """
@@ -78,35 +78,35 @@ class Split:
 
 
 @lru_cache(maxsize=2)
-def split(dataset: str, seed: int) -> Split:
-    """Return a dataset of the study, split by scikit-learn's seed; cut once a process."""
+def split(dataset: str, seed: int) -> TrainTest:
+    """Return a dataset of the study, split with scikit-learn's seed; cached in the process."""
     data = datasets.load(DATASETS[dataset].file)
     frame: Frame = data.frame.sample(frac=DATASETS[dataset].share, random_state=0)
     parts: Any = train_test_split(frame, data.labels[frame.index], test_size=TEST_SHARE, random_state=seed)
     X, X_test, y, y_test = parts
-    return Split(X, y, X_test, y_test, boolean_schema(list(X.columns), y))
+    return TrainTest(X, y, X_test, y_test, boolean_schema(list(X.columns), y))
 
 
 @dataclass(frozen=True)
 class Learning:
-    """Optimal and greedy models of one kind, of every size limit and support, on one split a seed.
+    """Optimal and greedy models of one kind, for every size limit and support, on one split a seed.
 
     Run number ``seed · cells + cell`` learns one model, so that more seeds are more runs. Of equally accurate lists one
-    with the fewest rules is taken, as CORELS does with a small penalty; of equally accurate trees the first that the
-    search meets, as DL8.5 does, or with "compact" one with the fewest splits.
+    with the fewest rules is chosen, as by CORELS with a small penalty; of equally accurate trees the first in the
+    search, as by DL8.5, or with "compact" one with the fewest splits.
 
     Attributes
     ----------
     dataset : str
         One of `DATASETS`.
     kind : {"trees", "lists", "compact"}
-        What is learned.
+        The kind of models.
     depths : tuple of int
-        Depths of trees, or rules of lists beside the default.
+        Depths of trees, or rules of lists without the default rule.
     supports : tuple of float
-        The share of all training rows that a leaf must hold, or a rule must catch where it stands.
+        Minimum support: the share of all training rows that a leaf or rule must hold.
     time_limit : float
-        Seconds for one optimal model; beyond it the best so far is kept, with its proven gap.
+        Seconds for one optimal model; beyond it the best one found is kept, with its proven gap.
     """
 
     dataset: str
@@ -140,7 +140,7 @@ class Learning:
                 "certified": int(model.optimal_) if learner == OPTIMAL else 0,
                 "gap": float(gap),
                 "seconds": round(seconds, 3),
-                "exposure": exposure(found),
+                "exposure": entropy_ratios(found),
                 **(_reordered(model, rows, found, support) if self.kind == LISTS else _short(found, depth)),
             }
         ]
@@ -169,11 +169,11 @@ class Learning:
 
 @dataclass(frozen=True)
 class Releasing:
-    """Private trees and lists at every ε, drawn with their noisy counts, and what they would be without privacy.
+    """Private trees and lists at every ε, drawn with noisy counts, and their counterparts without privacy.
 
-    Run number ``seed · cells + cell`` draws the models of one kind at one ε from one split, `NOISE_DRAWS` times.
-    At ε = ∞ stand the optimal and the greedy model of the same size limit, without a minimum support, as the private
-    draw has none.
+    Run number ``seed · cells + cell`` draws the models of one kind at one ε from one split, `NOISE_DRAWS` times. At
+    ε = ∞ are the optimal and the greedy model of the same size limit, without a minimum support, as in the private
+    draw.
 
     Attributes
     ----------
@@ -221,8 +221,8 @@ def _of_size(kind: str, learner: str, epsilon: float, seed: int) -> Any:
     return maker(min_support=0, **options)
 
 
-def _described(model: Any, rows: Split, found: Reconstruction) -> Mapping[str, int | float]:
-    """Return size (splits of a tree, rules beside the default), what is left to guess, and both accuracies."""
+def _described(model: Any, rows: TrainTest, found: Reconstruction) -> Mapping[str, int | float]:
+    """Return size (splits of a tree, rules without the default rule), Dist_G, and both accuracies."""
     return {
         "size": len(found.regions) - 1,
         "uncertainty": found.uncertainty,
@@ -232,26 +232,26 @@ def _described(model: Any, rows: Split, found: Reconstruction) -> Mapping[str, i
 
 
 def _short(found: Reconstruction, depth: int) -> Mapping[str, float]:
-    """Return the share of a tree's branches with fewer splits than allowed; each split of booleans costs one bit."""
+    """Return the share of a tree's leaves at less than the maximum depth; each split on a boolean discloses one bit."""
     splits = found.domain.bits - np.array(found.bits)
     return {"short_branches": float((splits < depth - 0.5).mean())}
 
 
-def _reordered(model: Any, rows: Split, found: Reconstruction, support: float) -> Mapping[str, float]:
-    """Return the least and the most uncertainty over the orders of a list's rules that predict the same."""
+def _reordered(model: Any, rows: TrainTest, found: Reconstruction, support: float) -> Mapping[str, float]:
+    """Return the least and the largest Dist_G over the orders of a list's rules with the same predictions."""
     whole = found.n_rows * found.domain.bits
     least, most = order_range(model.rule_list_, rows.X, found.bits, support)
     return {"least_uncertainty": least / whole, "most_uncertainty": most / whole}
 
 
-def exposure(found: Reconstruction) -> str:
-    """Return how many rows keep which share of their entropy, as text: ``ratio:rows``, ratios increasing."""
+def entropy_ratios(found: Reconstruction) -> str:
+    """Return the distribution of entropy ratios over rows as text: ``ratio:rows``, ratios increasing."""
     ratios, below = found.curve()
     rows = np.diff(np.rint(below * found.n_rows).astype(int), prepend=0)
     return " ".join(f"{ratio!r}:{n}" for ratio, n in zip(ratios.tolist(), rows.tolist(), strict=True))
 
 
-def exposed(text: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ratios and the rows that `exposure` wrote."""
+def parsed_ratios(text: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ratios and the rows that `entropy_ratios` wrote."""
     pairs = [pair.split(":") for pair in text.split(" ")]
     return np.array([float(ratio) for ratio, _ in pairs]), np.array([int(n) for _, n in pairs])

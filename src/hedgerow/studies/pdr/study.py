@@ -1,4 +1,4 @@
-"""The study of PDR: its Figures 2 to 6 and one of private models, from raw runs to pictures and tables."""
+"""The PDR study: Figures 2 to 6, and two of its own, from raw runs."""
 
 from __future__ import annotations
 
@@ -50,38 +50,38 @@ def reproduce_pdr(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> str:
-    """Make the figures of PDR again: what optimal and greedy trees and lists tell of their training rows.
+    """Reproduce the figures of PDR: what optimal and greedy trees and lists disclose about their training rows.
 
     Models are measured once for all figures that show them: ``trees-adult`` has the runs of Figures 2, 4 and 5 on
     Adult, ``lists-adult`` those of Figures 3, 4 and 6. Two figures are not in the paper: 7, private models
     (``private-adult``), and 8, optimal trees with the fewest splits (``compact-adult``). Beside them are
-    means (``trees-adult.csv``), what the paper says and whether it is so (``trees-adult-claims.csv``), the pictures
-    (``figure-2-adult.png``) and, for all that the folder has, ``tables.md``. Splits are seeded, and so is noise: no
-    model has privacy, those of Figure 7 neither.
+    means (``trees-adult.csv``), the paper's claims and whether they hold (``trees-adult-claims.csv``), the plots
+    (``figure-2-adult.png``) and, for all results in the folder, ``tables.md``. Splits are seeded, and so is noise: no
+    model has privacy, not even those of Figure 7.
 
     Parameters
     ----------
     figure : {2, 3, 4, 5, 6, 7, 8}, optional
-        Which figure. Default: all.
+        The figure. Default: all.
     dataset : {"adult", "compas"}, optional
-        Which dataset. Default: both.
+        The dataset. Default: both.
     seeds : int, default=5
-        How many random splits, 80/20.
+        The number of random splits, 80/20.
     depths : sequence of int
-        Depths of trees, and rules of lists beside the default.
+        Depths of trees, and rules of lists without the default rule.
     supports : sequence of float
-        The share of all training rows that a leaf must hold, or a rule must catch where it stands.
+        Minimum support: the share of all training rows that a leaf or rule must hold.
     epsilons : sequence of float
         The values of ε of Figure 7.
     time_limit : float
-        Seconds for one optimal model. Beyond it the best so far is kept with its proven gap, and drawn hollow.
+        Seconds for one optimal model. Beyond it the best one found is kept with its proven gap, and drawn hollow.
     folder : Path
-        Where everything goes.
+        The output folder.
     resume : bool, default=False
-        Whether to continue what is there: runs that are complete are kept, others done. With more `seeds` than before,
-        the new ones are added.
+        Whether to resume an existing study: complete runs are kept, others done. With more `seeds` than before, the new
+        ones are added.
     n_jobs : int, optional
-        How many processes do runs, as in scikit-learn.
+        The number of processes, as in scikit-learn.
     verbose : bool, default=False
         Whether to show progress on stderr.
 
@@ -169,9 +169,9 @@ def _write(found: Frame, file: Path) -> None:
 
 
 def _draw(folder: Path, number: int, name: str, records: dict[str, Frame]) -> None:
-    """Write a figure from raw runs alone."""
+    """Write a figure computed from raw runs alone."""
     parts = {kind: reconstruct_tables.means(part) for kind, part in records.items()}
-    curves = {kind: reconstruct_tables.exposure_curves(part) for kind, part in records.items()} if number == 4 else {}
+    curves = {kind: reconstruct_tables.ratio_curves(part) for kind, part in records.items()} if number == 4 else {}
     for kind, curve in curves.items():
         _write(curve, folder / f"figure-4-{name}-{kind}.csv")
     cells = next(iter(parts.values()))

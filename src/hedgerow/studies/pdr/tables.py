@@ -1,4 +1,4 @@
-"""What the raw runs of the study of PDR come to: means over seeds, curves of exposure, and tables."""
+"""Tables of the PDR study: means over seeds, distributions of entropy ratios, and claims."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hedgerow.studies.pdr.runs import (
     PRIVATE,
     TREES,
     Frame,
-    exposed,
+    parsed_ratios,
 )
 from hedgerow.studies.ssrl.tables import markdown
 
@@ -57,14 +57,14 @@ def means(records: Frame) -> Frame:
     return pd.concat(parts, axis=1).reset_index()
 
 
-def exposure_curves(records: Frame) -> Frame:
-    """Return, for the largest models, the mean share of rows that keep at most each ratio (PDR, Figure 4)."""
+def ratio_curves(records: Frame) -> Frame:
+    """Return, for the largest models, the mean distribution function of entropy ratios (PDR, Figure 4)."""
     part = records[(records["depth"] == records["depth"].max()) & (records["support"] == records["support"].min())]
-    told = {index: exposed(text) for index, text in part["exposure"].items()}
-    ratios = np.unique(np.concatenate([ratios for ratios, _ in told.values()]).round(12))
+    parsed = {index: parsed_ratios(text) for index, text in part["exposure"].items()}
+    ratios = np.unique(np.concatenate([ratios for ratios, _ in parsed.values()]).round(12))
     rows: list[Mapping[str, Any]] = []
     for learner, runs in part.groupby("learner", sort=False):
-        curves = np.array([_below(*told[index], ratios) for index in runs.index])
+        curves = np.array([_below(*parsed[index], ratios) for index in runs.index])
         for ratio, values in zip(ratios, curves.T, strict=True):
             se = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else np.nan
             rows.append({"learner": learner, "ratio": ratio, "rows": values.mean(), "rows se": se})
@@ -78,12 +78,12 @@ def _below(ratios: np.ndarray, rows: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def claims_of(records: Frame, kind: str, dataset: str) -> Frame:
-    """Return what the paper says of trees or lists on a dataset, and what is found here."""
+    """Return the paper's claims about trees or lists on a dataset, and the results of the reproduction."""
     return pd.DataFrame([asdict(claim) for claim in claims(records, kind, dataset)])
 
 
 def tables(folder: Path) -> str:
-    """Return all tables of what a folder has, in Markdown."""
+    """Return all tables of the results in a folder, in Markdown."""
     parts: list[str] = []
     for kind, title in _TITLES.items():
         found = {name: _read(folder, f"{kind}-{name}-claims") for name in DATASETS}

@@ -1,4 +1,4 @@
-"""What the study of SSRL makes: for each figure and table, what is measured, on what, and how it is shown."""
+"""Figures and tables of the SSRL study: the datasets, measurements and plots of each."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ class Artifact:
     Attributes
     ----------
     title : str
-        What it shows.
+        The title.
     datasets : tuple of str
-        Which datasets it is of.
+        The datasets.
     epsilons : tuple of float
         The values of ε.
     measure : callable
-        Makes what does one run, for a dataset and values of ε.
+        Returns the function that does one run, for a dataset and values of ε.
     draw : callable or None
-        Makes a picture of means and a caption; None for a table.
+        Draws a figure of means with a caption; None for a table.
     """
 
     title: str
@@ -113,12 +113,12 @@ ARTIFACTS: Mapping[str, Artifact] = {
 
 
 def chosen(figure: int | None, table: int | None, dataset: str | None) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the names of what is to be made, each with the datasets it is to be made of.
+    """Return the names of the figures and tables to measure, each with its datasets.
 
     Raises
     ------
     ValueError
-        If there is no such figure, table or dataset, or not this figure of this dataset.
+        If there is no such figure, table or dataset, or the figure does not use the dataset.
     """
     if dataset is not None and dataset not in DATASETS:
         raise ArgumentError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}.")

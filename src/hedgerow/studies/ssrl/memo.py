@@ -1,4 +1,4 @@
-"""A tally that remembers: many lists grown from one table ask for the same counts."""
+"""Tallies that cache their counts, for many lists learned from one table."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hedgerow.tally import Counts, Tally
 
 
 class MemoTally(Tally):
-    """A tally that keeps what it was asked: the counts of candidates, and the tally that a rule leaves.
+    """A tally that caches the counts of candidates, and the tallies of the rows that rules do not capture.
 
-    It counts what `Tally` counts, so that learners need not know; a prefix of rules is counted once, however many lists
-    begin with it. Like the counts themselves, its memory is private; it lasts as long as the tally.
+    It counts as `Tally` does, so that learners need not distinguish them; a prefix of rules is counted once, for all
+    lists that begin with it. Like the counts themselves, the cache is private; it lasts as long as the tally.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class MemoTally(Tally):
         self._total = _frozen(super().total())
 
     def total(self) -> Counts:
-        """Return the rows of each class, shape ``(n_classes,)``; it cannot be written to."""
+        """Return the rows of each class, shape ``(n_classes,)``; read-only."""
         return self._total
 
     def class_counts(self, candidates: Candidates) -> Counts:
-        """Return the rows of each class that every candidate catches, as `Tally` does; it cannot be written to."""
+        """Return the rows of each class that every candidate captures, as `Tally` does; read-only."""
         key = candidates.schema, candidates.literals, len(candidates.members)
         if key not in self._class_counts:
             self._class_counts[key] = _frozen(super().class_counts(candidates))

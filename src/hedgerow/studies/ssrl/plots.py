@@ -1,4 +1,4 @@
-"""The figures of the study of SSRL, drawn from means by cell."""
+"""Plots of the SSRL study, drawn from means by dataset, method and ε."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def draw_amplitude(curves: pd.DataFrame, caption: str) -> Figure:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG and as SVG; the same figure makes the same bytes."""
+    """Write a figure as PNG and as SVG, reproducibly byte by byte."""
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.hashsalt": "hedgerow"}):

@@ -1,4 +1,4 @@
-"""One run of the study of SSRL: a split of a dataset, and what each method makes of it."""
+"""One run of the SSRL study: a train/test split of a dataset, and the results of each method on it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ MAX_RULES = 5
 CONFIDENCE = 0.99
 TEST_SHARE = 0.3
 GREEDY, GREEDY_AS_AUTHORS = "GreedyRL", "GreedyRL, 6 rules"
-"""Without privacy; the same with the default rule not counted, as the authors' baseline has it."""
+"""Without privacy; the same without counting the default rule, as in the authors' baseline."""
 EXACT, PERMUTE_AND_FLIP = "exact", "permute-and-flip"
 """One draw from all lists; hedgerow's greedy lists."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A dataset of SSRL as the study takes it.
+    """A dataset of SSRL as used in the study.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Setting:
     min_support : float
         λ.
     exact : mapping
-        What makes the exact draw affordable on it.
+        The parameters that make the exact draw affordable on it.
     """
 
     file: str
@@ -59,26 +59,26 @@ DATASETS: Mapping[str, Setting] = {
 
 @lru_cache(maxsize=3)
 def load(dataset: str) -> datasets.Dataset:
-    """Return a dataset of the study without its sensitive columns; read once a process."""
+    """Return a dataset of the study without its sensitive columns; cached in the process."""
     return datasets.load(DATASETS[dataset].file).without_sensitive()
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
-    """A dataset split 70/30, counted.
+class TrainTest:
+    """Tallies of a dataset split 70/30.
 
     Attributes
     ----------
     train, test : Tally
-        The rows to learn from and the others.
+        The training rows and the test rows.
     """
 
     train: Tally
     test: Tally
 
     @classmethod
-    def of(cls, data: datasets.Dataset, run: int) -> Split:
-        """Split by the number of the run, which is scikit-learn's seed."""
+    def of(cls, data: datasets.Dataset, run: int) -> TrainTest:
+        """TrainTest with the number of the run as scikit-learn's seed."""
         X, X_test, y, y_test = train_test_split(data.frame, data.labels, test_size=TEST_SHARE, random_state=run)
         return cls(MemoTally.count(X, y, data.schema), MemoTally.count(X_test, y_test, data.schema))
 
@@ -88,13 +88,13 @@ class Split:
         return learner(dataset, method, epsilon, seed, n_rows).fit_tally(self.train).rule_list_
 
     def accuracy(self, model: RuleList) -> float:
-        """Return the share of the test rows that a list predicts right."""
+        """Return the test accuracy of a list."""
         counts = self.test.leaf_counts([rule.antecedent for rule in model.rules[:-1]])
         predicted = [model.schema.classes.index(value) for value in model.predictions]
         return float(counts[np.arange(len(counts)), predicted].sum() / counts.sum())
 
     def overfit(self, model: RuleList, *, as_released_code: bool) -> Overfit:
-        """Return what `hedgerow.audit.inference.overfitting` finds in the train and test rows."""
+        """Return the distributional overfitting on train and test rows, as `hedgerow.audit.overfit` does."""
         rules = [rule.antecedent for rule in model.rules[:-1]]
         train, test = (
             tuple(tuple(map(int, row)) for row in tally.leaf_counts(rules)) for tally in (self.train, self.test)
@@ -118,7 +118,7 @@ def learner(dataset: str, method: str, epsilon: float, seed: int | None, n_rows:
 
 
 def noise_seed(dataset: str, run: int, method: str, epsilon: float) -> int:
-    """Return the seed of the noise of one fit: another one for each of these, and not the seed of the split."""
+    """Return the seed of the noise of one fit: a different one for each of these, and not the seed of the split."""
     numerator, denominator = Fraction(epsilon).as_integer_ratio()
     names = [int.from_bytes(name.encode(), "big") for name in (dataset, method)]
     return int(np.random.SeedSequence((*names, run, numerator, denominator)).generate_state(1)[0])
@@ -146,22 +146,25 @@ class Learning:
     def __post_init__(self) -> None:
         unknown = sorted({*self.methods} - {*PUBLISHED, PERMUTE_AND_FLIP, EXACT})
         if unknown or self.dataset not in DATASETS:
-            raise ArgumentError(f"unknown dataset or methods: {self.dataset!r}, {', '.join(unknown)}.")
+            raise ArgumentError(
+                f"expected a dataset and methods of the study, got dataset {self.dataset!r} and unknown methods "
+                f"({', '.join(unknown)})."
+            )
 
     def __call__(self, run: int) -> Sequence[Record]:
         """Return one record a fit."""
-        split = Split.of(load(self.dataset), run)
+        split = TrainTest.of(load(self.dataset), run)
         return [self._record(split, run, *cell) for cell in self._cells]
 
     @property
     def _cells(self) -> list[tuple[str, float]]:
         return [(name, np.inf) for name in self.baselines] + [(m, e) for m in self.methods for e in self.epsilons]
 
-    def _fit(self, split: Split, run: int, method: str, epsilon: float) -> RuleList:
+    def _fit(self, split: TrainTest, run: int, method: str, epsilon: float) -> RuleList:
         seed = noise_seed(self.dataset, run, method, epsilon) if np.isfinite(epsilon) else None
         return split.fit(self.dataset, method, epsilon, seed)
 
-    def _record(self, split: Split, run: int, method: str, epsilon: float) -> Record:
+    def _record(self, split: TrainTest, run: int, method: str, epsilon: float) -> Record:
         model = self._fit(split, run, method, epsilon)
         return _described(split, model, method, epsilon)
 
@@ -170,7 +173,7 @@ class Learning:
 class Overfitting(Learning):
     """As `Learning`, and the vulnerability of every list, by SSRL's formula and as its released code computes it."""
 
-    def _record(self, split: Split, run: int, method: str, epsilon: float) -> Record:
+    def _record(self, split: TrainTest, run: int, method: str, epsilon: float) -> Record:
         model = self._fit(split, run, method, epsilon)
         record = dict(_described(split, model, method, epsilon))
         for suffix, as_released_code in (("", False), (" as released", True)):
@@ -180,7 +183,7 @@ class Overfitting(Learning):
         return record
 
 
-def _described(split: Split, model: RuleList, method: str, epsilon: float) -> Record:
+def _described(split: TrainTest, model: RuleList, method: str, epsilon: float) -> Record:
     return {"method": method, "epsilon": epsilon, "rules": len(model.rules), "accuracy": split.accuracy(model)}
 
 
@@ -193,7 +196,7 @@ class Attacking:
     dataset : str
         One of `DATASETS`.
     methods : tuple of str
-        What is attacked.
+        The methods attacked.
     epsilon : float
         The ε of the private ones.
     """

@@ -1,4 +1,4 @@
-"""The study of SSRL: its Figures 1, 2, 3, 4 and 6 and its Table 1, from raw runs to pictures and tables."""
+"""The SSRL study: Figures 1, 2, 3, 4 and 6 and Table 1 from raw runs."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ def reproduce_ssrl(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> str:
-    """Make figures and tables of SSRL again: measure, and write raw runs, means, pictures and tables to a folder.
+    """Reproduce figures and tables of SSRL: measure, and write raw runs, means, plots and tables to a folder.
 
     Every figure of a dataset has a folder of its own, such as ``figure-3-compas``: raw runs in ``runs.csv``, their
-    settings in ``settings.json``, means by cell in ``figure-3-compas.csv``, pictures beside them. ``tables.md`` holds
-    the tables of all that the folder has, the paper's numbers beside ours. Splits are seeded by the number of the run
-    and noise by split, method and ε, so that results can be had again, whatever `n_jobs` is. Models have no privacy.
+    settings in ``settings.json``, means in ``figure-3-compas.csv``, plots beside them. ``tables.md`` has the tables of
+    all results in the folder, with the paper's numbers. Splits are seeded by the number of the run and noise by split,
+    method and ε, so that results are reproducible, whatever `n_jobs` is. Models have no privacy.
 
     Parameters
     ----------
     figure : {1, 2, 3, 4, 6}, optional
-        Which figure. None, without a table either: all.
+        The figure. None, without a table either: all.
     table : {1}, optional
-        Which table.
+        The table.
     dataset : {"adult", "compas", "german"}, optional
-        Which dataset. None: all that the figure is of.
+        The dataset. None: all datasets of the figure.
     runs : int, default=100
-        How many random splits.
+        The number of random splits.
     epsilons : sequence of float, optional
-        Other values of ε than the figure's own; Table 1 and Figure 6 take one.
+        Other values of ε than the figure's own; Table 1 and Figure 6 use one.
     folder : Path
-        Where everything goes.
+        The output folder.
     resume : bool, default=False
-        Whether to continue what is there: runs that are complete are kept, others done. With more `runs` than before,
-        the new ones are added.
+        Whether to resume an existing study: complete runs are kept, others done. With more `runs` than before, the new
+        ones are added.
     n_jobs : int, optional
-        How many processes do runs, as in scikit-learn.
+        The number of processes, as in scikit-learn.
     verbose : bool, default=False
         Whether to show progress on stderr.
 
@@ -70,7 +70,7 @@ def reproduce_ssrl(
     Raises
     ------
     ValueError
-        If there is no such figure, table or dataset, `runs` is below 1, or a folder exists and `resume` is not given.
+        If there is no such figure, table or dataset, `runs` is below 1, or a folder exists and `resume` is False.
 
     References
     ----------
@@ -101,7 +101,7 @@ def reproduce_ssrl(
 
 
 def draw(folder: Path, name: str, dataset: str, runs: int) -> None:
-    """Write the means and pictures of a figure from its raw runs alone."""
+    """Write the means and plots of a figure, computed from its raw runs alone."""
     store = RunStore(folder, {})
     records = store.read(runs)
     records.insert(0, "dataset", dataset)

@@ -1,4 +1,4 @@
-"""What the raw runs of the study of SSRL come to: means by cell, the ε that suffices, Table 1 beside the paper's."""
+"""Tables of the SSRL study: means by dataset, method and ε, the smallest sufficient ε, and Table 1."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hedgerow.audit.inference.roc import RATES
 from hedgerow.studies.ssrl.runs import GREEDY, GREEDY_AS_AUTHORS
 
 CLOSE = 0.005
-"""How near to GreedyRL a mean test accuracy is to come."""
+"""The allowed difference of a mean test accuracy from that of GreedyRL."""
 Cell = Mapping[str, Any]
-"""The runs of one method at one ε on one dataset: how many, and of every measure its mean (name), `sd` and `se`."""
+"""A group of runs of one method at one ε on one dataset: their number, and the mean, `sd` and `se` of every measure."""
 DP = "smooth-laplace"
 """The mechanism of SSRL's DP-GreedyRL."""
 
@@ -55,11 +55,11 @@ def summary(runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def epsilon_needed(epsilons: Sequence[float], accuracies: Sequence[float], goal: float) -> tuple[float, str]:
-    """Return from which ε on the mean accuracy is at least `goal`, and how to write it.
+    """Return the ε from which on the mean accuracy is at least `goal`, and its text.
 
-    Between two measured values, accuracy is taken as linear in log ε. It is the last crossing that counts, so that the
-    accuracy stays where it has come to. ``<=`` the smallest measured ε if all reach the goal; infinite, written as
-    ``>`` the largest, if that one does not.
+    Between two measured values, accuracy is interpolated linearly in log ε. The last crossing counts, so that the
+    accuracy is not below the goal for larger ε. ``<=`` the smallest measured ε if all reach the goal; infinite, written
+    as ``>`` the largest, if that one does not.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def epsilon_needed(epsilons: Sequence[float], accuracies: Sequence[float], goal:
 
 
 def by(cells: Iterable[Cell], key: str) -> dict[str, list[Cell]]:
-    """Return the cells of each dataset or method, in the order in which these come first."""
+    """Return the cells of each dataset or method, in order of first occurrence."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell[key], []).append(cell)
@@ -89,7 +89,7 @@ def by(cells: Iterable[Cell], key: str) -> dict[str, list[Cell]]:
 
 
 def private(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells of methods that have an ε, by ε."""
+    """Return the cells of private methods, sorted by ε."""
     return sorted((cell for cell in cells if np.isfinite(cell["epsilon"])), key=lambda cell: cell["epsilon"])
 
 
@@ -127,7 +127,7 @@ def accuracy_table(cells: Sequence[Cell]) -> str:
 
 
 def table_1(cells: Sequence[Cell]) -> str:
-    """Return SSRL's Table 1 with the paper's numbers beside ours and the difference, in Markdown.
+    """Return SSRL's Table 1 with the paper's numbers, the reproduced ones and their differences, in Markdown.
 
     Vulnerabilities are compared as the authors' released code computes them; V is that of their formula.
     """
@@ -149,7 +149,7 @@ def table_1(cells: Sequence[Cell]) -> str:
 def auc_table(cells: Sequence[Cell]) -> str:
     """Return the area under the ROC curve of each attack with its standard error, in Markdown.
 
-    A false positive rate below one row of those that the model was not fitted on has no true positive rate: "–".
+    A false positive rate below that of a single non-member has no true positive rate: "–".
     """
     lines: list[list[str]] = []
     for dataset, mine in by(cells, "dataset").items():
