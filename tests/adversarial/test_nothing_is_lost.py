@@ -165,7 +165,7 @@ def test_what_came_to_the_place_meanwhile_is_kept_and_so_is_the_model(command, w
     code, out, err = run(*COMMANDS[command], "-o", "out.json")
     assert (code, err.count("\n")) == (2, 1)
     assert read_back(command, out)
-    assert "File exists. The epsilon of 1 stays charged, and what is printed above is all there is" in err
+    assert "File exists. The epsilon of 1 stays charged, and the JSON printed above is the only copy" in err
     assert names(folder) == sorted([*before, "out.json"])
     assert what is not occupied or (folder / "out.json").read_text() == "another's"
 
@@ -207,7 +207,7 @@ def test_if_nothing_can_be_printed_on_stdout_either_stderr_has_it(folder):
         )
     text, _, last = child.stderr.partition("\nerror: ")
     assert hr.RuleList.from_json(text).privacy.epsilon == 1
-    assert "what is printed above is all there is" in last
+    assert "the JSON printed above is the only copy" in last
     assert names(folder) == ["b.json", "data.csv", "open.yaml", "schema.yaml"]
 
 
@@ -329,7 +329,7 @@ def test_no_output_takes_the_place_of_what_a_command_reads(name, folder, run):
     before = (folder / "data.csv").read_bytes(), (folder / "schema.yaml").read_bytes()
     code, _, err = run("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", name, "--force")
     assert code == 2
-    assert "is what this command reads; give the output another name" in err
+    assert "is an input of this command; give the output another name" in err
     assert before == ((folder / "data.csv").read_bytes(), (folder / "schema.yaml").read_bytes())
 
 

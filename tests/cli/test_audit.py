@@ -19,7 +19,6 @@ def test_audit_tells_what_a_model_leaves_to_guess(folder, run):
     assert json.loads(out) == hr.audit.reconstruction(model, resolution={"dose": 0.001}).to_dict()
     code, out, err = run("audit", "model.json", "--independent-bits", "--plot", "a.svg", "-o", "a.txt")
     assert (code, out, err) == (0, "", "written to a.txt\nwritten to a.svg\n")
-    # age has 2 cuts, sex 2 values and missing, dose 1 cut and missing
     assert (
         "one of 128 possible rows" in (folder / "a.txt").read_text()
     )  # age 2 cuts, sex 2 and missing, dose 1 and missing
@@ -51,7 +50,7 @@ def test_audit_asks_for_what_it_needs(folder, run):
     run(*FIT)
     code, out, err = run("audit", "model.json", "--by", "sex")
     assert (code, out) == (2, "")
-    assert err == "error: --by compares groups of rows; give the rows too, with --data FILE.\n"
+    assert err == "error: --by compares groups of rows and requires the rows; add --data FILE.\n"
     assert "expected COLUMN=STEP, such as bmi=0.1; got 'dose'" in run("audit", "model.json", "--resolution", "dose")[2]
     assert "real attributes only" in run("audit", "model.json", "--resolution", "age=2")[2]
     assert "expected a name that ends in .png" in run("audit", "model.json", "--plot", "a.gif")[2]
@@ -60,7 +59,7 @@ def test_audit_asks_for_what_it_needs(folder, run):
     )
     drawn = Tree(hr.load_model("model.json").schema, Leaf(label="yes"), hr.load_model("model.json").privacy)
     drawn.save("drawn.json")
-    assert "no counts were released with this model; give its rows, with --data FILE" in run("audit", "drawn.json")[2]
+    assert "expected a model with released counts, got one without; add --data FILE" in run("audit", "drawn.json")[2]
     assert run("audit", "drawn.json", "--data", "data.csv")[0] == 0
     (folder / "other.csv").write_text("age,sex\n3,F\n")
     assert run("audit", "drawn.json", "--data", "other.csv")[0] == 0  # it uses no column

@@ -77,8 +77,11 @@ def test_a_greedy_tree_tells_no_cost(run):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*TREE, "--max-rules", "3"), "--max-rules is for --model rule-list or dp-greedyrl, but the model is a tree"),
-        ((*FIT, "--max-depth", "3"), "--max-depth is for --model tree, but the model is a rule-list"),
+        (
+            (*TREE, "--max-rules", "3"),
+            "expected --max-rules with --model rule-list or dp-greedyrl only, got --model tree",
+        ),
+        ((*FIT, "--max-depth", "3"), "expected --max-depth with --model tree only, got --model rule-list"),
         ((*TREE, "--max-depth", "-1"), "max_depth must be a whole number >= 0"),
         ((*FIT, "--search", "exact", "--lookahead", "0"), "lookahead must be a whole number >= 1"),
     ],
@@ -110,10 +113,10 @@ def test_a_search_too_large_is_refused_before_a_row_is_read(folder, run, schema)
 
 
 BAD = {
-    "missing epsilon": (GOOD, ["--epsilon"], "epsilon must be chosen"),
+    "missing epsilon": (GOOD, ["--epsilon"], "expected --epsilon, the privacy loss"),
     "epsilon of zero": (GOOD, ["--epsilon", "0"], "epsilon must be a number > 0"),
     "epsilon that is not finite": (GOOD, ["--epsilon", "nan"], "epsilon must be a finite number"),
-    "unknown target": (GOOD, ["--target", "death"], "'death' but the schema's label is 'ill'"),
+    "unknown target": (GOOD, ["--target", "death"], "the schema's label 'ill', got 'death'"),
     "absent target": ("age,sex,dose\n40,F,0.5\n", [], "column 'ill': expected this column to predict"),
     "absent attribute": ("age,sex,ill\n40,F,no\n", [], "column 'dose': expected this column, found: age, sex"),
     "label outside the schema": (GOOD + "41,F,0.5,SECRET\n", [], "column 'ill': some labels are not in the schema"),
@@ -197,7 +200,7 @@ def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_s
     code, out, err = run(*words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "--mechanism smooth-laplace has no proven guarantee: the scale of the noise depends on the rows" in err
-    assert "Add --research if that is meant." in err
+    assert "Add --research to confirm." in err
     assert run(*words, "--research")[0] == 0
     card = hr.RuleList.load("model.json").privacy
     assert card.guarantee.startswith("none (published as (5, 1e-09)-differential privacy; not proven: ")
@@ -207,11 +210,20 @@ def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_s
 
 
 BAD_MECHANISMS = {
-    "of a tree": (("--mechanism", "exponential", "--model", "tree"), "--mechanism is for --model dp-greedyrl, but the"),
-    "of a list": (("--mechanism", "exponential"), "--mechanism is for --model dp-greedyrl, but the model is a rule-l"),
+    "of a tree": (
+        ("--mechanism", "exponential", "--model", "tree"),
+        "expected --mechanism with --model dp-greedyrl only, got --model tree",
+    ),
+    "of a list": (
+        ("--mechanism", "exponential"),
+        "expected --mechanism with --model dp-greedyrl only, got --model rule-list",
+    ),
     "of no name": ((*SSRL, "--mechanism", "best"), "mechanism must be one of smooth-laplace"),
-    "search": ((*SSRL, "--search", "exact"), "--search is for --model rule-list or tree, but the model is a dp-greedy"),
-    "counts": ((*SSRL, "--release-counts"), "--release-counts is for --model rule-list or tree"),
+    "search": (
+        (*SSRL, "--search", "exact"),
+        "expected --search with --model rule-list or tree only, got --model dp-greedyrl",
+    ),
+    "counts": ((*SSRL, "--release-counts"), "expected --release-counts with --model rule-list or tree only"),
     "delta": ((*SSRL, "--mechanism", "exponential", "--delta", "1e-9"), "delta is for mechanism smooth-laplace, glob"),
     "min_support": ((*SSRL, *DELTA, "--research", "--min-support", "1"), "min_support must be in [0, 1)"),
     "confidence": ((*SSRL, *DELTA, "--research", "--confidence", "0.2"), "confidence must be in [0.5, 1)"),

@@ -93,8 +93,11 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
         (("fit", "data.parquet", *FIT, "--engine", "oracle"), "error: engine must be one of duckdb, spark, postgres"),
         (("fit", "mysql://host/db::t", *FIT), "error: mysql://host/db::t: expected data.parquet"),
         (("fit", "data.parquet", *FIT, "--max-literals", "0"), "error: max_literals must be a whole number >= 1"),
-        (("fit", "data.parquet", *FIT, "--target", "age"), "error: --target is 'age' but the schema's label is 'ill'"),
-        (("fit", "data.parquet", "--epsilon", "1"), "error: the column to predict must be named"),
+        (
+            ("fit", "data.parquet", *FIT, "--target", "age"),
+            "error: expected --target to be the schema's label 'ill', got 'age'",
+        ),
+        (("fit", "data.parquet", "--epsilon", "1"), "error: expected a column to predict, got none"),
         (("fit", "data.parquet", "--epsilon", "1", "--target", "no"), "error: column 'no': expected this column"),
         (("fit", "data.parquet", "--epsilon", "1", "--target", "ill"), "error: column 'ill': not boolean"),
         (("fit", "data.csv", *FIT, "--engine", "duckdb", "--master", "x"), "error: a Spark master is for"),

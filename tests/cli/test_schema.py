@@ -47,7 +47,7 @@ def test_cut_points_are_learned_under_a_charge(folder, run):
     (folder / "open.yaml").write_text(SCHEMA.replace(", cuts: [30, 60]", ""))
     run("budget", "new", "b.json", "--epsilon", "20")
     words = ("schema", "learn", "data.csv", "--schema", "open.yaml", "--bins", "2", "-o", "learned.yaml")
-    assert "epsilon must be chosen" in run(*words)[2]
+    assert "expected --epsilon, the privacy loss" in run(*words)[2]
     assert run(*words, "--epsilon", "20", "--budget", "b.json")[0] == 0
     (cut,) = hr.Schema.load("learned.yaml")["age"].cuts
     assert 45 < cut < 65

@@ -1,4 +1,4 @@
-"""The commands put together, and how an error reaches a person: one line on stderr, exit code 2, no traceback."""
+"""The `hedgerow` command with its subcommands. Errors are one line on stderr with exit code 2, without traceback."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hedgerow.values import printable
 COMMANDS: Mapping[str, str] = {
     "fit": "Learn a rule list or a tree from a sensitive table under differential privacy and write it to a file.",
     "show": "Show a model with its released counts and privacy card; or export it as SQL, Python, HTML, JSON.",
-    "predict": "Predict the class of every row of a CSV file, in order, and name the rule or leaf that decides.",
-    "audit": "Measure how much a model discloses of its training rows, by counting the tables that are still possible.",
+    "predict": "Predict the class of every row of a CSV file, in order, with the rule or leaf that predicts it.",
+    "audit": "Measure how much a model discloses about its training rows, by counting the possible rows of its regions.",
     "schema": "Make, learn and read schemas: what is public about a table.",
     "budget": "Keep one privacy budget over several runs, in a file.",
     "study": "Reproduce the figures and tables of papers, from raw runs.",
@@ -69,8 +69,8 @@ def options(
 def main() -> None:
     """Run the command line.
 
-    Errors of hedgerow are shown in their own words, which quote no value. Of any other exception the place is
-    shown, and not the text, which might.
+    Messages of hedgerow's errors are shown, as they quote no values. Of any other exception the type and location are
+    shown, not the message, which might quote values.
     """
     try:
         app(prog_name="hedgerow")

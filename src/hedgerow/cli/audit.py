@@ -1,4 +1,4 @@
-"""`hedgerow audit`: what a released model tells of its rows."""
+"""`hedgerow audit`: residual entropy of the training rows given a released model."""
 
 from __future__ import annotations
 
@@ -31,31 +31,33 @@ def audit(
         typer.Option(help="With --data: also compare the groups of this column. May be given more than once."),
     ] = None,
     schema: Annotated[
-        Path | None, typer.Option(help="Schema of the whole table, if the model's own lacks columns of it.")
+        Path | None, typer.Option(help="Schema of the whole table, if the model's own lacks some of its columns.")
     ] = None,
     engine: Engine = None,
     master: Master = None,
     memory: Memory = MEMORY,
     resolution: Annotated[
         list[str] | None,
-        typer.Option(help="COLUMN=STEP: the step in which a real number is recorded, such as bmi=0.1. Repeatable."),
+        typer.Option(help="COLUMN=STEP: the step to which a real number is recorded, such as bmi=0.1. Repeatable."),
     ] = None,
     independent_bits: Annotated[
         bool,
-        typer.Option("--independent-bits", help="Count categories and cut points as unrelated columns of 0 and 1."),
+        typer.Option("--independent-bits", help="Count categories and cut points as independent columns of 0 and 1."),
     ] = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw the exposure of the rows into this PNG, SVG or PDF.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Plot the residual entropy of the rows into this PNG, SVG or PDF.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure how much a model discloses of its training rows, by counting the tables that are still possible.
+    """Measure how much a model discloses about its training rows, by counting the possible rows of its regions.
 
-    1 means that nothing was learned of the rows, 0 that all are known. Without --data the supports are those that were
-    released with the model, and the result is as public as the model; with --data they are the rows' own, and so is
-    what is printed: for the curator's eyes only.
+    Dist_G is 1 if nothing is disclosed, 0 if all rows are. Without --data the supports are those released with the
+    model, and the result is as public as the model; with --data they are counted from the rows, and the result is for
+    the curator's eyes only.
 
-    [bold]Example[/bold]: hedgerow audit model.json --data train.csv --by sex --plot exposure.png
+    [bold]Example[/bold]: hedgerow audit model.json --data train.csv --by sex --plot entropy.png
     """
     for path in (plot, output):
         if path is not None:
@@ -63,17 +65,17 @@ def audit(
     if plot is not None:
         check_picture(plot)
     if by and data is None:
-        raise ArgumentError("--by compares groups of rows; give the rows too, with --data FILE.")
+        raise ArgumentError("--by compares groups of rows and requires the rows; add --data FILE.")
     steps = dict(map(_step, resolution or []))
     released = load_model(model)
     if data is None and not released.has_counts:
-        raise ArgumentError(f"{model}: no counts were released with this model; give its rows, with --data FILE.")
+        raise ArgumentError(f"{model}: expected a model with released counts, got one without; add --data FILE.")
     whole = None if schema is None else Schema.load(schema)
     rows = None
     if data is not None:
         with open_rows(data, engine, master, memory) as opened:
             rows = opened.counted(released.schema if whole is None else whole)
-    with stage("counting worlds"):
+    with stage("counting possible rows"):
         found = reconstruction(
             released,
             whole,
@@ -101,8 +103,8 @@ def _json(found: Reconstruction, groups: dict[str, list[dict[str, Any]]]) -> str
 
 
 def _lines(name: str, groups: list[dict[str, Any]]) -> str:
-    """Return the groups of a column as lines of text."""
-    lines = [[printable(name), "rows", "share left", "most exposed row"]]
+    """Return the groups of a column as aligned lines of text."""
+    lines = [[printable(name), "rows", "mean ratio", "lowest ratio"]]
     lines += [
         [printable(str(g["group"])), f"{g['rows']:,}", f"{g['uncertainty']:.3f}", f"{g['lowest']:.3f}"] for g in groups
     ]

@@ -1,4 +1,4 @@
-"""`hedgerow budget`: a budget in a file that separate runs share."""
+"""`hedgerow budget`: privacy budgets in files that separate runs share."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def new(
 
 @app.command("show")
 def show(file: Annotated[Path, typer.Argument(help="Budget file.")]) -> None:
-    """Show what was spent, on what, what is left, and what has no guarantee, so that the cap does not cover it."""
+    """Show the charges, the remaining budget, and the charges without guarantee, which the cap does not cover."""
     say(FileBudget(file))
 
 
 def open_budget(file: Path | None) -> FileBudget | None:
-    """Open the budget that a command is to charge, if there is one."""
+    """Open the budget that a command charges, if one is given."""
     return None if file is None else FileBudget(file)
 
 
 @contextmanager
 def telling_charges(budget: FileBudget | None) -> Generator[None]:
-    """If what is done fails, for whatever reason, say on stderr what stays charged to the budget's file."""
+    """Print to stderr what stays charged to the budget's file, if the block fails for any reason."""
     try:
         yield
     except BaseException as error:
@@ -57,7 +57,7 @@ def telling_charges(budget: FileBudget | None) -> Generator[None]:
 
 
 def spent_text(epsilon: float, budget: FileBudget | None) -> str:
-    """Say what a command spent."""
+    """Return in words what a command spent."""
     return f"The epsilon of {amount_text(epsilon)} is spent" if budget is None else _charged(budget)
 
 

@@ -27,7 +27,7 @@ app = typer.Typer(add_completion=False)
 
 
 class Kind(StrEnum):
-    """What is learned."""
+    """The kind of model."""
 
     rule_list = "rule-list"
     tree = "tree"
@@ -43,7 +43,7 @@ ESTIMATORS: Mapping[Kind, Callable[..., Estimator]] = {
 
 
 class SearchKind(StrEnum):
-    """How it is found."""
+    """The search."""
 
     greedy = "greedy"
     exact = "exact"
@@ -58,7 +58,7 @@ def fit(
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Privacy loss of the whole model, such as 1.")] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="File for the model.")] = Path("model.json"),
-    model: Annotated[Kind, typer.Option(help="What to learn.")] = Kind.rule_list,
+    model: Annotated[Kind, typer.Option(help="The kind of model.")] = Kind.rule_list,
     search: Annotated[
         SearchKind | None,
         typer.Option(help="Rule by rule, or one draw from all models. Default: greedy for lists, exact for trees."),
@@ -81,12 +81,12 @@ def fit(
         typer.Option(help="Of the whole list, for smooth-laplace and global-gaussian: below 1/rows."),
     ] = None,
     min_support: Annotated[
-        float | None, typer.Option(help="For smooth-*: share of the rows that must be left for a rule.  [0.05]")
+        float | None, typer.Option(help="For smooth-*: minimum share of the rows that remain for a rule.  [0.05]")
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option(help="For smooth-*: probability with which they are left.  [0.99]")
+        float | None, typer.Option(help="For smooth-*: probability that they remain.  [0.99]")
     ] = None,
-    max_depth: Annotated[int | None, typer.Option(help="Conditions one after the other in a tree.  [3]")] = None,
+    max_depth: Annotated[int | None, typer.Option(help="Maximum depth of a tree.  [3]")] = None,
     release_counts: Annotated[
         bool, typer.Option("--release-counts", help="Exact search: spend a fifth of epsilon on the counts too.")
     ] = False,
@@ -117,9 +117,9 @@ def fit(
     hedgerow fit postgresql://reader@host/clinic::patients --schema patients.yaml --epsilon 1 -o model.json
     """
     if seed is not None and not research:
-        raise ArgumentError("--seed replaces secure noise and voids the guarantee; add --research if that is meant.")
+        raise ArgumentError("--seed replaces secure noise and voids the guarantee; add --research to confirm.")
     if epsilon is None:
-        raise ArgumentError("epsilon must be chosen: the privacy loss to spend on this model, such as --epsilon 1.")
+        raise ArgumentError("expected --epsilon, the privacy loss of the model, such as --epsilon 1; got none.")
     given: dict[str, Any] = {
         "max_rules": max_rules,
         "max_literals": max_literals,
@@ -152,28 +152,27 @@ def fit(
 
 
 def _estimator(model: Kind, given: dict[str, Any], epsilon: float, **common: Any) -> Estimator:
-    """Return the estimator with those of its parameters that were given; parameters of other models are refused."""
+    """Return the estimator with the given parameters; parameters of other models are refused."""
     make = ESTIMATORS[model]
     names = signature(make).parameters
     parameters = {name: value for name, value in given.items() if value is not None}
     for name in parameters:
         if name not in names:
             takers = " or ".join(kind for kind, other in ESTIMATORS.items() if name in signature(other).parameters)
-            raise ArgumentError(f"--{name.replace('_', '-')} is for --model {takers}, but the model is a {model}.")
+            raise ArgumentError(f"expected --{name.replace('_', '-')} with --model {takers} only, got --model {model}.")
     if "verbose" in names:
         parameters["verbose"] = True
     return make(epsilon, **parameters, **common)
 
 
 def _check_proven(classifier: Estimator, *, research: bool) -> None:
-    """Refuse a mechanism whose guarantee is published but not proven, unless it is asked for knowingly."""
+    """Refuse a mechanism whose guarantee is published but not proven, unless --research is given."""
     if not isinstance(classifier, DPGreedyRLClassifier):
         return
     published = PUBLISHED.get(classifier.mechanism)
     if published is not None and published.gap is not None and not research:
         raise ArgumentError(
-            f"--mechanism {classifier.mechanism} has no proven guarantee: {published.gap}. Add --research if that is "
-            "meant."
+            f"--mechanism {classifier.mechanism} has no proven guarantee: {published.gap}. Add --research to confirm."
         )
 
 

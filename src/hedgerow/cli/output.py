@@ -1,4 +1,4 @@
-"""What commands write: whole files or none, never over another one unasked; and pictures."""
+"""Output of commands: text, files, which are written atomically and replaced only with --force, and plots."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROOM = 2**22
-"""Bytes of the disk that are kept for a model before it is paid for: far more than all but the largest need."""
+"""Bytes of disk that are reserved for a model before its budget is charged: more than all but the largest need."""
 _PICTURES = (".png", ".svg", ".pdf")
 
 
 def say(text: object, *, err: bool = False, newline: bool = True) -> None:
-    """Print text; on a terminal, which obeys them, control characters but line breaks and tabs are shown as text.
+    """Print text; on a terminal, control characters except line breaks and tabs are shown as text.
 
-    SQL, JSON and predictions hold names and values as they are, and a model's names are its author's.
+    SQL, JSON and predictions contain names and values verbatim, and the names in a model are its author's.
     """
     shown = printable(str(text), keep="\n\t") if (sys.stderr if err else sys.stdout).isatty() else str(text)
     typer.echo(shown, err=err, nl=newline)
 
 
 def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
-    """Check before any work is done that a file can be written, and that nothing is lost by it.
+    """Check, before any work, that a file can be written without losing another one.
 
     Raises
     ------
     ValueError
-        If the file exists and `force` is not given, or its folder does not exist; or if it is one of the command's own
-        inputs, or a budget, whose record would be lost: neither is replaced, whatever was given.
+        If the file exists and `force` is False, or its folder does not exist; or if it is one of the command's own
+        inputs, or a budget, whose record would be lost: neither is ever replaced.
     """
     if path.is_dir():
         raise ArgumentError(f"{path} is a folder; give the name of a file.")
     if os.path.lexists(path) and not force:
         raise ArgumentError(f"{path} exists already; give another name, or --force where the command has it.")
     if path.exists() and any(given is not None and _is_same(path, given) for given in inputs):
-        raise ArgumentError(f"{path} is what this command reads; give the output another name.")
+        raise ArgumentError(f"{path} is an input of this command; give the output another name.")
     if path.is_file() and _is_budget(path):
         raise ArgumentError(f"{path} is a budget, and its record of what was spent would be lost; give another name.")
     if not path.absolute().parent.is_dir():
@@ -60,12 +60,12 @@ def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
 
 
 def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: Mapping[str, Any], spent: str) -> None:
-    """Write what was paid for; if that fails, for whatever reason, print it as JSON.
+    """Write a release that has been charged; if that fails for any reason, print it as JSON.
 
     Raises
     ------
     ValueError
-        If it was printed and not written. It says what was spent.
+        If it was printed and not written. The message says what was spent.
     """
     try:
         write(text())
@@ -79,7 +79,7 @@ def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: 
         with suppress(OSError):
             typer.echo(json.dumps(data, indent=2), err=to_stderr)
             break
-    raise ArgumentError(f"{problem}. {spent}, and what is printed above is all there is of it: keep it.")
+    raise ArgumentError(f"{problem}. {spent}, and the JSON printed above is the only copy of the release: keep it.")
 
 
 def print_or_write(text: str, path: Path | None) -> None:
@@ -104,19 +104,19 @@ def _is_budget(path: Path) -> bool:
 
 
 def check_picture(path: Path) -> None:
-    """Check that a picture's name has an ending that can be drawn.
+    """Check that the name of a plot has a supported ending.
 
     Raises
     ------
     ValueError
-        If it has another.
+        If it has another ending.
     """
     if path.suffix.lower() not in _PICTURES:
         raise ArgumentError(f"{path}: expected a name that ends in {', '.join(_PICTURES)}.")
 
 
 def draw(plot: Callable[[], Axes], path: Path) -> None:
-    """Draw a picture into a file, and say so."""
+    """Write a plot to a file, and print its name."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -128,6 +128,6 @@ def draw(plot: Callable[[], Axes], path: Path) -> None:
 
 @contextmanager
 def stage(text: str) -> Generator[None]:
-    """Show on a terminal what is being done while it is done."""
+    """Show a status on the terminal during the block."""
     with Console(stderr=True).status(escape(printable(f"{text} …"))):
         yield

@@ -39,7 +39,7 @@ def predict(
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and not CSV.")] = False,
 ) -> None:
-    """Predict the class of every row of a CSV file, in order, and name the rule or leaf that decides.
+    """Predict the class of every row of a CSV file, in order, with the rule or leaf that predicts it.
 
     The rows are not charged: a released model is public.
 

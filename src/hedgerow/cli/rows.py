@@ -1,4 +1,4 @@
-"""The private rows that a command is given: a CSV file, or a table that an engine counts."""
+"""Private rows of a command: a CSV file, or a table that an engine counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DATA = (
 )
 Engine = Annotated[
     str | None,
-    typer.Option(help="Who counts the rows: duckdb or spark. Default: PostgreSQL its own tables, DuckDB other files."),
+    typer.Option(help="Engine that counts the rows: duckdb or spark. Default: PostgreSQL for its tables, else DuckDB."),
 ]
 Master = Annotated[str | None, typer.Option(help="With --engine spark: its master.  [local[*]]")]
 Memory = Annotated[str, typer.Option(help="How much memory DuckDB may take.")]
@@ -125,10 +125,10 @@ def target_name(columns: Sequence[str], target: str | None, schema: Schema | Non
     """Return the label's column, checked against the columns and the schema before a row is read."""
     declared = None if schema is None or schema.label is None else schema.label.name
     if target is None and declared is None:
-        raise ArgumentError("the column to predict must be named: --target COLUMN, or a label in the schema.")
+        raise ArgumentError("expected a column to predict, got none; add --target COLUMN, or a label in the schema.")
     if target is not None and declared is not None and target != declared:
-        raise ArgumentError(f"--target is {target!r} but the schema's label is {declared!r}; they must be the same.")
+        raise ArgumentError(f"expected --target to be the schema's label {declared!r}, got {target!r}.")
     name = target or declared or ""
     if name not in columns:
-        raise DomainError(f"expected this column to predict, found: {', '.join(sorted(columns))}.", column=name)
+        raise DomainError(f"expected this column to predict, got {', '.join(sorted(columns))}.", column=name)
     return name

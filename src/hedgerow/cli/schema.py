@@ -1,4 +1,4 @@
-"""`hedgerow schema`: make, learn and read schemas."""
+"""`hedgerow schema`: create, learn, show and check schemas."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def from_public(
     output: Output = Path("schema.yaml"),
     force: Force = False,
 ) -> None:
-    """Cut a schema out of public rows: quantile cut points, categories that occur, bounds as found.
+    """Derive a schema from public rows: quantile cut points, and the categories and bounds that occur.
 
     [bold]Example[/bold]: hedgerow schema from-public census.csv --target income -o census.yaml
     """
@@ -108,7 +108,7 @@ def learn(
     """
     if epsilon is None:
         raise ArgumentError(
-            "epsilon must be chosen: the privacy loss of all cut points together, such as --epsilon 0.2."
+            "expected --epsilon, the privacy loss of all cut points together, such as --epsilon 0.2; got none."
         )
     check_ending(output)
     check_output(output, data, declared, force=force)
@@ -136,7 +136,7 @@ def show(
     negations: Annotated[bool, typer.Option(help="Whether a condition may be negated.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check a schema file and say what it holds and how many candidate rules it yields."""
+    """Check a schema file, and print its attributes and the number of candidate rules."""
     if max_literals < 1:
         raise ArgumentError(f"--max-literals must be a whole number >= 1, got {max_literals}.")
     loaded = load_schema(schema)
@@ -166,7 +166,7 @@ def check(
 
 
 def load_schema(path: Path) -> Schema:
-    """Load a schema; its errors name the file too."""
+    """Load a schema; errors name the file, too."""
     try:
         return Schema.load(path)
     except SchemaError as error:

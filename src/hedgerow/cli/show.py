@@ -17,7 +17,7 @@ app = typer.Typer(add_completion=False)
 
 
 class Form(StrEnum):
-    """How a model is shown."""
+    """The format of a model."""
 
     text = "text"
     json = "json"
@@ -29,8 +29,10 @@ class Form(StrEnum):
 @app.command("show")
 def show(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
-    form: Annotated[Form, typer.Option("--format", help="How to show it.")] = Form.text,
-    dialect: Annotated[DialectName | None, typer.Option(help="Whose SQL, with --format sql; else DuckDB's.")] = None,
+    form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.text,
+    dialect: Annotated[
+        DialectName | None, typer.Option(help="SQL dialect, with --format sql.  [duckdb]")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the model into this PNG, SVG or PDF file.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
@@ -42,7 +44,7 @@ def show(
     """
     form = Form.json if as_json else form
     if dialect is not None and form is not Form.sql:
-        raise ArgumentError("--dialect says whose SQL; add --format sql.")
+        raise ArgumentError("expected --dialect with --format sql only, got it without; add --format sql.")
     for path in (plot, output):
         if path is not None:
             check_output(path, model, force=force)

@@ -1,4 +1,4 @@
-"""`hedgerow study`: the figures and tables of papers, reproduced."""
+"""`hedgerow study`: reproduction of the figures and tables of papers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ssrl(
     figure: Annotated[int | None, typer.Option(help="1, 2, 3, 4 or 6. Default: everything.")] = None,
     table: Annotated[int | None, typer.Option(help="1.")] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="adult, compas or german. Default: all that the figure is of.")
+        str | None, typer.Option(help="adult, compas or german. Default: all of the figure's datasets.")
     ] = None,
     runs: Annotated[int, typer.Option(help="Random splits, 70/30.")] = 100,
     output: Output = Path("ssrl"),
@@ -37,8 +37,8 @@ def ssrl(
 ) -> None:
     """Ly et al., Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule Lists.
 
-    Every run is written when it is done: stop at any time, and go on with --resume. The tables are printed, with the
-    paper's numbers beside ours where it prints any. docs/studies/ssrl.md says what to expect.
+    Every run is written when it is done: stop at any time, and resume with --resume. The tables are printed, with the
+    paper's numbers where it has any. docs/studies/ssrl.md lists the expected results.
 
     [bold]Example[/bold]: hedgerow study ssrl --figure 3 --dataset compas --runs 100
     """
@@ -62,10 +62,10 @@ def pdr(
 ) -> None:
     """Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models.
 
-    How much of their training rows optimal and greedy trees and rule lists disclose (Dist_G), by size, accuracy and
+    How much optimal and greedy trees and rule lists disclose about their training rows (Dist_G), by size, accuracy and
     limits. Models are measured once for all figures that show them, and every run is written when it is done: stop at
-    any time, and go on with --resume. The printed tables compare the paper's statements with what was measured.
-    docs/studies/pdr.md says what to expect.
+    any time, and resume with --resume. The printed tables compare the paper's claims with the results.
+    docs/studies/pdr.md lists the expected results.
 
     [bold]Example[/bold]: hedgerow study pdr --figure 3 --dataset compas
     """
@@ -87,8 +87,8 @@ def expril(
 ) -> None:
     """Lacombe et al., EXtremely PRIvate supervised Learning.
 
-    Every run is written when it is done: stop at any time, and go on with --resume. The tables are printed, with the
-    paper's numbers beside ours. docs/studies/expril.md says what to expect.
+    Every run is written when it is done: stop at any time, and resume with --resume. The tables are printed, with the
+    paper's numbers. docs/studies/expril.md lists the expected results.
 
     [bold]Example[/bold]: hedgerow study expril --table 2 --dataset CTG-A --runs 10
     """
