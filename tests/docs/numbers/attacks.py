@@ -15,11 +15,11 @@ def check(page: Page) -> None:
         "SSRL, Section 5.4 and Appendix C.2",
         "(Choquette-Choo et al., 2021)",
         # definitions
-        "0.5 is a blind guess",
-        "V is above 0.5 even for",
+        "0.5 is random guessing",
+        "V exceeds 0.5 even for",
         # settings: splits, and the defaults of `membership`
         "On 70/30 splits",
-        "knows of 70 % of both halves",
+        "knows the membership of 70 % of both halves",
         "Use 100 repeats",
     )
     runs = set()

@@ -11,7 +11,7 @@ def check(page: Page) -> None:
     page.given(
         "(PDR eq. 2, 11 and 16)",
         # what a number means, by an example
-        "0.94 means: 94 % of the uncertainty is left",
+        "0.94 means that 94 % of the entropy remains",
     )
     rows = {(row["attributes"], row["rules"]): row for row in records("benchmarks/results/worlds.csv")}
     median, slowest = float(rows["booleans", "200"]["in one go"]), float(rows["2 to 6 bins", "60"]["slowest"])
