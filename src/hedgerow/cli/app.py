@@ -20,7 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "fit": "Learn a rule list or a tree from a sensitive table under differential privacy and write it to a file.",
     "show": "Show a model with its released counts and privacy card; or export it as SQL, Python, HTML, JSON.",
     "predict": "Predict the class of every row of a CSV file, in order, with the rule or leaf that predicts it.",
-    "audit": "Measure how much a model discloses about its training rows, by counting the possible rows of its regions.",
+    "audit": "Measure how much a model discloses about its training rows, by counting possible rows by region.",
     "schema": "Make, learn and read schemas: what is public about a table.",
     "budget": "Keep one privacy budget over several runs, in a file.",
     "study": "Reproduce the figures and tables of papers, from raw runs.",
