@@ -7,7 +7,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 # Without Java the tests of Spark are skipped, so PySpark is not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
-.PHONY: help demo test test-slow test-peers check format docs dist bench study clean
+.PHONY: help demo test test-slow test-peers messages check format docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -23,6 +23,9 @@ test-slow: $(TESTED)  ## run the statistical checks at full size
 
 test-peers: $(VENV)/.peers  ## run the tests that meet imodels, DL8.5, STreeD and ART, and install these
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m peers
+
+messages: $(TESTED)  ## write tests/messages.txt: every error message and warning, as the tests make them
+	$(BIN)/python -m tests.write_messages
 
 check: $(VENV)/.check  ## lint, format and types
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from hedgerow.cli import main
 from tests.engines.servers import group_by_engine, postgres_url, spark, spark_master, uses_spark  # noqa: F401 -- fixtures
+from tests.message_log import pytest_configure, pytest_unconfigure  # noqa: F401 -- hooks
 from tests.peers import pytest_runtest_makereport, pytest_runtest_setup  # noqa: F401 -- hooks
 
 settings.register_profile("hedgerow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
