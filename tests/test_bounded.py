@@ -29,16 +29,16 @@ def test_plain_data_survive(data):
 
 
 BAD_JSON = {
-    "truncated": ('{"a": 1', "truncated or no JSON \\(line 1: "),
-    "twice": ('{"a": 1, "a": 2}', "one more than once"),
+    "truncated": ('{"a": 1', "truncated or not JSON \\(line 1: "),
+    "twice": ('{"a": 1, "a": 2}', "every key of a mapping once, found a duplicate"),
     "nan": ("[NaN]", "expected finite numbers, found NaN"),
     "infinite": ("[-Infinity]", "expected finite numbers, found -Infinity"),
     "digits": ("1" * 401, "at most 400 digits"),
     "surrogate": ('["\\ud800"]', "surrogate"),
     "surrogate in a key": ('{"\\ud800": 1}', "surrogate"),
-    "deep": ("[" * 102 + "]" * 102, "inside one another"),
-    "deeper": ("[" * 5000 + "]" * 5000, "inside one another"),
-    "deepest": ('{"a":' * 10**6, "inside one another"),
+    "deep": ("[" * 102 + "]" * 102, "nested lists and mappings"),
+    "deeper": ("[" * 5000 + "]" * 5000, "nested lists and mappings"),
+    "deepest": ('{"a":' * 10**6, "nested lists and mappings"),
 }
 
 

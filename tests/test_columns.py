@@ -146,7 +146,7 @@ def test_only_frames_and_two_dimensional_arrays_are_tables(data):
 @pytest.mark.parametrize("make", [lambda: pl.LazyFrame({"a": [1]}), lambda: duckdb.sql("SELECT 1 AS a")])
 def test_frames_whose_rows_are_elsewhere_are_refused_with_a_way_out(make):
     with pytest.raises(
-        TypeError, match=r"^Expected rows in memory, got .*, whose are not: collect them, or .*Tally.from_table"
+        TypeError, match=r"^Expected a table in memory, got a .*, which is lazy: collect it, or .*Tally.from_table"
     ):
         Table.of(make())
 
@@ -163,7 +163,7 @@ def test_labels_of_two_dimensions_are_an_error():
 )
 def test_values_that_are_not_what_their_type_says_are_refused_whatever_they_are_asked_for(column):
     for held in (column, column.dictionary_encode() if pa.types.is_date(column.type) else column):
-        with pytest.raises(DomainError, match="column 'c': expected values as their type has them") as error:
+        with pytest.raises(DomainError, match="column 'c': expected valid values of the column's type") as error:
             column_of(pa.chunked_array([held]), "c")
         assert error.value.__context__ is None
 

@@ -1,7 +1,7 @@
-"""Bounded reading of what somebody else wrote: a file's text, JSON, exact amounts.
+"""Bounded parsing of untrusted text: files, JSON, exact amounts.
 
-Files of models, schemas and budgets come from parties that need not be trusted. Whatever they hold is read in time and
-memory in proportion to their size, which is limited, or refused.
+Files of models, schemas and budgets come from parties that need not be trusted. They are read in time and memory
+proportional to their size, which is limited, or refused.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from hedgerow.errors import UnreadableError
 from hedgerow.messages import shown
 
 LARGEST_FILE = 2**23
-"""Bytes of a file of a model or a budget, at most: the worst of that size take 10 seconds and a few hundred MB."""
+"""The most bytes of a model or budget file: the worst of that size take 10 seconds and a few hundred MB."""
 MOST_NESTED = 100
-"""Lists and mappings inside one another, at most: a tree of 64 splits from root to leaf needs 70."""
+"""The deepest nesting of lists and mappings: a tree of 64 splits from root to leaf needs 70."""
 LONGEST_NUMBER = 400
-"""Digits of a whole number, at most: any float64 has fewer."""
+"""The most digits of a whole number: any float64 has fewer."""
 LONGEST_AMOUNT = 1000
-"""Digits of an exact amount above the line, and below it, at most."""
+"""The most digits of the numerator, and of the denominator, of an exact amount."""
 _AMOUNT = re.compile(f"[0-9]{{1,{LONGEST_AMOUNT}}}(/[0-9]{{1,{LONGEST_AMOUNT}}})?")
 _SCALARS = (str, int, float, bool, type(None))
 
@@ -59,7 +59,7 @@ def read_all(file: BinaryIO, largest: int = LARGEST_FILE) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """Return the data of a JSON text; see `check_plain` for what is refused, keys given twice and NaN are, too.
+    """Return the data of a JSON text; refuses duplicate keys, NaN, and what `check_plain` refuses.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def parse_json(text: str) -> Any:
     except UnreadableError as error:
         problem = str(error)
     except json.JSONDecodeError as error:  # it holds the whole text
-        problem = f"expected JSON, found text that is truncated or no JSON (line {error.lineno}: {error.msg})"
+        problem = f"expected JSON, found text that is truncated or not JSON (line {error.lineno}: {error.msg})"
     except RecursionError:
         problem = _TOO_DEEP
     if problem:
@@ -81,13 +81,13 @@ def parse_json(text: str) -> Any:
     return found
 
 
-_TOO_DEEP = f"expected at most {MOST_NESTED} lists and mappings inside one another, found more"
+_TOO_DEEP = f"expected at most {MOST_NESTED} nested lists and mappings, found more"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise UnreadableError("expected every key of a mapping once, found one more than once")
+        raise UnreadableError("expected every key of a mapping once, found a duplicate")
     return found
 
 
@@ -108,7 +108,7 @@ def check_plain(data: Any) -> None:
     ------
     UnreadableError
         If they are nested deeper, hold something else, a number of too many digits or none that is finite, or text that
-        is no Unicode (one half of a surrogate pair).
+        is not Unicode (one half of a surrogate pair).
     """
     level: list[Any] = [data]
     for _ in range(MOST_NESTED + 1):

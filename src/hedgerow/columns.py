@@ -1,8 +1,8 @@
-"""Columns of whatever table the user holds, as arrays: the only code that meets frames.
+"""Columns of frames and arrays in memory; the only code that handles frames.
 
-pandas, polars, pyarrow and any other frame narwhals knows come in by name; arrays by position. No error quotes a value:
-whatever foreign code does with rows, it does behind `hedgerow.guard.guarded`, and Arrow's arrays are validated once.
-What is read as what is the same for tables in databases (`hedgerow.engines`): white space around text is trimmed (that
+Columns of pandas, polars, pyarrow and other frames of narwhals have names, those of arrays positions. No error quotes
+a value: foreign code runs on rows only behind `hedgerow.guard.guarded`, and Arrow's arrays are validated once.
+Values mean the same as in databases (`hedgerow.engines`): white space around text is trimmed (that
 of ASCII), a decimal is the float64 nearest to it, a date the number of days since 1970-01-01.
 """
 
@@ -106,19 +106,19 @@ class Column:
         return replace(self, missing=found if self.missing is None else found | self.missing)
 
     def present(self) -> NDArray[Any]:
-        """Return the values that are there; text as an array of `str`."""
+        """Return the values that are not missing; text as an array of `str`."""
         values = self.values.to_numpy(zero_copy_only=False) if self.is_text else self.values
         return values if self.missing is None else values[~self.missing]
 
     def refuse_booleans(self) -> None:
-        """Raise DomainError for a boolean column: as text or as numbers its values would be others."""
+        """Raise DomainError for a boolean column: as text or numbers its values would change."""
         if not self.is_text and self.values.dtype.kind == "b" and len(self.present()):
             raise found_booleans(self.name)
 
     def numbers(self) -> NDArray[np.float64]:
         """Return the values as numbers (0 where missing); text that spells numbers is read as such.
 
-        Always float64, whatever the column's type: what a value becomes must not depend on the other rows, and a type
+        Always float64, for every type of column: what a value becomes must not depend on the other rows, and a type
         that was inferred from the rows (whole numbers or not, with or without NaN) would.
 
         Raises
@@ -166,7 +166,7 @@ class Column:
         Raises
         ------
         DomainError
-            If the type is not boolean, number or text, or a value is not what its type says.
+            If the type is not boolean, number or text, or a value is invalid for its type.
         """
         array = guarded(lambda: _whole(array), _invalid(name))
         kind = array.type
@@ -186,7 +186,7 @@ class Column:
 
 
 def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return an array in one piece, each value what its type says it is: text as large strings, dates as days."""
+    """Return an array as one validated chunk, text as large strings, dates as days."""
     array.validate(full=True)
     if _is_text(array.type):
         array = array.cast(pa.large_string())  # first: one piece of other text holds 2 GB at most
@@ -233,7 +233,7 @@ def spelled_number(value: Value) -> float | None:
 
 
 def is_double(number: float) -> bool:
-    """Return whether a float64 is this number, every digit of it: 2^53 + 1 is none, nor is NaN."""
+    """Return whether a float64 is this number, in every digit: 2^53 + 1 and NaN are not."""
     with suppress(OverflowError):
         return float(number) == number
     return False
@@ -251,15 +251,15 @@ def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:
 
 def _unreadable(name: str) -> DomainError:
     return DomainError(
-        "expected values of one type (64-bit numbers, booleans or text), found a mixture or others; in a column of "
-        "objects whole numbers beyond 2^53, too: give it a type.",
+        "expected values of one type (64-bit numbers, booleans or text), found a mixture, another type, or whole "
+        "numbers beyond 2^53 in a column of dtype object; give the column a type.",
         column=name,
     )
 
 
 def _invalid(name: str) -> DomainError:
     return DomainError(
-        "expected values as their type has them (text in UTF-8, dates without a time of day), found others.",
+        "expected valid values of the column's type (text in UTF-8, dates without a time of day), found others.",
         column=name,
     )
 
@@ -303,7 +303,7 @@ class Table:
 
     @classmethod
     def of(cls, data: Any) -> Self:
-        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array. A table without rows is one, too.
+        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array. A table may have no rows.
 
         Raises
         ------
@@ -311,7 +311,7 @@ class Table:
             If two columns have the same name.
         TypeError
             If `data` is neither a frame nor a two-dimensional array. A list of rows is not: without rows it has no
-            columns, so that whether it is a table would tell if there are rows.
+            columns, so that the error would disclose whether there are rows.
         """
         problem = ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
         if is_frame(data):
@@ -322,8 +322,8 @@ class Table:
             return cls(names, guarded(lambda: nw.from_native(_with_text_names(data), eager_only=True), problem))
         if isinstance(data, (list, tuple)):
             raise ArgumentTypeError(
-                f"Expected {_TABLE}, got a {type(data).__name__}, which has no columns where it has no rows; make an "
-                "array of shape (n_rows, n_columns) of it."
+                f"Expected {_TABLE}, got a {type(data).__name__}, which has no columns if it has no rows; convert it "
+                "to an array of shape (n_rows, n_columns)."
             )
         if not hasattr(type(data), "__array__"):
             raise problem
@@ -333,12 +333,12 @@ class Table:
         return cls(None, array)
 
     def without_rows(self) -> Self:
-        """Return the table with its columns and their types, and no row."""
+        """Return the table with its columns and their types, without rows."""
         return replace(self, data=guarded(lambda: self.data[:0], ArgumentTypeError(f"Expected {_TABLE}.")))
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return int(self.data.shape[1])
 
     @property
@@ -399,8 +399,8 @@ def is_frame(data: Any) -> bool:
     found = guarded(lambda: _kind_of_frame(data), ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}."))
     if found == "lazy":
         raise ArgumentTypeError(
-            f"Expected rows in memory, got {type(data).__name__}, whose are not: collect them, or count the "
-            "table where it is (Tally.from_table, with an Ibis table)."
+            f"Expected a table in memory, got a {type(data).__name__}, which is lazy: collect it, or count it in its "
+            "engine (Tally.from_table, with an Ibis table)."
         )
     return found == "eager"
 
@@ -448,7 +448,7 @@ def column_of(labels: Any, name: str) -> Column:
 
 
 def is_boolean(labels: Any) -> bool:
-    """Return whether labels are boolean by the type of their series or array, whatever they are."""
+    """Return whether labels are boolean by the type of their series or array, without reading them."""
     series = _series_of(labels)
     if series is not None:
         return guarded(lambda: series.dtype == nw.Boolean, _no_labels(labels))

@@ -1,4 +1,4 @@
-"""CSV files in, every field as text: what a field means is for the schema to say.
+"""CSV files, read with every field as text; the schema defines what a field means.
 
 The first line, the column names, is public; no error quotes a line below it.
 """
@@ -44,14 +44,14 @@ def read_header(path: str | PathLike[str], *, shown: str | None = None) -> list[
     name = str(path) if shown is None else shown
     line, _ = _first_line(Path(path), name)
     problem = DomainError(f"{name}: expected a CSV file with a header, found a first line whose quotes do not match.")
-    names = [told.strip() for told in guarded(lambda: _fields(line), problem)]
+    names = [column.strip() for column in guarded(lambda: _fields(line), problem)]
     if not any(names):
         raise DomainError(f"{name}: expected a CSV file with a header, found an empty file or line.")
     if not all(names):
         raise DomainError(f"{name}: expected every column to have a name, found a blank one in the header.")
-    if any('"' in told for told in names):
+    if any('"' in column for column in names):
         raise problem
-    repeated = sorted({told for told in names if names.count(told) > 1})
+    repeated = sorted({column for column in names if names.count(column) > 1})
     if repeated:
         raise DomainError(f"{name}: expected each column once, found these more than once: {', '.join(repeated)}.")
     return names
@@ -60,12 +60,12 @@ def read_header(path: str | PathLike[str], *, shown: str | None = None) -> list[
 def read_csv(path: str | PathLike[str]) -> pa.Table:
     """Return a CSV file as a table of text. Comma, semicolon or tab, whichever the header has most of.
 
-    A file with nothing below its header is a table without rows. Empty lines are no rows.
+    A file with nothing below its header is a table without rows. Empty lines are not rows.
 
     Raises
     ------
     DomainError
-        If `read_header` does, or `check_grammar`: a line has too many or too few fields, or a quote has no place.
+        If `read_header` does, or `check_grammar`: a line has too many or too few fields, or a quote is misplaced.
     OSError
         If it cannot be read.
     """
@@ -85,7 +85,7 @@ def read_csv(path: str | PathLike[str]) -> pa.Table:
 
 
 def delimiter_of(path: str | PathLike[str]) -> str:
-    """Return what separates the fields of a CSV file: comma, semicolon or tab, whichever its header has most of."""
+    """Return the delimiter of a CSV file: comma, semicolon or tab, whichever its header has most of."""
     return _delimiter(_first_line(Path(path), str(path))[0])
 
 

@@ -1,6 +1,6 @@
 """The grammar of CSV files, RFC 4180, checked over every byte before a row is read.
 
-Readers of CSV disagree where a file leaves the grammar: on a quote inside a field, on lines with a field more, on what
+Readers of CSV disagree on files outside the grammar: on a quote inside a field, on lines with a field more, on what
 ends a line. Whether one line is one row must not depend on who reads it, nor on the lines around it. So a file keeps
 the grammar, or it is refused.
 """
@@ -25,7 +25,7 @@ _MARK = codecs.BOM_UTF8
 
 @dataclass(frozen=True)
 class InQuotes:
-    """What fields in quotes hold that readers can trip over.
+    """Properties of quoted fields on which readers of CSV differ.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def check_grammar(path: Path, fields: int, delimiter: str, *, shown: str) -> InQ
 
 
 class _Scan:
-    """What is known after so many bytes of a file."""
+    """State of the check after some bytes of a file."""
 
     def __init__(self, shown: str, fields: int, delimiter: int) -> None:
         self.shown, self.fields, self.delimiter = shown, fields, delimiter
@@ -175,7 +175,7 @@ class _Scan:
             )
 
     def _blank(self, here: NDArray[Any], ends: NDArray[Any]) -> NDArray[Any]:
-        """Return which lines hold white space at most: rows to some readers, to others none."""
+        """Return which lines hold white space only, which some readers take for rows and others skip."""
         visible = np.flatnonzero(here > _SPACE)
         before = np.searchsorted(visible, ends)
         found = np.diff(before, prepend=-self.visible)

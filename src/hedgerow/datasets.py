@@ -1,7 +1,7 @@
 """Named real datasets, each with a public schema written by hand.
 
 Bounds and cut points are constants of the packaged YAML files, which say where they come from; none is computed from
-rows when a dataset is loaded. A file is used only if its bytes are the known ones, so that results can be had again.
+rows when a dataset is loaded. A file is used only if its bytes are the known ones, so that results are reproducible.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def load(name: str) -> Dataset:
     ``is_recid`` of ``compas`` in every row: charged again at any time. It differs from ``two_year_recid`` in 220 rows.
     Its columns ``Age<=40`` and ``Age<=45`` are true from 40 and 45 years *up*.
 
-    The frame of ``compas`` also holds columns that are no features: ``is_recid``, ``decile_score``, ``score_text``. Its
-    schema leaves them out. So learn with the schema, not with all columns.
+    The frame of ``compas`` also holds columns that are not features: ``is_recid``, ``decile_score``, ``score_text``.
+    Its schema leaves them out. So learn with the schema, not with all columns.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def _check_content(name: str, content: bytes, where: str, advice: str) -> None:
 
 
 def _download(name: str) -> bytes:
-    """Return the known bytes of a file made of OpenML's copy; only `adult` has one that holds the same rows."""
+    """Return the known bytes of a file made of OpenML's copy; only that of `adult` holds the same rows."""
     advice = f"Set HEDGEROW_DATA to a folder with {name}.csv."
     if name != "adult":
         raise DatasetUnavailableError(
@@ -206,7 +206,7 @@ def _download(name: str) -> bytes:
     try:
         bunch: Any = fetch_openml(data_id=_ADULT_ON_OPENML, as_frame=True, parser="pandas", cache=False, n_retries=1)
         content = _adult_csv(bunch.frame)
-    except Exception as error:  # whatever goes wrong in a download or its parsing, what to do is the same
+    except Exception as error:  # the advice is the same for any failure of the download or its parsing
         reason = f"{type(error).__name__}: {error}"
         raise DatasetUnavailableError(name, f"OpenML could not be read ({reason}). {advice}") from None
     _check_content(name, content, f"in OpenML's copy (data_id {_ADULT_ON_OPENML}), which is not cached", advice)
@@ -221,7 +221,7 @@ def _adult_csv(frame: pd.DataFrame) -> bytes:
 
 
 def _write(name: str, path: Path, content: bytes) -> None:
-    """Put a file into the cache at once, so that no other process ever reads half of it."""
+    """Write a file to the cache atomically, so that no other process reads a part of it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:

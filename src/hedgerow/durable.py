@@ -1,4 +1,4 @@
-"""Files that are whole, and on the disk, when it is said that they are."""
+"""Durable files: written whole and synchronised to disk before a call returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hedgerow.errors import FileAccessError, FileError
 
 
 def write_synced(handle: int, text: str) -> None:
-    """Put text, and nothing else, into an open file and onto the disk."""
+    """Write text to an open file and synchronise it to disk; the file holds nothing else."""
     data = memoryview(text.encode())
     os.lseek(handle, 0, os.SEEK_SET)
     while data:
@@ -25,7 +25,7 @@ def write_synced(handle: int, text: str) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Put on the disk that a file has its name."""
+    """Synchronise a folder's entries to disk."""
     folder = os.open(path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(folder)
@@ -35,15 +35,15 @@ def sync_folder(path: Path) -> None:
 
 @contextmanager
 def reserved(path: Path, *, room: int = 0, force: bool = True) -> Generator[Callable[[str], None]]:
-    """Reserve a file's place, and yield what writes text there: whole, and on the disk when it returns.
+    """Reserve a file's path, and yield a function that writes text there, whole and synchronised to disk.
 
-    A new file beside it takes up `room` bytes until then, so that a full disk is found now. Without a text, or if
+    A new file beside it takes up `room` bytes until then, so that a full disk fails now. Without a text, or if
     writing fails, what was there stays; without `force` so does what came there meanwhile.
 
     Raises
     ------
     OSError
-        If there is no place. It names the file.
+        If the file cannot be written. The error names it.
     """
     fresh = path.with_name(f".hedgerow-{token_hex(8)}")
     with _named(path):
@@ -68,7 +68,7 @@ def reserved(path: Path, *, room: int = 0, force: bool = True) -> Generator[Call
 
 
 def _rename(fresh: Path, path: Path, *, force: bool) -> None:
-    """Give a file its name; without `force`, never that of another one."""
+    """Rename a new file to its path; without `force`, never over an existing file."""
     try:
         if not force:
             path.hardlink_to(fresh)  # unlike renaming, it replaces nothing
@@ -81,7 +81,7 @@ def _rename(fresh: Path, path: Path, *, force: bool) -> None:
 
 @contextmanager
 def _named(path: Path) -> Generator[None]:
-    """Give an error of the system the name of the file that is meant."""
+    """Raise an error of the system with the path of the intended file."""
     problem = None
     try:
         yield
@@ -92,7 +92,7 @@ def _named(path: Path) -> Generator[None]:
 
 
 def write_whole(path: str | PathLike[str], text: str) -> None:
-    """Write a file whole, with the rights of the one that was there, or leave what was there.
+    """Write a file whole, with the permissions of the previous one, or leave that unchanged.
 
     Raises
     ------

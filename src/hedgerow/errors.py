@@ -1,4 +1,4 @@
-"""Every exception hedgerow raises on purpose. Each carries its data as attributes, never a private value."""
+"""Exceptions and warnings of hedgerow. Each carries its data as attributes, never a private value."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _LONGEST = 1000  # characters of a message that quotes names or values of others
 
 
 def _line(message: str) -> str:
-    """Return a message in one line, control characters as text, and cut where it is too long to be read."""
+    """Return a message on one line, control characters escaped, and cut to a readable length."""
     line = printable(message)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _named(name: object) -> str:
-    """Return a name as it stands in a message; what is no text may be a table, given in its place."""
+    """Return a name for a message; an object that is not text may be a table passed by mistake, and is not quoted."""
     return shown(str(name)) if isinstance(name, str) else shown_argument(name)
 
 
 class HedgerowError(Exception):
-    """The root of hedgerow's exceptions. Each is a `ValueError`, `TypeError`, `OSError` or another of Python's, too."""
+    """Base class of hedgerow's exceptions. Each is also a `ValueError`, `TypeError`, `OSError` or another built-in."""
 
 
 class ArgumentError(HedgerowError, ValueError):
@@ -31,7 +31,7 @@ class ArgumentError(HedgerowError, ValueError):
 
 
 class ArgumentTypeError(HedgerowError, TypeError):
-    """An argument is of another type than expected."""
+    """An argument has another type than expected."""
 
 
 class FileError(HedgerowError, OSError):
@@ -39,17 +39,17 @@ class FileError(HedgerowError, OSError):
 
     @staticmethod
     def of(number: int | None, reason: str | None, path: str) -> FileError:
-        """Return the error of a system's error number: a `MissingFileError`, a `FileAccessError` or another one."""
+        """Return the error for an errno: a `MissingFileError`, a `FileAccessError` or a plain `FileError`."""
         kinds = {errno.ENOENT: MissingFileError, errno.EACCES: FileAccessError, errno.EPERM: FileAccessError}
         return kinds.get(number or 0, FileError)(number, reason, path)
 
 
 class MissingFileError(FileError, FileNotFoundError):
-    """A file or folder is not there."""
+    """A file or folder does not exist."""
 
 
 class FileAccessError(FileError, PermissionError):
-    """A file or folder must not be read, or written to."""
+    """Permission to read or write a file or folder is missing."""
 
 
 class MissingPackageError(HedgerowError, ImportError):
@@ -57,7 +57,7 @@ class MissingPackageError(HedgerowError, ImportError):
 
 
 class StateError(HedgerowError, RuntimeError):
-    """Something cannot be done here or now, such as a charge in a copy of the process."""
+    """An operation is not possible in this state, such as a charge in a forked process."""
 
 
 class TooManyRowsError(HedgerowError, OverflowError):
@@ -65,7 +65,7 @@ class TooManyRowsError(HedgerowError, OverflowError):
 
 
 class UnreadableError(HedgerowError, ValueError):
-    """A text is not what it should be, or too large to be read. Its message quotes nothing of the text."""
+    """A text is malformed or too large. The message quotes nothing of the text."""
 
 
 class SchemaError(HedgerowError, ValueError):
@@ -106,7 +106,7 @@ class BudgetExceededError(HedgerowError, ValueError):
     Attributes
     ----------
     requested, remaining : Fraction
-        Epsilon asked for, and epsilon left.
+        Epsilon requested, and epsilon left.
     requested_delta, remaining_delta : Fraction
         The same for delta.
     """
@@ -132,18 +132,18 @@ class BudgetExceededError(HedgerowError, ValueError):
                 f"{left} and delta={float(remaining_delta):g}",
             )
         super().__init__(
-            f"The budget has epsilon={left} left, and epsilon={asked} was asked for. Nothing was charged. "
-            f"Ask for less, or release under a new Budget if you may spend more.{hint}"
+            f"The budget has epsilon={left} left, and epsilon={asked} was requested. Nothing was charged. "
+            f"Request less, or release under a new Budget if you may spend more.{hint}"
         )
 
 
 class OracleExhaustedError(HedgerowError, ValueError):
-    """An oracle has answered as many questions as it was set up for; nothing was charged.
+    """An oracle has answered its `max_queries` questions; nothing was charged.
 
     Attributes
     ----------
     max_queries : int
-        How many that were.
+        The number of questions.
     """
 
     def __init__(self, max_queries: int) -> None:
@@ -159,12 +159,12 @@ class HypothesisError(HedgerowError, ValueError):
 
 
 class SearchTooLargeError(HedgerowError, ValueError):
-    """An exact search would take too long or too much memory; told from public numbers, before any row is read.
+    """An exact search would take too long or too much memory; known from public parameters, before any row is read.
 
     Attributes
     ----------
     states, evaluations : int
-        States to visit, and pairs of a state and an option to weigh.
+        States to visit, and evaluations of an option in a state.
     """
 
     def __init__(self, message: str, *, states: int, evaluations: int) -> None:
@@ -180,23 +180,23 @@ class ModelFormatError(HedgerowError, ValueError):
 
 
 class EngineError(HedgerowError, ValueError):
-    """A database or file with the rows did not answer. The engine's own message, which can quote values, is gone."""
+    """A database or file with the rows did not answer. The engine's own message, which can quote values, is dropped."""
 
 
 class TooManyPatternsError(HedgerowError, ValueError):
-    """A table has more distinct patterns than are fetched from an engine. That it has is a fact about private rows.
+    """A table has more distinct patterns than are fetched from an engine. This is itself a fact about private rows.
 
     Attributes
     ----------
     limit : int
-        How many are fetched. How many there are is not told.
+        The most that are fetched. The number of patterns is not disclosed.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         super().__init__(
-            f"the table has more than {limit:,} distinct patterns of bins with their classes, more than is sensible; "
-            "none was fetched. Declare fewer attributes, or coarser ones: fewer cut points, categories grouped."
+            f"expected at most {limit:,} distinct patterns of bins with their classes, found more; none was fetched. "
+            "Declare fewer attributes, or coarser ones: fewer cut points, grouped categories."
         )
 
 
@@ -206,7 +206,7 @@ class DatasetUnavailableError(HedgerowError, ValueError):
     Attributes
     ----------
     name : str
-        The dataset asked for.
+        The requested dataset.
     """
 
     def __init__(self, name: str, message: str) -> None:
@@ -219,4 +219,4 @@ class NotPicklableError(HedgerowError, TypeError):
 
 
 class OverlapWarning(UserWarning):
-    """Source and target have little in common: what is learned on the one may not hold for the other."""
+    """Source and target overlap little: what is learned from the source may not hold for the target."""

@@ -1,4 +1,4 @@
-"""The guard around foreign code that sees private rows: where it fails, what is told are hedgerow's own words."""
+"""Guard around foreign code that sees private rows: its errors and warnings are replaced by hedgerow's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def guarded(call: Callable[[], T], problem: Exception) -> T:
-    """Return what `call` returns, or raise `problem` where it fails.
+    """Return the result of `call`, or raise `problem` if it fails.
 
     Whatever foreign code raises can quote a value: its text, its arguments, its notes, the exceptions before it. So
     nothing of it is kept; `problem` is raised once it is gone, and has no context. Warnings can quote a value too, and
@@ -37,10 +37,10 @@ def guarded(call: Callable[[], T], problem: Exception) -> T:
         with _without_warnings():
             return call()
     except (SystemExit, GeneratorExit) as error:
-        told: BaseException = type(error)()
-    except BaseException as error:  # a panic of polars is no Exception
-        told = KeyboardInterrupt() if isinstance(error, KeyboardInterrupt) else problem
-    raise told
+        replacement: BaseException = type(error)()
+    except BaseException as error:  # a panic of polars is not an Exception
+        replacement = KeyboardInterrupt() if isinstance(error, KeyboardInterrupt) else problem
+    raise replacement
 
 
 _lock = threading.Lock()

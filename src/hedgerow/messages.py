@@ -1,4 +1,4 @@
-"""Values quoted in messages: short, and nothing of a table."""
+"""Quoting of values in messages: short, and nothing of a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def shown(value: object) -> str:
-    """Return a value as it stands in a message: its `repr` where that is short and public, else what it is.
+    """Return a value for a message: its `repr` if that is short and public, else its type.
 
     Objects other than plain values are named by their type only: the `repr` of a frame shows rows.
 
@@ -20,9 +20,9 @@ def shown(value: object) -> str:
 
 
 def shown_argument(value: object) -> str:
-    """Return an argument as it stands in a message: a number or a word, and of all else what it is.
+    """Return an argument for a message: a number or text itself, of anything else the type.
 
-    Where a number or a word is expected, a table may have been passed; a list can hold its rows.
+    A table may have been passed where a number or text is expected; a list can hold its rows.
 
     Examples
     --------

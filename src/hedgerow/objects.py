@@ -1,8 +1,8 @@
-"""Arrays of Python objects, which have no type: what each value becomes is decided by that value alone.
+"""Arrays of Python objects, converted value by value, since they have no type.
 
-Arrow infers one type from all values together, so that one row more can change what the others become: among the
-numbers 0.9 of 16 bits one whole number made them all 0. Here text, booleans, numbers and dates are told apart value by
-value; a column of several of these is refused.
+Arrow infers one type from all values, so that one row can change the others: among the numbers 0.9 of 16 bits one
+whole number made them all 0. Here each value alone decides whether it is text, a boolean, a number or a date; a column
+of several of these is refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
     TypeError
         If they are of several of these kinds, or of another.
     OverflowError
-        If a whole number is beyond 2⁵³, where float64 does not tell neighbours apart, or a decimal is infinite.
+        If a whole number is beyond 2⁵³, where float64 rounds, or a decimal is infinite.
     """
     items = values.tolist()
     missing = [_is_missing(item) for item in items]

@@ -1,4 +1,4 @@
-"""Generators of random numbers, made of what scikit-learn takes as ``random_state``. Noise is not drawn with these."""
+"""Generators of random numbers from scikit-learn's ``random_state``; not used for noise."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
-    """Return NumPy's generator of a seed; what is no seed is refused, not quoted.
+    """Return NumPy's generator of a seed; anything else is refused without being quoted.
 
     Parameters
     ----------
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None
-        None: another one each time. A generator is used as it is, and a RandomState is asked for a seed.
+        None: a new one each time. A generator is used as it is; a RandomState provides a seed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The tally: a private table after one GROUP BY, and the counts learners ask of it."""
+"""Tallies: a private table after one GROUP BY, and the counts that learners query."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class Tally:
 
     def __init__(self, schema: Schema, bins: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
         if bins.shape != (len(bins), len(schema)) or counts.shape != (len(bins), len(schema.classes)):
-            raise ArgumentError("bins and counts do not have the shapes that the schema asks for.")
+            raise ArgumentError(
+                "bins and counts must have the shapes (n_patterns, n_attributes) and (n_patterns, n_classes)."
+            )
         self.schema = schema
         self._bins = bins
         self._counts = counts.astype(np.int64)
@@ -61,7 +63,7 @@ class Tally:
         Parameters
         ----------
         data : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            The rows. A frame's columns are found by name and others ignored; an array's by position.
+            The rows. Columns are selected by name in a frame, others ignored; by position in an array.
         labels : str, series or array of shape (n_rows,)
             The labels, or the name of the frame's column that holds them.
         schema : Schema, optional
@@ -72,7 +74,7 @@ class Tally:
         DomainError
             If a value does not fit the schema; names the column, never the value.
         TypeError
-            If `data` is no table, `schema` no schema, or `labels` names a column and `data` has no names.
+            If `data` is not a table, `schema` not a schema, or `labels` names a column and `data` has no names.
         """
         _check_schema(schema)
         table = Table.of(data)
@@ -139,8 +141,8 @@ class Tally:
         Parameters
         ----------
         table : Ibis table
-            The rows; `hedgerow.engines.sources.open_table` opens files and databases. Columns are found by name, others
-            ignored.
+            The rows; `hedgerow.engines.sources.open_table` opens files and databases. Columns are selected by name,
+            others ignored.
         schema : Schema, optional
             The public schema. None: every column and the label are booleans or 0/1, whose domain is public.
         label : str, optional
@@ -201,7 +203,7 @@ class Tally:
         return {name: self._bins[:, self.schema.names.index(name)] for name in names}
 
     def rows(self) -> NDArray[np.int64]:
-        """Return the rows of each pattern, whatever their class, shape ``(n_patterns,)``. Exact, private."""
+        """Return the rows of each pattern, of all classes, shape ``(n_patterns,)``. Exact, private."""
         return self._counts.sum(axis=1)
 
     def total(self) -> Counts:
@@ -217,7 +219,7 @@ class Tally:
         first literals. Sums are of integers below 2⁵³ in float64, hence exact.
         """
         if candidates.schema != self.schema:
-            raise ArgumentError("the candidates come from another schema than the tally.")
+            raise ArgumentError("Expected candidates of the tally's schema, got those of another one.")
         basis = _literal_basis(candidates)
         counts = np.zeros((len(candidates), self._counts.shape[1]))
         for bins, weights in self._blocks():
@@ -236,7 +238,7 @@ class Tally:
         Shapes ``(n_patterns, n_candidates)`` and ``(n_patterns, n_classes)``.
         """
         if candidates.schema != self.schema:
-            raise ArgumentError("the candidates come from another schema than the tally.")
+            raise ArgumentError("Expected candidates of the tally's schema, got those of another one.")
         basis = _literal_basis(candidates)
         satisfied = np.empty((len(self._bins), len(candidates)), dtype=bool)
         for start in range(0, len(self._bins), _BLOCK):

@@ -1,4 +1,4 @@
-"""The values that tables and schemas hold, and how a person writes and reads them."""
+"""Values of tables and schemas, and their text in messages and files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 Value = str | int | float | bool
 LONGEST_TEXT = 1000
-"""Characters of a name, a value or a class, at most."""
+"""The most characters of a name, a value or a class."""
 # Control characters (C0, delete, C1), halves of surrogate pairs, ends of lines and paragraphs, and what turns the
 # direction of writing round.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    r"""Return text for reading, its control characters as text, but for those to `keep`.
+    r"""Return printable text: control characters escaped, but for those to `keep`.
 
     Names and values from others can hold escape sequences that a terminal obeys, line breaks that make two lines of
     one, and marks that show text in another order than it has.
@@ -28,7 +28,7 @@ def printable(text: str, *, keep: str = "") -> str:
 
 
 def quoted_text(value: Value) -> str:
-    """Return a value as it stands in a sentence: in quotes if it holds a space, a comma or a quote.
+    """Return a value for a sentence: in quotes if it holds a space, a comma or a quote.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def quoted_text(value: Value) -> str:
 
 
 def listed(values: Iterable[Value], most: int = 12) -> str:
-    """Return values as they stand in a sentence, the first of them only if there are many.
+    """Return values for a sentence; only the first if there are many.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def listed(values: Iterable[Value], most: int = 12) -> str:
 
 
 def shown_text(value: Value) -> str:
-    """Return a value as a person reads it: as it is written, control characters as text."""
+    """Return a value as printable text."""
     return printable(value_text(value))
 
 

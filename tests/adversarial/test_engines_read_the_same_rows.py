@@ -145,23 +145,23 @@ def links_to_folders(folder):
 def other_keys(folder):
     write(folder / f"k={SECRET}" / "a.parquet", 1)
     write(folder / f"l={SECRET}" / "a.parquet", 1)
-    return "expected folders of the same names"
+    return "expected folders with the same keys"
 
 
 def files_beside_partitions(folder):
     write(folder / f"k={SECRET}" / "a.parquet", 1)
     write(folder / "a.parquet", 1)
-    return "expected folders of the same names"
+    return "expected folders with the same keys"
 
 
 def a_key_twice(folder):
     write(folder / f"k={SECRET}" / "K=2" / "a.parquet", 1)
-    return "expected it once"
+    return "expected this name once"
 
 
 def a_key_in_the_file(folder):
     write(folder / f"I={SECRET}" / "a.parquet", 1)
-    return "expected it once"
+    return "expected this name once"
 
 
 def no_text(folder):
@@ -250,7 +250,7 @@ def test_a_hidden_file_that_is_named_is_refused_by_spark(tmp_path):
 @pytest.mark.usefixtures("spark")
 def test_another_master_than_that_of_the_session_is_refused(tmp_path):
     with (
-        pytest.raises(ValueError, match="the session of Spark that is active has another master"),
+        pytest.raises(ValueError, match="expected no active Spark session, or one with master="),
         open_table(str(write(tmp_path / "a.parquet", 1)), master="local[7]"),
     ):
         pass
@@ -294,7 +294,7 @@ def test_a_name_that_is_two_tables_is_refused(database):
 
 @pytest.mark.parametrize("view", ["files", "secrets"])
 def test_a_view_that_reads_files_is_refused(database, view):
-    with pytest.raises(EngineError, match="a view reads files or an address, which is switched off"):
+    with pytest.raises(EngineError, match="a view reads files or an address, which is not allowed"):
         rows_by("duckdb", f"{database}::{view}")
 
 
@@ -355,7 +355,7 @@ def test_a_macro_of_the_name_of_a_function_is_refused(tmp_path):
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.sql("CREATE MACRO list_position(a, b) AS 2")
     with (
-        pytest.raises(EngineError, match="the database has a macro of the name of one of DuckDB's functions"),
+        pytest.raises(EngineError, match="the database has a macro that shadows a function of DuckDB"),
         open_table(f"duckdb:///{tmp_path / 'clinic.duckdb'}::t"),
     ):
         pass

@@ -12,7 +12,7 @@ import pytest
 
 from hedgerow import Boolean, Categorical, Integer, Label, Oracle, Real, Schema, Tally
 from hedgerow.engines import lookups
-from hedgerow.engines.count import few_groups
+from hedgerow.engines.count import groups_within_limit
 from tests.engines.load import into_duckdb
 from tests.engines.test_count import as_rows
 
@@ -75,7 +75,7 @@ def test_the_query_grows_as_the_constants(kind):
             "cuts": lambda: Integer(0, number + 1, cuts=constants),
         }[kind]()
         table = into_duckdb(pa.table({"x": ["1"], "y": ["no"]}))
-        return str(ibis.to_sql(few_groups(table, Schema({"x": attribute}, LABEL), "y")))
+        return str(ibis.to_sql(groups_within_limit(table, Schema({"x": attribute}, LABEL), "y")))
 
     few, many = written(200), written(2000)
     assert len(many) < 11 * len(few)
@@ -86,7 +86,7 @@ def test_many_words_are_written_soon():
     table = into_duckdb(pa.table({"x": ["w7"], "y": ["no"]}))
     schema = Schema({"x": Categorical(tuple(f"w{i}" for i in range(50_000)))}, LABEL)
     start = time.process_time()
-    ibis.to_sql(few_groups(table, schema, "y"))
+    ibis.to_sql(groups_within_limit(table, schema, "y"))
     assert time.process_time() - start < 20  # 0.3 s; it were 78
 
 

@@ -60,7 +60,7 @@ def test_postgres_is_asked_without_its_password_being_shown(folder, run, postgre
     assert password not in out + err + (folder / "model.json").read_text()
     code, _, err = run("fit", f"{postgres_url}::nothing", *FIT, "--force")
     assert code == 2
-    assert err.startswith("error: postgres did not answer: the table is not there")
+    assert err.startswith("error: postgres did not answer: the table does not exist")
     assert password not in err
 
 
@@ -70,7 +70,7 @@ def test_an_engine_that_fails_costs_nothing_and_leaves_nothing(folder, run):
     (folder / "data.parquet").write_bytes(cut)
     code, out, err = run("fit", "data.parquet", *FIT, "--budget", "budget.json")
     assert (code, out) == (2, "")
-    assert err.startswith("error: duckdb did not answer: a file is not there, not whole, or in use")
+    assert err.startswith("error: duckdb did not answer: a file is missing, truncated or in use")
     assert FileBudget(folder / "budget.json").spent == 0
     assert not (folder / "model.json").exists()
 
@@ -100,7 +100,7 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
         (("fit", "data.parquet", "--epsilon", "1"), "error: expected a column to predict, got none"),
         (("fit", "data.parquet", "--epsilon", "1", "--target", "no"), "error: column 'no': expected this column"),
         (("fit", "data.parquet", "--epsilon", "1", "--target", "ill"), "error: column 'ill': not boolean"),
-        (("fit", "data.csv", *FIT, "--engine", "duckdb", "--master", "x"), "error: a Spark master is for"),
+        (("fit", "data.csv", *FIT, "--engine", "duckdb", "--master", "x"), "error: master must be None unless"),
     ],
 )
 def test_bad_input_is_one_line(folder, run, words, message):

@@ -109,7 +109,7 @@ def test_what_can_be_told_without_a_row_is_told_before_one_is_read(load):
         Tally.from_table(table, Schema({"height": Boolean()}, SCHEMA.label))
     with pytest.raises(DomainError, match="column 'nothing': expected this column"):
         Tally.from_table(table, SCHEMA, label="nothing")
-    with pytest.raises(SchemaError, match="no class labels"):
+    with pytest.raises(SchemaError, match="Expected a schema with a label, got none"):
         Tally.from_table(table, Schema({"select": Boolean()}), label="class label")
     with pytest.raises(ValueError, match="must be named"):
         Tally.from_table(table)

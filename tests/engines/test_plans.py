@@ -6,7 +6,7 @@ import ibis
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow.engines.count import few_groups
+from hedgerow.engines.count import groups_within_limit
 from tests.engines.load import into_duckdb, into_postgres
 from tests.engines.test_count import SCHEMA, generated
 
@@ -22,14 +22,14 @@ def explained(query):
 
 
 def test_duckdb_reads_the_rows_once(rows):
-    plan = explained(few_groups(into_duckdb(rows), SCHEMA, "class label")).upper()
+    plan = explained(groups_within_limit(into_duckdb(rows), SCHEMA, "class label")).upper()
     assert plan.count("SEQ_SCAN") == 1
     assert plan.count("HASH_GROUP_BY") == 1
 
 
 def test_postgres_reads_the_rows_once(rows, postgres_url):
     with into_postgres(postgres_url) as load:
-        plan = explained(few_groups(load(rows), SCHEMA, "class label"))
+        plan = explained(groups_within_limit(load(rows), SCHEMA, "class label"))
     assert plan.count("Seq Scan on") == 1
     assert plan.count("Aggregate  (") == 2  # the groups, and their number
 
@@ -38,7 +38,7 @@ def test_spark_reads_the_rows_once(rows, spark, tmp_path):
     pq.write_table(rows, tmp_path / "a.parquet")
     table = ibis.pyspark.connect(spark).read_parquet(tmp_path / "a.parquet")
     before = records_read(spark)
-    found = few_groups(table, SCHEMA, "class label").to_pyarrow()
+    found = groups_within_limit(table, SCHEMA, "class label").to_pyarrow()
     assert found["rows"].to_numpy().sum() == len(rows)
     assert records_read(spark) - before < 1.5 * len(rows)
 

@@ -165,7 +165,7 @@ WRONG = {
     "duckdb:///clinic.duckdb::": ({}, "as in duckdb:///clinic.duckdb::patients"),
     "d.parquet": ({"memory": "1.2.3GB"}, "memory must be a size such as 4GB"),
     "c.parquet": ({"memory": "much"}, "memory must be a size such as 4GB or 500MB, got 'much'"),
-    "b.parquet": ({"engine": "duckdb", "master": "local"}, "a Spark master is for engine='spark'"),
+    "b.parquet": ({"engine": "duckdb", "master": "local"}, "master must be None unless engine='spark'"),
 }
 
 
@@ -205,7 +205,7 @@ def test_a_truncated_file(tmp_path, table):
     path = tmp_path / "a.parquet"
     pq.write_table(table, path)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(EngineError, match="duckdb did not answer: a file is not there, not whole") as error:
+    with pytest.raises(EngineError, match="duckdb did not answer: a file is missing, truncated") as error:
         tallied(path)
     says_no_bin(error)
 

@@ -92,7 +92,7 @@ def test_csv(tmp_path, request, engine):
     if engine == "spark":
         request.getfixturevalue("spark")
     written = EVERY_STORAGE.select(["i", "text", "boolean", "decimal", "date", "NaN with infinity, double"])
-    if engine == "spark":  # which is given no carriage returns within bins
+    if engine == "spark":  # which is given no carriage returns within fields
         kept = pc.replace_substring(written["text"], "\r", "\n")
         written = written.set_column(1, "text", kept)
     pyarrow.csv.write_csv(written, tmp_path / "a.csv")

@@ -57,5 +57,5 @@ def test_literals_must_fit_the_schema() -> None:
     check_literals([YOUNG], schema, "a split")
     with pytest.raises(SchemaError, match=r"^attribute 'z': is used by a split but not declared\.$"):
         check_literals([YOUNG, Literal("z", "true")], schema, "a split")
-    with pytest.raises(SchemaError, match=r"not a cut point; expected \[30\]"):
+    with pytest.raises(SchemaError, match=r"expected a literal on the cut points \[30\]"):
         check_literals([Literal("x", "<=", (31,))], schema, "a split")

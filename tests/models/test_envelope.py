@@ -46,7 +46,7 @@ def test_layout_is_not_content() -> None:
 @pytest.mark.parametrize("length", range(0, len(TEXT.rstrip()) - 1, 7))
 def test_a_truncated_file_is_refused(length: int) -> None:
     refused(
-        TEXT[:length], r"^not a hedgerow model: expected JSON, found text that is truncated or no JSON \(line \d+: "
+        TEXT[:length], r"^not a hedgerow model: expected JSON, found text that is truncated or not JSON \(line \d+: "
     )
 
 
@@ -99,11 +99,11 @@ def test_columns_in_another_order_are_another_model() -> None:
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("", "found text that is truncated or no JSON"),
-        ("age <= 30", "found text that is truncated or no JSON"),
-        ("\ufeff" + TEXT, "found text that is truncated or no JSON"),
-        (TEXT + TEXT, r"found text that is truncated or no JSON \(line \d+: Extra data\)"),
-        ("[" * 100_000, "not a hedgerow model: expected at most 100 lists and mappings inside one another"),
+        ("", "found text that is truncated or not JSON"),
+        ("age <= 30", "found text that is truncated or not JSON"),
+        ("\ufeff" + TEXT, "found text that is truncated or not JSON"),
+        (TEXT + TEXT, r"found text that is truncated or not JSON \(line \d+: Extra data\)"),
+        ("[" * 100_000, "not a hedgerow model: expected at most 100 nested lists and mappings"),
         ("9" * 10_000, "expected whole numbers of at most 400 digits"),
         ("[]", "expected the format 'hedgerow/rule-list', got a list"),
         ("null", "expected the format 'hedgerow/rule-list', got a NoneType"),
@@ -123,7 +123,7 @@ def test_what_is_too_deep_is_refused() -> None:
     nested: list = []
     for _ in range(5000):
         nested = [nested]
-    with pytest.raises(ModelFormatError, match="not a hedgerow model: expected at most 100 lists and mappings inside"):
+    with pytest.raises(ModelFormatError, match="not a hedgerow model: expected at most 100 nested lists and mappings"):
         unseal({"format": "f", "version": 1, "x": nested}, format="f", version=1)
 
 
@@ -163,12 +163,12 @@ def test_a_consistent_digest_does_not_excuse_contradictions(change: Callable[[di
         (lambda data: data["rules"][0]["if"][0].update(operator="~"), "operator must be one of"),
         (
             lambda data: data["rules"][0]["if"][0].update(operands=[31]),
-            "attribute 'age': age <= 31: not a",
+            "attribute 'age': expected a literal on the cut points",
         ),
         (lambda data: data["rules"][0]["if"][0].update(operands=[[30]]), "expected text, booleans or fini"),
         (
             lambda data: data["rules"][0]["if"][0].update(operands=["a" * 10**6]),
-            "attribute 'age': age <= a",
+            "attribute 'age': .*; got age <= a",
         ),
         (lambda data: data["rules"][0]["if"][0].update(operator=["<="]), "operator must be one of"),
         (lambda data: data["rules"][0]["if"][0].update(attribute=7), "expected text for a literal's attr"),
@@ -187,11 +187,11 @@ def test_a_consistent_digest_does_not_excuse_contradictions(change: Callable[[di
         (lambda data: data["schema"].update(attributes=[]), "expected attributes to be a mapping"),
         (
             lambda data: data["privacy"].update(epsilon=0.1),
-            "the card's epsilon is not",
+            "the card's epsilon does not follow",
         ),
         (
             lambda data: data["privacy"]["charges"][0].update(epsilon_exact="3/4"),
-            "the parts of a charge contradict one another",
+            "the entries of a charge contradict one another",
         ),
         (lambda data: data["privacy"]["charges"][0].update(epsilon_exact="1/0"), "expected an amount"),
         (lambda data: data["privacy"]["charges"][0].update(epsilon_exact="one"), "expected an amount"),

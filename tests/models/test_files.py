@@ -30,8 +30,8 @@ def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree, tmp_path
         ("[]", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', got a list\."),
         ('{"format": ["hedgerow/tree"]}', r"expected the format .* got another one\."),
         ('{"format": "hedgerow/tree"}', "expected version 1 of hedgerow/tree, got None"),
-        ("if", r"not a hedgerow model: expected JSON, found text that is truncated or no JSON \(line 1: "),
-        ("[" * 5000 + "]" * 5000, "not a hedgerow model: expected at most 100 lists and mappings inside one another"),
+        ("if", r"not a hedgerow model: expected JSON, found text that is truncated or not JSON \(line 1: "),
+        ("[" * 5000 + "]" * 5000, "not a hedgerow model: expected at most 100 nested lists and mappings"),
     ],
 )
 def test_what_is_no_model_is_refused(text: str, message: str, tmp_path: Path) -> None:

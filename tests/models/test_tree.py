@@ -111,12 +111,12 @@ def test_a_fold_goes_from_the_leaves_up() -> None:
         (
             Split(Literal("age", "<=", (31,)), Leaf((1, 1)), Leaf((1, 1))),
             SchemaError,
-            "attribute 'age': age <= 31: not a cut",
+            "attribute 'age': expected a literal on the cut points",
         ),
         (
             Split(Literal("sex", "outside"), Leaf((1, 1)), Leaf((1, 1))),
             SchemaError,
-            "attribute 'sex': .* true of no value",
+            "attribute 'sex': .* true of some values",
         ),
         (Split(YOUNG, Leaf((1, 1)), Leaf((1, 1, 1))), ValueError, r"expected 2 counts a leaf, got 3\.$"),
         (
@@ -190,9 +190,7 @@ def test_a_tree_nested_too_deeply_is_a_format_error(depth: int) -> None:
     nested = split * depth + '{"then": "yes", "counts": [1, 2]}' + end * depth
     whole = {**DRAWN.to_dict(), "root": 0}
     text = json.dumps(whole).replace('"root": 0', f'"root": {nested}')
-    with pytest.raises(
-        ModelFormatError, match=r"expected at most 100 lists and mappings inside one another|digest does not fit"
-    ):
+    with pytest.raises(ModelFormatError, match=r"expected at most 100 nested lists and mappings|digest does not fit"):
         Tree.from_json(text)
     if depth < 90:
         del whole["digest"]

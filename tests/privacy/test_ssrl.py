@@ -110,5 +110,5 @@ def test_a_release_charges_delta_too():
         (Fraction(1, 4), 0),
     ]
     assert budget.charges[0].mechanism == "smallest after Laplace noise of scale 4 smooth sensitivities, beta 0.03014"
-    with pytest.raises(ValueError, match=r"delta=0.0005 left, and epsilon=0.1 and delta=0.001 was asked for"):
+    with pytest.raises(ValueError, match=r"delta=0.0005 left, and epsilon=0.1 and delta=0.001 was requested"):
         gate.release(GlobalGaussian(Fraction(1, 10), Fraction(1, 1000)), lambda: pytest.fail("touched"), purpose="x")

@@ -95,7 +95,9 @@ def test_too_many_candidates_are_an_error_before_any_is_built(monkeypatch):
 
 
 def test_a_schema_without_literals_has_no_candidates():
-    with pytest.raises(SchemaError, match="the schema yields no literal: give at least one number cut points"):
+    with pytest.raises(
+        SchemaError, match="expected a schema with at least one literal, got none; give numbers cut points"
+    ):
         Candidates.of(Schema({"n": Integer(0, 9)}), 2)
 
 

@@ -42,8 +42,8 @@ def test_the_ending_chooses_the_format():
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.yaml", b"a: [1", r"expected YAML, found text that is none \(line 1, column 6\)\."),
-        ("a.json", b"{'a': 1}", r"expected JSON, found text that is truncated or no JSON \(line 1: "),
+        ("a.yaml", b"a: [1", r"expected YAML, found text that is not \(line 1, column 6\)\."),
+        ("a.json", b"{'a': 1}", r"expected JSON, found text that is truncated or not JSON \(line 1: "),
         ("a.json", b"", "expected JSON"),
         ("a.json", b'{"a": 1, "b": 2, "a": 1}', "expected every key of a mapping once"),
         ("a.yaml", b"\xff\xfe\x00PK", "expected text in UTF-8, found a file that is not text"),

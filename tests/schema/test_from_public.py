@@ -58,9 +58,9 @@ def test_the_rows_that_were_read_encode_without_an_error(rows, kind):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([NAN, NAN], "expected public values to read the domain off, found none"),
-        ([""], "expected public values to read the domain off, found none"),
-        ([f"v{i}" for i in range(MOST_CATEGORIES + 1)], "101 different values are too many .*at most 100"),
+        ([NAN, NAN], "expected at least one public value to take the domain from, found none"),
+        ([""], "expected at least one public value to take the domain from, found none"),
+        ([f"v{i}" for i in range(MOST_CATEGORIES + 1)], "expected at most 100 different values, found 101"),
         ([1.0, np.inf], "expected finite numbers, found infinity"),
     ],
 )

@@ -132,11 +132,17 @@ FRAME = pd.DataFrame({"age": [1, 2]})
 @pytest.mark.parametrize(
     ("frame", "declared", "arguments", "error", "message"),
     [
-        (FRAME, AGE, {"epsilon": 2}, BudgetExceededError, "epsilon=1 left, and epsilon=2 was asked for"),
+        (FRAME, AGE, {"epsilon": 2}, BudgetExceededError, "epsilon=1 left, and epsilon=2 was requested"),
         (FRAME, AGE, {"epsilon": 0}, ValueError, "epsilon must be a number > 0"),
         (FRAME, AGE, {"epsilon": 1, "bins": 1}, ValueError, "bins must be a whole number >= 2, got 1"),
         (FRAME, AGE, {"epsilon": 1, "bins": 2.5}, ValueError, r"bins must be a whole number >= 2, got 2\.5"),
-        (FRAME, Schema({"age": Integer(0, 9, (3,))}), {"epsilon": 1}, SchemaError, "nothing to learn"),
+        (
+            FRAME,
+            Schema({"age": Integer(0, 9, (3,))}),
+            {"epsilon": 1},
+            SchemaError,
+            "expected at least one number without cut points to learn",
+        ),
         (FRAME, Schema({"dose": Real(0, 9)}), {"epsilon": 1}, DomainError, "column 'dose': expected this column"),
         (np.ones((2, 2)), AGE, {"epsilon": 1}, DomainError, r"expected 1 columns \(age\), got 2"),
     ],

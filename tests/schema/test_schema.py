@@ -79,10 +79,10 @@ def test_a_schema_is_a_read_only_mapping_of_its_attributes():
     ("attributes", "label", "message"),
     [
         ({}, None, "at least one attribute"),
-        ((("a", Boolean()), ("a", Boolean())), None, "attribute 'a': declared more than once"),
+        ((("a", Boolean()), ("a", Boolean())), None, "attribute 'a': expected each attribute once"),
         ({"": Boolean()}, None, "expected text for a name, got ''"),
         ({1: Boolean()}, None, "expected text for a name, got 1"),
-        ({"a": Boolean()}, Label("a", (0, 1)), "attribute 'a': the label cannot be an attribute too"),
+        ({"a": Boolean()}, Label("a", (0, 1)), "attribute 'a': expected a label that is not an attribute"),
     ],
 )
 def test_names_that_do_not_tell_attributes_apart_are_errors(attributes, label, message):
@@ -100,7 +100,7 @@ def test_classes_are_two_or_more_different_values_of_one_type(classes):
 BAD = {
     "no mapping": ("[1, 2]", None, None, "a schema to be a mapping, got list"),
     "empty file": ("", None, None, "a schema to be a mapping, got NoneType"),
-    "no attributes": ("version: 1", None, "attributes", "is required"),
+    "no attributes": ("version: 1", None, "attributes", "expected this key"),
     "attributes are a list": ("attributes: [a]", None, None, "attributes to be a mapping, got list"),
     "unknown top key": ("atributes: {}\nattributes: {}", None, "atributes", "unknown key"),
     "unknown version": ("version: 2\nattributes: {a: {kind: boolean}}", None, "version", "expected 1, got 2"),
@@ -109,8 +109,8 @@ BAD = {
     "unknown kind": ("attributes: {a: {kind: number}}", "a", "kind", "one of boolean, .*, got 'number'"),
     "kind is a list": ("attributes: {a: {kind: [real]}}", "a", "kind", r"one of boolean, .*, got \['real'\]"),
     "unknown key": ("attributes: {a: {kind: boolean, cuts: [1]}}", "a", "cuts", "unknown key"),
-    "no low": ("attributes: {a: {kind: integer, high: 3}}", "a", "low", "is required"),
-    "no values": ("attributes: {a: {kind: categorical}}", "a", "values", "is required"),
+    "no low": ("attributes: {a: {kind: integer, high: 3}}", "a", "low", "expected this key"),
+    "no values": ("attributes: {a: {kind: categorical}}", "a", "values", "expected this key"),
     "low is text": ("attributes: {a: {kind: real, low: x, high: 3}}", "a", "low", "a finite number, got 'x'"),
     "high is infinite": ("attributes: {a: {kind: real, low: 0, high: .inf}}", None, None, "decimal numbers"),
     "low above high": ("attributes: {a: {kind: integer, low: 5, high: 3}}", "a", "high", "low < high"),
@@ -119,21 +119,26 @@ BAD = {
     "one cut": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: 5}}", "a", "cuts", "a list of numbers, got 5"),
     "no cuts": ("attributes: {a: {kind: real, low: 0, high: 9, cuts: }}", "a", "cuts", "a list of numbers, got None"),
     "booleans by YAML": ("attributes: {a: {kind: categorical, values: [yes, no]}}", "a", "values", "quote words"),
-    "dates by YAML": ("attributes: {a: {kind: categorical, values: [2020-01-01]}}", None, None, "put quotes"),
+    "dates by YAML": ("attributes: {a: {kind: categorical, values: [2020-01-01]}}", None, None, "put it in quotes"),
     "values are text": ("attributes: {a: {kind: categorical, values: ab}}", "a", "values", "a list"),
     "unknown policy": ("attributes: {a: {kind: boolean, missing: drop}}", "a", "missing", "one of error, bin"),
     "name twice as text": ("attributes: {1: {kind: boolean}, '1': {kind: boolean}}", "1", None, "more than once"),
-    "key twice": ("attributes:\n  a: {kind: boolean}\n  a: {kind: boolean}", None, None, "found one again .line 3"),
+    "key twice": ("attributes:\n  a: {kind: boolean}\n  a: {kind: boolean}", None, None, "found a duplicate .line 3"),
     "label is text": ("label: y\nattributes: {a: {kind: boolean}}", None, None, "label to be a mapping, got str"),
-    "label without classes": ("label: {name: y}\nattributes: {a: {kind: boolean}}", None, "classes", "is required"),
-    "label, unknown key": ("label: {name: y, class: 1}\nattributes: {}", None, "classes", "is required"),
+    "label without classes": (
+        "label: {name: y}\nattributes: {a: {kind: boolean}}",
+        None,
+        "classes",
+        "expected this key",
+    ),
+    "label, unknown key": ("label: {name: y, class: 1}\nattributes: {}", None, "classes", "expected this key"),
     "classes are text": ("label: {name: y, classes: ab}\nattributes: {}", "y", "classes", "a list, got 'ab'"),
     "one class": ("label: {name: y, classes: [a]}\nattributes: {}", "y", "classes", "two or more"),
     "label is an attribute": (
         "label: {name: a, classes: [0, 1]}\nattributes: {a: {kind: boolean}}",
         "a",
         None,
-        "cannot be an attribute too",
+        "expected a label that is not an attribute",
     ),
 }
 
@@ -200,7 +205,7 @@ def test_a_label_not_allowed_is_an_error_that_says_what_is_and_quotes_none(label
 
 
 def test_classes_are_asked_for_in_vain_where_there_is_no_label():
-    with pytest.raises(SchemaError, match="declares no class labels; add `label:"):
+    with pytest.raises(SchemaError, match="schema with a label, got none; add `label:"):
         Schema({"a": Boolean()}).classes  # noqa: B018
 
 

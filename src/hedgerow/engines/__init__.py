@@ -1,4 +1,4 @@
-"""Tables where they live: the one GROUP BY that hedgerow needs, in DuckDB, PostgreSQL, Spark or what Ibis knows."""
+"""Tables in DuckDB, PostgreSQL, Spark or another engine of Ibis, counted there by one GROUP BY."""
 
 from typing import TYPE_CHECKING, Any
 

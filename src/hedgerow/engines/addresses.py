@@ -1,4 +1,4 @@
-"""What an address names: a file in memory's reach, or a table that an engine reads; and how it may be printed."""
+"""Addresses of tables: which engine reads them, and how they are printed without passwords."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 MEMORY = "4GB"
-"""How much memory DuckDB may take, unless it is said."""
+"""The default memory limit of DuckDB."""
 EXPECTED = (
     "expected data.parquet, data.csv, folder/*.parquet, a folder of Parquet files, duckdb:///file.duckdb::table or "
     "postgresql://user@host/database::schema.table"
@@ -26,7 +26,7 @@ _SECRET = re.compile(r"(pass|pwd|token|secret|key|credential)\w*\s*=|:[^@]*@", r
 
 
 def is_address(data: str) -> bool:
-    """Return whether this names a table that an engine reads: anything but a single CSV file.
+    """Return whether this is the address of a table that an engine reads: anything but a single CSV file.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def has_glob(path: str) -> bool:
 
 
 def shown(address: str) -> str:
-    """Return an address as it may be printed: of a server's, what is known to hold no password.
+    """Return an address for printing: of a server's, only what cannot hold a password.
 
     Of the query the names of a few options are shown, and whether connections are encrypted. What does not read as an
     address of a server is hidden from where a password may begin.
@@ -60,7 +60,7 @@ def shown(address: str) -> str:
         found = _SECRET.search(address)
         return address if found is None else f"{address[: found.start()]}***"
     scheme, _, rest = address.partition("://")
-    if scheme == "duckdb" and rest.startswith("/"):  # a path; what follows a question mark is no part of one
+    if scheme == "duckdb" and rest.startswith("/"):  # a path; text after a question mark is not part of it
         path, mark, _ = address.partition("?")
         return f"{path}?***" if mark else path
     found = _SERVER.fullmatch(address)

@@ -1,4 +1,4 @@
-"""The bin of every row as an expression that an engine evaluates: the schema, compiled."""
+"""Schemas compiled to Ibis expressions: the bin of every row, evaluated by an engine."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hedgerow.engines.columns import EngineColumn, Expression, constant_for, dou
 from hedgerow.engines.lookups import Lookups
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
-from hedgerow.schema.label import Label, class_words
+from hedgerow.schema.label import Label, class_spellings
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.values import Value
 
 NO_NUMBER, INFINITE, BOOLEAN = -3, -4, -5
-"""Codes of values that are errors whatever the policies: text that is no number, infinity, booleans undeclared."""
+"""Codes of values that are errors under every policy: text that is not a number, infinity, undeclared booleans."""
 
 _LARGEST = 1.7976931348623157e308
 Branches = list[tuple[Expression, Any]]
@@ -29,10 +29,10 @@ _TRUTHS: tuple[Coded, ...] = (("false", 0), ("0", 0), ("true", 1), ("1", 1), _BL
 
 @singledispatch
 def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:  # noqa: ARG001 -- dispatched
-    """Return the bin of each value of a column, or the code of what it is in place of one.
+    """Return the bin of each value of a column, or the code of a value without one.
 
-    The codes are those that `Attribute.settle` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. They are to be selected
-    from ``lookups.rows()``.
+    The codes are the bins and marks that `Attribute.apply_policies` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. They
+    are to be selected from ``lookups.rows()``.
     """
     raise ArgumentTypeError(f"expected a kind of attribute, got {type(attribute).__name__}.")
 
@@ -59,7 +59,7 @@ def _(attribute: Integer | Real, column: EngineColumn, lookups: Lookups) -> Expr
 
 
 def _interval(attribute: Integer | Real, column: EngineColumn, lookups: Lookups) -> Expression:
-    """Return the interval of each number, or the code of what it is in place of one; of what is not missing."""
+    """Return the interval of each number that is not missing, or the code of a value without one."""
     clipped, whole = attribute.outside == "clip", isinstance(attribute, Integer)
     x = EngineColumn(column.name, lookups.once(column.numbers), "float" if column.kind == "text" else column.kind)
     others = _coded([*_unread(column, x), *_infinite(x)], OUTSIDE)
@@ -77,7 +77,7 @@ def _interval(attribute: Integer | Real, column: EngineColumn, lookups: Lookups)
 
 
 def _nearest(x: EngineColumn, cuts: Sequence[float], first: int) -> Expression | int:
-    """Return the number of the first cut that is not below a number, counted from `first`; by halving."""
+    """Return the number of the first cut that is not below a number, counted from `first`; by bisection."""
     if not cuts:
         return first
     half = len(cuts) // 2
@@ -86,14 +86,14 @@ def _nearest(x: EngineColumn, cuts: Sequence[float], first: int) -> Expression |
 
 
 def class_code(label: Label, column: EngineColumn, lookups: Lookups) -> Expression:
-    """Return the class number of each label of a column, or `MISSING` or `OUTSIDE`: what `Label.settle` takes."""
-    classes = class_words(label) if column.kind == "text" else label.classes
+    """Return the class number of each label of a column, or `MISSING` or `OUTSIDE`: what `checked_classes` takes."""
+    classes = class_spellings(label) if column.kind == "text" else label.classes
     values = [(value, number % len(label.classes)) for number, value in enumerate(classes)]
     return _among(column, [*values, _BLANK], (), lookups, OUTSIDE, ignore_case=label.is_binary)
 
 
-def settled_bin(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:
-    """Return the bin of each value of a column as the policies have it, a number below 0 where they allow none."""
+def final_bin(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:
+    """Return the bin of each value of a column after the policies, a number below 0 where they refuse the value."""
     code, known = bin_code(attribute, column, lookups), len(attribute.known_bins)
     branches: Branches = [(code == MISSING, known)] if attribute.missing == "bin" else []
     branches += [(code == OUTSIDE, len(attribute.bins) - 1)] if attribute.outside == "bin" else []
@@ -114,12 +114,11 @@ def _among(
     *,
     ignore_case: bool = False,
 ) -> Expression:
-    """Return the code of a value that is one of some, `MISSING` if it is NULL, NaN or said to be missing.
+    """Return the code of a value that is one of some, `MISSING` if it is NULL, NaN or declared to be missing.
 
-    Text is looked up as it is written, and only then without white space around it and zeros after its point. No
-    comparison may be asked of a NaN: engines settle one before they read a row where a file's statistics tell the
-    answer, and the least and the largest value of a column leave NaN out, so that ``x <= 1`` becomes true for every
-    row. So NULL and NaN come before all else.
+    Text is looked up as it is written, and only then without white space around it and zeros after its point. NULL and
+    NaN come first, since a NaN must not reach a comparison: engines decide ``x <= 1`` from a file's statistics where
+    they can, without reading a row, and the minimum and maximum of a column leave out NaN.
     """
     absent = [(value, MISSING) for value in missing]
     if column.kind == "text":
@@ -127,15 +126,15 @@ def _among(
         folded = [(column.word, lost), (column.word.lower(), known)]
         steps = [(column.values, known | lost), *(folded if ignore_case else [(column.word, known | lost)])]
     else:
-        told = [(column.constant(value), code) for value, code in [*values, *absent]]
-        steps = [(lookups.once(column.values), {value: code for value, code in told if value is not None})]
+        constants = [(column.constant(value), code) for value, code in [*values, *absent]]
+        steps = [(lookups.once(column.values), {value: code for value, code in constants if value is not None})]
         column = EngineColumn(column.name, steps[0][0], column.kind)
     found = lookups.code([(key, codes) for key, codes in steps if codes], otherwise)
     return _coded([(column.is_null, MISSING)], found)
 
 
 def _unread(column: EngineColumn, x: EngineColumn) -> Branches:
-    """Return the tests for text that is no number: blank, which is missing, or other."""
+    """Return the tests for text that is not a number: blank, which is missing, or other."""
     if column.kind != "text":
         return []
     return [(x.values.isnull() & (column.text == ""), MISSING), (x.values.isnull(), NO_NUMBER)]

@@ -1,4 +1,4 @@
-"""Columns of tables in databases, as Ibis expressions: read as `hedgerow.columns.Column` reads those in memory."""
+"""Columns of tables in databases as Ibis expressions, with the semantics of `hedgerow.columns.Column` in memory."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hedgerow.columns import LONGEST_NUMBER, NUMBER, WHOLE, is_double, spelled_n
 from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.values import Value
 
-Expression = Any  # Ibis's value expressions, whose methods its types do not tell
+Expression = Any  # Ibis's value expressions, whose methods its types do not declare
 _EXACT_DIGITS = 15  # of decimals that engines turn into the nearest float64
 _FAR = 10**9  # days
-_WHOLE_EXACTLY = 2**53  # below it in size, whole numbers and float64 compare alike
+_WHOLE_EXACTLY = 2**53  # below it in size, whole numbers and float64 compare equal
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +56,8 @@ class EngineColumn:
             raise DomainError(f"expected this column, found: {', '.join(sorted(table.columns))}.", column=name)
         if "${" in name and table.get_backend().name == "pyspark":
             raise DomainError(
-                "expected a name without ${, for which Spark puts a setting's value; rename it in a view.", column=name
+                "expected a name without ${, which Spark replaces by a setting's value; rename the column in a view.",
+                column=name,
             )
         values = table[name]
         kind = values.type()

@@ -1,4 +1,4 @@
-"""The one aggregate: patterns of bins with their class and number of rows leave the engine, and nothing else does."""
+"""Counting in an engine: one aggregate returns patterns of bins with class and number of rows, and nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hedgerow.schema.label import Label, checked_classes
 from hedgerow.schema.schema import Schema
 
 MOST_PATTERNS = 5_000_000
-"""How many groups (a pattern with a class) are fetched at most."""
+"""The most groups (a pattern with a class) that are fetched."""
 
 _CLASS, _ROWS = "class", "rows"
 _ERRORS: Mapping[int, Callable[[str], DomainError]] = {
@@ -64,16 +64,16 @@ def count_rows(
         If the engine fails.
     """
     assert schema.label is not None
-    few = few_groups(table, schema, label)
+    few = groups_within_limit(table, schema, label)
     found = ask(few)
     if not len(found) and len(ask(table.limit(1).select(one=1))):
         raise TooManyPatternsError(MOST_PATTERNS)
     classes = checked_classes(schema.label, found[_CLASS].to_numpy())
-    bins = {name: _settled(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
+    bins = {name: _final_bins(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
     return bins, classes, found[_ROWS].to_numpy()
 
 
-def few_groups(table: Expression, schema: Schema, label: str) -> Expression:
+def groups_within_limit(table: Expression, schema: Schema, label: str) -> Expression:
     """Return `grouped`, or nothing if there are too many groups: the engine counts them before it sends any.
 
     Their number is a sum over their rows: to count them Spark would leave the rows out, and scan the table twice.
@@ -83,7 +83,7 @@ def few_groups(table: Expression, schema: Schema, label: str) -> Expression:
 
 
 def grouped(table: Expression, schema: Schema, label: str) -> Expression:
-    """Return the aggregate as an Ibis table: a column of codes for each attribute, the class, and how many rows."""
+    """Return the aggregate as an Ibis table: a column of codes for each attribute, the class, the number of rows."""
     assert schema.label is not None
     columns = {name: EngineColumn.of(table, name) for name in (*schema.names, label)}
     lookups, codes = Lookups(table, list(columns)), dict[str, Expression]()
@@ -107,7 +107,7 @@ def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) ->
     in_schema = None if schema is None or schema.label is None else schema.label.name
     name = in_schema if label is None else label
     if name is None:
-        raise ArgumentError("the column with the labels must be named: label=..., or a label in the schema.")
+        raise ArgumentError("Expected the column of the labels, got none; pass `label=`, or a schema with a label.")
     column = EngineColumn.of(table, name)
     if schema is None:
         classes = (False, True) if column.kind == "boolean" else (0, 1)
@@ -125,7 +125,7 @@ def _smallest(bins: int) -> str:
     return "int8" if bins <= np.iinfo(np.int8).max else "int32"
 
 
-def _settled(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
+def _final_bins(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
     for code, error in _ERRORS.items():
         if (codes == code).any():
             raise error(name)

@@ -1,4 +1,4 @@
-"""Tables that DuckDB reads: listed files, or a table or view of its own file; and nothing else on the machine."""
+"""DuckDB tables: listed files, or a table or view of a database file; DuckDB can open nothing else."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _SETTINGS = {
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
-    "python_enable_replacements": "false",  # a name is no variable of this process
+    "python_enable_replacements": "false",  # a name is not a variable of this process
 }
 _MIXED = re.compile(r"(U?(TINY|SMALL|BIG)INT|U?INTEGER|DOUBLE)")
-"""Types of which one file may have one and the next another: whole numbers stay, or become the nearest float64."""
+"""Numeric types that may differ between files: whole numbers stay, or become the nearest float64."""
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def duckdb_table(path: str, name: str, memory: str) -> Generator[Expression]:
 
 
 def _shut(connection: Any, paths: Sequence[str]) -> None:
-    """Let DuckDB open these files from now on and no other, load nothing, and change no setting."""
+    """Restrict DuckDB to these files, and lock its extensions and settings."""
     allowed = [*paths, *map(_literal_path, paths)]
     connection.con.execute("SET allowed_paths = ?", [allowed])
     connection.raw_sql("SET enable_external_access = false")
@@ -90,7 +90,7 @@ def _places(connection: Any, name: str) -> list[tuple[str, str]]:
 
 
 def _check_functions(connection: Any) -> None:
-    """Refuse a database with a macro of the name of one of DuckDB's functions: queries would call it instead."""
+    """Refuse a database with a macro that shadows a function of DuckDB: queries would call it."""
     query = (
         "SELECT count(*) FROM duckdb_functions() WHERE NOT internal "
         "AND function_name IN (SELECT function_name FROM duckdb_functions() WHERE internal)"
@@ -98,8 +98,8 @@ def _check_functions(connection: Any) -> None:
     ((shadowed,),) = answered("duckdb", lambda: connection.con.execute(query).fetchall())
     if shadowed:
         raise EngineError(
-            "duckdb did not answer: the database has a macro of the name of one of DuckDB's functions, which would be "
-            "called in its place; drop it, or count a copy of the table."
+            "duckdb did not answer: the database has a macro that shadows a function of DuckDB; drop it, or count a "
+            "copy of the table."
         )
 
 
@@ -110,8 +110,8 @@ def _table_of(connection: Any, files: Files) -> Expression:
     options = _parquet_options() if files.csv is None else _csv_options(files.csv)
     if files.keys:
         options = {**options, "filename": _text(file)}
-    told = ", ".join(f"{option} = {value}" for option, value in options.items())
-    reader = f"read_{'parquet' if files.csv is None else 'csv'}([{listed}], {told})"
+    settings = ", ".join(f"{option} = {value}" for option, value in options.items())
+    reader = f"read_{'parquet' if files.csv is None else 'csv'}([{listed}], {settings})"
     query = f"SELECT * FROM {reader}" if not files.keys else _with_partitions(files, reader, file)
     connection.raw_sql(f"CREATE TEMP VIEW {view} AS {query}")
     return connection.table(view, database=("temp", "main"))
@@ -138,7 +138,7 @@ def _parquet_options() -> Mapping[str, str]:
 
 
 def _csv_options(form: CsvForm) -> Mapping[str, str]:
-    """Return how CSV files are read: every bin as text, as `hedgerow.csv_files` does it."""
+    """Return how CSV files are read: every field as text, as `hedgerow.csv_files` does it."""
     columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in form.names)
     return {
         "auto_detect": "false",

@@ -1,4 +1,4 @@
-"""What goes wrong in an engine, in one clear error: its own message can quote values, and is not shown."""
+"""Errors of engines, replaced by hedgerow's own: an engine's message can quote values and is dropped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ADVICE = (
         "no connection, or it was lost; check host, database, user and password",
     ),
     (("QueryCanceled", "InterruptException"), "the query was cancelled, or took longer than the server allows"),
-    (("PermissionException",), "a view reads files or an address, which is switched off; open what it reads"),
+    (("PermissionException",), "a view reads files or an address, which is not allowed; open its source instead"),
     (("InsufficientPrivilege",), "the right to SELECT from the table or view is needed"),
     (
         (
@@ -29,11 +29,11 @@ _ADVICE = (
             "TableNotFound",
             "AnalysisException",
         ),
-        "the table is not there, or its columns changed since it was opened",
+        "the table does not exist, or its columns changed since it was opened",
     ),
     (
         ("IOException", "InvalidInputException", "FileNotFound"),
-        "a file is not there, not whole, or in use, or a view fails on a row",
+        "a file is missing, truncated or in use, or a view fails on a row",
     ),
     (
         ("ConversionException", "ArithmeticException", "NumericValueOutOfRange"),
@@ -57,11 +57,11 @@ def answered(engine: str, ask: Callable[[], T]) -> T:
             return ask()
     except (Exception, KeyboardInterrupt) as error:
         kind = [base.__name__ for base in type(error).__mro__]
-        interrupted = KeyboardInterrupt in (type(error), type(error.__cause__))  # the latter as DuckDB tells of it
+        interrupted = KeyboardInterrupt in (type(error), type(error.__cause__))  # the latter in DuckDB
     if interrupted:
         raise KeyboardInterrupt
     advice = next(
-        (told for base in kind for names, told in _ADVICE if any(name in base for name in names)),
+        (text for base in kind for names, text in _ADVICE if any(name in base for name in names)),
         "see its own log for the reason",
     )
     raise EngineError(f"{engine} did not answer: {advice} ({kind[0]}).")

@@ -1,4 +1,4 @@
-"""The files of a table: listed once, by hedgerow, and given to whichever engine reads them."""
+"""Files of a table: listed once by hedgerow, then passed to the engine that reads them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _SUFFIXES = (".parquet", ".csv")
 
 @dataclass(frozen=True)
 class CsvForm:
-    """How the CSV files of a table are read: all of them alike.
+    """The format of the CSV files of a table, the same for all.
 
     Attributes
     ----------
     names : tuple of str
         The columns, in the order of the header.
     delimiter : str
-        What separates cells.
+        The delimiter of fields.
     in_quotes : InQuotes
-        What cells in quotes hold, in any of the files.
+        What quoted fields hold, in any of the files.
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class Files:
     paths : tuple of str
         Where they are, from the root, without links. None is hidden and none twice.
     keys : tuple of str
-        The columns that folders such as ``year=2024`` tell.
+        The columns given by folders such as ``year=2024``.
     values : tuple of tuple of (str or None)
         For each file, the text of each of these, None for what Hive writes for NULL.
     csv : CsvForm or None
@@ -64,7 +64,7 @@ def list_files(address: str) -> Files:
     """Return the files that an address names; CSV files are read once, to check their grammar.
 
     An address is the name of a file if there is one of that very name, ``[`` and ``*`` included; else of a folder,
-    with all its Parquet files; else a pattern. What is found by a pattern or in a folder is left out if its name begins
+    with all its Parquet files; else a pattern. A file found by a pattern or in a folder is ignored if its name begins
     with a dot or an underscore, or if it is in such a folder: jobs that were aborted leave their rows there. (As in
     Spark, ``_key=value`` is a partition all the same.) Folders named ``key=value`` below the folder, or from the first
     wildcard on, are columns of text.
@@ -99,7 +99,7 @@ def list_files(address: str) -> Files:
 
 
 def check_names(columns: Sequence[str], keys: Sequence[str]) -> None:
-    """Check that the columns in files and those that folders tell are different ones, by more than case.
+    """Check that the columns of the files and the keys of the folders differ, by more than case.
 
     Raises
     ------
@@ -109,7 +109,9 @@ def check_names(columns: Sequence[str], keys: Sequence[str]) -> None:
     folded = [name.lower() for name in (*columns, *keys)]
     for name in (*columns, *keys):
         if folded.count(name.lower()) > 1:
-            raise DomainError("expected it once in files and names of folders, in upper or lower case.", column=name)
+            raise DomainError(
+                "expected this name once among the columns and the keys of folders, regardless of case.", column=name
+            )
 
 
 def _found(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
@@ -131,7 +133,7 @@ def _found(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
 
 
 def _names(folder: Path) -> list[str]:
-    """Return what is in a folder and not hidden."""
+    """Return the names in a folder that are not hidden."""
     reason = 0
     try:
         names = os.listdir(folder)
@@ -143,17 +145,19 @@ def _names(folder: Path) -> list[str]:
 
 
 def _partitions(root: Path, files: Sequence[Path]) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
-    """Return the columns that the folders below the root tell, and for each file the values."""
-    told = [_told(file.relative_to(root).parts[:-1], file) for file in files]
-    keys = tuple(key for key, _ in told[0])
-    for file, pairs in zip(files, told, strict=True):
+    """Return the columns given by folders below the root, and for each file their values."""
+    values_by_file = [_partition_values(file.relative_to(root).parts[:-1], file) for file in files]
+    keys = tuple(key for key, _ in values_by_file[0])
+    for file, pairs in zip(files, values_by_file, strict=True):
         if tuple(key for key, _ in pairs) != keys:
-            raise DomainError(f"{_shown_path(file)}: expected folders of the same names as {_shown_path(files[0])}.")
+            raise DomainError(
+                f"{_shown_path(file)}: expected folders with the same keys as those of {_shown_path(files[0])}."
+            )
     check_names((), keys)
-    return keys, tuple(tuple(value for _, value in pairs) for pairs in told)
+    return keys, tuple(tuple(value for _, value in pairs) for pairs in values_by_file)
 
 
-def _told(folders: Sequence[str], file: Path) -> list[tuple[str, str | None]]:
+def _partition_values(folders: Sequence[str], file: Path) -> list[tuple[str, str | None]]:
     parts = [folder.partition("=") for folder in folders]
     try:
         pairs = [(unquote(key, errors="strict"), unquote(value, errors="strict")) for key, sign, value in parts if sign]
@@ -166,22 +170,22 @@ def _told(folders: Sequence[str], file: Path) -> list[tuple[str, str | None]]:
 
 
 def _real_paths(files: Sequence[Path]) -> tuple[str, ...]:
-    """Return where files are, and refuse one that is found by two names: its rows would count twice."""
+    """Return the real paths of files; refuse a file with two names, whose rows would count twice."""
     paths = tuple(os.path.realpath(file) for file in files)
     for file, path in zip(files, paths, strict=True):
-        if "\\" in path and has_glob(path):  # no pattern of DuckDB's means this name alone
+        if "\\" in path and has_glob(path):  # no pattern of DuckDB matches this name alone
             raise DomainError(f"{_shown_path(file)}: expected a name without a backslash beside * ? or [; rename it.")
     seen: set[tuple[int, int]] = set()
     for file, path in zip(files, paths, strict=True):
         status = os.stat(path)
         if (status.st_dev, status.st_ino) in seen:
-            raise DomainError(f"{_shown_path(file)}: expected each file once, found it by another name, too.")
+            raise DomainError(f"{_shown_path(file)}: expected each file once, found it under another name, too.")
         seen.add((status.st_dev, status.st_ino))
     return paths
 
 
 def _csv_form(files: Sequence[Path], keys: Sequence[str]) -> CsvForm:
-    """Return how CSV files are read, by the first one's header, once every line of all is known to be a row."""
+    """Return the format of CSV files, after a check that all have the same header and that every line is a row."""
     header: tuple[list[str], str] | None = None
     in_quotes = InQuotes(breaks=False, returns=False)
     for file in files:
@@ -193,7 +197,7 @@ def _csv_form(files: Sequence[Path], keys: Sequence[str]) -> CsvForm:
                 f"{name}: expected the header of {_shown_path(files[0])}, in the same order; found another."
             )
         names, delimiter = found
-        if starts_with_mark(file) and delimiter in names[0]:  # DuckDB takes no quote after the mark for one
+        if starts_with_mark(file) and delimiter in names[0]:  # DuckDB does not read a quote after the mark as one
             raise DomainError(f"{name}: expected no byte order mark before a name in quotes; save it without one.")
         here = check_grammar(file, len(names), delimiter, shown=name)
         in_quotes = InQuotes(in_quotes.breaks or here.breaks, in_quotes.returns or here.returns)

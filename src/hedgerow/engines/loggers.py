@@ -1,4 +1,4 @@
-"""The loggers of what asks an engine: what they say while it is asked is dropped, since it can quote values."""
+"""Loggers of engines and their clients, muted during queries: their records can quote values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 _OF_SPARK = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
-"""What PySpark logs the errors of its engine by, values and all; it makes them with the first error."""
+"""Loggers that PySpark creates with the first error, whose records quote values."""
 _FAMILIES = (*_OF_SPARK, "duckdb", "ibis", "psycopg", "py4j", "pyarrow", "pyspark", "sqlglot")
 _lock = threading.Lock()
 _inside = 0
@@ -18,7 +18,7 @@ _muted: set[logging.Logger] = set()
 
 @contextmanager
 def muted() -> Generator[None]:
-    """Drop what the loggers of engines say meanwhile, in any thread; all others go on.
+    """Drop the records of engines' loggers meanwhile, in any thread; other loggers are not changed.
 
     Loggers are those of the process: each that enters mutes those that are there, the last that leaves unmutes all.
     """

@@ -1,4 +1,4 @@
-"""The codes of values among constants: a few are compared in turn, many are joined as a table of values."""
+"""Lookups of values among constants: few constants are compared in turn, many are joined as a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import ibis.expr.operations as ops
 from hedgerow.engines.columns import Expression, double, literal_text
 
 FEW = 32
-"""Up to so many constants are compared in turn, one more taking longer; more are joined, in a time that stays."""
+"""The most constants that are compared in turn, in linear time; more are joined, in constant time per row."""
 
 Codes = Mapping[Any, int]
 """A code for each constant, all of them text, whole numbers, float64 or booleans."""
@@ -23,7 +23,7 @@ _ALL = 2**62  # rows
 
 
 class Lookups:
-    """What is found out for each row of a table before its codes are: numbers that take long to get, and joins.
+    """Values computed once per row before its codes: expensive numbers, and joins.
 
     Constants differ, text as bytes: a row equals at most one of a table of them, so that a join adds and drops none.
 
@@ -53,7 +53,7 @@ class Lookups:
     def code(self, steps: Sequence[tuple[Expression, Codes]], otherwise: Expression | int) -> Expression | int:
         """Return the code of the first of some expressions that equals one of its constants, or else `otherwise`.
 
-        Each is evaluated once for a row at most, and only if those before it are not found.
+        Each is evaluated at most once per row, and only if those before it match no constant.
         """
         found = otherwise
         if any(len(codes) > FEW and not key.type().is_boolean() for key, codes in steps):
@@ -66,7 +66,7 @@ class Lookups:
     def rows(self) -> Expression:
         """Return the table with its joins, from which the codes can be selected."""
         rows = self._table
-        if self._found and rows.get_backend().name == "postgres":  # it would put what is found in place of its name
+        if self._found and rows.get_backend().name == "postgres":  # which would inline the value
             rows = rows.limit(_ALL)
         for constants, equal in self._joins:
             rows = rows.left_join(constants, [equal])
@@ -123,7 +123,7 @@ def _table_of(codes: Codes, key: Expression, number: int) -> Expression:
 
 
 def _comparable(value: Expression, key: Expression) -> Expression:
-    """Return a key, or the text of a constant, as it is compared in a join: text as bytes, whatever its collation."""
+    """Return a key, or the text of a constant, for a join: text as bytes, independent of its collation."""
     if not key.type().is_string():
         return value.cast(_widest(key))
     match key.get_backend().name:

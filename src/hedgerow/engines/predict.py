@@ -1,4 +1,4 @@
-"""What a model predicts for every row, as an expression that an engine evaluates."""
+"""Predictions of a model as an Ibis expression that an engine evaluates."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
 FAILS = -9
-"""In place of a class, where a model refuses the row. No code of a label is this."""
-
-Step = tuple[Literal, bool]
+"""Code for a row that a model refuses; not the code of a class."""
 
 
 def used_attributes(model: Model) -> tuple[str, ...]:
-    """Return the attributes that a model looks at, in its schema's order."""
-    looked_at = {literal.attribute for path in model.paths for literal, _ in path}
-    return tuple(name for name in model.schema.names if name in looked_at)
+    """Return the attributes that a model uses, in its schema's order."""
+    used = {literal.attribute for path in model.paths for literal, _ in path}
+    return tuple(name for name in model.schema.names if name in used)
 
 
 def predicted_class(model: Model, bins: Mapping[str, Expression], classes: Sequence[Any]) -> Expression:
@@ -35,7 +33,7 @@ def predicted_class(model: Model, bins: Mapping[str, Expression], classes: Seque
     model : RuleList or Tree
         The model.
     bins : mapping of str to expression
-        For each attribute that it looks at, the settled bin, below 0 for a value that its policies do not allow.
+        For each attribute that it uses, the bin after the policies, below 0 for a value that they refuse.
     classes : sequence
         The classes to number; all that it predicts are among them.
     """
@@ -46,7 +44,7 @@ def predicted_class(model: Model, bins: Mapping[str, Expression], classes: Seque
     return ibis.cases(*cases, else_=last) if cases else ibis.literal(last)
 
 
-def _all_hold(path: Sequence[Step], schema: Schema, bins: Mapping[str, Expression]) -> Expression:
+def _all_hold(path: Sequence[tuple[Literal, bool]], schema: Schema, bins: Mapping[str, Expression]) -> Expression:
     steps: list[Expression] = []
     for literal, holds in path:
         truth = schema[literal.attribute].truth(literal) == holds
@@ -56,6 +54,6 @@ def _all_hold(path: Sequence[Step], schema: Schema, bins: Mapping[str, Expressio
 
 
 def _runs(truth: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return the first and last place of each run of what is true: a literal is true on few, however many the bins."""
+    """Return the first and last index of each run of true values: few, even if there are many bins."""
     edges = [i for i, (one, other) in enumerate(pairwise([False, *truth, False])) if one != other]
     return [(first, end - 1) for first, end in zip(edges[::2], edges[1::2], strict=True)]

@@ -1,4 +1,4 @@
-"""What is asked of an engine: a query, on a connection that reads constants as they are written."""
+"""Queries to an engine, on a connection that is checked to read constants literally."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _CONSTANTS = {
     "postgres": ("standard_conforming_strings", "on"),
     "pyspark": ("spark.sql.parser.escapedStringLiterals", "false"),
 }
-"""For each engine the setting by which it reads a backslash in a constant, and what Ibis takes for granted that it is.
+"""For each engine the setting by which it reads a backslash in a constant, and the value that Ibis assumes.
 
 By another, names and categories of a schema from others could end their quotes, and be SQL.
 """
 
 
 def ask(query: Expression) -> pa.Table:
-    """Return the rows that a query gives.
+    """Return the rows of a query.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def ask(query: Expression) -> pa.Table:
 
 
 def check_settings(backend: Any) -> None:
-    """Check that a connection of Ibis reads constants as they are written.
+    """Check that a connection of Ibis reads constants literally.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def check_settings(backend: Any) -> None:
     if backend.name not in _CONSTANTS:
         return
     name, expected = _CONSTANTS[backend.name]
-    if backend.name == "postgres":  # which tells the client whenever the setting changes
+    if backend.name == "postgres":  # which reports each change of the setting
         found = answered(backend.name, lambda: backend.con.info.parameter_status(name))
     else:
         found = answered(backend.name, lambda: backend.raw_sql(f"SET {name}").collect()[0]["value"])

@@ -1,4 +1,4 @@
-"""The questions of an oracle as aggregates: how many rows of each bin a model gets wrong, and how many right."""
+"""Questions of an oracle as aggregates: the rows of each bin that a hypothesis gets wrong, and right."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import found_infinity
-from hedgerow.engines.bins import class_code, is_infinite, settled_bin
+from hedgerow.engines.bins import class_code, final_bin, is_infinite
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.predict import predicted_class, used_attributes
@@ -25,7 +25,7 @@ Counts = NDArray[np.int64]
 
 
 def columns_of(table: Any, label: str) -> tuple[EngineColumn, dict[str, EngineColumn]]:
-    """Return the column of the labels, and those that can have bins; of other types, such as times, are left alone.
+    """Return the column of the labels, and those that can have bins; those of other types, such as times, are left out.
 
     Raises
     ------
@@ -46,23 +46,23 @@ def columns_of(table: Any, label: str) -> tuple[EngineColumn, dict[str, EngineCo
 
 
 def check_rows(table: Expression, label: Label, inputs: Inputs) -> None:
-    """Look at every value once, for the curator's eyes: what fails now does not fail when a question is asked.
+    """Read every value once, when the curator sets up the oracle: a value that fails now cannot fail a question.
 
     Raises
     ------
     DomainError
-        If labels are missing or none of the classes, or a number is infinite.
+        If labels are missing or not among the classes, or a number is infinite.
     EngineError
         If the engine fails, as a view does that cannot cast a value.
     """
     columns, lookups = list(inputs.values()), Lookups(table, [label.name, *inputs])
-    looked_at = {"code": class_code(label, EngineColumn.of(table, label.name), lookups)}
-    looked_at |= {f"n{i}": column.numbers for i, column in enumerate(columns)}
-    looked_at |= {f"t{i}": column.text for i, column in enumerate(columns) if column.kind == "text"}
+    checked = {"code": class_code(label, EngineColumn.of(table, label.name), lookups)}
+    checked |= {f"n{i}": column.numbers for i, column in enumerate(columns)}
+    checked |= {f"t{i}": column.text for i, column in enumerate(columns) if column.kind == "text"}
     floats = {f"i{i}": column for i, column in enumerate(columns) if column.kind == "float"}
-    looked_at |= {key: is_infinite(column).cast("int32") for key, column in floats.items()}
-    rows = lookups.rows().select(**looked_at)
-    sums = {key: rows[key].max() if key in floats else rows[key].count() for key in looked_at if key != "code"}
+    checked |= {key: is_infinite(column).cast("int32") for key, column in floats.items()}
+    rows = lookups.rows().select(**checked)
+    sums = {key: rows[key].max() if key in floats else rows[key].count() for key in checked if key != "code"}
     found = ask(rows.group_by("code").agg(**sums, n=rows.count()))
     checked_classes(label, found["code"].to_numpy())
     for key, column in floats.items():
@@ -76,7 +76,7 @@ def count_all(table: Expression) -> int:
 
 
 def count_errors(
-    table: Expression, label: Label, inputs: Inputs, bins: Schema, asked: Model | int
+    table: Expression, label: Label, inputs: Inputs, bins: Schema, hypothesis: Model | int
 ) -> tuple[Counts, Counts]:
     """Return the rows of each bin that a model, or one class for all, gets wrong and right. Exact, private.
 
@@ -90,7 +90,7 @@ def count_errors(
     label : Label
         The classes, under the name of their column.
     inputs : mapping of str to EngineColumn
-        The columns that bins and model look at.
+        The columns that bins and model use.
     bins : Schema
         The bins.
     asked : RuleList, Tree or int
@@ -100,17 +100,17 @@ def count_errors(
     -------
     wrong, right : ndarrays of shape (n_bins,)
     """
-    used = () if isinstance(asked, int) else used_attributes(asked)
+    used = () if isinstance(hypothesis, int) else used_attributes(hypothesis)
     lookups = Lookups(table, [label.name, *bins.names, *used])
-    codes = {f"b{i}": settled_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}
+    codes = {f"b{i}": final_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}
     codes["class"] = class_code(label, EngineColumn.of(table, label.name), lookups)
-    if isinstance(asked, int):
+    if isinstance(hypothesis, int):
         coded = lookups.rows().select(**codes)
-        predicted: Any = asked
+        predicted: Any = hypothesis
     else:
-        codes |= {f"m{i}": settled_bin(asked.schema[name], inputs[name], lookups) for i, name in enumerate(used)}
+        codes |= {f"m{i}": final_bin(hypothesis.schema[name], inputs[name], lookups) for i, name in enumerate(used)}
         coded = lookups.rows().select(**codes)
-        predicted = predicted_class(asked, {name: coded[f"m{i}"] for i, name in enumerate(used)}, label.classes)
+        predicted = predicted_class(hypothesis, {name: coded[f"m{i}"] for i, name in enumerate(used)}, label.classes)
     sizes = [len(kind.bins) for _, kind in bins.attributes]
     rows = np.zeros((sum(sizes), 2), dtype=np.int64)
     held = coded.mutate(right=ibis.cases((coded["class"] == predicted, 1), else_=0))
@@ -120,6 +120,6 @@ def count_errors(
     ]
     found = ask(held.select(place=ibis.array(places).unnest()).group_by("place").agg(n=ibis._.count()))
     for place, n in zip(found["place"].to_pylist(), found["n"].to_pylist(), strict=True):
-        if place is not None:  # a value that no bin holds
+        if place is not None:  # a value without a bin
             rows[divmod(place, 2)] = n
     return rows[:, 0], rows[:, 1]

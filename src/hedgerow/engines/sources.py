@@ -1,4 +1,4 @@
-"""Where a table is, by its address: Parquet and CSV files, a DuckDB file, PostgreSQL, Spark."""
+"""Opening tables by address: Parquet and CSV files, a DuckDB file, PostgreSQL, Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hedgerow.errors import ArgumentError, MissingFileError, MissingPackageError
 
 ENGINES = ("duckdb", "spark", "postgres")
 _OPTIONS = "-c default_transaction_read_only=on -c standard_conforming_strings=on"
-"""What PostgreSQL is told, last: it lets no option of the address change it."""
+"""Options of the PostgreSQL session, passed last, so that no option of the address overrides them."""
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def open_table(
         same with ``.csv``; ``duckdb:///file.duckdb::table``; ``postgresql://user@host/database::schema.table``, with
         the password in ``PGPASSWORD`` or ``~/.pgpass``. A view will do.
     engine : {"duckdb", "spark", "postgres"}, optional
-        Who counts. Default: PostgreSQL its own tables, DuckDB all else. Spark counts Parquet and CSV files.
+        The engine that counts. Default: PostgreSQL its own tables, DuckDB all else. Spark counts Parquet and CSV files.
     memory : str, default="4GB"
         How much memory DuckDB may take. It fails beyond that: groups of private rows are not written to a disk.
     master : str, optional
@@ -85,7 +85,9 @@ def open_table(
     if (own == "postgres") != (chosen == "postgres") or (chosen == "spark" and scheme):
         raise ArgumentError(f"{shown(address)} is counted by {own}, not by {chosen}.")
     if master is not None and chosen != "spark":
-        raise ArgumentError(f"a Spark master is for engine='spark', but {shown(address)} is counted by {chosen}.")
+        raise ArgumentError(
+            f"master must be None unless engine='spark', got one for {shown(address)}, which is counted by {chosen}."
+        )
     if not re.fullmatch(r"[0-9]+([.][0-9]+)? ?[KMGT]i?B", memory, re.IGNORECASE):
         raise ArgumentError(f"memory must be a size such as 4GB or 500MB, got {memory!r}.")
     if chosen == "postgres":
@@ -122,7 +124,9 @@ def _postgres(where: str, name: str) -> Generator[Expression]:
     with suppress(ValueError):  # its text can hold the password
         parts = urlsplit(where)
     if parts is None:
-        raise ArgumentError(f"{shown(where)}: expected postgresql://user@host/database, found what is no address.")
+        raise ArgumentError(
+            f"{shown(where)}: expected postgresql://user@host/database, found text that is not an address."
+        )
     options = dict(parse_qsl(parts.query))
     options["options"] = f"{options.get('options', '')} {_OPTIONS}".strip()
     _require("psycopg", "postgres", "PostgreSQL needs an extra")

@@ -1,4 +1,4 @@
-"""Listed files as a table of Spark."""
+"""Spark tables of listed files."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from hedgerow.errors import DomainError, EngineError
 
 @contextmanager
 def spark_files(files: Files, master: str | None) -> Generator[Expression]:
-    """Open listed files as one table, in the session that is active, which stays as it was, or in one of its own.
+    """Open listed files as one table, in the active session, which is left unchanged, or in a new one.
 
     Raises
     ------
     ValueError
-        If another master is asked for than that of the session that is active.
+        If `master` is not that of the active session.
     DomainError
         If a CSV file has carriage returns in bins, some of which Spark leaves out; or a file is one that it hides.
     EngineError
         If Spark fails, or reads other files than these.
     """
     if files.csv is not None and files.csv.in_quotes.returns:
-        raise DomainError("expected CSV files without carriage returns within bins for Spark, found one.")
+        raise DomainError("expected CSV files without carriage returns within fields for Spark, found one.")
     if any(os.path.basename(path).startswith((".", "_")) for path in files.paths):
         raise DomainError("expected files with names that Spark reads, found one that begins with . or _; rename it.")
     users = session_of_user(master)
-    builder = SparkSession.builder.appName("hedgerow").config("spark.log.level", "OFF")  # its errors can quote bins
+    builder = SparkSession.builder.appName("hedgerow").config("spark.log.level", "OFF")  # its errors can quote cells
     builder = builder.config("spark.sql.parser.escapedStringLiterals", False)
     start = (builder.master(master) if master else builder).getOrCreate
     session: Any = users or answered("spark", start)
@@ -72,7 +72,7 @@ def _frame(session: Any, files: Files) -> Any:
 
 
 def _with_csv_options(reader: Any, form: CsvForm) -> Any:
-    """Set how CSV files are read: every bin as text, as `hedgerow.csv_files` does it.
+    """Set how CSV files are read: every field as text, as `hedgerow.csv_files` does it.
 
     Headers and the number of fields on each line are checked already. Files can be split where every line is a row.
     """
@@ -103,8 +103,8 @@ def _with_partitions(session: Any, files: Files, frame: Any, uris: list[str]) ->
     joined = frame.withColumn("here_" + uri, here).join(f.broadcast(places), f.col("here_" + uri) == f.col(uri), "left")
     unlisted = f.raise_error("a file that was not listed")
     columns = [f.when(f.col(uri).isNull(), unlisted).otherwise(f.col(key)) for key in keys]
-    told = [column.alias(name) for column, name in zip(columns, files.keys, strict=True)]
-    return joined.select(*(frame[f"`{name.replace('`', '``')}`"] for name in frame.columns), *told)
+    partitions = [column.alias(name) for column, name in zip(columns, files.keys, strict=True)]
+    return joined.select(*(frame[f"`{name.replace('`', '``')}`"] for name in frame.columns), *partitions)
 
 
 def _plain(uri: str) -> str:

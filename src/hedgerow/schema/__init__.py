@@ -1,4 +1,4 @@
-"""What is public: attributes, domains, cut points, class labels, literals and candidates."""
+"""Schemas, which are public: attributes with their domains and cut points, class labels, literals, candidate rules."""
 
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.candidates import Candidates, count_candidates

@@ -1,7 +1,7 @@
-"""Attributes: what values there are, and which bin each falls into; booleans and categories.
+"""Attributes of a table: domain, bins and policies for missing and outside values; booleans and categories.
 
-A *bin* is what hedgerow keeps of a value: one of the declared categories, or the interval between two cut points.
-BinCodes are numbered from 0; ``missing`` and ``outside`` bins, where declared, come last in this order.
+A *bin* is all that hedgerow uses of a value: one of the declared categories, or the interval between two cut points.
+Bins are numbered from 0; ``missing`` and ``outside`` bins, where declared, come last in this order.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ BinCodes = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
 OUTSIDE, MISSING = -1, -2
 """The codes of values outside the domain and of missing ones, before the attribute's policies have been applied."""
-_NO_VALUE = -3  # text where a number is declared, which no policy allows
+_NO_VALUE = -3  # text where a number is declared: refused under every policy
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attribute(ABC):
-    """What all kinds share: the policies for values that are missing or outside the domain.
+    """Base class of attributes: the policies for values that are missing or outside the domain.
 
     Attributes
     ----------
@@ -61,17 +61,20 @@ class Attribute(ABC):
         _check_choice("outside", self.outside, self.outside_policies)
         _check_values("missing_values", self.missing_values)
         if self.missing_values and self.missing == "error":
-            raise SchemaError("needs missing: bin, since these values would be errors.", key="missing_values")
+            raise SchemaError(
+                "expected `missing: bin` beside missing_values, got `missing: error`, which refuses these values.",
+                key="missing_values",
+            )
 
     @property
     @abstractmethod
     def known_bins(self) -> tuple[str, ...]:
-        """The bins of values inside the domain, in words."""
+        """Names of the bins of values inside the domain."""
 
     @property
     @abstractmethod
     def n_known(self) -> int:
-        """How many bins there are of values inside the domain."""
+        """The number of bins of values inside the domain."""
 
     @abstractmethod
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
@@ -79,7 +82,7 @@ class Attribute(ABC):
 
     @abstractmethod
     def _n_own_literals(self, *, negations: bool) -> int:
-        """Return how many `_own_literals` there are."""
+        """Return the number of `_own_literals`."""
 
     @abstractmethod
     def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
@@ -95,12 +98,12 @@ class Attribute(ABC):
 
     @cached_property
     def bins(self) -> tuple[str, ...]:
-        """All bins in words."""
+        """Names of all bins."""
         return self.known_bins + ("missing",) * (self.missing == "bin") + ("outside",) * (self.outside == "bin")
 
     @property
     def n_bins(self) -> int:
-        """How many bins there are."""
+        """The number of bins."""
         return self.n_known + (self.missing == "bin") + (self.outside == "bin")
 
     def literals(self, name: str, *, negations: bool) -> tuple[Literal, ...]:
@@ -111,13 +114,13 @@ class Attribute(ABC):
         return tuple(literal for extent, literal in found.items() if not extent.is_trivial)
 
     def count_literals(self, *, negations: bool) -> int:
-        """Return how many `literals` there are; no two are alike on three bins or more."""
+        """Return the number of `literals`; on three bins or more no two are equivalent."""
         if self.n_known <= 2:
             return len(self.literals("", negations=negations))
         return self._n_own_literals(negations=negations) + len(self._policy_literals("", negations))
 
     def literal_on(self, name: str, extent: Extent) -> Literal | None:
-        """Return that of all `literals` that is true on these bins and on no other; None if there is none."""
+        """Return that of all `literals` that is true on exactly these bins; None if there is none."""
         proposed = [*self._own_literals_on(name, extent), *self._policy_literals(name, negations=True)]
         return next((literal for literal in proposed if self._extent(literal) == extent), None)
 
@@ -136,7 +139,10 @@ class Attribute(ABC):
         """
         extent = self._extent(literal)
         if extent.is_trivial:
-            raise SchemaError(f"{literal.brief} is true of no value or of all.", attribute=literal.attribute)
+            raise SchemaError(
+                f"expected a literal that is true of some values and false of others, got {literal.brief}.",
+                attribute=literal.attribute,
+            )
         return extent
 
     def truth(self, literal: Literal) -> NDArray[np.bool_]:
@@ -174,7 +180,7 @@ class Attribute(ABC):
         return bins_of_codes(self, codes, column.name)
 
     def bins_or_refused(self, column: Column) -> NDArray[np.int64]:
-        """Return the bin of each row, `OUTSIDE` for a row that `encode` would refuse: each row for itself."""
+        """Return the bin of each row, `OUTSIDE` for a row that `encode` would refuse; independent of other rows."""
         column = column.without(self.missing_values)
         codes = self._code_of_each(column)
         if column.missing is not None:
@@ -185,7 +191,7 @@ class Attribute(ABC):
         return np.where(refused, OUTSIDE, bins.astype(np.int64))
 
     def _code_of_each(self, column: Column) -> Codes:
-        """Return what `_code` does, `_NO_VALUE` for a row on which it fails; by halves, down to that row."""
+        """Return the codes of `_code`, `_NO_VALUE` for a row on which it fails, which bisection finds."""
         try:
             return self._code(column)
         except DomainError:
@@ -197,12 +203,12 @@ class Attribute(ABC):
     @property
     @abstractmethod
     def domain(self) -> str:
-        """The declared domain in words."""
+        """The declared domain as text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Boolean(Attribute):
-    """True or false: bool, the numbers 0 and 1, or the words "true" and "false" in any case.
+    """True or false: bool, the numbers 0 and 1, or the texts "true" and "false" in any case.
 
     Examples
     --------
@@ -216,7 +222,9 @@ class Boolean(Attribute):
     def __post_init__(self) -> None:
         super().__post_init__()
         if {plain_word(value).lower() for value in self.missing_values} & {"0", "1", "false", "true"}:
-            raise SchemaError("a value cannot be both true or false and missing.", key="missing_values")
+            raise SchemaError(
+                "expected missing_values other than 0, 1, true and false, got one of these.", key="missing_values"
+            )
 
     @property
     def known_bins(self) -> tuple[str, ...]:
@@ -283,9 +291,9 @@ class Categorical(Attribute):
             raise SchemaError("expected at least one value.", key="values")
         words = set(map(plain_word, self.values))
         if len(words) < len(self.values):
-            raise SchemaError("expected each value once.", key="values")
+            raise SchemaError("expected distinct values, got one more than once.", key="values")
         if not words.isdisjoint(map(plain_word, self.missing_values)):
-            raise SchemaError("a value cannot be both a category and missing.", key="missing_values")
+            raise SchemaError("expected missing_values that are not categories, got one that is.", key="missing_values")
 
     @property
     def known_bins(self) -> tuple[str, ...]:
@@ -294,7 +302,7 @@ class Categorical(Attribute):
 
     @property
     def n_known(self) -> int:
-        """As many as values."""
+        """One per value."""
         return len(self.values)
 
     @cached_property
@@ -302,7 +310,7 @@ class Categorical(Attribute):
         return {str(value): place for place, value in enumerate(self.values)}
 
     def place(self, literal: Literal) -> int:
-        """Return which of the values a literal compares with; it may say "1" of the value 1.
+        """Return the index of the value that a literal compares with; the text "1" stands for the value 1.
 
         Raises
         ------
@@ -311,7 +319,10 @@ class Categorical(Attribute):
         """
         place = self._places.get(str(literal.operands[0]))
         if place is None:
-            raise SchemaError(f"{literal.brief}: no such value; expected {self.domain}.", attribute=literal.attribute)
+            raise SchemaError(
+                f"expected a literal on one of the values {self.domain}; got {literal.brief}.",
+                attribute=literal.attribute,
+            )
         return place
 
     @property

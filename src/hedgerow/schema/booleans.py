@@ -1,4 +1,4 @@
-"""The one domain that is public without being declared: booleans and 0/1."""
+"""Schemas of Boolean tables: the only domain that need not be declared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ADVICE = (
 
 
 def boolean_schema(names: Sequence[str], labels: Any, label: str | None = None) -> Schema:
-    """Return the schema that needs no declaring: all columns boolean or 0/1, and so the label.
+    """Return the schema of a table whose columns and label are all boolean or 0/1.
 
     Looks at names and at the type of the labels, never at a value.
 
@@ -38,5 +38,5 @@ def boolean_schema(names: Sequence[str], labels: Any, label: str | None = None) 
 
 
 def advise(error: DomainError) -> DomainError:
-    """Return the error that tells how to get a schema, for a table that turned out not to be boolean."""
+    """Return the error for a table that is not boolean, with the ways to get a schema."""
     return DomainError(f"not boolean; {_ADVICE}", column=error.column)

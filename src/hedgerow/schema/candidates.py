@@ -1,4 +1,4 @@
-"""The candidates: all conjunctions of a few literals over different attributes. Public: schema only."""
+"""Candidate antecedents: all conjunctions of up to `max_literals` literals over different attributes; public."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Antecedent = tuple[Literal, ...]
 
 
 def count_candidates(schema: Schema, max_literals: int, *, negations: bool = True) -> int:
-    """Return how many candidates there are, without building them.
+    """Return the number of candidates, without building them.
 
     With ``l_a`` literals on attribute ``a`` this is the sum of the elementary symmetric polynomials of the ``l_a`` of
     degree 1 to `max_literals`.
@@ -40,7 +40,7 @@ def count_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Candidates(Sequence[Antecedent]):
-    """The candidate antecedents of a schema, shortest first. The support in private data never filters them.
+    """The candidate antecedents of a schema, shortest first; never filtered by their support in private data.
 
     Attributes
     ----------
@@ -76,7 +76,9 @@ class Candidates(Sequence[Antecedent]):
                 "can be searched. Use a smaller max_literals, negations=False, or fewer cut points or values."
             )
         if size == 0:
-            raise SchemaError("the schema yields no literal: give at least one number cut points, or add attributes.")
+            raise SchemaError(
+                "expected a schema with at least one literal, got none; give numbers cut points, or add attributes."
+            )
         by_attribute = [attribute.literals(name, negations=negations) for name, attribute in schema.attributes]
         next_attribute = np.repeat(np.cumsum(sizes), sizes)
         members = [np.arange(sum(sizes), dtype=np.int32)[:, None]]
@@ -133,7 +135,7 @@ class Candidates(Sequence[Antecedent]):
         return np.hstack([np.logical_and.reduce(true[:, part.T].swapaxes(0, 1)) for part in self.members])
 
     def implying(self, index: int) -> NDArray[np.bool_]:
-        """Return which candidates imply the given one, itself included: they catch nothing once it has been chosen.
+        """Return which candidates imply the given one, itself included: once it is chosen they match no remaining row.
 
         Decided by the schema alone, shape ``(n_candidates,)``.
         """

@@ -1,4 +1,4 @@
-"""What may be declared: names, values and classes that every table, file and engine can hold."""
+"""Bounds on declared names, values and classes, so that every table, file and engine can hold them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ _LARGEST = 10**300  # any of these is a float64 too
 
 
 def name_problem(name: object) -> str | None:
-    """Return why this can be no name of a column; None if it can."""
+    """Return why this cannot be the name of a column; None if it can."""
     if not isinstance(name, str) or not name:
         return f"expected text for a name, got {shown(name)}."
     return _text_problem(name)
 
 
 def values_problem(values: Iterable[object]) -> str | None:
-    """Return why one of these, if it is text, can be no value and no class; None if all can."""
+    """Return why one of these texts cannot be a value or a class; None if all can."""
     for text in values:
         if isinstance(text, str) and (not text or text != text.strip()):
-            return f"expected no blank text and no spaces around it: they are trimmed off the data; got {shown(text)}."
+            return (
+                "expected text that is not blank and has no surrounding spaces, which are trimmed off the data; "
+                f"got {shown(text)}."
+            )
         problem = _text_problem(text) if isinstance(text, str) else None
         if problem:
             return problem

@@ -1,4 +1,4 @@
-"""Extents: on which bins of an attribute a literal is true, in a few numbers however many bins there are."""
+"""Extents: the bins of an attribute on which a literal is true, stored as one run of bins."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Extent:
         start, stop = self.start, self.stop
         if start >= stop:
             start = stop = 0
-        turned = self.inverted and (start == 0 or stop == self.n_known)
-        if turned:  # all but a run at an end is a run
+        flipped = self.inverted and (start == 0 or stop == self.n_known)
+        if flipped:  # the complement of a run at an end is a run
             start, stop = (stop, self.n_known) if start == 0 else (0, start)
         if start >= stop:
             start = stop = 0
         object.__setattr__(self, "start", start)
         object.__setattr__(self, "stop", stop)
-        object.__setattr__(self, "inverted", self.inverted and not turned)
+        object.__setattr__(self, "inverted", self.inverted and not flipped)
 
     @property
     def only_known(self) -> int | None:

@@ -1,4 +1,4 @@
-"""Schema files: YAML and JSON to plain data and back."""
+"""Schema files: plain data read from and written to YAML and JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hedgerow.errors import SchemaError, UnreadableError
 from hedgerow.schema.plain_yaml import parse_yaml
 
 LARGEST_SCHEMA = 2**22
-"""Bytes of a schema file, at most: 200,000 values of a category, and a few seconds to read them."""
+"""The most bytes of a schema file: some 200,000 values of a category, which take a few seconds to read."""
 _ENDINGS = (".yaml", ".yml", ".json")
 
 
@@ -24,7 +24,7 @@ def check_ending(path: str | PathLike[str]) -> None:
     Raises
     ------
     SchemaError
-        If it ends otherwise, as a table does that is given in the place of a schema.
+        If it ends otherwise, as that of a table given in place of a schema.
     """
     if Path(path).suffix.lower() not in _ENDINGS:
         raise SchemaError(

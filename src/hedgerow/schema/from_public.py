@@ -1,4 +1,4 @@
-"""Attributes read off public data. Everything here publishes what it sees."""
+"""Attributes and classes taken from public data; whatever the data hold becomes public."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_CATEGORIES = 100
 
 
 def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] = ()) -> Attribute:
-    """Return the attribute that a public column shows.
+    """Return an attribute with the domain of a public column.
 
     Booleans and 0/1 numbers are `Boolean`; text is `Categorical` with a bin for unseen values; other numbers are
     cut at quantiles, values beyond the bounds found being clipped. A missing value gets a bin if one occurs.
@@ -41,9 +41,9 @@ def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] 
         found = tuple(sorted({plain_word(value) for value in np.unique(values.astype(str)).tolist()}))
         if len(found) > MOST_CATEGORIES:
             raise DomainError(
-                f"{len(found)} different values are too many for one attribute (at most {MOST_CATEGORIES}); "
-                "leave the column out, group its values, or, if they are numbers with other words among them, name "
-                "those words as missing_values.",
+                f"expected at most {MOST_CATEGORIES} different values, found {len(found)}; leave the column out, group "
+                "its values, or, if they are numbers with some texts among them, declare these texts as "
+                "missing_values.",
                 column=column.name,
             )
         return Categorical(found, missing=missing, missing_values=tokens, outside="bin")
@@ -57,7 +57,7 @@ def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] 
 def _some(column: Column) -> Any:
     values = column.present()
     if len(values) == 0:
-        raise DomainError("expected public values to read the domain off, found none.", column=column.name)
+        raise DomainError("expected at least one public value to take the domain from, found none.", column=column.name)
     return values
 
 
@@ -75,7 +75,7 @@ def _number(values: Any, bins: int) -> Attribute:
 
 
 def public_classes(column: Column) -> tuple[Any, ...]:
-    """Return the classes that a public label column shows.
+    """Return the classes of a public label column.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def public_classes(column: Column) -> tuple[Any, ...]:
 
 
 def typed_table(table: pa.Table, missing_values: Sequence[Value] = ()) -> pa.Table:
-    """Return a public table of text with whole columns of numbers or of true and false turned into such."""
+    """Return a public table of text with each column of numbers, or of true and false, converted to that type."""
     columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
     return pa.table({name: _typed(column) for name, column in columns.items()})
 

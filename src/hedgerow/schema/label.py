@@ -1,4 +1,4 @@
-"""The label: the column to predict and its classes."""
+"""Labels: the column to predict and its classes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Label:
             If a label is missing or not one of the classes. Names the classes allowed, never the label found.
         """
         if column.is_text:
-            words = class_words(self)
+            words = class_spellings(self)
             codes = column.index_in(words, ignore_case=self.is_binary)
             codes = np.where(codes > 1, codes - 2, codes) if self.is_binary else codes
         else:
@@ -79,13 +79,13 @@ class Label:
         return set(self.classes) == {0, 1}
 
 
-def class_words(label: Label) -> tuple[str, ...]:
-    """Return the classes as text has them; if binary 0, 1, false and true, in any case."""
+def class_spellings(label: Label) -> tuple[str, ...]:
+    """Return the spellings of the classes in text columns; if binary 0, 1, false and true, in any case."""
     return ("0", "1", "false", "true") if label.is_binary else tuple(str(value) for value in label.classes)
 
 
 def checked_classes(label: Label, codes: NDArray[np.integer[Any]]) -> BinCodes:
-    """Return class numbers, once it is checked that no label is `MISSING` or `OUTSIDE`.
+    """Return class numbers, after a check that no label is `MISSING` or `OUTSIDE`.
 
     Raises
     ------
@@ -98,6 +98,6 @@ def checked_classes(label: Label, codes: NDArray[np.integer[Any]]) -> BinCodes:
     if (codes == OUTSIDE).any():
         hint = ""
         if isinstance(label.classes[0], bool):
-            hint = " In YAML, classes that are the words yes, no, on, off, true, false need quotes."
+            hint = " In YAML, put the classes yes, no, on, off, true and false in quotes."
         raise DomainError(f"some labels are not in the schema; expected one of: {allowed}.{hint}", column=label.name)
     return codes.astype(np.min_scalar_type(len(label.classes) - 1))

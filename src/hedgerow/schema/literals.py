@@ -1,4 +1,4 @@
-"""Literals: what can be said of one attribute, in words a person reads."""
+"""Literals: statements about one attribute, such as `age <= 30`."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _OPERANDS = {"=": 1, "!=": 1, "<=": 1, ">": 1, "between": 2}
 class Literal:
     """A statement on one attribute that a row satisfies or not.
 
-    A missing value satisfies only ``missing``; a value outside the domain, where the schema keeps those in a bin of
-    their own, satisfies only ``outside``, ``!=`` and ``known``.
+    A missing value satisfies only ``missing``; a value outside the domain, where the schema has a bin for those,
+    satisfies only ``outside``, ``!=`` and ``known``.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Literal:
 
     @property
     def brief(self) -> str:
-        """The literal in words for a message, cut where names or values are long."""
+        """The literal as text for a message, cut where names or values are long."""
         text = str(self)
         return text if len(text) <= _LONGEST_BRIEF else f"{text[:_LONGEST_BRIEF]}…"
 

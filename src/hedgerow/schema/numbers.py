@@ -1,4 +1,4 @@
-"""Attributes that are numbers: bounds, and cut points that make intervals of them."""
+"""Numeric attributes: bounds, and the cut points that discretise them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal
 from hedgerow.values import value_text
 
-_LARGEST_WHOLE = 2**53 - 1  # beyond it, float64 cannot tell neighbours apart
+_LARGEST_WHOLE = 2**53 - 1  # beyond it, float64 rounds whole numbers
 
 
 @dataclass(frozen=True)
 class _Number(Attribute):
-    """What integers and reals share: bounds, and cut points that make intervals of them."""
+    """Base class of integers and reals: bounds, and the cut points that discretise them."""
 
     low: float
     high: float
@@ -54,7 +54,7 @@ class _Number(Attribute):
 
     @property
     def n_known(self) -> int:
-        """One more than cut points."""
+        """The number of cut points plus one."""
         return len(self.cuts) + 1
 
     @cached_property
@@ -95,7 +95,8 @@ class _Number(Attribute):
             start = 0 if literal.operator == "<=" else places[0] + 1
             return start, self.n_known if literal.operator == ">" else places[-1] + 1, False
         raise SchemaError(
-            f"{literal.brief}: not a cut point; expected {shown(list(self.cuts))}.", attribute=literal.attribute
+            f"expected a literal on the cut points {shown(list(self.cuts))}; got {literal.brief}.",
+            attribute=literal.attribute,
         )
 
     def _code(self, column: Column) -> Codes:

@@ -1,4 +1,4 @@
-"""Attributes and labels as plain data, for files: what may be written, and errors that say what may not."""
+"""Attributes, labels and charges as plain data for files, with checks of what is read."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _name(name: object) -> str:
 
 
 def charges_to_list(charges: Sequence[Charge]) -> list[dict[str, Any]]:
-    """Return charges as JSON-ready data; in a schema's file all are declared, and none says so."""
+    """Return charges as JSON-ready data; in a schema's file all are declared, so `declared` is left out."""
     return [replace(charge, declared=False).to_dict() for charge in charges]
 
 
@@ -84,13 +84,13 @@ def charges_from_list(data: object) -> tuple[Charge, ...]:
                 exact(total(getattr(charge, name) for charge in charges), f"the sum of {name}")
             if not any(charge.declared for charge in charges):
                 return tuple(replace(charge, declared=True) for charge in charges)
-            problem = "declared is for cards only"
+            problem = "a charge has the key declared, which is for cards only"
     except ValueError as error:
         problem = str(error).rstrip(".")
     except (KeyError, TypeError):
-        problem = "a charge lacks a part, or a part is no text"
+        problem = "a charge lacks a key, or has a value of another type"
     raise SchemaError(
-        f"expected the charges as `hedgerow schema learn` wrote them, found others: {problem}.", key="charges"
+        f"expected charges as `hedgerow schema learn` writes them, found others: {problem}.", key="charges"
     )
 
 
@@ -105,7 +105,7 @@ def check_keys(data: Mapping[str, Any], *, required: Sequence[str], allowed: Seq
     """Raise SchemaError for a required key that is absent or a key that is not allowed."""
     for key in required:
         if key not in data:
-            raise SchemaError("is required and was not given.", key=key)
+            raise SchemaError("expected this key, found none.", key=key)
     for key in data:
         if key not in allowed:
             raise SchemaError(f"unknown key; expected some of {', '.join(allowed)}.", key=str(key))

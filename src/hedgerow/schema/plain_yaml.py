@@ -1,4 +1,4 @@
-"""YAML of plain values: lists, mappings, text, decimal numbers, true, false and null, and no more of its grammar."""
+"""A subset of YAML: lists, mappings, text, decimal numbers, true, false and null."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hedgerow.bounded import MOST_NESTED, check_plain
 from hedgerow.errors import UnreadableError
 
 LARGEST_YAML = 2**18
-"""Characters, at most: reading so many takes PyYAML 3 to 10 seconds where each is a value of its own."""
+"""The most characters of a text: reading so many takes PyYAML 3 to 10 seconds where each is a value of its own."""
 _RESOLVER = yaml.resolver.Resolver()
 _WHOLE = re.compile("[-+]?(0|[1-9][0-9]{0,399})")
 _DECIMAL = re.compile("[-+]?([0-9]{1,400}[.][0-9]{0,400}|[.][0-9]{1,400})([eE][-+][0-9]{1,3})?")
@@ -22,8 +22,8 @@ _DECIMAL = re.compile("[-+]?([0-9]{1,400}[.][0-9]{0,400}|[.][0-9]{1,400})([eE][-
 def parse_yaml(text: str) -> Any:
     """Return the data of a YAML text.
 
-    References to other parts of the text, tags, keys given twice and numbers that are not decimal are refused, since
-    small texts can mean huge data by them, or other data than they seem to.
+    Anchors and aliases, tags, duplicate keys and numbers that are not decimal are refused: with them a small text can
+    expand into huge data, or be read as other data than it seems to be.
 
     Raises
     ------
@@ -39,12 +39,12 @@ def parse_yaml(text: str) -> Any:
         problem = str(error)
     except yaml.MarkedYAMLError as error:  # it quotes the text
         mark = error.problem_mark or error.context_mark
-        problem = "expected YAML, found text that is none" + ("" if mark is None else _at(mark))
+        problem = "expected YAML, found text that is not" + ("" if mark is None else _at(mark))
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         problem = f"expected YAML, found a character that it does not allow (line {line})"
     except (yaml.YAMLError, ValueError, OverflowError):  # of escapes and versions with too many digits
-        problem = "expected YAML, found text that is none"
+        problem = "expected YAML, found text that is not"
     if problem:
         raise UnreadableError(problem)
     check_plain(found)
@@ -64,11 +64,9 @@ def _document(events: Iterator[yaml.Event]) -> Any:
 def _value(events: Iterator[yaml.Event], event: yaml.Event, depth: int) -> Any:
     """Return the value that begins with an event; the events of its parts are taken from the others."""
     if depth > MOST_NESTED:
-        raise UnreadableError(f"expected at most {MOST_NESTED} lists and mappings inside one another, found more")
+        raise UnreadableError(f"expected at most {MOST_NESTED} nested lists and mappings, found more")
     if isinstance(event, yaml.AliasEvent):
-        raise UnreadableError(
-            "expected every value written out, found a reference to another one" + _at(event.start_mark)
-        )
+        raise UnreadableError("expected values without anchors and aliases, found one" + _at(event.start_mark))
     if getattr(event, "tag", None):
         raise UnreadableError("expected values without tags, found a tag" + _at(event.start_mark))
     if isinstance(event, yaml.ScalarEvent):
@@ -81,7 +79,7 @@ def _value(events: Iterator[yaml.Event], event: yaml.Event, depth: int) -> Any:
         if isinstance(key, (list, dict)):
             raise UnreadableError("expected text as a key, found a list or mapping" + _at(start.start_mark))
         if key in found:
-            raise UnreadableError("expected every key of a mapping once, found one again" + _at(start.start_mark))
+            raise UnreadableError("expected every key of a mapping once, found a duplicate" + _at(start.start_mark))
         found[key] = _value(events, next(events), depth + 1)
     return found
 
@@ -108,8 +106,8 @@ def _plain(event: yaml.ScalarEvent) -> Any:
     if kind == "float" and _DECIMAL.fullmatch(text):
         return float(text)
     raise UnreadableError(
-        "expected text, decimal numbers, true, false or null, found what YAML takes for something else, as it does "
-        f"dates, .inf, 0x1F, 010, 1_000 and 1:30; if it is text, put quotes around it{_at(event.start_mark)}"
+        "expected text, decimal numbers, true, false or null, found a value of another YAML type, such as a date, "
+        f".inf, 0x1F, 010, 1_000 or 1:30; if it is text, put it in quotes{_at(event.start_mark)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Cut points learned from private rows: quantiles by OpenDP, inside declared bounds, charged."""
+"""Cut points from private rows: quantiles by OpenDP inside declared bounds, charged to a budget."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 
 GRID = 1_000
-"""Between how many public candidates a cut point is chosen, at most."""
+"""The most public candidates among which a cut point is chosen."""
 
 PlannedCut = tuple[str, Quantile]
-"""An attribute's name, and the release that finds one of its cut points."""
+"""An attribute's name, and the release of one of its cut points."""
 
 
 def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> tuple[str, .
         raise ArgumentError(f"bins must be a whole number >= 2, got {shown_argument(bins)}.")
     names = tuple(name for name, a in attributes.items() if isinstance(a, (Integer, Real)) and not a.cuts)
     if not names:
-        raise SchemaError("nothing to learn: every number of the declared schema has its cut points.")
+        raise SchemaError("expected at least one number without cut points to learn, got none.")
     return names
 
 
@@ -51,7 +51,7 @@ def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int)
     SchemaError
         If there is no number without cut points.
     ValueError
-        If `bins` is not a whole number >= 2, or a share is too small to be of use.
+        If `bins` is not a whole number >= 2, or a share is below the supported minimum.
     """
     names = open_numbers(attributes, bins)
     share = epsilon / (len(names) * (bins - 1))
@@ -84,13 +84,13 @@ def _grid(attribute: Attribute) -> tuple[float, ...]:
         return tuple(float(value) for value in range(int(attribute.low), int(attribute.high)))
     grid = np.linspace(attribute.low, attribute.high, GRID, endpoint=False)
     digits = 1 - math.floor(math.log10((attribute.high - attribute.low) / GRID))
-    grid = np.round(grid, max(digits, 0)) if digits <= 15 else grid  # 140.6 and not 140.60000000000002
+    grid = np.round(grid, max(digits, 0)) if digits <= 15 else grid  # 140.6, not 140.60000000000002
     grid = grid[(attribute.low <= grid) & (grid < attribute.high)]  # rounding may lead out of the domain
     return tuple(np.unique(np.floor(grid) if isinstance(attribute, Integer) else grid).tolist())
 
 
 def _values(table: Table, name: str, position: int, attribute: Attribute) -> NDArray[np.float64]:
-    """Return the values inside the domain, one a row that has one, as they fall under the attribute's policies."""
+    """Return the values inside the domain, at most one per row, after the attribute's policies."""
     assert isinstance(attribute, (Integer, Real))
     column = table.column(name, position)
     present = attribute.encode(column) < len(attribute.known_bins)

@@ -1,4 +1,4 @@
-"""The schema: everything that is public about a table."""
+"""Schemas: everything that is public about a table."""
 
 from __future__ import annotations
 
@@ -56,8 +56,7 @@ class Schema:
         What was spent on private rows to learn the cut points; goes onto the card of every model with this schema.
         Where the schema was read from a file the card says that the file declares it.
     void : str or None
-        Why a model with this schema has no guarantee: ``domain taken from the data``. None where nothing is known
-        against it.
+        Why a model with this schema has no guarantee: ``domain taken from the data``. None where no reason is known.
 
     Raises
     ------
@@ -101,14 +100,14 @@ class Schema:
             if problem:
                 raise SchemaError(problem, attribute=name if isinstance(name, str) else None)
             if name in found:
-                raise SchemaError("declared more than once.", attribute=name)
+                raise SchemaError("expected each attribute once, got it more than once.", attribute=name)
             if not isinstance(attribute, Attribute):
                 raise SchemaError(f"expected a kind of attribute, got {type(attribute).__name__}.", attribute=name)
             found.add(name)
         if not (self.void is None or (isinstance(self.void, str) and self.void)):
             raise SchemaError(f"expected text or null, got {shown(self.void)}.", key="void")
         if self.label is not None and self.label.name in found:
-            raise SchemaError("the label cannot be an attribute too.", attribute=self.label.name)
+            raise SchemaError("expected a label that is not an attribute, got one that is.", attribute=self.label.name)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -145,7 +144,7 @@ class Schema:
             If the schema declares no label.
         """
         if self.label is None:
-            raise SchemaError("the schema declares no class labels; add `label: {name: ..., classes: [...]}`.")
+            raise SchemaError("Expected a schema with a label, got none; add `label: {name: ..., classes: [...]}`.")
         return self.label.classes
 
     def encode(self, table: Table, names: Sequence[str] | None = None) -> dict[str, BinCodes]:
@@ -174,7 +173,7 @@ class Schema:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the schema's JSON, attributes in order: equal for equal schemas, wherever they were written."""
+        """SHA-256 of the schema's JSON, attributes in order: equal for equal schemas."""
         text = json.dumps(self.to_dict(), separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -192,7 +191,7 @@ class Schema:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Read back what `to_dict` wrote, or a person.
+        """Return the schema that plain data holds, as `to_dict` writes it or a person.
 
         Raises
         ------
@@ -210,7 +209,7 @@ class Schema:
         check_keys(top, required=("attributes",), allowed=("version", "label", "attributes", "charges", "void"))
         if top.get("version", 1) != 1:
             raise SchemaError(
-                f"expected 1, got {shown(top['version'])}; this file was written for another hedgerow.",
+                f"expected 1, got {shown(top['version'])}; the file was written for another version of hedgerow.",
                 key="version",
             )
         label = None if top.get("label") is None else label_from_dict(top["label"])
@@ -236,7 +235,7 @@ class Schema:
         return cls.from_dict(read_mapping(path))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the schema to a file, JSON if its name ends in ``.json``, else YAML: whole, or what was there stays.
+        """Write the schema to a file, JSON if its name ends in ``.json``, else YAML; replaced whole or not at all.
 
         Raises
         ------
@@ -318,7 +317,7 @@ class Schema:
         Returns
         -------
         Schema
-            With the cut points. Duplicates fall together, so there may be fewer than asked for.
+            With the cut points. Duplicates are merged, so there may be fewer than requested.
 
         Raises
         ------
@@ -347,7 +346,7 @@ class Schema:
         own = Budget(epsilon)
         planned = plan_cuts(dict(declared.attributes), own.epsilon, bins)
         for _, mechanism in planned:
-            source.prepare(mechanism)  # a source that cannot is refused before anything is charged
+            source.prepare(mechanism)  # raises before anything is charged
         void = join_reasons(declared.void, *(charge.void for charge in declared.charges), source.void)
         share = own if budget is None else budget.allocate(epsilon, purpose="cut points of a schema", void=void)
         cuts = learn_cuts(table, dict(declared.attributes), planned, Gate(share, source))

@@ -116,7 +116,7 @@ def test_a_real_number_is_counted_in_the_steps_of_its_resolution():
         (Literal("i", "<=", (9.5,)), "the model compares it with 9, outside"),
         (Literal("i", ">", (-0.5,)), "the model compares it with -1, outside"),
         (Literal("i", "<=", ("two",)), "the model compares it with 'two', outside"),
-        (Literal("c", "=", ("x",)), "attribute 'c': c = x: no such value"),
+        (Literal("c", "=", ("x",)), "attribute 'c': expected a literal on one of the values"),
         (Literal("b", "<=", (1,)), "attribute 'b': expected one of the boolean operators"),
     ],
 )

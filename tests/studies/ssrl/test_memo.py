@@ -71,5 +71,5 @@ def test_what_is_remembered_cannot_be_written_to(tallies):
 def test_a_schema_of_another_table_is_refused_even_if_its_literals_are_the_same(tallies):
     memo = tallies[1]
     other = hr.Schema(memo.schema.attributes[:3], memo.schema.label)
-    with pytest.raises(ValueError, match="another schema than the tally"):
+    with pytest.raises(ValueError, match="Expected candidates of the tally's schema"):
         memo.class_counts(Candidates.of(other, 1))
