@@ -67,7 +67,7 @@ def test_a_schemas_file_cannot_take_anything_off_what_a_model_costs(case, tmp_pa
     (tmp_path / "schema.yaml").write_text(declaring(case))
     rows().to_csv("data.csv", index=False)
     with pytest.raises(
-        SchemaError, match=r"charges as `hedgerow schema learn` wrote them, found others|found what YAML"
+        SchemaError, match=r"charges as `hedgerow schema learn` writes them, found others|another YAML type"
     ):
         hr.Schema.load("schema.yaml")
     code, out, err = run("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "1")
@@ -130,9 +130,9 @@ def test_amounts_that_have_no_common_denominator_worth_writing_are_refused_soon(
     """Thousands of charges with coprime denominators: their sum would have millions of digits."""
     odd = [3 * 10**900 + 7 + 2 * i for i in range(8_000)]
     data = [Charge("x", Fraction(1, number)).to_dict() for number in odd]
-    with pytest.raises(SchemaError, match="too many digits"):
+    with pytest.raises(SchemaError, match="2,500 digits in numerator and denominator"):
         hr.Schema.from_dict({"attributes": {"a": {"kind": "boolean"}}, "charges": data})
-    with pytest.raises(ValueError, match="too many digits"):
+    with pytest.raises(ValueError, match="2,500 digits in numerator and denominator"):
         PrivacyCard(tuple(Charge("x", Fraction(1, number)) for number in odd), noise="", software="")
 
 
@@ -141,7 +141,7 @@ def test_a_schema_whose_charges_no_card_could_add_up_stops_the_fit_before_the_ch
     schema = hr.Schema({"smoker": hr.Boolean()}, hr.Label("y", (0, 1)), charges=tuple(odd))
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     budget = hr.Budget(3)
-    with pytest.raises(ValueError, match="too many digits"):
+    with pytest.raises(ValueError, match="2,500 digits in numerator and denominator"):
         hr.PrivateRuleListClassifier(1.0, schema=schema, budget=budget).fit(rows(), rows()["y"])
     assert budget.charges == ()
 
@@ -150,9 +150,9 @@ def test_a_share_whose_parts_would_be_no_amounts_is_refused_before_it_is_charged
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     budget, epsilon = hr.Budget(3), Fraction(10**998 + 1, 10**999)
     for make in (hr.PrivateRuleListClassifier, hr.PrivateTreeClassifier):
-        with pytest.raises(ValueError, match="a share that is spent in parts must have at most 1,000 digits"):
+        with pytest.raises(ValueError, match=r"an allocated amount divided by 10\^20 must have at most 1,000 digits"):
             make(epsilon, schema=FIXED, budget=budget).fit(rows(), rows()["y"])
-    with pytest.raises(ValueError, match="a share that is spent in parts"):
+    with pytest.raises(ValueError, match=r"an allocated amount divided by 10\^20"):
         hr.Schema.learn(rows(), DECLARED, epsilon=epsilon, budget=budget)
     assert budget.charges == ()
 
@@ -172,8 +172,8 @@ def test_a_share_whose_parts_would_be_no_amounts_is_refused_before_it_is_charged
         ("purpose", 3, "purpose must be text, got a int"),
         ("purpose", None, "purpose must be text, got a NoneType"),
         ("mechanism", b"x", "mechanism must be text, got a bytes"),
-        ("void", "", "void must be None, or say in words"),
-        ("void", True, "void must be None, or say in words"),
+        ("void", "", "void must be None, or text that says why"),
+        ("void", True, "void must be None, or text that says why"),
         ("declared", 1, "declared must be True or False"),
     ],
     ids=lambda value: str(value)[:20],
@@ -385,7 +385,7 @@ def test_a_card_with_a_charge_without_guarantee_never_claims_one(card, reason):
 def test_a_cards_file_cannot_leave_out_that_a_charge_has_no_guarantee():
     data = PrivacyCard((Charge("x", Fraction(1), void="seeded"),), noise="", software="").to_dict()
     honest = PrivacyCard((Charge("x", Fraction(1)),), noise="", software="").to_dict()
-    with pytest.raises(ValueError, match="the card's guarantee is not what its charges give"):
+    with pytest.raises(ValueError, match="the card's guarantee does not follow from its charges"):
         PrivacyCard.from_dict({**data, "guarantee": honest["guarantee"], "void": None})
 
 

@@ -61,6 +61,6 @@ def test_what_is_no_source_or_cannot_serve_is_refused_before_a_charge():
     with pytest.raises(ValueError, match="random_state must be None, a whole number, a numpy"):
         hr.Schema.learn(ROWS[["age"]], declared, epsilon=1, budget=budget, random_state="secure")
     for source in (3, SOURCES["seeded"]):
-        with pytest.raises(ValueError, match="Quantile has no seeded form; expected secure noise"):
+        with pytest.raises(ValueError, match="Quantile cannot be simulated with a seeded generator"):
             hr.Schema.learn(ROWS[["age"]], declared, epsilon=1, budget=budget, random_state=source)
     assert budget.spent == 0

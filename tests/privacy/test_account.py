@@ -63,5 +63,5 @@ def test_a_charge_can_be_marked_later_and_its_reasons_are_said_once():
         .marked(0, "domain taken from the data; seeded")
     )
     assert [charge.void for charge in account.charges] == ["seeded; domain taken from the data"]
-    with pytest.raises(ValueError, match="shorter than it was"):
+    with pytest.raises(ValueError, match="found fewer charges than before"):
         account.marked(1, "seeded")

@@ -118,7 +118,7 @@ def test_a_reason_against_a_guarantee_is_on_the_record():
     budget.charge(1, purpose="two", void="seeded")
     share = budget.allocate(1, purpose="three", void="not proven")
     assert (budget.void, share.void) == ("seeded; not proven", None)
-    with pytest.raises(ValueError, match="say in words why"):
+    with pytest.raises(ValueError, match="text that says why"):
         budget.charge(1, purpose="four", void="")
 
 

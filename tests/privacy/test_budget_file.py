@@ -82,5 +82,5 @@ def test_a_link_leads_to_the_same_budget(path):
 
 def test_a_second_name_of_the_file_is_refused(path):
     path.with_name("twin.json").hardlink_to(path)
-    with pytest.raises(ModelFormatError, match="hard links would make two budgets"):
+    with pytest.raises(ModelFormatError, match="expected a budget file without hard links"):
         FileBudget(path)

@@ -66,12 +66,12 @@ def test_a_card_lacks_nothing(key: str) -> None:
     ],
 )
 def test_a_card_that_says_other_than_its_charges_is_refused(key, value) -> None:
-    with pytest.raises(ValueError, match=f"the card's {key} is not what its charges give"):
+    with pytest.raises(ValueError, match=f"the card's {key} does not follow from its charges"):
         PrivacyCard.from_dict({**CARD.to_dict(), key: value})
 
 
 def test_a_card_without_charges_has_no_guarantee() -> None:
-    with pytest.raises(ValueError, match="a card without a charge has no guarantee"):
+    with pytest.raises(ValueError, match="Expected a reason in `void` for a card without charges"):
         PrivacyCard((), noise="", software="")
 
 

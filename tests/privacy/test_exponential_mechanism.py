@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.learn.search.exhaustive import every_level
-from hedgerow.learn.search.lattice import Rows, Search
+from hedgerow.learn.search.exhaustive import exhaustive_levels
+from hedgerow.learn.search.lattice import PatternMatrix, Search
 from hedgerow.learn.search.sampler import Draw, ModelSampler
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
@@ -62,8 +62,8 @@ def large(draw, schema):
 def worst_rounding(found, table, weight):
     """The largest error of any model's log-probability as computed, in nats."""
     plan = Draw(found.space, found.depth, float(found.stop))
-    rows = Rows(table.tally, found.space)
-    search = Search(rows, every_level(plan.space, plan.depth), all_models(float(weight), plan.stop_probability))
+    rows = PatternMatrix(table.tally, found.space)
+    search = Search(rows, exhaustive_levels(plan.space, plan.depth), all_models(float(weight), plan.stop_probability))
     values = search.sweep()
     factor = float(weight)
 
@@ -121,7 +121,9 @@ def test_the_log_weights_of_labels_are_exact_products(found, data):
         offered.append(log_weights)
         return 0  # the first choice is to stop wherever there is one
 
-    ModelSampler(table.tally, plan, every_level(plan.space, plan.depth), lambda _: None).sample(float(weight), choose)
+    ModelSampler(table.tally, plan, exhaustive_levels(plan.space, plan.depth), lambda _: None).sample(
+        float(weight), choose
+    )
     totals = [sum(t for _, y, t in table.rows if y == label) for label in range(len(found.schema.classes))]
     expected = [-weight * (sum(totals) - mine) for mine in totals]
     assert [Fraction(float(value)) for value in offered[-1]] == expected
@@ -174,16 +176,14 @@ def test_an_epsilon_of_which_rounding_would_take_half_is_refused(size):
             low = middle
         else:
             high = middle
-    with pytest.raises(ValueError, match="too small to be of use"):
+    with pytest.raises(ValueError, match="epsilon for one draw must be > "):
         size.weight(low)
     grows = 1 + 4 * Fraction(size.depth * (4 * size.depth + 1) * MOST_ROWS, 2**53)
     assert size.weight(high) * grows == pytest.approx(high / 2, rel=1e-5)
 
 
 def test_a_tiny_epsilon_is_refused_in_words():
-    with pytest.raises(
-        ValueError, match=r"epsilon = 1e-14 for one draw is too small to be of use: more than .* needed"
-    ):
+    with pytest.raises(ValueError, match=r"epsilon for one draw must be > \S+, got 1e-14: rounding errors"):
         Rounding(4, 5, 40, 2, 0.5).weight(Fraction(1, 10**14))
 
 
@@ -204,7 +204,7 @@ def test_log_weights_do_not_overflow_however_large_epsilon_is(epsilon):
     plan = Draw(Space.of_trees(schema), 2, 0.5)
     mechanism = plan.mechanism(Fraction(epsilon))
     assert 0 < mechanism.weight < mechanism.epsilon == epsilon
-    sampler = ModelSampler(table.tally, plan, every_level(plan.space, plan.depth), lambda _: None)
+    sampler = ModelSampler(table.tally, plan, exhaustive_levels(plan.space, plan.depth), lambda _: None)
     for source in SOURCES:
         found = source.prepare(mechanism)(sampler)
         assert Models(plan.space, 2).errors(found, table) == 0  # x1 says the class

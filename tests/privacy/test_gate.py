@@ -59,7 +59,7 @@ def test_a_failure_after_the_charge_is_not_refunded():
 
 def test_a_mechanism_that_cannot_be_built_costs_nothing():
     budget = Budget(1)
-    with pytest.raises(ValueError, match="too small"):
+    with pytest.raises(ValueError, match="epsilon for one release must be >="):
         Gate(budget, SecureNoise()).release(
             DiscreteLaplace(Fraction(1, 10**20)), lambda: pytest.fail("touched"), purpose="x"
         )

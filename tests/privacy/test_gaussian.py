@@ -83,7 +83,7 @@ def test_so_much_epsilon_that_no_noise_is_left_is_answered_all_the_same(epsilon)
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e-19, 1e-300), (1, Fraction(1, 10**400)), (1, 0)])
 def test_so_little_that_noise_is_all_is_refused_in_words(epsilon, delta):
-    with pytest.raises(ValueError, match="too small for Gaussian noise to be of use"):
+    with pytest.raises(ValueError, match="below the supported minimum for Gaussian noise"):
         gaussian(epsilon, delta, 1)[0].build()
 
 

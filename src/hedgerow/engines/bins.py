@@ -31,7 +31,7 @@ _TRUTHS: tuple[Coded, ...] = (("false", 0), ("0", 0), ("true", 1), ("1", 1), _BL
 def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:  # noqa: ARG001 -- dispatched
     """Return the bin of each value of a column, or the code of a value without one.
 
-    The codes are the bins and marks that `Attribute.apply_policies` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. They
+    The codes are the bins and marks that `bins_of_codes` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. They
     are to be selected from ``lookups.rows()``.
     """
     raise ArgumentTypeError(f"expected a kind of attribute, got {type(attribute).__name__}.")

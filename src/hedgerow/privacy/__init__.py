@@ -1,1 +1,1 @@
-"""Budget, mechanisms and selection: how private counts become releases. Imports errors and bounded reading only."""
+"""Differential privacy: budgets, mechanisms, the gate that every release passes, and privacy cards."""

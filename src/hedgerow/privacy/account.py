@@ -1,4 +1,4 @@
-"""A cap on the privacy loss and what was charged against it, as a value."""
+"""Accounts: the cap on the privacy loss and the charges against it, as a frozen value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hedgerow.privacy.card import Charge, join_reasons
 
 @dataclass(frozen=True)
 class Account:
-    """What a budget holds at one moment.
+    """Caps and charges of a budget at one moment.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Account:
     Raises
     ------
     ValueError
-        If a cap is out of range, or the charges add up to more than can be written down (see `amounts.total`).
+        If a cap is out of range, or the charges have no sum within bounds (see `amounts.total`).
     """
 
     epsilon: Fraction
@@ -39,7 +39,7 @@ class Account:
             raise ArgumentError("epsilon must be a number > 0, got 0.")
         if self.delta >= 1:
             raise ArgumentError(f"delta must be in [0, 1), got {float(self.delta):g}.")
-        _ = self.spent, self.spent_delta  # raise where there is no sum
+        _ = self.spent, self.spent_delta  # raises if a sum has too many digits
 
     @cached_property
     def spent(self) -> Fraction:
@@ -68,7 +68,7 @@ class Account:
 
     @property
     def warning(self) -> str | None:
-        """What the cap does not cover, in a sentence; None where it covers everything."""
+        """The charges that the cap does not cover, in a sentence; None where it covers all."""
         void = sum(charge.void is not None for charge in self.charges)
         if not void:
             return None
@@ -93,11 +93,9 @@ class Account:
         return replace(self, charges=(*self.charges, charge))
 
     def marked(self, place: int, void: str) -> Account:
-        """Return the account with the reason why what was released under one of its charges has no guarantee."""
+        """Return the account with one of its charges marked as void, for this reason."""
         if place >= len(self.charges):
-            raise ArgumentError(
-                "expected a record that charges are only added to, found one that is shorter than it was."
-            )
+            raise ArgumentError("expected a budget whose charges are only added to, found fewer charges than before.")
         charge = self.charges[place]
         marked = replace(charge, void=join_reasons(charge.void, void))
         return replace(self, charges=(*self.charges[:place], marked, *self.charges[place + 1 :]))

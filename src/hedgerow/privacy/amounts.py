@@ -1,4 +1,7 @@
-"""Exact amounts of ε and δ: from numbers, and added up, all within the range of floats and as short as files hold."""
+"""Amounts of ε and δ as exact fractions.
+
+Amounts and their sums are bounded in size and digits: each has a float, and can be written to a file.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown, shown_argument
 
 LARGEST = Fraction(10**300)
-"""No amount is larger, so that any sum of them has a float."""
+"""The largest amount: a sum of such amounts still has a float."""
 _LONGEST = 10**LONGEST_AMOUNT
 _LONGEST_SUM = 10**2500  # digits are written down, and Python writes 4,300 at most
 
@@ -24,7 +27,7 @@ def exact(value: object, name: str) -> Fraction:
     Raises
     ------
     ValueError
-        If `value` is not a finite, non-negative number, or a fraction of more digits than files may hold.
+        If `value` is not a finite, non-negative number, or a fraction of more digits than a file may have.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ArgumentError(
@@ -40,7 +43,9 @@ def exact(value: object, name: str) -> Fraction:
         size = f"{float(fraction):g}" if abs(fraction) <= LARGEST else f"one beyond {float(LARGEST):g}"
         raise ArgumentError(f"{name} must be a finite number >= 0, got {size}.")
     if max(fraction.numerator, fraction.denominator) >= _LONGEST:
-        raise ArgumentError(f"{name} must have at most {LONGEST_AMOUNT:,} digits above and below the line, got more.")
+        raise ArgumentError(
+            f"{name} must have at most {LONGEST_AMOUNT:,} digits in numerator and denominator, got more."
+        )
     return fraction
 
 
@@ -50,20 +55,22 @@ def total(amounts: Iterable[Fraction]) -> Fraction:
     Raises
     ------
     ValueError
-        If it has too many digits to be written down.
+        If it has more than 2,500 digits in numerator or denominator.
     """
-    found = Fraction(0)
+    result = Fraction(0)
     for amount in amounts:
-        found += amount
-        if max(found.numerator, found.denominator) >= _LONGEST_SUM:
-            raise ArgumentError("amounts must add up to a fraction that can be written down, got too many digits.")
-    return found
+        result += amount
+        if max(result.numerator, result.denominator) >= _LONGEST_SUM:
+            raise ArgumentError(
+                "the sum of amounts must have at most 2,500 digits in numerator and denominator, got more."
+            )
+    return result
 
 
 def amount_text(amount: Fraction | float, *, digits: int = 6, left: bool = False) -> str:
-    """Return an amount in so many digits: never less than was spent, never more than is left.
+    """Return an amount rounded to `digits`: up if it is spent, down if it is `left`.
 
-    What has a decimal of so many digits as its nearest float is shown as that decimal: it was written so.
+    An amount that is the float of a decimal with so many digits is shown as that decimal.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The budget: the only door between private counts and what is released."""
+"""Privacy budgets: a cap on (ε, δ), and the record of what was charged against it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.privacy.card import Charge
 
 _PARTS = 10**20
-"""A share of so few more digits is still an amount: its parts can be charged."""
+"""An allocated amount divided by this must still be an exact amount, so that parts of it can be charged."""
 
 
 class Budget:
@@ -23,8 +23,8 @@ class Budget:
     Neighbouring tables differ by adding or removing one row. Charges compose by addition (basic composition
     of (ε, δ)-differential privacy, adaptively chosen). A budget has identity: copying it gives the same budget, so that
     scikit-learn's `clone` cannot multiply it; it cannot be pickled, nor charged in a forked copy of its process. It may
-    be charged from several threads. What was released without a guarantee is charged as if it had one, and the charge
-    says so: the cap does not cover it.
+    be charged from several threads. A release without a guarantee is charged as if it had one, and the charge
+    is void: the cap does not cover it.
 
     Parameters
     ----------
@@ -62,7 +62,8 @@ class Budget:
 
     def __init__(self, epsilon: float | Fraction, delta: float | Fraction = 0) -> None:
         self._account = Account(exact(epsilon, "epsilon"), exact(delta, "delta"))
-        self._whole: tuple[Budget, int] | None = None  # the budget of which this is a share, and the charge it was
+        # The budget that this one was allocated from, and the index of the charge there.
+        self._parent: tuple[Budget, int] | None = None
         self._process = os.getpid()
         self._lock = threading.Lock()
 
@@ -140,8 +141,8 @@ class Budget:
     ) -> Budget:
         """Charge (ε, δ) at once and return a new budget of that size to spend in parts.
 
-        `void` says why what is released under it has no guarantee, if that is known; a charge to the share that says so
-        later is told to this budget too.
+        `void` says why releases under the new budget have no guarantee, if that is known. A charge to it that is void
+        marks the charge to this budget as void, too.
 
         Raises
         ------
@@ -150,8 +151,8 @@ class Budget:
         """
         share = Budget(epsilon, delta)
         for amount in (share.epsilon, share.delta):
-            exact(amount / _PARTS, "a share that is spent in parts")
-        share._whole = self, self._enter(Charge(purpose, share.epsilon, share.delta, void=void))
+            exact(amount / _PARTS, "an allocated amount divided by 10^20")
+        share._parent = self, self._enter(Charge(purpose, share.epsilon, share.delta, void=void))
         return share
 
     def _enter(self, charge: Charge) -> int:
@@ -162,28 +163,28 @@ class Budget:
         def change(account: Account) -> Account:
             after = account.charged(charge)
             if charge.void:
-                self._tell(charge.void)
+                self._void_parent(charge.void)
             return after
 
         return len(self._update(change).charges) - 1
 
-    def _tell(self, void: str) -> None:
-        """Mark the charge that this share was, in the budget it is a share of, and so on upwards."""
-        if self._whole is not None:
-            whole, place = self._whole
-            whole._tell(void)
-            whole._update(lambda account: account.marked(place, void))
+    def _void_parent(self, void: str) -> None:
+        """Mark the charge by which this budget was allocated as void, and so on upwards."""
+        if self._parent is not None:
+            parent, place = self._parent
+            parent._void_parent(void)
+            parent._update(lambda account: account.marked(place, void))
 
     def _read(self) -> Account:
-        """Return what the budget holds now."""
+        """Return the current account."""
         return self._account
 
     def _update(self, change: Callable[[Account], Account]) -> Account:
-        """Replace what the budget holds, unless `change` raises; one at a time."""
+        """Replace the account under a lock, unless `change` raises."""
         if os.getpid() != self._process:
             raise StateError(
-                "This Budget was made in another process, of which this one is a copy: a charge here would not count "
-                "there. Keep fits that share a budget in one process, or use a budget file."
+                "This Budget was made in another process; a charge in this forked copy would not count there. "
+                "Keep fits that share a budget in one process, or use a budget file."
             )
         with self._lock:
             self._account = change(self._account)

@@ -1,4 +1,4 @@
-"""A budget kept in a file, so that it counts what separate runs of the command line spend."""
+"""Privacy budgets in files: one record of charges for several processes and runs of the command line."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class FileBudget(Budget):
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self._path = Path(path).resolve()  # one file has one lock, whatever links lead to it
+        self._path = Path(path).resolve()  # one file has one lock, even if links lead to it
         self._folder = self._path.parent.stat()
         account = self._read()
         super().__init__(account.epsilon, account.delta)
@@ -90,9 +90,11 @@ class FileBudget(Budget):
         super().check(epsilon, delta)
 
     def _check_folder(self) -> None:
-        """Refuse another folder that took the place of the budget's."""
+        """Refuse a folder that has replaced the one in which the budget was opened."""
         if not os.path.samestat(self._path.parent.stat(), self._folder):
-            raise ModelFormatError(f"{self._path}: expected the folder of the budget, found another in its place.")
+            raise ModelFormatError(
+                f"{self._path}: expected the folder that the budget was opened in, found another in its place."
+            )
 
     def _read(self) -> Account:
         self._check_folder()
@@ -136,14 +138,16 @@ def _check_kind(path: Path, handle: int) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise ModelFormatError(f"{path}: expected a budget file, found a folder, a pipe or a device of that name.")
     if found.st_nlink > 1:
-        raise ModelFormatError(f"{path}: expected a file with one name; hard links would make two budgets of it.")
+        raise ModelFormatError(
+            f"{path}: expected a budget file without hard links, found several names; each could be charged separately."
+        )
 
 
 @contextmanager
 def _locked(path: Path) -> Generator[BinaryIO]:
-    """Open a budget's file and wait until no other process holds it.
+    """Open a budget's file under an exclusive lock.
 
-    The file itself is what is locked. Who waited for it may hold one that was replaced meanwhile, and asks again.
+    The lock is on the file itself. A process that waited may hold a file that was replaced meanwhile: it tries again.
     """
     while True:
         with _opened(path) as file:
@@ -155,7 +159,7 @@ def _locked(path: Path) -> Generator[BinaryIO]:
 
 
 def _check_writable(path: Path, file: BinaryIO) -> None:
-    """Refuse a file that is read-only, also to who might write it all the same, such as root."""
+    """Refuse a read-only file, even where the user could write it, as root can."""
     as_who = os.access in os.supports_effective_ids
     may = os.access(path, os.W_OK, effective_ids=as_who) and os.access(path.parent, os.W_OK, effective_ids=as_who)
     if not may or not os.fstat(file.fileno()).st_mode & 0o222:
@@ -163,7 +167,7 @@ def _check_writable(path: Path, file: BinaryIO) -> None:
 
 
 def _replace(path: Path, text: str, *, like: os.stat_result) -> None:
-    """Put a new file in the place of a budget's, with the same rights and, where possible, of the same owner."""
+    """Replace a budget's file by a new one, with the same permissions and, where possible, the same owner."""
     handle, fresh = tempfile.mkstemp(prefix=".hedgerow-", dir=path.parent)
     try:
         for user, group in ((-1, like.st_gid), (like.st_uid, -1)):
@@ -182,7 +186,7 @@ def _replace(path: Path, text: str, *, like: os.stat_result) -> None:
 
 
 def _write(path: Path, handle: int, text: str) -> None:
-    """Put the text on disk; an error names the budget's file."""
+    """Write the text to disk; an error names the budget's file."""
     problem = None
     try:
         write_synced(handle, text)
@@ -220,9 +224,9 @@ def _parse(path: Path, file: BinaryIO) -> Account:
     except ValueError as error:
         problem = str(error)
     except (KeyError, TypeError, AttributeError):
-        problem = "it does not hold what a budget holds"
+        problem = "its keys or types are not those of a budget"
     raise ModelFormatError(
-        f"{path}: expected a budget file (`hedgerow budget new`), found another: {problem.rstrip('.')}."
+        f"{path}: expected a budget file (made by `hedgerow budget new`), found other content: {problem.rstrip('.')}."
     )
 
 
@@ -231,5 +235,5 @@ def _from_dict(data: Any) -> Account:
     charges = tuple(Charge.from_dict(charge) for charge in data["charges"])
     account = Account(parse_amount(data["epsilon"]), parse_amount(data["delta"]), charges)
     if _to_dict(account) != data:
-        raise ArgumentError("its parts contradict one another, or are more than they should be")
+        raise ArgumentError("its entries contradict one another, or some are unknown")
     return account

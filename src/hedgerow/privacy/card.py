@@ -1,4 +1,4 @@
-"""The privacy card: what a released model says of its own privacy."""
+"""Privacy cards: what was spent on a model, on what, and what is guaranteed."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Charge:
     void : str or None
         Why what was released has no guarantee; None where it has one.
     declared : bool
-        Whether a schema's file says so, and nothing but the file. Two charges that differ in it only are equal.
+        Whether the charge is known from a schema's file only. Charges that differ in nothing else are equal.
 
     Raises
     ------
     ValueError
-        If an amount is out of range, or what should be text is not.
+        If an amount is out of range, or `purpose`, `mechanism` or `void` is not text.
     """
 
     purpose: str
@@ -57,7 +57,7 @@ class Charge:
             if not isinstance(getattr(self, name), str):
                 raise ArgumentError(f"{name} must be text, got a {type(getattr(self, name)).__name__}.")
         if not (self.void is None or (isinstance(self.void, str) and self.void)):
-            raise ArgumentError("void must be None, or say in words why there is no guarantee.")
+            raise ArgumentError("void must be None, or text that says why there is no guarantee.")
         if not isinstance(self.declared, bool):
             raise ArgumentError(f"declared must be True or False, got a {type(self.declared).__name__}.")
 
@@ -95,7 +95,7 @@ class Charge:
             declared=data.get("declared", False),
         )
         if charge.to_dict() != data:
-            raise ArgumentError("the parts of a charge contradict one another, or are more than they should be")
+            raise ArgumentError("the entries of a charge contradict one another, or some are unknown")
         return charge
 
     def line(self, *, mechanism: bool = True) -> str:
@@ -134,8 +134,8 @@ class PrivacyCard:
     Raises
     ------
     ValueError
-        If there are no charges and yet no reason why the guarantee is void, or they have no sum that can be written
-        down (see `amounts.total`).
+        If there are no charges and yet no reason why the guarantee is void, or they have no sum within
+        bounds (see `amounts.total`).
 
     Examples
     --------
@@ -159,9 +159,9 @@ class PrivacyCard:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "void", join_reasons(self.void, *(charge.void for charge in self.charges)))
-        _ = self.epsilon, self.delta  # raise where there is no sum
+        _ = self.epsilon, self.delta  # raises if a sum has too many digits
         if not self.charges and not self.void:
-            raise ArgumentError("a card without a charge has no guarantee; say why it is void.")
+            raise ArgumentError("Expected a reason in `void` for a card without charges, got none.")
 
     @classmethod
     def none(cls, reason: str, *, software: str = SOFTWARE) -> Self:
@@ -240,7 +240,7 @@ class PrivacyCard:
         Raises
         ------
         ValueError
-            If the guarantee or the total is not what the charges give.
+            If the guarantee or the total does not follow from the charges.
         """
         card = cls(
             charges=tuple(Charge.from_dict(charge) for charge in data["charges"]),
@@ -253,23 +253,23 @@ class PrivacyCard:
         written = card.to_dict()
         for key in ("guarantee", "epsilon", "epsilon_exact", "delta", "delta_exact"):
             if data[key] != written[key]:
-                raise ArgumentError(f"the card's {key} is not what its charges give.")
+                raise ArgumentError(f"the card's {key} does not follow from its charges.")
         return card
 
 
 def renewed(charge: Charge, *, void: str | None = None) -> Charge:
-    """Return a charge made anew, so that nobody else holds the object; with one more reason why it has no guarantee.
+    """Return a new, equal charge that no caller holds, with one more reason why it is void, if given.
 
     Raises
     ------
     ValueError
-        If it is no charge, or not one that could have been made: an object's attributes can be changed by force.
+        If it is not a valid `Charge`: the attributes of a frozen object can still be changed by force.
     """
     if type(charge) is not Charge:
         raise ArgumentError(f"expected a Charge, got {type(charge).__name__}.")
     text = (charge.purpose, charge.mechanism, charge.void or "", void or "")
     if any(type(part) is not str for part in text):
-        raise ArgumentError("expected a charge whose words are text.")
+        raise ArgumentError("expected a charge whose purpose, mechanism and void are text.")
     return Charge(
         charge.purpose,
         charge.epsilon,
@@ -281,7 +281,7 @@ def renewed(charge: Charge, *, void: str | None = None) -> Charge:
 
 
 def join_reasons(*given: str | None) -> str | None:
-    """Return why there is no guarantee, or None. A reason may hold several, between semicolons; each is said once.
+    """Return why there is no guarantee, or None. A reason may hold several, between semicolons; duplicates are dropped.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Draw a whole model by the exponential mechanism, one part after the other, and account for rounding on the way."""
+"""The exponential mechanism over whole models, with a bound on the rounding errors of the draw."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Sampler(Protocol):
 
 
 def gumbel_choice() -> Choose:
-    """Return what draws with OpenDP's Gumbel noise of scale 1 on log-weights, which is the exponential mechanism.
+    """Return a draw by OpenDP's Gumbel noise of scale 1 on log-weights, which is the exponential mechanism.
 
     ``make_noisy_max`` draws Gumbel noise if asked for zero-concentrated divergence; its privacy map is not used, since
-    it speaks of that divergence, and of scores of bounded sensitivity, which the log-weights of a whole draw are not.
+    it holds for that divergence, and for scores of bounded sensitivity, which the log-weights of a whole draw are not.
     """
     space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
     gumbel = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=1.0)
@@ -49,7 +49,7 @@ def gumbel_choice() -> Choose:
 
 @dataclass(frozen=True)
 class Rounding:
-    """How large the search is in which rounding errors add up; all of it public.
+    """Public size of a search, which bounds the rounding errors of a draw.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Rounding:
     classes : int
         Classes of the label.
     stop_probability : float
-        The prior's chance to stop at a position.
+        The prior probability of stopping at a position.
     """
 
     depth: int
@@ -101,8 +101,8 @@ class Rounding:
         absolute = 8 * _UNIT * self.leaves**2 * constant
         if epsilon <= 2 * absolute:
             raise ArgumentError(
-                f"epsilon = {float(epsilon):.3g} for one draw is too small to be of use: more than "
-                f"{float(2 * absolute):.3g} is needed. Ask for a larger epsilon."
+                f"epsilon for one draw must be > {float(2 * absolute):.3g}, got {float(epsilon):.3g}: "
+                "rounding errors could cost half of it or more. Use a larger epsilon."
             )
         return _rounded_down((min(epsilon, _LARGEST_WEIGHT) - absolute) / (1 + relative))
 
@@ -119,8 +119,8 @@ class ModelDraw:
     """Draw one model of all, with probability proportional to ``prior·exp(−weight·errors)``.
 
     Input: a `Sampler`. Neighbouring tables differ by one row, which changes the errors of every model by 0 or 1 in one
-    direction, so that ``weight``-differential privacy follows without the factor of two that scores of any direction
-    need. `epsilon` is `weight` and what rounding may add to the loss.
+    direction (a monotone score), so that ``weight``-differential privacy follows without the factor of two of general
+    scores. `epsilon` is `weight` plus the bound on what rounding adds to the loss.
 
     References
     ----------
@@ -138,7 +138,7 @@ class ModelDraw:
         return one.distance(other)
 
     def build(self) -> Callable[[Sampler], Any]:
-        """Return what draws with OpenDP's Gumbel noise on the log-weights."""
+        """Return a function that draws a model with OpenDP's Gumbel noise on the log-weights."""
         choose = gumbel_choice()
         return lambda sampler: sampler.sample(float(self.weight), choose)
 

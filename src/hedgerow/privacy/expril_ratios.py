@@ -1,4 +1,4 @@
-"""EXPRIL's ratios of counts, as published: no guarantee."""
+"""EXPRIL's noisy ratios of counts, as published: without a guarantee."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PublishedRatios:
-    """EXPRIL's ratio of noisy to exact counts, clipped to [0, 1]: as published, and **not** what it costs.
+    """EXPRIL's ratio of noisy to exact counts, clipped to [0, 1]: as published; `epsilon` is **not** its loss.
 
     Input: two int64 vectors, of numerators and denominators. Its eq. 7 adds Laplace noise of scale λ = changes/ε to the
     numerators and divides by the exact denominators. Its lemma compares the densities of a ratio with denominators m
@@ -51,7 +51,7 @@ class PublishedRatios:
         return float(np.abs(other[0] - one[0]).sum())
 
     def build(self) -> Callable[[Any], list[float]]:
-        """Return what adds OpenDP's Laplace noise, divides and clips."""
+        """Return a function that adds OpenDP's Laplace noise, divides and clips."""
         space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l1_distance(T="f64")
         noisy = dp.m.make_laplace(*space, scale=self.scale)
         return lambda pair: _ratio(np.asarray(noisy(pair[0].astype(np.float64))), pair[1])

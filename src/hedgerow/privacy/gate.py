@@ -1,4 +1,4 @@
-"""The one point through which every release passes."""
+"""The gate that every release passes: charge, query, noise."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hedgerow.privacy.noise import Mechanism, NoiseSource
 
 @dataclass(frozen=True)
 class Gate:
-    """Charges a budget, then looks at private counts, then adds noise: in this order, at this one place.
+    """The only place where a budget is charged, then a query evaluated on private counts, then noise added.
 
     Every mechanism call of every learner goes through `release`. A noise source that records its inputs therefore sees
-    all that ever leaves the private tables.
+    every private answer before noise is added.
 
     Attributes
     ----------
     budget : Budget
-        What is charged.
+        The budget that is charged.
     noise : NoiseSource
-        What runs the mechanism.
+        The source that runs the mechanism.
     """
 
     budget: Budget

@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise on many counts at once, under zero-concentrated differential privacy."""
+"""Discrete Gaussian noise on vectors of counts, under zero-concentrated differential privacy."""
 
 from __future__ import annotations
 
@@ -108,7 +108,8 @@ def _unit_scale(total: Fraction, delta: Fraction, answers: int) -> float:
         low, high = high, 2 * high
         if high > _LARGEST_SCALE:
             raise ArgumentError(
-                "epsilon and delta are too small for Gaussian noise to be of use; ask for fewer queries."
+                "epsilon and delta are below the supported minimum for Gaussian noise; increase them, or ask "
+                "fewer queries."
             )
     while high - low > 1e-7 * high:
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""Choose one rule: the Gini score as exact integers, monotone with a known sensitivity (docs/privacy.md, fact 1)."""
+"""Gini impurity of splits in exact integers: monotone, with a known sensitivity (docs/privacy.md, fact 1)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hedgerow.privacy.noise import Integers
 
 RESOLUTION = 2**20
-"""Steps a row in which impurities are measured. A power of two, public, the same for every table."""
+"""Steps per row in which impurities are measured: public, a power of two, the same for every table."""
 
 SENSITIVITY = 2 * RESOLUTION
 """By how much one added row can raise a score, in steps; it never lowers one."""
@@ -56,7 +56,7 @@ def split_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> Int
     """Return the score U of every candidate, and last that of stopping, in steps of 1/`RESOLUTION` row.
 
     ``U(r) = f(caught) + f(left)``; the score of stopping is ``f(total)``. Smaller is better. One added row falls either
-    among the caught or among the left, hence U is monotone with sensitivity `SENSITIVITY`, whatever the support
+    among the caught or among the left, hence U is monotone with sensitivity `SENSITIVITY`, for any support
     (docs/privacy.md, fact 1).
 
     Parameters

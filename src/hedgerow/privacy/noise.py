@@ -1,7 +1,7 @@
-"""All noise: the mechanisms, each a frozen value with its sensitivity, and the two sources that run them.
+"""Noise mechanisms, each a frozen value with its sensitivity, and the noise sources that run them.
 
 `SecureNoise` runs a mechanism through OpenDP, on OpenSSL's cryptographic generator. `SeededNoise` draws from the same
-distribution with a seeded NumPy generator, for research and tests; what it makes carries no guarantee.
+distribution with a seeded NumPy generator, for research and tests; its releases carry no guarantee.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from hedgerow.privacy import opendp as dp
 from hedgerow.randomness import RandomState, generator
 
 Integers = NDArray[np.int64]
-_LARGEST_SCALE = 2**40  # in sensitivities; beyond it, or below its inverse, noise is no longer of any use
+_LARGEST_SCALE = 2**40  # in sensitivities; the smallest is its inverse
 
 
 class Mechanism(Protocol):
     """A randomised answer to one query on private counts.
 
     Neighbouring inputs are those of tables that differ by one row; `distance` measures how far two inputs are in the
-    metric in which `sensitivity` is declared, and is infinite where the inputs cannot be neighbours at all.
+    metric in which `sensitivity` is declared, and is infinite where the inputs cannot come from neighbouring tables.
     """
 
     @property
     def epsilon(self) -> Fraction:
-        """What the release costs: at least what OpenDP's privacy map returns at `sensitivity`."""
+        """The loss ε of the release: at least what OpenDP's privacy map returns at `sensitivity`."""
         ...
 
     @property
     def delta(self) -> Fraction:
-        """What it costs of δ; 0 for most."""
+        """The loss δ of the release; 0 for most mechanisms."""
         ...
 
     @property
@@ -60,7 +60,7 @@ class Mechanism(Protocol):
 
 
 class Simulable(Mechanism, Protocol):
-    """A mechanism that a seeded generator can stand in for."""
+    """A mechanism that can be simulated with a seeded generator."""
 
     def simulate(self, values: Any, rng: np.random.Generator) -> Any:
         """Draw from the mechanism's distribution with `rng`."""
@@ -69,20 +69,20 @@ class Simulable(Mechanism, Protocol):
 
 @runtime_checkable
 class NoiseSource(Protocol):
-    """Where the randomness of a release comes from."""
+    """A source of randomness that runs mechanisms."""
 
     @property
     def description(self) -> str:
-        """What the privacy card says of the source."""
+        """Description of the source on the privacy card."""
         ...
 
     @property
     def void(self) -> str | None:
-        """Why what this source makes carries no guarantee, or None."""
+        """Why releases with this source carry no guarantee, or None."""
         ...
 
     def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
-        """Return what runs `mechanism` on the true answer. Called before anything is charged; raises if it cannot."""
+        """Return a function that runs `mechanism` on the true answer. Called before the charge; raises if it cannot."""
         ...
 
 
@@ -98,7 +98,7 @@ class SecureNoise:
         return f"OpenDP {_opendp_version()}, cryptographic generator of OpenSSL"
 
     def prepare(self, mechanism: Mechanism) -> Callable[[Any], Any]:
-        """Return what runs the mechanism through OpenDP."""
+        """Return a function that runs the mechanism through OpenDP."""
         return mechanism.build()
 
 
@@ -111,15 +111,17 @@ class SeededNoise:
     description: str = "seeded NumPy generator: not private"
 
     def prepare(self, mechanism: Simulable) -> Callable[[Any], Any]:
-        """Return what draws from the mechanism's distribution with the seeded generator."""
+        """Return a function that draws from the mechanism's distribution with the seeded generator."""
         if not hasattr(mechanism, "simulate"):
-            raise ArgumentError(f"{type(mechanism).__name__} has no seeded form; expected secure noise.")
+            raise ArgumentError(
+                f"{type(mechanism).__name__} cannot be simulated with a seeded generator; use SecureNoise()."
+            )
         return lambda values: mechanism.simulate(values, self.rng)
 
 
 @dataclass(frozen=True)
 class OtherNoise:
-    """A source that the caller hands in, for research and tests: whatever it says of itself, there is no guarantee."""
+    """A noise source passed by the caller, for research and tests: its releases carry no guarantee."""
 
     source: NoiseSource
 
@@ -130,16 +132,16 @@ class OtherNoise:
 
     @property
     def description(self) -> str:
-        """What the source says of itself."""
+        """The source's own description."""
         return self.source.description
 
     def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
-        """Return what the source runs."""
+        """Return the function that the source prepares."""
         return self.source.prepare(mechanism)
 
 
 def noise_source(random_state: NoiseSource | RandomState) -> NoiseSource:
-    """Return where the noise of a release comes from: secure unless something else is asked for.
+    """Return the noise source for a `random_state`: secure unless a seed or another source is given.
 
     Parameters
     ----------
@@ -218,7 +220,7 @@ class Siblings:
 
     @property
     def epsilon(self) -> Fraction:
-        """What all runs cost together."""
+        """The loss ε of all runs together."""
         return self.each.epsilon
 
     @property
@@ -234,7 +236,7 @@ class Siblings:
         return math.inf if len(moved) > 1 else sum(moved)
 
     def build(self) -> Callable[[list[Integers]], list[int]]:
-        """Return what runs the mechanism's OpenDP measurement on every input."""
+        """Return a function that runs the mechanism's OpenDP measurement on every input."""
         run = self.each.build()
         return lambda inputs: [run(values) for values in inputs]
 
@@ -328,8 +330,8 @@ def _scale(mechanism: PermuteAndFlip | DiscreteLaplace | Quantile) -> float:
     epsilon = mechanism.epsilon
     if epsilon * _LARGEST_SCALE < 1:
         raise ArgumentError(
-            f"epsilon = {float(epsilon):.3g} for one release is too small to be of use: at least "
-            f"{1 / _LARGEST_SCALE:.3g} is needed. Ask for a larger epsilon or fewer rules."
+            f"epsilon for one release must be >= {1 / _LARGEST_SCALE:.3g}, got {float(epsilon):.3g}. "
+            "Use a larger epsilon or fewer rules."
         )
 
     def loss(scale: float) -> Fraction:

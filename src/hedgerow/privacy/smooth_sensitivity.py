@@ -1,4 +1,4 @@
-"""The Gini impurity G of SSRL, between 0 and 1/2, and how much one row can change it: at all, here, and smoothly."""
+"""Global, local and smooth sensitivity of the Gini impurity G of SSRL, which is between 0 and 1/2."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The selection mechanisms of SSRL as published: the smallest of noisy scores, or a draw by their exponentials.
+"""Selection mechanisms of SSRL, as published: report noisy min, and the exponential mechanism.
 
-`hedgerow.learn.greedy.ssrl` says which of them are proven. Those that are not make cards without a guarantee.
+`hedgerow.learn.greedy.ssrl` says which of them are proven. Cards of the others carry no guarantee.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SmoothLaplace:
 
     @property
     def beta(self) -> float:
-        """How smooth S* must be: ``ε/(2·ln(2/δ))``."""
+        """The β of the smooth sensitivity S*: ``ε/(2·ln(2/δ))``."""
         return float(self.epsilon) / (2 * log(2 / self.delta))
 
     @property
@@ -55,7 +55,7 @@ class SmoothLaplace:
         return _farthest(one, other)
 
     def build(self) -> Callable[[Scores], int]:
-        """Return what adds OpenDP's Laplace noise and takes the smallest."""
+        """Return a function that adds OpenDP's Laplace noise and takes the smallest."""
         return _smallest_after(_laplace(self.scale))
 
     def simulate(self, values: Scores, rng: np.random.Generator) -> int:
@@ -87,7 +87,7 @@ class SmoothCauchy:
 
     @property
     def beta(self) -> float:
-        """How smooth S* must be: ``ε/(2(γ + 1))``."""
+        """The β of the smooth sensitivity S*: ``ε/(2(γ + 1))``."""
         return float(self.epsilon / (2 * (GAMMA + 1)))
 
     @property
@@ -100,7 +100,7 @@ class SmoothCauchy:
         return _farthest(one, other)
 
     def build(self) -> Callable[[Scores], int]:
-        """Return what adds Cauchy noise from the operating system's randomness and takes the smallest."""
+        """Return a function that adds Cauchy noise from the operating system's randomness and takes the smallest."""
         return _smallest_after(lambda scores: scores + self.scale * _cauchy(len(scores)))
 
     def simulate(self, values: Scores, rng: np.random.Generator) -> int:
@@ -138,7 +138,7 @@ class GlobalLaplace:
         return _farthest(one, other)
 
     def build(self) -> Callable[[Scores], int]:
-        """Return what adds OpenDP's Laplace noise and takes the smallest."""
+        """Return a function that adds OpenDP's Laplace noise and takes the smallest."""
         return _smallest_after(_laplace(self.scale))
 
     def simulate(self, values: Scores, rng: np.random.Generator) -> int:
@@ -179,7 +179,7 @@ class GlobalGaussian:
         return _farthest(one, other)
 
     def build(self) -> Callable[[Scores], int]:
-        """Return what adds OpenDP's Gaussian noise and takes the smallest."""
+        """Return a function that adds OpenDP's Gaussian noise and takes the smallest."""
         space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l2_distance(T="f64")
         return _smallest_after(dp.m.make_gaussian(*space, scale=self.scale))
 
@@ -213,7 +213,7 @@ class Exponential:
 
     @property
     def weight(self) -> float:
-        """What a score is multiplied with: no more than ``ε/(2·sensitivity)``."""
+        """The factor of a score in the exponent: at most ``ε/(2·sensitivity)``."""
         exact = self.epsilon / (2 * Fraction(self.sensitivity))
         rounded = float(exact)
         return rounded if Fraction(rounded) <= exact else math.nextafter(rounded, 0)
@@ -223,7 +223,7 @@ class Exponential:
         return _farthest(one, other)
 
     def build(self) -> Callable[[Scores], int]:
-        """Return what draws with OpenDP's Gumbel noise."""
+        """Return a function that draws with OpenDP's Gumbel noise."""
         choose = gumbel_choice()
         return lambda scores: choose(-self.weight * scores)
 
