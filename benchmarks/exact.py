@@ -8,8 +8,8 @@ from measure import RESULTS, median_seconds, report
 
 import hedgerow as hr
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.exhaustive import every_level
-from hedgerow.learn.search.lattice import Rows, Search
+from hedgerow.learn.search.exhaustive import exhaustive_levels
+from hedgerow.learn.search.lattice import PatternMatrix, Search
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
@@ -53,7 +53,7 @@ def speed(tally):
         row["twin"] = ""
         if what == "list, 4 rules and a default, 1 literal":
             space = Space.of_lists(Candidates.of(tally.schema, 1))
-            row["twin"] = f"{median_seconds(lambda s=space: twin(Rows(tally, s), 4), 1):.2f}"
+            row["twin"] = f"{median_seconds(lambda s=space: twin(PatternMatrix(tally, s), 4), 1):.2f}"
         rows.append(row)
         print(row, flush=True)
     report("exact", rows)
@@ -124,7 +124,7 @@ def measured(grown, size, tally, space, depth):
     """Time the search itself, rows' matrices included, and compare with the cost that is told beforehand."""
 
     def search():
-        Search(Rows(tally, space), every_level(space, depth), all_models(EPSILON, 0.5)).sweep()
+        Search(PatternMatrix(tally, space), exhaustive_levels(space, depth), all_models(EPSILON, 0.5)).sweep()
 
     seconds = median_seconds(search, 3)
     cost = Cost.of(options=space.n_options, sides=space.n_sides, depth=depth, classes=2)

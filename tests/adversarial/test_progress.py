@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.learn.search import lattice
-from hedgerow.learn.search.exhaustive import every_level
+from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.sampler import Draw, ModelSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Schema
@@ -20,7 +20,7 @@ def steps(patterns, block_bytes, monkeypatch):
     tally = Tally.count(rows, np.arange(len(rows)) % 2, SCHEMA)
     told = []
     plan = Draw(Space.of_trees(SCHEMA), 3, 0.1)
-    ModelSampler(tally, plan, every_level(plan.space, 3), told.append).sample(1.0, lambda _: 0)
+    ModelSampler(tally, plan, exhaustive_levels(plan.space, 3), told.append).sample(1.0, lambda _: 0)
     return told
 
 
@@ -30,4 +30,4 @@ def test_the_progress_of_a_search_goes_in_public_steps(block_bytes, monkeypatch)
     one, other = (steps(patterns, block_bytes, monkeypatch) for patterns in (300, 900))
     assert one == other
     assert len(one) <= 100
-    assert sum(one) == sum(len(level.states) for level in every_level(Space.of_trees(SCHEMA), 3))
+    assert sum(one) == sum(len(level.states) for level in exhaustive_levels(Space.of_trees(SCHEMA), 3))

@@ -11,7 +11,7 @@ def test_a_budget_file_is_charged_with_delta(folder, run):
     assert run(*words, "--delta", "1e-9")[0] == 0
     (charge,) = json.loads((folder / "b.json").read_text())["charges"]
     assert (charge["epsilon"], charge["delta"]) == (5, 1e-9)
-    assert "delta=1e-06 was asked for" in run(*words, "--delta", "1e-6", "--force")[2]
+    assert "delta=1e-06 was requested" in run(*words, "--delta", "1e-6", "--force")[2]
 
 
 def test_a_budget_file_counts_runs_and_refuses_when_it_is_spent(folder, run):

@@ -269,7 +269,7 @@ NOISE = [
     ({"epsilon": float("inf")}, "epsilon must be a finite number"),
     ({"epsilon": "1"}, "epsilon must be a finite number"),
     ({"epsilon": True}, "epsilon must be a finite number"),
-    ({"epsilon": 1e-14}, "too small to be of use"),
+    ({"epsilon": 1e-14}, "epsilon for one (release|draw) must be >"),
     ({"search": "optimal"}, "search must be one of exact, greedy, got 'optimal'"),
     ({"stop_probability": 0}, "stop_probability must be between 0 and 1, got 0"),
     ({"stop_probability": 1.0}, "stop_probability must be between 0 and 1"),

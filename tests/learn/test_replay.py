@@ -227,7 +227,7 @@ def test_the_replay_catches_labels_that_are_read_off_the_rows(monkeypatch):
 
 def test_the_replay_catches_an_exact_draw_whose_weight_looks_at_the_rows(monkeypatch):
     def heavier(tally, plan, gate, epsilon, purpose, progress):
-        levels = exact.every_level(plan.space, plan.depth)
+        levels = exact.exhaustive_levels(plan.space, plan.depth)
         fair = plan.mechanism(epsilon)
         draw = ModelDraw(epsilon, fair.weight / max(int(tally.total().sum()), 1))
         return gate.release(draw, lambda: ModelSampler(tally, plan, levels, progress), purpose=purpose)

@@ -1,4 +1,4 @@
-"""Learners: from a tally, through the budget, to a released model."""
+"""Estimators that learn rule lists and trees from a tally, with and without differential privacy."""
 
 from hedgerow.learn.baseline import GreedyRuleListClassifier
 from hedgerow.learn.optimal import OptimalRuleListClassifier, OptimalTreeClassifier

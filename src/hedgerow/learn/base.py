@@ -1,4 +1,4 @@
-"""The estimators' base classes: from a table to a tally, and predictions from the fitted model."""
+"""Base classes of the estimators: counting a table into a tally, and predicting with the fitted model."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
 FROM_DATA: Literal["from-data"] = "from-data"
-BINS = 5  # intervals of a number whose domain is taken from the data
+BINS = 5  # bins of a number whose domain is taken from the data
 
 
 class Learned(Protocol):
-    """What a learner returns: `LearnedList` or `LearnedTree`."""
+    """Result of a learner: `LearnedList` or `LearnedTree`."""
 
     def model(self, schema: Schema, card: PrivacyCard) -> Model:
         """Return the model."""
@@ -41,7 +41,7 @@ class Learned(Protocol):
 
 
 class TallyEstimator(ClassifierMixin, BaseEstimator):
-    """A classifier with a model that a person can read; subclasses say how it is learned from a tally."""
+    """A classifier with an interpretable model; subclasses define how it is learned from a tally."""
 
     schema: Schema | Literal["from-data"] | None
     _fitted: ClassVar[str]  # the attribute that holds the model
@@ -52,7 +52,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
-            The rows. With a schema, a frame's columns are found by name and others ignored; an array's by position.
+            The rows. With a schema, columns are selected by name in a frame, others ignored; by position in an array.
         y : series or array of shape (n_samples,)
             The labels.
 
@@ -82,7 +82,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
             return self._learn(schema, lambda: Tally.of(table, y, schema, is_declared=self.schema is not None))
 
     def check_public(self) -> None:
-        """Check the parameters, the schema among them, as fitting does first: before a table is counted elsewhere.
+        """Check the parameters, the schema included, as `fit` does before it counts rows; for tables counted elsewhere.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
             _check_usable(self.schema)
 
     def fit_tally(self, tally: Tally) -> Self:
-        """Learn a model from a tally counted elsewhere; its schema takes the place of the parameter `schema`.
+        """Learn a model from a tally counted elsewhere; its schema replaces the parameter `schema`.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
 
     @contextmanager
     def _unchanged_by_failure(self) -> Generator[None]:
-        """Leave the estimator as it was if fitting fails; scikit-learn's checks write to it before all is checked."""
+        """Restore the estimator if fitting fails: scikit-learn's validation writes attributes early."""
         before = dict(vars(self))
         try:
             yield
@@ -139,7 +139,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         return self._model.predict(rows).astype(self.classes_.dtype)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities, shape ``(n_samples, n_classes)``: from the released counts, where there are any.
+        """Return class probabilities, shape ``(n_samples, n_classes)``: from the released counts if there are any.
 
         Where only labels were released, the label has probability 1.
 
@@ -173,7 +173,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         return X
 
     def _schema_from_data(self, X: Any, y: Any) -> tuple[Table, Any, Schema]:
-        """Validate as scikit-learn does and cut the schema out of the rows themselves, which voids any guarantee."""
+        """Validate as scikit-learn does and infer the schema from the rows, which voids any guarantee."""
         if y is None:
             raise ArgumentError("This estimator requires y to be passed, but the target y is None.")
         name = label_name(y)
@@ -203,10 +203,10 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _publish(self, schema: Schema, learned: Learned, card: PrivacyCard) -> Self:
-        """Keep the model that was learned, with its card."""
+        """Set the fitted attributes: the learned model with its card."""
         model = learned.model(schema, card)
         if not self._is_from_data or not schema.void or not hasattr(self, "n_features_in_"):
-            # else scikit-learn has seen to them
+            # else scikit-learn has set them
             self.n_features_in_ = len(schema)
             self.feature_names_in_ = np.array(schema.names, dtype=object)
         self.classes_ = np.array(schema.classes)
@@ -253,13 +253,13 @@ class TreeEstimator(TallyEstimator):
 
 
 def _check_usable(schema: Schema) -> None:
-    """Check that a schema has classes, and that every number can stand in a rule."""
+    """Check that a schema has classes, and that every number has cut points."""
     schema.classes  # noqa: B018 -- raises where the schema declares no label
     for name, attribute in schema.attributes:
         if getattr(attribute, "cuts", None) == ():
             raise SchemaError(
-                "a number without cut points cannot stand in a rule; give it cut points (`hedgerow schema learn` and "
-                "Schema.learn find them under a charge) or leave the attribute out.",
+                "expected a number with cut points, got one without; declare cut points, learn them under a charge "
+                "(`hedgerow schema learn`, Schema.learn), or leave the attribute out.",
                 attribute=name,
                 key="cuts",
             )

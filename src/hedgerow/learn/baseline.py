@@ -1,4 +1,4 @@
-"""The greedy rule list, without privacy, for scikit-learn: what the others are compared with."""
+"""Greedy rule lists without privacy: the baseline of the private ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows and labels as they are given to an estimator: their shapes and types, without a foreign library's words."""
+"""Checks of the rows and labels passed to an estimator; no message of another library passes through."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _shape(y: Any) -> tuple[int, ...]:
 
 
 def two_dimensional(X: Any) -> Any:
-    """Return a frame as it is, anything else as an array of numbers: scikit-learn's own errors quote rows."""
+    """Return a frame unchanged, other tables as an array of numbers: scikit-learn's own errors quote rows."""
     if is_frame(X):
         return X
     if issparse(X):
@@ -47,7 +47,7 @@ def two_dimensional(X: Any) -> Any:
 
 
 def of_one_type(y: Any, name: str) -> Any:
-    """Return labels as an array of numbers, booleans or text: scikit-learn's own errors quote other ones."""
+    """Return labels as an array of numbers, booleans or text: scikit-learn's own errors quote labels."""
     array = guarded(
         lambda: np.asarray(y), ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}.")
     )

@@ -1,4 +1,4 @@
-"""Rows of each class in each leaf: counted exactly, and released."""
+"""Leaf counts: the rows of each class in each leaf or rule, exact or released with noise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hedgerow.schema.candidates import Antecedent
 from hedgerow.tally import Counts, Tally
 
 LEAF_SHARE = Fraction(1, 5)
-"""Of a model's epsilon, for the counts of its leaves."""
+"""The share of a model's epsilon for its leaf counts."""
 
 
 def release_leaf_counts(tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction) -> Counts:
@@ -40,7 +40,7 @@ def divided(tally: Tally, space: Space, option: int) -> tuple[tuple[int, Tally],
 
 
 def leaf_totals(tally: Tally, space: Space, tree: Take | Stop) -> Iterator[Counts]:
-    """Yield the rows of each class in each leaf, what a test catches first. Exact, private."""
+    """Yield the rows of each class in each leaf, the rows that satisfy a test first. Exact, private."""
     if isinstance(tree, Stop):
         yield tally.total()
         return
@@ -50,7 +50,7 @@ def leaf_totals(tally: Tally, space: Space, tree: Take | Stop) -> Iterator[Count
 
 
 def release_tree_counts(tally: Tally, space: Space, tree: Take | Stop, gate: Gate, epsilon: Fraction) -> Counts:
-    """Release the histogram of leaf and class, shape ``(n_leaves, n_classes)``, what a test catches first.
+    """Release the histogram of leaf and class, shape ``(n_leaves, n_classes)``, the rows that satisfy a test first.
 
     The leaves of a tree partition the rows, so one added row changes one count by one: ℓ1 sensitivity 1 for all counts
     together, and one charge of ε for them all (docs/privacy.md, fact 2; parallel composition).

@@ -1,4 +1,4 @@
-"""What learners return, and the models made of it."""
+"""Results of learners: rules or tests with counts or labels, from which a model is built."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LearnedList:
     Attributes
     ----------
     antecedents : sequence of Antecedent
-        Of the rules but the default one.
+        Those of the rules, without the default rule.
     counts : ndarray of shape (n_rules, n_classes), optional
         Rows of each class in each rule, the default rule last.
     labels : sequence of int, optional
@@ -59,7 +59,7 @@ class LearnedTree:
     tree : Take or Stop
         The tests taken, and the labels of the leaves where they were drawn.
     counts : iterable of rows of shape (n_classes,), optional
-        Rows of each class in each leaf, what a test catches first. Needed where there are no labels.
+        Rows of each class in each leaf, the rows that satisfy a test first. Needed where there are no labels.
     """
 
     space: Space

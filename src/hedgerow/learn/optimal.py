@@ -1,4 +1,4 @@
-"""Certifiably optimal rule lists and trees for scikit-learn; not private."""
+"""Certifiably optimal rule lists and trees; not private."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hedgerow.learn.base import (
 from hedgerow.learn.leaf_counts import leaf_totals
 from hedgerow.learn.learned import LearnedList, LearnedTree
 from hedgerow.learn.parameters import check_share
-from hedgerow.learn.search.lattice import Rows, Take
+from hedgerow.learn.search.lattice import PatternMatrix, Take
 from hedgerow.learn.search.optimum import Optimum, find_optimum, rows_needed
-from hedgerow.learn.search.pruned import Terms
+from hedgerow.learn.search.pruned import SearchSettings
 from hedgerow.learn.search.space import Space
 from hedgerow.messages import shown_argument
 from hedgerow.privacy.card import PrivacyCard
@@ -27,7 +27,7 @@ from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
-_STEPS = 2**20  # of a row, in which penalties are counted, so that objectives add up exactly
+_STEPS = 2**20  # per row: the resolution of penalties, so that objectives add up exactly
 Progress = Callable[[int, int, int], object]
 
 
@@ -50,9 +50,9 @@ class OptimalEstimator(TallyEstimator):
     def _find(self, tally: Tally, space: Space, depth: int) -> Optimum:
         n = int(tally.total().sum())
         penalty = round(float(self.regularization) * n * _STEPS) / _STEPS
-        terms = Terms(depth, rows_needed(tally, float(self.min_support)), penalty)
+        settings = SearchSettings(depth, rows_needed(tally, float(self.min_support)), penalty)
         with self._searching() as progress:
-            optimum = find_optimum(Rows(tally, space), terms, self.time_limit, progress)
+            optimum = find_optimum(PatternMatrix(tally, space), settings, self.time_limit, progress)
         scale = max(n, 1)
         self.objective_ = optimum.objective / scale
         self.lower_bound_ = optimum.lower_bound / scale
@@ -62,7 +62,7 @@ class OptimalEstimator(TallyEstimator):
 
     @contextmanager
     def _searching(self) -> Generator[Progress]:
-        """Show on stderr how far the search is, if `verbose`."""
+        """Show the progress of the search on stderr, if `verbose`."""
         if not self.verbose:
             yield lambda *_: None
             return
@@ -82,7 +82,7 @@ class OptimalEstimator(TallyEstimator):
 class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
     """The rule list with the fewest errors on the table, certified. **Not private**: the list and its counts are exact.
 
-    Among all lists of up to ``max_rules - 1`` rules, each with enough support where it stands in the list, and a
+    Among all lists of up to ``max_rules - 1`` rules, each with enough support at its position in the list, and a
     default rule. States that hold the same rows are searched once, and bounds prune those that cannot be part of
     anything better; what is left is searched in full, so the result is the optimum and not an approximation.
 
@@ -100,7 +100,7 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
         The share of all rows that a further rule must get right to be worth it: the objective is the share of errors
         plus `regularization` for every rule but the default.
     time_limit : float, optional
-        Seconds, about. When they are over, the best list found so far is kept, with its proven gap.
+        Seconds, about. After that the best list found so far is returned, with its proven gap.
     schema : Schema, None or "from-data", default="from-data"
         The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
     verbose : bool, default=False
@@ -178,7 +178,7 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     """The decision tree with the fewest errors on the table, certified. **Not private**: tree and counts are exact.
 
     Among all trees of depth up to `max_depth` whose leaves have enough support. Nodes that hold the same rows are
-    searched once, and bounds prune those that cannot be part of anything better; what is left is searched in full.
+    searched once, and bounds prune those that cannot be part of a better tree; the rest is searched exhaustively.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
         The share of all rows that a further split must get right to be worth it: the objective is the share of errors
         plus `regularization` for every split.
     time_limit : float, optional
-        Seconds, about. When they are over, the best tree found so far is kept, with its proven gap.
+        Seconds, about. After that the best tree found so far is returned, with its proven gap.
     schema : Schema, None or "from-data", default="from-data"
         The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
     verbose : bool, default=False

@@ -18,7 +18,7 @@ def check_whole(name: str, value: object, low: int) -> None:
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
-    """Check that a parameter is one of some words."""
+    """Check that a parameter is one of the allowed strings."""
     if not isinstance(value, str) or value not in allowed:
         raise ArgumentError(f"{name} must be one of {', '.join(allowed)}, got {shown_argument(value)}.")
 

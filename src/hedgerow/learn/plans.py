@@ -1,4 +1,4 @@
-"""How private rule lists and trees are learned: greedily, or by one draw from all of them."""
+"""Plans of private fits: greedy growth, or one draw from all models, with their shares of ε."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hedgerow.tally import Tally
 
 @dataclass(frozen=True, kw_only=True)
 class Proven:
-    """What plans have in common whose guarantee is proven: no δ, and nothing to be said on the card.
+    """Base class of plans with a proven guarantee: no δ, and no notes on the card.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class GreedyList(Proven):
     Attributes
     ----------
     candidates : Candidates
-        The rules to choose from.
+        The candidate rules.
     most : int
-        How many rules may be chosen.
+        The most rules that are chosen.
     """
 
     candidates: Candidates
@@ -102,12 +102,12 @@ class GreedyTree(Proven):
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn(Proven):
-    """What drawn models have in common: their cost, and a fifth of ε for the counts if they are released.
+    """Base class of plans that draw a model: the cost, and a fifth of ε for the counts if they are released.
 
     Attributes
     ----------
     cost : Cost
-        What the search costs.
+        The cost of the search.
     release_counts : bool
         Whether the counts are released.
     """
@@ -143,7 +143,7 @@ class DrawnList(Drawn):
         noise.prepare(self.draw.block(0).mechanism(self._for_draw / len(self.draw.blocks)))
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:
-        """Draw the list, then release the counts if that was asked for."""
+        """Draw the list, then release the counts if `release_counts`."""
         antecedents, labels = draw_list(tally, self.draw, gate, self._for_draw, progress)
         left = gate.budget.remaining
         counts = release_leaf_counts(tally, antecedents, gate, left) if self.release_counts else None
@@ -169,7 +169,7 @@ class DrawnTree(Drawn):
         noise.prepare(self.draw.mechanism(self._for_draw))
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:
-        """Draw the tree, then release the counts if that was asked for."""
+        """Draw the tree, then release the counts if `release_counts`."""
         space, purpose = self.draw.space, f"draw of a tree of depth up to {self.draw.depth} with its labels"
         tree = simplified(draw_model(tally, self.draw, gate, self._for_draw, purpose, progress))
         left = gate.budget.remaining

@@ -1,4 +1,4 @@
-"""A private fit, from the plan to the card: the one template of all private estimators."""
+"""Base class of private estimators: a fit from the plan, through the charge, to the card."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _NOTES = (
 
 
 class Plan(Protocol):
-    """How a model is to be learned, made from public values alone."""
+    """The plan of a private fit, made from public values alone."""
 
     @property
     def model(self) -> str:
-        """What is learned: "rule list" or "tree"."""
+        """The kind of model: "rule list" or "tree"."""
         ...
 
     @property
     def cost(self) -> Cost | None:
-        """What an exact search costs; None for others."""
+        """The cost of an exact search; None for other plans."""
         ...
 
     @property
     def delta(self) -> Fraction:
-        """What the model costs of δ."""
+        """The loss δ of the model."""
         ...
 
     @property
@@ -57,7 +57,7 @@ class Plan(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the card says besides."""
+        """Notes on the card."""
         ...
 
     def prepare(self, noise: NoiseSource) -> None:
@@ -70,7 +70,7 @@ class Plan(Protocol):
 
 
 class PrivateEstimator(TallyEstimator):
-    """An estimator that spends a privacy budget; subclasses say by which plan."""
+    """An estimator that spends a privacy budget; subclasses define the plan."""
 
     epsilon: float | None
     budget: Budget | None
@@ -105,9 +105,10 @@ class PrivateEstimator(TallyEstimator):
         return noise_source(seed)
 
     def _open_budget(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Budget:
-        """Charge the shared budget, if there is one, with all of `epsilon`, and return what there is to spend."""
+        """Charge the shared budget, if there is one, with all of `epsilon`, and return the budget to spend from."""
         share = Budget(self.epsilon or 0, plan.delta)
-        total([*(charge.epsilon for charge in schema.charges), share.epsilon])  # raises now what the card would later
+        # Raises before the charge if the card could not add up.
+        total([*(charge.epsilon for charge in schema.charges), share.epsilon])
         total([*(charge.delta for charge in schema.charges), share.delta])
         if self.budget is None:
             return share
@@ -135,7 +136,7 @@ class SearchEstimator(PrivateEstimator):
 
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:
-    """Make the card: all that was charged, so that its amounts do not depend on what was released."""
+    """Make the card: all that was charged, so that its amounts do not depend on the releases."""
     unused = Charge("reserved and not used", share.remaining, share.remaining_delta)
     return PrivacyCard(
         (*schema.charges, *share.charges, *([unused] if unused.epsilon or unused.delta else [])),
@@ -147,13 +148,13 @@ def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> Priv
 
 
 def _void(plan: Plan, schema: Schema, noise: NoiseSource) -> str | None:
-    """Return why a model has no guarantee, or None: the same on its card and on the budget's record."""
+    """Return why a model has no guarantee, or None: the same reason on its card and in the budget's record."""
     return join_reasons(plan.void, schema.void, *(charge.void for charge in schema.charges), noise.void)
 
 
 @contextmanager
 def _searching(cost: Cost | None, *, verbose: bool) -> Generator[Progress]:
-    """Show on stderr what an exact search costs before it starts, and its progress."""
+    """Show the cost of an exact search on stderr before it starts, then its progress."""
     if cost is None or not verbose:
         yield lambda _: None
         return

@@ -1,4 +1,4 @@
-"""Private rule lists for scikit-learn: grown greedily, or drawn from all of them."""
+"""Private rule lists: grown greedily, or drawn from all rule lists of a size."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     rule lists of that size, with score −errors (monotone, sensitivity 1). No other release is needed, so the model has
     labels and no counts, unless `release_counts` asks for them at a fifth of ε. The draw visits every set of rules:
     what that costs depends on the schema and the parameters, not on the labels, and is checked before any row is
-    read (`search_cost`). Last rules that say the same as the default rule are left out of the model.
+    read (`search_cost`). Rules directly before the default rule that have its label are left out.
 
     Parameters
     ----------
@@ -46,25 +46,25 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     negations : bool, default=True
         Whether ``not a`` and ``a != v`` are literals too.
     search : {"greedy", "exact"}, default="greedy"
-        How the list is found. Exact search is far more accurate at small ε, where it is affordable: one literal a rule,
+        The search. Exact search is far more accurate at small ε, where it is affordable: one literal a rule,
         or few attributes, or with `lookahead`.
     lookahead : int, optional
         With exact search: how many rules are drawn jointly at a time, ε being shared equally by the blocks. None: all.
     release_counts : bool, default=False
         With exact search: whether to release the rows of each class in each rule too. Greedy search always does.
     stop_probability : float, default=0.1
-        With exact search: the prior's chance that a list ends at any one position. docs/exact.md says how the
+        With exact search: the prior probability that a list ends at any one position. docs/exact.md says how the
         default was chosen.
     schema : Schema, None or "from-data", default=None
-        The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data" cuts
-        the domain out of the rows, which voids the guarantee; the card says so.
+        The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data"
+        infers the domain from the rows, which voids the guarantee; the card says so.
     budget : Budget, optional
         A budget to charge `epsilon` to, shared with other releases; a fit that would overdraw it is refused. Default: a
         budget of its own for every fit.
     random_state : NoiseSource, int, RandomState, Generator or None, default=None
         None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
     verbose : bool, default=False
-        Whether to tell on stderr what an exact search costs and how far it is.
+        Whether to print the cost and progress of an exact search on stderr.
 
     Attributes
     ----------
@@ -125,12 +125,12 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         self.verbose = verbose
 
     def search_cost(self, schema: Schema) -> Cost:
-        """Return what an exact search with this schema costs: known without any row.
+        """Return the cost of an exact search with this schema, which does not depend on the rows.
 
         Raises
         ------
         SearchTooLargeError
-            If it is more than is sensible, with what to change.
+            If it exceeds the limits, with what to change.
         ValueError
             If a parameter is out of range.
         """

@@ -1,4 +1,4 @@
-"""SSRL's private rule lists, by its mechanisms as published."""
+"""Private rule lists of SSRL, with its mechanisms as published."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hedgerow.learn.base import RuleListEstimator
 from hedgerow.learn.greedy.rule_lists import grow
 from hedgerow.learn.greedy.ssrl import (
     PUBLISHED,
-    NodeTerms,
+    NodeParameters,
     Published,
     confidence_threshold,
     least_support,
@@ -68,10 +68,10 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
         With ``smooth-*``: the share of all rows that must be left for a further rule to be chosen (SSRL's λ).
         Candidates are never filtered by their own support, as the code released with SSRL does: that is not private.
     confidence : float, default=0.99
-        With ``smooth-*``: the probability with which those rows are left when the noisy count says so (SSRL's C).
+        With ``smooth-*``: the probability that so many rows remain when the noisy count passes the test (SSRL's C).
     schema : Schema, None or "from-data", default=None
-        The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data" cuts
-        the domain out of the rows, which voids the guarantee; the card says so.
+        The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data"
+        infers the domain from the rows, which voids the guarantee; the card says so.
     budget : Budget, optional
         A budget to charge `epsilon` and `delta` to, shared with other releases; a fit that would overdraw it is
         refused. Default: a budget of its own for every fit.
@@ -154,7 +154,8 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
         if delta and not spends:
             takers = ", ".join(name for name, published in PUBLISHED.items() if published.spends_delta)
             raise ArgumentError(
-                f"delta is for mechanism {takers}, got {shown_argument(self.delta)} with {self.mechanism!r}."
+                f"delta must be None with mechanism={self.mechanism!r}, got {shown_argument(self.delta)}; "
+                f"it is for {takers}."
             )
 
     def _plan(self, schema: Schema) -> Plan:
@@ -215,7 +216,7 @@ class GreedyAsPublished:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the card says besides."""
+        """Notes on the card."""
         return self.published.notes
 
     @property
@@ -228,11 +229,11 @@ class GreedyAsPublished:
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
         """Choose the rules, then release the counts of each."""
-        terms = NodeTerms(
+        parameters = NodeParameters(
             self._each,
             self.delta / max(self.most, 1),
             least_support(self.min_support, int(tally.total().sum())),
             confidence_threshold(self.confidence, self._each),
         )
-        antecedents = grow(tally, self.candidates, self.most, self.published.make(gate, terms))
+        antecedents = grow(tally, self.candidates, self.most, self.published.make(gate, parameters))
         return LearnedList(antecedents, *release_rule_counts(tally, antecedents, gate, self._each))

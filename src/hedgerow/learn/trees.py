@@ -1,4 +1,4 @@
-"""Private trees for scikit-learn: drawn from all trees of a depth, or grown greedily."""
+"""Private trees: drawn from all trees of a depth, or grown greedily."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     trees of that depth, with score −errors (monotone, sensitivity 1). No other release is needed, so the model has
     labels and no counts, unless `release_counts` asks for them at a fifth of ε. The draw visits every conjunction of
     tests: what that costs depends on the schema and the depth, not on the labels, and is checked before any row is
-    read (`search_cost`). A test whose two leaves have the same label is left out of the model: it says nothing.
+    read (`search_cost`). A test whose two leaves have the same label is left out of the model.
 
     With ``search="greedy"`` every node's test is chosen by permute-and-flip on the negated Gini impurity in rows, a
     monotone score of sensitivity 2. The nodes of a level hold different rows and share one charge; 80 % of ε is shared
@@ -41,22 +41,22 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     max_depth : int, default=3
         Tests one after the other at most.
     search : {"exact", "greedy"}, default="exact"
-        How the tree is found. Exact search is far more accurate at small ε, where it is affordable.
+        The search. Exact search is far more accurate at small ε, where it is affordable.
     release_counts : bool, default=False
         With exact search: whether to release the rows of each class in each leaf too. Greedy search always does.
     stop_probability : float, default=0.1
-        With exact search: the prior's chance that a branch ends at any one node. docs/exact.md says how the default
+        With exact search: the prior probability that a branch ends at any one node. docs/exact.md says how the default
         was chosen.
     schema : Schema, None or "from-data", default=None
-        The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data" cuts
-        the domain out of the rows, which voids the guarantee; the card says so.
+        The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data"
+        infers the domain from the rows, which voids the guarantee; the card says so.
     budget : Budget, optional
         A budget to charge `epsilon` to, shared with other releases; a fit that would overdraw it is refused. Default: a
         budget of its own for every fit.
     random_state : NoiseSource, int, RandomState, Generator or None, default=None
         None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
     verbose : bool, default=False
-        Whether to tell on stderr what an exact search costs and how far it is.
+        Whether to print the cost and progress of an exact search on stderr.
 
     Attributes
     ----------
@@ -107,12 +107,12 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
         self.verbose = verbose
 
     def search_cost(self, schema: Schema) -> Cost:
-        """Return what an exact search with this schema costs: known without any row.
+        """Return the cost of an exact search with this schema, which does not depend on the rows.
 
         Raises
         ------
         SearchTooLargeError
-            If it is more than is sensible, with what to change.
+            If it exceeds the limits, with what to change.
         ValueError
             If a parameter is out of range.
         """

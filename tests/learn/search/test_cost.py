@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.exhaustive import every_level
-from hedgerow.learn.search.lattice import Rows, Search
+from hedgerow.learn.search.exhaustive import exhaustive_levels
+from hedgerow.learn.search.lattice import PatternMatrix, Search
 from hedgerow.learn.search.semirings import all_models
 from tests.learn.enumerate_models import Table, all_worlds, spaces
 
@@ -15,7 +15,7 @@ from tests.learn.enumerate_models import Table, all_worlds, spaces
 @given(spaces, st.integers(0, 4))
 def test_the_cost_is_the_number_of_states_that_are_enumerated(space, depth):
     found = Cost.of(options=space.n_options, sides=space.n_sides, depth=depth, classes=2)
-    states = sum(len(level.states) for level in every_level(space, depth))
+    states = sum(len(level.states) for level in exhaustive_levels(space, depth))
     assert (found.options, found.states, found.classes) == (space.n_options, states, 2)
     assert found.evaluations == states * space.n_options
 
@@ -33,7 +33,9 @@ def test_the_cost_is_what_a_sweep_weighs_where_every_world_has_a_row(space, dept
             return super().weigh(depth, chosen, rows, following)
 
     table = Table(schema, tuple((world, 0, 1) for world in all_worlds(schema)))
-    Counted(Rows(table.tally, space), every_level(space, depth), all_models(1.0, 0.5)).sweep(progress=done.append)
+    Counted(PatternMatrix(table.tally, space), exhaustive_levels(space, depth), all_models(1.0, 0.5)).sweep(
+        progress=done.append
+    )
     told = Cost.of(options=space.n_options, sides=space.n_sides, depth=depth, classes=len(schema.classes))
     assert sum(weighed) <= told.evaluations
     assert sum(done) == told.states
@@ -43,7 +45,7 @@ def test_the_cost_is_told_in_words():
     """40 options, 4 rules: 1 + 40 + C(40, 2) + C(40, 3) = 10,701 states."""
     told = Cost.of(options=40, sides=40, depth=4, classes=2)
     assert told.states == 1 + 40 + 780 + 9880
-    assert str(told).startswith("40 options, 10,701 states, 428,040 options weighed in them; about ")
+    assert str(told).startswith("40 options, 10,701 states, 428,040 evaluations; about ")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,9 @@ def test_each_limit_refuses_what_is_beyond_it_and_says_what_to_change(monkeypatc
     assert allowed.is_sensible
     monkeypatch.setattr(cost, name, 9)
     assert not allowed.is_sensible
-    with pytest.raises(SearchTooLargeError, match=r"exact search over .* the most is .* Use less\.$") as caught:
+    with pytest.raises(
+        SearchTooLargeError, match=r"^Expected an exact search of at most .*, got .* evaluations\. Use less\.$"
+    ) as caught:
         allowed.check("Use less.")
     assert (caught.value.states, caught.value.evaluations) == (allowed.states, allowed.evaluations)
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.learn.search import lattice
-from hedgerow.learn.search.exhaustive import every_level
-from hedgerow.learn.search.lattice import Rows, Search, Stop, Take
+from hedgerow.learn.search.exhaustive import exhaustive_levels
+from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take
 from hedgerow.learn.search.semirings import all_models, fewest_errors
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.schema import Boolean, Categorical, Integer
@@ -32,7 +32,9 @@ SIZES = [60, pytest.param(600, marks=pytest.mark.slow)]
 
 
 def search(table, found, semiring, min_rows=0.0):
-    return Search(Rows(table.tally, found.space), every_level(found.space, found.depth), semiring, min_rows)
+    return Search(
+        PatternMatrix(table.tally, found.space), exhaustive_levels(found.space, found.depth), semiring, min_rows
+    )
 
 
 def root(searched):
@@ -207,8 +209,8 @@ def test_counts_are_exact_whatever_their_size(scale, data):
     table = replace(some, rows=tuple((c, y, scale - 2 * i - (scale > 1)) for i, (c, y, _) in enumerate(some.rows)))
     table = replace(table, rows=tuple(row for row in table.rows if row[2] > 0))
     found = Models(space, 2)
-    rows = Rows(table.tally, space)
-    states = every_level(space, 2)[1].states
+    rows = PatternMatrix(table.tally, space)
+    states = exhaustive_levels(space, 2)[1].states
     live = rows.on(states)
     caught, totals = rows.counts(live)
     assert np.array_equal(rows.totals(live), totals)
@@ -227,12 +229,12 @@ def test_counts_are_exact_whatever_their_size(scale, data):
 @given(models(), st.data())
 def test_states_hold_the_rows_on_all_their_sides(found, data):
     table = data.draw(tables(found.schema))
-    rows = Rows(table.tally, found.space)
+    rows = PatternMatrix(table.tally, found.space)
     patterns = [tuple(bins) for bins in table.tally._bins.tolist()]
     assert len(rows) == len(patterns)
     for option, worlds in enumerate(found.catches):
         assert rows.caught(option).tolist() == [bins in worlds for bins in patterns]
-    for level in every_level(found.space, found.depth):
+    for level in exhaustive_levels(found.space, found.depth):
         for state, mask in zip(level.states.tolist(), rows.on(level.states), strict=True):
             kept = set(patterns)
             for side in state:
@@ -279,9 +281,14 @@ def trace(tally, found, block_bytes):
     semiring = replace(semiring, **{x: noting(x, getattr(semiring, x)) for x in ("leaf", "plus", "stop", "go")})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
-        for owner, name in ((Rows, "on"), (Rows, "counts"), (Rows, "_weighted"), (Search, "weigh")):
+        for owner, name in (
+            (PatternMatrix, "on"),
+            (PatternMatrix, "counts"),
+            (PatternMatrix, "_weighted"),
+            (Search, "weigh"),
+        ):
             patch.setattr(owner, name, noting(name, getattr(owner, name)))
-        search = Search(Rows(tally, found.space), every_level(found.space, found.depth), semiring)
+        search = Search(PatternMatrix(tally, found.space), exhaustive_levels(found.space, found.depth), semiring)
         search.sweep(progress=lambda done: seen.append(("progress", done)))
     return seen
 
@@ -332,8 +339,8 @@ def test_a_sweep_goes_through_every_state_once_whatever_the_rows_are(found, data
     searched = search(table, found, all_models(1.0, 0.5))
     sizes = [len(level.states) for level in searched.levels]
     with pytest.MonkeyPatch.context() as patch:
-        on = Rows.on
-        patch.setattr(Rows, "on", lambda self, states: done.append(states.tolist()) or on(self, states))
+        on = PatternMatrix.on
+        patch.setattr(PatternMatrix, "on", lambda self, states: done.append(states.tolist()) or on(self, states))
         values = searched.sweep()
     assert [len(value) for value in values] == sizes
     visited = [tuple(state) for block in done for state in block]

@@ -10,26 +10,26 @@ from hypothesis import strategies as st
 from hedgerow import Tally
 from hedgerow.learn.search import lattice, optimum
 from hedgerow.learn.search import pruned as certified
-from hedgerow.learn.search.lattice import Rows, Stop
+from hedgerow.learn.search.lattice import PatternMatrix, Stop
 from hedgerow.learn.search.optimum import find_optimum, rows_needed
-from hedgerow.learn.search.pruned import Terms
+from hedgerow.learn.search.pruned import SearchSettings
 from tests.learn.best_models import account, problems
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
 SIZES = pytest.mark.parametrize("examples", [150, pytest.param(5000, marks=pytest.mark.slow)])
-terms_of = st.builds(Terms, st.integers(0, 4), st.integers(0, 5), PENALTIES)
+terms_of = st.builds(SearchSettings, st.integers(0, 4), st.integers(0, 5), PENALTIES)
 
 
-def find(problem, terms, time_limit=None):
-    return find_optimum(Rows(problem.tally, problem.space), terms, time_limit, lambda *_: None)
+def find(problem, settings, time_limit=None):
+    return find_optimum(PatternMatrix(problem.tally, problem.space), settings, time_limit, lambda *_: None)
 
 
-def check_model(problem, terms, found):
+def check_model(problem, settings, found):
     """Check that the model is one within the terms, and that its objective is its own, all row by row."""
     errors, options, depth, support = account(problem, found.model)
-    assert found.objective == errors + terms.penalty * options
-    assert depth <= terms.depth
-    assert not options or support >= max(terms.min_rows, 1)
+    assert found.objective == errors + settings.penalty * options
+    assert depth <= settings.depth
+    assert not options or support >= max(settings.min_rows, 1)
 
 
 @SIZES
@@ -37,20 +37,22 @@ def check_model(problem, terms, found):
 def test_what_is_found_is_the_best_model_that_there_is(examples, narrow):
     @settings(max_examples=examples)
     @given(problems(), terms_of)
-    def best(problem, terms):
+    def best(problem, settings):
         with pytest.MonkeyPatch.context() as patch:
             if narrow:
                 patch.setattr(optimum, "_QUICK_STATES", 1)
-            found = find(problem, terms)
-        check_model(problem, terms, found)
-        assert found.objective == found.lower_bound == problem.least(terms.depth, terms.min_rows, terms.penalty)
+            found = find(problem, settings)
+        check_model(problem, settings, found)
+        assert (
+            found.objective == found.lower_bound == problem.least(settings.depth, settings.min_rows, settings.penalty)
+        )
 
     best()
 
 
 @settings(max_examples=40)
 @given(problems(), terms_of)
-def test_the_best_model_has_no_option_that_saves_nothing(problem, terms):
+def test_the_best_model_has_no_option_that_saves_nothing(problem, settings):
     """Of equally good models the one that stops first: no split into leaves of one label, no last rule for nothing."""
 
     def check(part, is_tree):
@@ -62,7 +64,7 @@ def test_the_best_model_has_no_option_that_saves_nothing(problem, terms):
         for one in both:
             check(one, is_tree)
 
-    check(find(problem, terms).model, len(problem.space.branches) == 2)
+    check(find(problem, settings).model, len(problem.space.branches) == 2)
 
 
 def clock(ticks):
@@ -77,8 +79,8 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
     stopped = []
 
     @settings(max_examples=examples)
-    @given(problems(), st.builds(Terms, st.integers(2, 4), st.integers(0, 3), PENALTIES), st.integers(0, 12))
-    def bounded(problem, terms, ticks):
+    @given(problems(), st.builds(SearchSettings, st.integers(2, 4), st.integers(0, 3), PENALTIES), st.integers(0, 12))
+    def bounded(problem, settings, ticks):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lattice, "_BLOCK_BYTES", 1)
             if narrow:
@@ -86,15 +88,15 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
             patch.setattr(optimum, "time", clock(1))
             full = certified.expand
 
-            def timed(rows, terms, **more):  # the first, narrow search has no deadline
+            def timed(rows, settings, **more):  # the first, narrow search has no deadline
                 with pytest.MonkeyPatch.context() as inner:
                     inner.setattr(certified, "time", clock(ticks))
-                    return full(rows, terms, **more)
+                    return full(rows, settings, **more)
 
             patch.setattr(optimum, "expand", timed)
-            found = find(problem, terms, time_limit=1.0)
-        check_model(problem, terms, found)
-        best = problem.least(terms.depth, terms.min_rows, terms.penalty)
+            found = find(problem, settings, time_limit=1.0)
+        check_model(problem, settings, found)
+        best = problem.least(settings.depth, settings.min_rows, settings.penalty)
         assert found.lower_bound <= best <= found.objective
         stopped.append(found.lower_bound < found.objective)
 
@@ -104,29 +106,34 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
 
 
 @settings(max_examples=60)
-@given(problems(), st.builds(Terms, st.integers(2, 4), st.integers(0, 3), PENALTIES), st.integers(0, 30))
-def test_what_is_found_within_memory_comes_with_a_bound_that_holds(problem, terms, most):
+@given(problems(), st.builds(SearchSettings, st.integers(2, 4), st.integers(0, 3), PENALTIES), st.integers(0, 30))
+def test_what_is_found_within_memory_comes_with_a_bound_that_holds(problem, settings, most):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(certified, "MOST_BYTES", most)
-        found = find(problem, terms)
-    check_model(problem, terms, found)
-    assert found.lower_bound <= problem.least(terms.depth, terms.min_rows, terms.penalty) <= found.objective
+        found = find(problem, settings)
+    check_model(problem, settings, found)
+    assert found.lower_bound <= problem.least(settings.depth, settings.min_rows, settings.penalty) <= found.objective
 
 
 @settings(max_examples=40)
 @given(problems(), st.integers(0, 4), PENALTIES)
 def test_more_depth_is_never_worse_and_a_penalty_is_never_better(problem, depth, penalty):
-    found = find(problem, Terms(depth, 0, penalty)).objective
-    assert find(problem, Terms(depth + 1, 0, penalty)).objective <= found
-    assert find(problem, Terms(depth, 0, penalty + 1)).objective >= found
-    assert find(problem, Terms(depth, 1, penalty)).objective == found  # an option that catches no row saves nothing
+    found = find(problem, SearchSettings(depth, 0, penalty)).objective
+    assert find(problem, SearchSettings(depth + 1, 0, penalty)).objective <= found
+    assert find(problem, SearchSettings(depth, 0, penalty + 1)).objective >= found
+    assert (
+        find(problem, SearchSettings(depth, 1, penalty)).objective == found
+    )  # an option that catches no row saves nothing
 
 
 def test_the_first_search_is_small_whatever_the_depth():
     space = SimpleNamespace(branches=(0, 1))
     for depth, lists, trees in ((1, 20_000, 10_000), (2, 20_000, 10_000), (3, 141, 70), (5, 11, 5), (50, 1, 1)):
-        assert optimum._width(SimpleNamespace(space=space), Terms(depth, 0, 0.0)) == trees
-        assert optimum._width(SimpleNamespace(space=SimpleNamespace(branches=(1,))), Terms(depth, 0, 0.0)) == lists
+        assert optimum._width(SimpleNamespace(space=space), SearchSettings(depth, 0, 0.0)) == trees
+        assert (
+            optimum._width(SimpleNamespace(space=SimpleNamespace(branches=(1,))), SearchSettings(depth, 0, 0.0))
+            == lists
+        )
 
 
 @given(st.integers(0, 400), st.floats(0, 1, exclude_max=True))

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from hedgerow.learn.search import lattice
 from hedgerow.learn.search import pruned as certified
-from hedgerow.learn.search.lattice import Rows, Search
-from hedgerow.learn.search.pruned import Edges, PrunedLevel, Terms, _distinct, expand
+from hedgerow.learn.search.lattice import PatternMatrix, Search
+from hedgerow.learn.search.pruned import Edges, PrunedLevel, SearchSettings, _distinct, expand
 from hedgerow.learn.search.semirings import fewest_errors
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
@@ -18,8 +18,8 @@ PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
 BLOCKS = pytest.mark.parametrize("block_bytes", [2**24, 1], ids=["one block", "a state a block"])
 
 
-def value_of(problem, rows, terms, expansion):
-    search = Search(rows, expansion.levels, fewest_errors(terms.penalty), max(terms.min_rows, 1))
+def value_of(problem, rows, settings, expansion):
+    search = Search(rows, expansion.levels, fewest_errors(settings.penalty), max(settings.min_rows, 1))
     values = search.sweep()
     return values[0][0] if values else problem.wrong(range(len(problem.rows)))
 
@@ -32,10 +32,10 @@ def test_the_states_that_are_kept_hold_an_optimal_model(block_bytes, examples):
     def holds_one(problem, depth, min_rows, penalty):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
-            rows, terms = Rows(problem.tally, problem.space), Terms(depth, min_rows, penalty)
-            expansion = expand(rows, terms)
+            rows, settings = PatternMatrix(problem.tally, problem.space), SearchSettings(depth, min_rows, penalty)
+            expansion = expand(rows, settings)
             assert expansion.complete
-            assert value_of(problem, rows, terms, expansion) == problem.least(depth, min_rows, penalty)
+            assert value_of(problem, rows, settings, expansion) == problem.least(depth, min_rows, penalty)
 
     holds_one()
 
@@ -48,8 +48,8 @@ def test_every_branch_that_is_followed_leads_to_the_state_that_holds_its_rows(
 ):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
-        rows = Rows(problem.tally, problem.space)
-        levels = expand(rows, Terms(depth, min_rows, penalty)).levels
+        rows = PatternMatrix(problem.tally, problem.space)
+        levels = expand(rows, SearchSettings(depth, min_rows, penalty)).levels
     for level, following in pairwise(levels):
         reached = set()
         for branch, edges in level.edges.items():
@@ -80,7 +80,7 @@ def test_rows_that_no_model_can_tell_apart_are_not_searched_for_errors_to_save(s
     """Equivalent points: both patterns hold four rows of one class and two of the other, and none gets fewer wrong."""
     mixed = table(TWO, *[(a, False, y) for a in (False, True) for y in (0, 0, 0, 0, 1, 1)])
     problem = Problem(TWO, mixed, space)
-    levels = expand(Rows(problem.tally, space), Terms(3, 0, 0.0)).levels
+    levels = expand(PatternMatrix(problem.tally, space), SearchSettings(3, 0, 0.0)).levels
     assert len(levels) == 1
     assert problem.least(3) == 4
 
@@ -89,8 +89,8 @@ def test_rows_that_no_model_can_tell_apart_are_not_searched_for_errors_to_save(s
 def test_a_branch_is_followed_where_it_has_rows_enough_for_a_further_option(min_rows, lists, trees):
     """Exclusive or, three rows a pattern: each side of an option has six. In a tree both parts of them count."""
     for space, n_levels in zip(spaces(), (lists, trees), strict=True):
-        rows = Rows(Problem(TWO, XOR, space).tally, space)
-        assert len(expand(rows, Terms(2, min_rows, 0.0)).levels) == n_levels
+        rows = PatternMatrix(Problem(TWO, XOR, space).tally, space)
+        assert len(expand(rows, SearchSettings(2, min_rows, 0.0)).levels) == n_levels
 
 
 @pytest.mark.parametrize("space", spaces(), ids=["lists", "trees"])
@@ -98,8 +98,8 @@ def test_a_branch_is_followed_where_it_has_rows_enough_for_a_further_option(min_
 def test_a_further_option_must_save_more_errors_than_it_costs(space, penalty, n_levels):
     """The rows with a are of one class; of the others three are of either class, and b tells them apart."""
     rows = table(TWO, *[(False, b, int(b)) for b in (False, True)] * 3, *[(True, b, 1) for b in (False, True)] * 5)
-    counted = Rows(Problem(TWO, rows, space).tally, space)
-    assert len(expand(counted, Terms(2, 0, penalty)).levels) == n_levels
+    counted = PatternMatrix(Problem(TWO, rows, space).tally, space)
+    assert len(expand(counted, SearchSettings(2, 0, penalty)).levels) == n_levels
 
 
 FOUR = {name: Boolean() for name in "abcd"}
@@ -111,8 +111,8 @@ def test_errors_that_no_model_avoids_count_for_the_branch_they_are_in(kind):
     schema = Schema({name: FOUR[name] for name in "abc"}, Label("y", (0, 1)))
     xor = [(True, b, c, int(b != c)) for b in (False, True) for c in (False, True)] * 3
     problem = Problem(schema, table(schema, *xor, *[(False, True, True, y) for y in (0, 1)] * 7), kind(schema))
-    rows, terms = Rows(problem.tally, problem.space), Terms(3, 0, 0.0)
-    assert value_of(problem, rows, terms, expand(rows, terms)) == problem.least(3)
+    rows, settings = PatternMatrix(problem.tally, problem.space), SearchSettings(3, 0, 0.0)
+    assert value_of(problem, rows, settings, expand(rows, settings)) == problem.least(3)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -129,15 +129,15 @@ def test_a_state_counts_for_the_cheapest_way_to_it(seed):
     space = Space.of_lists(Candidates.of(schema, 1, negations=False))
     order = np.random.default_rng(seed).permutation(36)
     problem = Problem(schema, tuple([*first, *second, *rest][i] for i in order), space)
-    rows, terms = Rows(problem.tally, space), Terms(4, 0, 0.0)
-    assert value_of(problem, rows, terms, expand(rows, terms)) == problem.least(4) == 3
+    rows, settings = PatternMatrix(problem.tally, space), SearchSettings(4, 0, 0.0)
+    assert value_of(problem, rows, settings, expand(rows, settings)) == problem.least(4) == 3
 
 
 @settings(max_examples=40)
 @given(problems("list"), st.integers(1, 4), st.integers(0, 3), PENALTIES)
 def test_the_best_list_met_on_the_way_is_one_that_there_is(problem, depth, min_rows, penalty):
-    rows, terms = Rows(problem.tally, problem.space), Terms(depth, min_rows, penalty)
-    expansion = expand(rows, terms)
+    rows, settings = PatternMatrix(problem.tally, problem.space), SearchSettings(depth, min_rows, penalty)
+    expansion = expand(rows, settings)
     assert expansion.best >= problem.least(depth, min_rows, penalty)
     if depth > 1:
         assert expansion.best <= problem.least(1, min_rows, penalty)
@@ -145,16 +145,16 @@ def test_the_best_list_met_on_the_way_is_one_that_there_is(problem, depth, min_r
 
 def test_a_list_that_is_known_to_be_perfect_ends_the_search_of_lists():
     space = Space.of_lists(Candidates.of(TWO, 1))
-    rows = Rows(Problem(TWO, XOR, space).tally, space)
-    assert len(expand(rows, Terms(3, 0, 0.0)).levels) > 1
-    assert len(expand(rows, Terms(3, 0, 0.0), best=0).levels) == 1
+    rows = PatternMatrix(Problem(TWO, XOR, space).tally, space)
+    assert len(expand(rows, SearchSettings(3, 0, 0.0)).levels) > 1
+    assert len(expand(rows, SearchSettings(3, 0, 0.0), best=0).levels) == 1
 
 
 @settings(max_examples=40)
 @given(problems(), st.integers(1, 3))
 def test_a_narrow_search_follows_few_options_and_does_not_call_itself_complete(problem, width):
-    rows = Rows(problem.tally, problem.space)
-    expansion = expand(rows, Terms(4, 0, 0.0), width=width)
+    rows = PatternMatrix(problem.tally, problem.space)
+    expansion = expand(rows, SearchSettings(4, 0, 0.0), width=width)
     assert not expansion.complete
     for level in expansion.levels:
         for edges in level.edges.values():
@@ -168,7 +168,9 @@ def test_progress_tells_of_every_state_of_every_level_that_is_expanded(problem, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lattice, "_BLOCK_BYTES", 1)
         expansion = expand(
-            Rows(problem.tally, problem.space), Terms(depth, 0, 0.0), progress=lambda *now: told.append(now)
+            PatternMatrix(problem.tally, problem.space),
+            SearchSettings(depth, 0, 0.0),
+            progress=lambda *now: told.append(now),
         )
     sizes = [len(level.states) for level in expansion.levels][: depth - 1]
     assert told == [(i, done, size) for i, size in enumerate(sizes, 1) for done in range(1, size + 1)]
@@ -176,10 +178,10 @@ def test_progress_tells_of_every_state_of_every_level_that_is_expanded(problem, 
 
 @pytest.mark.parametrize("space", spaces(), ids=["lists", "trees"])
 def test_a_search_that_has_too_many_branches_to_hold_stops_and_says_so(space, monkeypatch):
-    rows = Rows(Problem(TWO, XOR, space).tally, space)
-    assert expand(rows, Terms(2, 0, 0.0)).complete
+    rows = PatternMatrix(Problem(TWO, XOR, space).tally, space)
+    assert expand(rows, SearchSettings(2, 0, 0.0)).complete
     monkeypatch.setattr(certified, "MOST_BYTES", 1)
-    stopped = expand(rows, Terms(2, 0, 0.0))
+    stopped = expand(rows, SearchSettings(2, 0, 0.0))
     assert not stopped.complete
     assert len(stopped.levels) == 1
 
@@ -255,5 +257,5 @@ def test_states_that_were_not_recognised_as_one_do_no_harm(problem, depth, min_r
     """What a collision of hashes does at worst: every branch leads to a state of its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(certified, "_distinct", lambda masks: (np.arange(len(masks)), np.arange(len(masks))))
-        rows, terms = Rows(problem.tally, problem.space), Terms(depth, min_rows, penalty)
-        assert value_of(problem, rows, terms, expand(rows, terms)) == problem.least(depth, min_rows, penalty)
+        rows, settings = PatternMatrix(problem.tally, problem.space), SearchSettings(depth, min_rows, penalty)
+        assert value_of(problem, rows, settings, expand(rows, settings)) == problem.least(depth, min_rows, penalty)

@@ -1,1 +1,1 @@
-"""Greedy learners: rule by rule, or level by level."""
+"""Greedy algorithms: rule lists rule by rule, trees level by level."""

@@ -1,4 +1,4 @@
-"""The greedy loop of rule lists (SSRL §3.1), written once, and the two ways to choose a rule: exactly and privately."""
+"""Greedy growth of rule lists (SSRL §3.1), with an exact and a private choice of each rule."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hedgerow.tally import Counts, Tally
 
 Open = NDArray[np.intp]
 Query = Callable[[], tuple[Counts, Counts]]
-"""Ask for (caught counts of the open candidates, counts of all that remains), which are private."""
+"""A query for (counts that each open candidate catches, counts of all remaining rows), which are private."""
 Choose = Callable[[Query, int, int], int]
-"""Given a query, the position and the number of open candidates, return which of them to take, or their number to stop.
+"""A choice: from a query, the position and the number of open candidates, the index to take, or that number to stop.
 The query touches private counts: a private chooser charges first."""
 
 
 def grow(tally: Tally, candidates: Candidates, most: int, choose: Choose) -> tuple[Antecedent, ...]:
-    """Grow a rule list of up to `most` rules, each chosen by `choose` on what the earlier ones left.
+    """Grow a rule list of up to `most` rules, each chosen by `choose` on the rows that the earlier ones leave.
 
     A candidate that implies a chosen rule can catch nothing more and is closed; the schema decides that, not the rows.
     """
@@ -73,7 +73,7 @@ class ExactChoice:
         if not len(allowed):
             return n_open
         scores = split_scores(caught[allowed], total)[:-1]
-        near = allowed[scores <= scores.min() + 2]  # two roundings down: the exact best is among these
+        near = allowed[scores <= scores.min() + 2]  # rounded down twice: the exact best is among these
         distinct, first = np.unique(caught[near], axis=0, return_index=True)
         best = min(
             (_gini(rows) + _gini(total - rows), _gini(rows), int(near[i]))

@@ -1,4 +1,4 @@
-"""Greedy rule lists with the selection mechanisms of SSRL as published: the split of (ε, δ), the choices, the counts.
+"""Greedy rule lists with SSRL's selection mechanisms as published: shares of (ε, δ), choices, counts.
 
 docs/privacy.md says which of them are proven. The loop is `hedgerow.learn.greedy.rule_lists.grow`.
 """
@@ -29,17 +29,17 @@ from hedgerow.tally import Counts, Tally
 
 
 @dataclass(frozen=True)
-class NodeTerms:
-    """What one node of a list is chosen under.
+class NodeParameters:
+    """Privacy and support parameters of one node of a list.
 
     Attributes
     ----------
     epsilon, delta : Fraction
-        What every release at a node costs; δ for a choice only.
+        The loss of each release at a node; δ for a choice only.
     min_support : int
-        The fewest rows that are to be left where a rule is chosen, Λ.
+        The fewest rows that must remain where a rule is chosen, Λ.
     threshold : int
-        By how much the noisy number of rows left must exceed Λ, 𝒯.
+        The margin by which the noisy number of remaining rows must exceed Λ, 𝒯.
     """
 
     epsilon: Fraction
@@ -48,7 +48,7 @@ class NodeTerms:
     threshold: int
 
 
-Make = Callable[[Gate, NodeTerms], Choose]
+Make = Callable[[Gate, NodeParameters], Choose]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Published:
     gap : str or None
         Why the guarantee that was published is not proven; None where it is.
     notes : tuple of str
-        What the card says besides.
+        Notes on the card.
     """
 
     make: Make
@@ -101,7 +101,7 @@ def least_support(share: float, n_rows: int) -> int:
 
 
 def confidence_threshold(confidence: float, epsilon: Fraction) -> int:
-    """Return 𝒯: by how much Laplace noise of scale 1/ε exceeds 0 with chance ``1 − confidence`` (SSRL, Algorithm 3).
+    """Return 𝒯, which Laplace noise of scale 1/ε exceeds with probability ``1 − confidence`` (SSRL, Algorithm 3).
 
     Examples
     --------
@@ -113,13 +113,13 @@ def confidence_threshold(confidence: float, epsilon: Fraction) -> int:
 
 @dataclass(frozen=True)
 class SmoothChoice:
-    """Stop if too few rows are left, by a noisy count; else the smallest noisy G, the noise scaled by S*.
+    """Stop if too few rows remain, by a noisy count; else the smallest noisy G, with noise scaled by S*.
 
     Attributes
     ----------
     gate : Gate
         What is charged.
-    terms : NodeTerms
+    node : NodeParameters
         What a node costs, and when growth stops.
     mechanism : SmoothLaplace or SmoothCauchy
         What chooses.
@@ -128,7 +128,7 @@ class SmoothChoice:
     """
 
     gate: Gate
-    terms: NodeTerms
+    node: NodeParameters
     mechanism: SmoothLaplace | SmoothCauchy
     gap: str
 
@@ -140,13 +140,13 @@ class SmoothChoice:
 
         def scores() -> Scores:
             caught, total = query()
-            least = self.terms.min_support
+            least = self.node.min_support
             scale = smooth_sensitivity(total.sum(), min_support=least, beta=self.mechanism.beta)
             return gini_scores(caught, total) / scale
 
-        test = DiscreteLaplace(self.terms.epsilon)
+        test = DiscreteLaplace(self.node.epsilon)
         (rows,) = self.gate.release(test, support, purpose=f"number of rows left for rule {position + 1}")
-        if rows < self.terms.min_support + self.terms.threshold:
+        if rows < self.node.min_support + self.node.threshold:
             return n_open
         return self.gate.release(
             self.mechanism, scores, purpose=f"choice of rule {position + 1}", void=_not_proven(self.gap)
@@ -181,7 +181,7 @@ class GlobalChoice:
 
 @dataclass(frozen=True)
 class CountsChoice:
-    """Release both class counts of every candidate and of all rows left, and choose the smallest G of the noisy counts.
+    """Release the class counts of every candidate and of all remaining rows; choose the smallest G of the noisy counts.
 
     A node's ε is shared equally by its 2|R| counts, with |R| the open candidates and "no rule": Laplace noise of scale
     2|R|/ε on each (SSRL §5.2). A row is in one of a candidate's two counts, so that half that ε would do.
@@ -247,30 +247,30 @@ _CAUCHY_GAP = f"{_SMOOTH_GAP}; Cauchy noise is not hardened against attacks on f
 
 PUBLISHED: dict[str, Published] = {
     "smooth-laplace": Published(
-        lambda gate, terms: SmoothChoice(gate, terms, SmoothLaplace(terms.epsilon, terms.delta), _SMOOTH_GAP),
+        lambda gate, node: SmoothChoice(gate, node, SmoothLaplace(node.epsilon, node.delta), _SMOOTH_GAP),
         releases=3,
         spends_delta=True,
         gap=_SMOOTH_GAP,
     ),
     "smooth-cauchy": Published(
-        lambda gate, terms: SmoothChoice(gate, terms, SmoothCauchy(terms.epsilon), _CAUCHY_GAP),
+        lambda gate, node: SmoothChoice(gate, node, SmoothCauchy(node.epsilon), _CAUCHY_GAP),
         releases=3,
         gap=_CAUCHY_GAP,
     ),
     "global-laplace": Published(
-        lambda gate, terms: GlobalChoice(gate, GlobalLaplace(terms.epsilon), _LAPLACE_GAP),
+        lambda gate, node: GlobalChoice(gate, GlobalLaplace(node.epsilon), _LAPLACE_GAP),
         releases=2,
         gap=_LAPLACE_GAP,
     ),
     "global-gaussian": Published(
-        lambda gate, terms: GlobalChoice(gate, GlobalGaussian(terms.epsilon, terms.delta), _GAUSSIAN_GAP),
+        lambda gate, node: GlobalChoice(gate, GlobalGaussian(node.epsilon, node.delta), _GAUSSIAN_GAP),
         releases=2,
         spends_delta=True,
         gap=_GAUSSIAN_GAP,
     ),
     "exponential": Published(
-        lambda gate, terms: GlobalChoice(gate, Exponential(terms.epsilon)), releases=2, notes=(_ROUNDING,)
+        lambda gate, node: GlobalChoice(gate, Exponential(node.epsilon)), releases=2, notes=(_ROUNDING,)
     ),
-    "noisy-counts": Published(lambda gate, terms: CountsChoice(gate, terms.epsilon), releases=2),
+    "noisy-counts": Published(lambda gate, node: CountsChoice(gate, node.epsilon), releases=2),
 }
 """SSRL's mechanisms by name."""

@@ -1,4 +1,4 @@
-"""Trees grown level by level, each test chosen privately, and the counts of their leaves."""
+"""Greedy growth of trees, level by level, with a private choice of each test."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hedgerow.privacy.noise import Integers, PermuteAndFlip, Siblings
 from hedgerow.tally import Tally
 
 ChooseTests = Callable[[Callable[[], list[Integers]], int], list[int]]
-"""Given a query for the scores at every node of a level, the smaller the better and that of stopping last, and the
-level, return the place chosen at each node. The query touches private counts: a private chooser charges first."""
+"""A choice: from a query for the scores at every node of a level (smaller is better, stopping last) and the level, the
+index chosen at each node. The query evaluates private counts: a private choice charges first."""
 
 
 def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Take | Stop:
     """Grow a tree of depth up to `most`, the tests of a level chosen together; its leaves have no labels yet.
 
-    Tests that the schema says cannot divide a node are not open there; a node without open tests is a leaf.
+    Tests that cannot divide a node by the schema are not open there; a node without open tests is a leaf.
     """
     tests: dict[tuple[int, ...], int] = {}
     frontier: list[tuple[tuple[int, ...], Tally]] = [((), tally)]
@@ -78,6 +78,6 @@ class PrivateTests:
     epsilon: Fraction
 
     def __call__(self, query: Callable[[], list[Integers]], level: int) -> list[int]:
-        """Return the place drawn at every node."""
+        """Return the index drawn at every node."""
         mechanism = Siblings(PermuteAndFlip(self.epsilon, SENSITIVITY))
         return self.gate.release(mechanism, query, purpose=f"choice of the tests of level {level + 1}")

@@ -1,1 +1,1 @@
-"""Search over all models: the lattice of conjunctions and its recursion."""
+"""Exact search over all rule lists or trees of a size, by dynamic programming."""

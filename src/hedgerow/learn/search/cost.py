@@ -1,4 +1,4 @@
-"""What an exact search costs: known from public numbers, and told before any row is read."""
+"""Cost of an exact search, estimated from public parameters before any row is read."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hedgerow.errors import SearchTooLargeError
 MOST_OPTIONS = 10_000
 MOST_STATES = 20_000_000
 MOST_EVALUATIONS = 2_000_000_000
-"""Beyond these an exact search is refused: minutes on one core for a thousand patterns, or gigabytes of memory."""
+"""The largest exact search: minutes on one core for a thousand patterns, or gigabytes of memory."""
 
-# Seconds on one core of an x86-64 server (benchmarks/exact.py): for any search; for each option weighed in a state; for
+# Seconds on one core of an x86-64 server (benchmarks/exact.py): for any search; for each evaluation of an option; for
 # each of those and each pattern and class; and for each state and pattern.
 _ANY, _WEIGH, _COUNT, _MASK = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What an exact search costs, from public numbers alone.
+    """Cost of an exact search, from public parameters alone.
 
     Attributes
     ----------
@@ -29,14 +29,14 @@ class Cost:
     states : int
         Sets of choices to be visited.
     evaluations : int
-        Pairs of a state and an option to be weighed.
+        Pairs of a state and an option to be evaluated.
     classes : int
         Classes of the label.
 
     Examples
     --------
     >>> print(Cost.of(options=40, sides=40, depth=4, classes=2))
-    40 options, 10,701 states, 428,040 options weighed in them; about 0.05 s for 1,000 distinct patterns of rows
+    40 options, 10,701 states, 428,040 evaluations; about 0.05 s for 1,000 distinct patterns of rows
     """
 
     options: int
@@ -46,13 +46,13 @@ class Cost:
 
     @classmethod
     def of(cls, *, options: int, sides: int, depth: int, classes: int) -> Self:
-        """Count the states of up to `depth` options one after the other."""
+        """Return the cost of all states of up to `depth` options."""
         states = sum(comb(sides, taken) for taken in range(min(depth, sides + 1)))
         return cls(options, states, states * options, classes)
 
     @property
     def is_sensible(self) -> bool:
-        """Whether the search is one that will be done."""
+        """Whether the search is within the limits."""
         return self.options <= MOST_OPTIONS and self.states <= MOST_STATES and self.evaluations <= MOST_EVALUATIONS
 
     def seconds(self, patterns: int) -> float:
@@ -74,15 +74,15 @@ class Cost:
         if self.is_sensible:
             return
         raise SearchTooLargeError(
-            f"exact search over {self.options:,} options would visit {self.states:,} states and weigh "
-            f"{self.evaluations:,} options in them; the most is {MOST_OPTIONS:,} options, {MOST_STATES:,} states and "
-            f"{MOST_EVALUATIONS:,} weighings. {advice}",
+            f"Expected an exact search of at most {MOST_OPTIONS:,} options, {MOST_STATES:,} states and "
+            f"{MOST_EVALUATIONS:,} evaluations of an option in a state, got {self.options:,} options, "
+            f"{self.states:,} states and {self.evaluations:,} evaluations. {advice}",
             states=self.states,
             evaluations=self.evaluations,
         )
 
     def __str__(self) -> str:
         return (
-            f"{self.options:,} options, {self.states:,} states, {self.evaluations:,} options weighed in them; "
+            f"{self.options:,} options, {self.states:,} states, {self.evaluations:,} evaluations; "
             f"about {self.seconds(1000):.1g} s for 1,000 distinct patterns of rows"
         )

@@ -1,7 +1,7 @@
-"""Every state there is, in an order that lets a state be found by its sides: what a private search visits.
+"""Exhaustive states of a private search, in colexicographic order.
 
-The states of a level are all sets of so many sides, whatever the table holds, in colexicographic order. The place of a
-set ``c_1 < … < c_k`` is then ``Σ binomial(c_i, i)``, so nothing has to be looked up.
+The states of a level are all sets of so many sides, independent of the table. The index of a set ``c_1 < … < c_k`` in
+this order is ``Σ binomial(c_i, i)``, so that no lookup table is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hedgerow.learn.search.space import Space
 
 
 @dataclass(frozen=True, eq=False)
-class EveryState:
+class ExhaustiveLevel:
     """All states that are a number of choices below the root.
 
     Attributes
@@ -32,31 +32,31 @@ class EveryState:
     states: States
 
     def children(self, chosen: Chosen, branch: int) -> NDArray[np.int64] | None:
-        """Return the place of each state with one more side; where the side is in it already, any place."""
+        """Return the index of each state with one more side; where the side is in it already, any index."""
         if branch not in self.space.branches:
             return None
         side = self.space.sides(branch)
         states = self.states[chosen]
         place = np.zeros((len(states), len(side)), dtype=np.int64)
         before = np.zeros_like(place)
-        ways = _binomials(self.space.n_sides, self.states.shape[1] + 1)
+        binomials = _binomials(self.space.n_sides, self.states.shape[1] + 1)
         for i, member in enumerate(states.T[:, :, None], 1):
             smaller = member < side
-            place += np.where(smaller, ways[member, i], ways[member, i + 1])
+            place += np.where(smaller, binomials[member, i], binomials[member, i + 1])
             before += smaller
-        return place + ways[side, before + 1]
+        return place + binomials[side, before + 1]
 
 
-def every_level(space: Space, depth: int) -> list[EveryState]:
-    """Return the levels from which up to `depth` options can be taken one after the other, those that have states."""
-    levels = [EveryState(space, np.zeros((1, 0), dtype=np.int32))]
+def exhaustive_levels(space: Space, depth: int) -> list[ExhaustiveLevel]:
+    """Return the levels of a search to `depth` options, those that have states."""
+    levels = [ExhaustiveLevel(space, np.zeros((1, 0), dtype=np.int32))]
     while len(levels) < min(depth, space.n_sides + 1):
         taken, states = len(levels), levels[-1].states
         parts = [
             np.column_stack([states[: comb(last, taken - 1)], np.full(comb(last, taken - 1), last, dtype=np.int32)])
             for last in range(taken - 1, space.n_sides)
         ]
-        levels.append(EveryState(space, np.concatenate(parts)))
+        levels.append(ExhaustiveLevel(space, np.concatenate(parts)))
     return levels[:depth]
 
 

@@ -1,13 +1,14 @@
-"""One recursion over all rule lists, or all trees, of a size: what remains depends on the set of choices only.
+"""Dynamic programming over all rule lists, or all trees, of a size.
 
-A state is a set of sides (`Space`) and the rows on all of them. It may stop and be a leaf, or take one of its open
+The rows that remain depend on the set of choices only, not on their order. A state is a set of sides (`Space`) and
+the rows on all of them. It may stop and be a leaf, or take one of its open
 options, which divides its rows into those caught and those left, each a leaf or a state of the next level:
 
     value(state) = stop ⊗ leaf(rows)  ⊕  ⊕ over options of  go ⊗ value(caught) ⊗ value(left)
 
 `Semiring` says what ⊕ and ⊗ are: (min, +) makes the value the fewest errors of any model, (Σ, ×) in logarithms the
 normaliser of the exponential mechanism over all of them. `sweep` values every state of the given levels once, the
-deepest first; `walk` then goes down from the root and builds one model. Which states there are, the caller says.
+deepest first; `walk` then builds one model from the root down. The caller provides the states.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.search.semirings import Semiring, Weights
+from hedgerow.learn.search.semirings import Floats, Semiring
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.tally import Tally
 
 States = NDArray[np.integer]
-_BLOCK_BYTES = 2**24  # of the largest matrix a block of states makes: stays near the processor
+_BLOCK_BYTES = 2**24  # of the largest matrix of a block of states: fits in the cache
 _EXACT_IN_FLOAT32 = 2**24
 
 
-class Rows:
+class PatternMatrix:
     """The patterns of a tally as matrices: exact, private.
 
     Parameters
@@ -53,7 +54,7 @@ class Rows:
         return self._sides.shape[1]
 
     def blocks(self, n_states: int) -> Iterator[NDArray[np.intp]]:
-        """Return the numbers of the states, as many at a time as are worked on together."""
+        """Yield the indices of the states, block by block."""
         size = max(1, _BLOCK_BYTES // (8 * max(len(self), self.space.n_options * len(self._counts), 1)))
         for start in range(0, n_states, size):
             yield np.arange(start, min(start + size, n_states))
@@ -69,7 +70,7 @@ class Rows:
         """Return which patterns an option catches, shape ``(n_patterns,)``, or each of some, one a row."""
         return self._caught.T[options] > 0
 
-    def counts(self, rows: NDArray[np.bool_]) -> tuple[Weights, Weights]:
+    def counts(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Return the rows of each class that each option catches, and all rows of each class.
 
         Shapes ``(n_classes, n_states, n_options)`` and ``(n_classes, n_states)``, from masks over patterns.
@@ -77,18 +78,18 @@ class Rows:
         weighted = [self._weighted(rows, weights) for weights in self._counts]
         return np.stack([one for one, _ in weighted]), np.stack([one for _, one in weighted])
 
-    def floors(self, rows: NDArray[np.bool_]) -> tuple[Weights, Weights]:
+    def floors(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Return the rows that any model gets wrong: those outside the majority of their pattern (equivalent points).
 
         Of the rows that each option catches, shape ``(n_states, n_options)``, and of all, shape ``(n_states,)``.
         """
         return self._weighted(rows, self._floor)
 
-    def totals(self, rows: NDArray[np.bool_]) -> Weights:
+    def totals(self, rows: NDArray[np.bool_]) -> Floats:
         """Return the rows of each class, shape ``(n_classes, n_states)``."""
         return np.stack([(rows * weights).sum(axis=1, dtype=np.float64) for weights in self._counts])
 
-    def _weighted(self, rows: NDArray[np.bool_], weights: NDArray[np.floating]) -> tuple[Weights, Weights]:
+    def _weighted(self, rows: NDArray[np.bool_], weights: NDArray[np.floating]) -> tuple[Floats, Floats]:
         weighted = rows * weights
         with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
             caught = weighted @ self._caught
@@ -116,14 +117,14 @@ class Level(Protocol):
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a model stops: the index of the class, or None where it is not decided with the model."""
+    """A leaf: the index of its class, or None if the label is decided later."""
 
     label: int | None
 
 
 @dataclass(frozen=True)
 class Take:
-    """Where a model takes an option: its index, and what follows on both branches."""
+    """An inner node: the index of its option, and both subtrees."""
 
     option: int
     caught: Take | Stop
@@ -132,28 +133,28 @@ class Take:
 
 @dataclass(frozen=True)
 class Search:
-    """The recursion over the rows of a table in one semiring: its step, its sweep and its walk.
+    """The recursion over the rows of a table in one semiring.
 
     Attributes
     ----------
-    rows : Rows
+    rows : PatternMatrix
         The table.
     levels : sequence of Level
         The states that may take an option, the root's level first.
     semiring : Semiring
-        What is computed.
+        The semiring of the values.
     min_rows : float
         Rows that an option must catch, in a tree also leave. Always 0 where the search is private.
     """
 
-    rows: Rows
+    rows: PatternMatrix
     levels: Sequence[Level]
     semiring: Semiring
     min_rows: float = 0.0
 
     def weigh(
-        self, depth: int, chosen: Chosen, rows: NDArray[np.bool_], following: Weights | None
-    ) -> tuple[Weights, Weights]:
+        self, depth: int, chosen: Chosen, rows: NDArray[np.bool_], following: Floats | None
+    ) -> tuple[Floats, Floats]:
         """Return the weights of stopping, shape ``(n,)``, and of each option, shape ``(n, n_options)``.
 
         Parameters
@@ -184,19 +185,19 @@ class Search:
         options[~is_open] = semiring.zero
         return semiring.leaf(total) + semiring.stop(n_open), options
 
-    def sweep(self, last: Weights | None = None, progress: Callable[[int], object] = lambda _: None) -> list[Weights]:
+    def sweep(self, last: Floats | None = None, progress: Callable[[int], object] = lambda _: None) -> list[Floats]:
         """Return the values of the states of every level, each computed once, the deepest first.
 
-        States without rows are left out: in both semirings they have the value 0, whatever may still be chosen.
+        States without rows are left out: in both semirings their value is 0.
 
         Parameters
         ----------
         last : ndarray, optional
-            The values of the last level, where they are known otherwise.
+            The values of the last level, if they are known already.
         progress : callable
             Called with the number of states done since the call before.
         """
-        values: list[Weights] = [] if last is None else [last]
+        values: list[Floats] = [] if last is None else [last]
         for depth in reversed(range(len(self.levels) - len(values))):
             level = self.levels[depth]
             value = np.zeros(len(level.states))
@@ -211,14 +212,14 @@ class Search:
 
     def walk(
         self,
-        values: Sequence[Weights],
-        choose_option: Callable[[Weights], int],
-        choose_label: Callable[[Weights], int],
+        values: Sequence[Floats],
+        choose_option: Callable[[Floats], int],
+        choose_label: Callable[[Floats], int],
     ) -> Take | Stop:
         """Build one model from the root down.
 
-        `choose_option` is given the weights of stopping and of the open options and returns the place of one of them;
-        `choose_label` is given the rows of each class in a leaf and returns the class.
+        `choose_option` gets the weights of stopping and of the open options and returns the index of one of them;
+        `choose_label` gets the rows of each class in a leaf and returns the class.
         """
         depths = len(self.levels)
 
@@ -246,7 +247,7 @@ class Search:
         return below(0, 0, np.ones((1, len(self.rows)), dtype=bool))
 
 
-def enough(min_rows: float, caught: Weights, left: Weights, space: Space) -> NDArray[np.bool_]:
+def enough(min_rows: float, caught: Floats, left: Floats, space: Space) -> NDArray[np.bool_]:
     """Return which options catch, and in a tree also leave, that many rows; from counts by class."""
     allowed = caught.sum(axis=0) >= min_rows
     return allowed & (left.sum(axis=0) >= min_rows) if CAUGHT in space.branches else allowed

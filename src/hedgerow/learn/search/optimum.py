@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.learn.search.lattice import Rows, Search, Stop, Take
-from hedgerow.learn.search.pruned import Expansion, Terms, expand
+from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take
+from hedgerow.learn.search.pruned import Expansion, SearchSettings, expand
 from hedgerow.learn.search.semirings import fewest_errors
 from hedgerow.tally import Tally
 
@@ -28,7 +28,7 @@ class Optimum:
     objective : float
         Its errors in rows, each rule or split counting for the penalty more.
     lower_bound : float
-        What no model within the terms can be below.
+        A lower bound on the objective of any model within the settings.
     n_states : int
         States that were visited.
     """
@@ -40,52 +40,55 @@ class Optimum:
 
 
 def find_optimum(
-    rows: Rows, terms: Terms, time_limit: float | None, progress: Callable[[int, int, int], object]
+    rows: PatternMatrix,
+    settings: SearchSettings,
+    time_limit: float | None,
+    progress: Callable[[int, int, int], object],
 ) -> Optimum:
-    """Find the model of fewest errors, penalties included, among all within the terms.
+    """Find the model of fewest errors, penalties included, among all within the settings.
 
     A quick search that follows few options comes first: it gives a model to fall back upon and, for lists, a bound to
     prune with. `progress` is called with the level, its states done and its states.
     """
     deadline = np.inf if time_limit is None else time.monotonic() + _GOING_DOWN * time_limit
-    quick = expand(rows, terms, width=_width(rows, terms))
-    full = expand(rows, terms, best=quick.best, deadline=deadline, progress=progress)
-    found = [_best_of(rows, terms, expansion) for expansion in (full, quick)]
+    quick = expand(rows, settings, width=_width(rows, settings))
+    full = expand(rows, settings, best=quick.best, deadline=deadline, progress=progress)
+    found = [_best_of(rows, settings, expansion) for expansion in (full, quick)]
     objective, model = min(found, key=lambda pair: pair[0])
-    bound = objective if full.complete else min(objective, _bound(rows, terms, full))
+    bound = objective if full.complete else min(objective, _bound(rows, settings, full))
     return Optimum(model, objective, bound, sum(len(level.states) for level in full.levels))
 
 
-def _width(rows: Rows, terms: Terms) -> int:
+def _width(rows: PatternMatrix, settings: SearchSettings) -> int:
     """Return how many options of each state the quick search can afford to follow."""
-    steps = max(terms.depth - 1, 1)
+    steps = max(settings.depth - 1, 1)
     return max(1, int(_QUICK_STATES ** (1 / steps)) // len(rows.space.branches))
 
 
-def _best_of(rows: Rows, terms: Terms, expansion: Expansion) -> tuple[float, Take | Stop]:
+def _best_of(rows: PatternMatrix, settings: SearchSettings, expansion: Expansion) -> tuple[float, Take | Stop]:
     """Return the best model that the levels hold, and its objective."""
-    search = Search(rows, expansion.levels, fewest_errors(terms.penalty), max(terms.min_rows, 1))
+    search = Search(rows, expansion.levels, fewest_errors(settings.penalty), max(settings.min_rows, 1))
     values = search.sweep()
     model = search.walk(values, lambda weights: int(weights.argmin()), lambda counts: int(counts.argmax()))
-    return _objective(rows, terms, model, np.ones((1, len(rows)), dtype=bool)), model
+    return _objective(rows, settings, model, np.ones((1, len(rows)), dtype=bool)), model
 
 
-def _objective(rows: Rows, terms: Terms, model: Take | Stop, here: np.ndarray) -> float:
+def _objective(rows: PatternMatrix, settings: SearchSettings, model: Take | Stop, here: np.ndarray) -> float:
     if isinstance(model, Stop):
         counts = rows.totals(here)[:, 0]
         return float(counts.sum() - counts[model.label])
     caught = rows.caught(model.option)
     parts = ((model.caught, here & caught), (model.left, here & ~caught))
-    return terms.penalty + sum(_objective(rows, terms, part, mask) for part, mask in parts)
+    return settings.penalty + sum(_objective(rows, settings, part, mask) for part, mask in parts)
 
 
-def _bound(rows: Rows, terms: Terms, expansion: Expansion) -> float:
+def _bound(rows: PatternMatrix, settings: SearchSettings, expansion: Expansion) -> float:
     """Return a lower bound from levels whose last was not expanded: its states count for what no model gets right."""
     frontier = expansion.levels[-1]
     floors = np.zeros(len(frontier.states))
     for block in rows.blocks(len(floors)):
         floors[block] = rows.floors(rows.on(frontier.states[block]))[1]
-    search = Search(rows, expansion.levels, fewest_errors(terms.penalty), max(terms.min_rows, 1))
+    search = Search(rows, expansion.levels, fewest_errors(settings.penalty), max(settings.min_rows, 1))
     return float(search.sweep(last=floors)[0][0])
 
 

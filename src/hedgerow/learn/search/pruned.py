@@ -1,10 +1,10 @@
-"""The states that an optimal model can need: what a search without privacy visits, pruned by bounds on the errors.
+"""Pruned states of a search without privacy: branch and bound on the errors.
 
 Level by level, states that hold the same rows are one state, however they were reached, and an option is followed only
-where a bound allows it to be part of something better than what is known:
+where a bound allows it to be part of a better model:
 
 - support: it catches (in a tree also leaves) enough rows, and what it leaves can still be divided;
-- equivalent points: of rows with the same pattern at most the majority can be got right, whatever the model
+- equivalent points: of rows with the same pattern any model gets at most the majority right
   (Angelino et al., *Learning Certifiably Optimal Rule Lists*, JMLR 2018, Section 3.14);
 - best so far: for lists the best complete list, for trees the best leaf or single split of the same rows;
 - remaining depth: the last level has no next one.
@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.search.lattice import Chosen, Rows, States, enough
-from hedgerow.learn.search.semirings import Weights
+from hedgerow.learn.search.lattice import Chosen, PatternMatrix, States, enough
+from hedgerow.learn.search.semirings import Floats
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 
 MOST_BYTES = 2**31
@@ -31,7 +31,7 @@ MOST_BYTES = 2**31
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The branches of one kind that are followed: from which state, by which option, to which state of the next level.
+    """Branches of one kind that are followed: from a state, by an option, to a state of the next level.
 
     Attributes
     ----------
@@ -76,8 +76,8 @@ class PrunedLevel:
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What is optimised: errors in rows, each rule or split counting for `penalty` more, within support and depth."""
+class SearchSettings:
+    """The objective, errors in rows plus `penalty` for each rule or split, and the limits of support and depth."""
 
     depth: int
     min_rows: float
@@ -86,7 +86,7 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """The levels of a search, and whether they are all.
+    """Levels of a search, and whether it is complete.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Expansion:
     complete : bool
         Whether every state that could matter was expanded. If not, the last level is the frontier.
     best : float
-        The smallest objective of any list met on the way; not used for trees.
+        The smallest objective of any list seen; not used for trees.
     """
 
     levels: list[PrunedLevel]
@@ -104,18 +104,18 @@ class Expansion:
 
 
 @dataclass(frozen=True, eq=False)
-class _Split:
+class _BranchErrors:
     """Errors and floors of a block of states, and of both branches of each of their options."""
 
-    stop: Weights
+    stop: Floats
     allowed: NDArray[np.bool_]
-    errors: tuple[Weights, Weights]
-    floors: tuple[Weights, Weights]
-    sizes: tuple[Weights, Weights]
-    impurity: Weights
+    errors: tuple[Floats, Floats]
+    floors: tuple[Floats, Floats]
+    sizes: tuple[Floats, Floats]
+    impurity: Floats
 
     @classmethod
-    def of(cls, rows: Rows, states: States, live: NDArray[np.bool_], min_rows: float) -> _Split:
+    def of(cls, rows: PatternMatrix, states: States, live: NDArray[np.bool_], min_rows: float) -> _BranchErrors:
         caught, total = rows.counts(live)
         left = total[:, :, None] - caught
         floor, whole = rows.floors(live)
@@ -131,26 +131,26 @@ class _Split:
 
 
 def expand(
-    rows: Rows,
-    terms: Terms,
+    rows: PatternMatrix,
+    settings: SearchSettings,
     *,
     best: float = np.inf,
     width: int | None = None,
     deadline: float = np.inf,
     progress: Callable[[int, int, int], object] = lambda *_: None,
 ) -> Expansion:
-    """Find the states that may be part of an optimal model.
+    """Return the states that may be part of an optimal model.
 
     Parameters
     ----------
-    rows : Rows
+    rows : PatternMatrix
         The table.
-    terms : Terms
+    settings : SearchSettings
         What is optimised.
     best : float
         For lists, an objective already reached by some list.
     width : int, optional
-        Follow only so many options of each state, those of least impurity: quick, and not exhaustive.
+        Follow only so many options of each state, those of least impurity (beam search): fast, not exhaustive.
     deadline : float
         The time, by `time.monotonic`, after which no further level is finished.
     progress : callable
@@ -164,8 +164,8 @@ def expand(
     space = rows.space
     levels = [PrunedLevel(space, np.zeros((1, 0), dtype=np.int32))]
     reached = np.zeros(1)
-    while len(levels) < terms.depth:
-        step = _Step(rows, terms, levels[-1], reached, best, width)
+    while len(levels) < settings.depth:
+        step = _LevelExpansion(rows, settings, levels[-1], reached, best, width)
         for done in step.blocks():
             progress(len(levels), done, len(levels[-1].states))
             if time.monotonic() > deadline or step.n_bytes > MOST_BYTES:
@@ -175,64 +175,70 @@ def expand(
         if not len(following.states):
             break
         levels.append(following)
-    return Expansion(levels[: terms.depth], complete=width is None, best=best)
+    return Expansion(levels[: settings.depth], complete=width is None, best=best)
 
 
-class _Step:
+class _LevelExpansion:
     """The expansion of one level into the next."""
 
     def __init__(
-        self, rows: Rows, terms: Terms, level: PrunedLevel, reached: Weights, best: float, width: int | None
+        self,
+        rows: PatternMatrix,
+        settings: SearchSettings,
+        level: PrunedLevel,
+        reached: Floats,
+        best: float,
+        width: int | None,
     ) -> None:
-        self.rows, self.terms, self.level = rows, terms, level
+        self.rows, self.settings, self.level = rows, settings, level
         self.reached, self.best, self.width = reached, best, width
         self.n_bytes = 0
-        self._kept: list[tuple[int, NDArray[np.intp], NDArray[np.intp], NDArray[np.uint8], Weights]] = []
+        self._kept: list[tuple[int, NDArray[np.intp], NDArray[np.intp], NDArray[np.uint8], Floats]] = []
 
     def blocks(self) -> Iterator[int]:
-        """Go through the level's states block by block, and yield how many are done."""
+        """Expand the level's states block by block, and yield the number done."""
         for block in self.rows.blocks(len(self.level.states)):
             states = self.level.states[block]
             live = self.rows.on(states)
-            split = _Split.of(self.rows, states, live, self.terms.min_rows)
+            split = _BranchErrors.of(self.rows, states, live, self.settings.min_rows)
             for branch, keep in self._promising(split, block).items():
                 state, option = np.nonzero(keep)
                 part = self.rows.caught(option)
                 masks = np.packbits(live[state] & (part if branch == CAUGHT else ~part), axis=1)
-                cost = self.reached[block][state] + self.terms.penalty + split.errors[CAUGHT][state, option]
+                cost = self.reached[block][state] + self.settings.penalty + split.errors[CAUGHT][state, option]
                 self._kept.append((branch, block[state], option, masks, cost))
                 self.n_bytes += masks.nbytes + 32 * len(state)
             yield int(block[-1]) + 1
 
-    def _promising(self, split: _Split, block: NDArray[np.intp]) -> dict[int, NDArray[np.bool_]]:
+    def _promising(self, split: _BranchErrors, block: NDArray[np.intp]) -> dict[int, NDArray[np.bool_]]:
         """Return which options' branches are followed, shape ``(n, n_options)`` for each branch."""
-        terms, space = self.terms, self.rows.space
+        settings, space = self.settings, self.rows.space
         keep = split.allowed
         if CAUGHT in space.branches:
-            single = np.where(keep, sum(split.errors) + terms.penalty, np.inf).min(axis=1, initial=np.inf)
+            single = np.where(keep, sum(split.errors) + settings.penalty, np.inf).min(axis=1, initial=np.inf)
             known = np.minimum(split.stop, single)[:, None]
-            keep = keep & (sum(split.floors) + terms.penalty < known)
-            least = 2 * max(terms.min_rows, 1)
+            keep = keep & (sum(split.floors) + settings.penalty < known)
+            least = 2 * max(settings.min_rows, 1)
         else:
-            cost = self.reached[block][:, None] + terms.penalty + split.errors[CAUGHT]
+            cost = self.reached[block][:, None] + settings.penalty + split.errors[CAUGHT]
             self.best = min(
                 self.best,
                 float(np.where(keep, cost + split.errors[LEFT], np.inf).min(initial=np.inf)),
                 float((self.reached[block] + split.stop).min(initial=np.inf)),
             )
             keep = keep & (cost + split.floors[LEFT] < self.best)
-            least = max(terms.min_rows, 1)
+            least = max(settings.min_rows, 1)
         if self.width is not None:
             keep = keep & _smallest(np.where(split.allowed, split.impurity, np.inf), self.width)
         return {
             branch: keep
-            & (split.errors[branch] - split.floors[branch] > terms.penalty)
+            & (split.errors[branch] - split.floors[branch] > settings.penalty)
             & (split.sizes[branch] >= least)
             for branch in space.branches
         }
 
-    def finish(self) -> tuple[PrunedLevel, Weights]:
-        """Make the next level of the distinct states, with what the cheapest way to each costs."""
+    def finish(self) -> tuple[PrunedLevel, Floats]:
+        """Return the next level of distinct states, with the cost of the cheapest path to each."""
         space = self.rows.space
         branches = np.concatenate([np.full(len(kept[1]), kept[0]) for kept in self._kept])
         state, option, masks, cost = (np.concatenate([kept[i] for kept in self._kept]) for i in (1, 2, 3, 4))
@@ -247,17 +253,17 @@ class _Step:
         return PrunedLevel(space, states), reached
 
 
-def _errors(counts: Weights) -> Weights:
+def _errors(counts: Floats) -> Floats:
     return counts.sum(axis=0) - counts.max(axis=0)
 
 
-def _impurity(counts: Weights) -> Weights:
-    """Return the unnormalised Gini impurity, in floating point: it only decides where a quick search looks."""
+def _impurity(counts: Floats) -> Floats:
+    """Return the unnormalised Gini impurity, in floating point: it only ranks the options of a beam search."""
     size = counts.sum(axis=0)
     return size - (counts**2).sum(axis=0) / np.maximum(size, 1)
 
 
-def _smallest(values: Weights, width: int) -> NDArray[np.bool_]:
+def _smallest(values: Floats, width: int) -> NDArray[np.bool_]:
     """Return which are among the `width` smallest of each row."""
     chosen = np.zeros(values.shape, dtype=bool)
     np.put_along_axis(chosen, np.argsort(values, axis=1, kind="stable")[:, :width], values=True, axis=1)

@@ -1,4 +1,4 @@
-"""The exact private draw: one model of all rule lists, or of all trees, by the exponential mechanism on errors."""
+"""Exact private draws: one model of all rule lists, or trees, by the exponential mechanism on errors."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from hedgerow.errors import TooManyRowsError
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.exhaustive import EveryState, every_level
-from hedgerow.learn.search.lattice import Rows, Search, Stop, Take
-from hedgerow.learn.search.semirings import Weights, all_models
+from hedgerow.learn.search.exhaustive import ExhaustiveLevel, exhaustive_levels
+from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take
+from hedgerow.learn.search.semirings import Floats, all_models
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Choose, ModelDraw, Rounding
 from hedgerow.privacy.gate import Gate
@@ -22,7 +22,7 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """What one exact draw searches: public, made before any row is read.
+    """The search space and prior of one exact draw: public, made before any row is read.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Draw:
     stop_probability: float
 
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
-        """Return the draw that costs `epsilon`; raises ValueError if that is too little to be of use."""
+        """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
         depth = min(self.depth, self.space.n_options)  # on one path each option is taken once at most
         leaves = 2**depth if CAUGHT in self.space.branches else depth + 1
         classes = len(self.space.candidates.schema.classes)
@@ -56,11 +56,11 @@ class ModelSampler:
         The table.
     plan : Draw
         What is searched.
-    levels : list of EveryState
+    levels : list of ExhaustiveLevel
         The plan's states: the same for every table.
     progress : callable
-        Called a hundred times at most, with a hundredth of the states: how many are worked on together depends on the
-        number of patterns, which is private.
+        Called at most a hundred times, with a hundredth of the states: the size of a block depends on the number of
+        patterns, which is private.
 
     Raises
     ------
@@ -68,22 +68,22 @@ class ModelSampler:
         From 2³² rows on, where the bound on rounding does not hold.
     """
 
-    def __init__(self, tally: Tally, plan: Draw, levels: list[EveryState], progress: Progress) -> None:
+    def __init__(self, tally: Tally, plan: Draw, levels: list[ExhaustiveLevel], progress: Progress) -> None:
         if tally.total().sum() >= MOST_ROWS:
-            raise TooManyRowsError("an exact private search takes fewer than 2^32 rows.")
+            raise TooManyRowsError("Expected fewer than 2^32 rows for an exact private search, got 2^32 or more.")
         self._tally, self._plan, self._levels = tally, plan, levels
         self._progress = _in_public_steps(sum(len(level.states) for level in levels), progress)
 
     def sample(self, weight: float, choose: Choose) -> Take | Stop:
         """Draw a model with probability proportional to ``prior·exp(−weight·errors)``: its rules and its labels.
 
-        All states are visited, whatever the labels are; those without rows weigh 1 by the prior and need no visit.
+        All states are visited, independent of the labels; those without rows have the weight 1 by the prior.
         """
 
-        def label(counts: Weights) -> int:
+        def label(counts: Floats) -> int:
             return choose(-weight * (counts.sum() - counts))
 
-        rows = Rows(self._tally, self._plan.space)
+        rows = PatternMatrix(self._tally, self._plan.space)
         search = Search(rows, self._levels, all_models(weight, self._plan.stop_probability))
         return search.walk(search.sweep(progress=self._progress), choose, label)
 
@@ -93,7 +93,7 @@ class ModelSampler:
 
 
 def _in_public_steps(total: int, progress: Progress) -> Progress:
-    """Return what tells of every hundredth of `total` that is done, one after the other, whatever steps it is told."""
+    """Return a callback that reports `total` in hundredths, independent of the sizes of the steps it is called with."""
     done = shown = 0
 
     def report(more: int) -> None:
@@ -115,7 +115,7 @@ def draw_model(
 
     Neighbouring tables differ by one row; the errors of every model then differ by 0 or 1, all in one direction.
     """
-    levels = every_level(plan.space, plan.depth)
+    levels = exhaustive_levels(plan.space, plan.depth)
     return gate.release(plan.mechanism(epsilon), lambda: ModelSampler(tally, plan, levels, progress), purpose=purpose)
 
 
@@ -143,13 +143,13 @@ class ListDraw:
 
 
 def list_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
-    """Return how many rules each block may add: `lookahead` at a time, `most` in all."""
+    """Return the most rules that each block adds: `lookahead` at a time, `most` in all."""
     size = max(most if lookahead is None else min(lookahead, most), 1)
     return tuple(min(size, most - start) for start in range(0, max(most, 1), size))
 
 
 def list_cost(candidates: int, blocks: tuple[int, ...], classes: int) -> Cost:
-    """Return what drawing a list in these blocks costs at most."""
+    """Return an upper bound on the cost of drawing a list in these blocks."""
     costs = [Cost.of(options=candidates, sides=candidates, depth=depth, classes=classes) for depth in blocks]
     states, evaluations = sum(cost.states for cost in costs), sum(cost.evaluations for cost in costs)
     return Cost(candidates, states, evaluations, classes)
@@ -162,7 +162,7 @@ def draw_list(
 
     A block is drawn jointly with its labels among all lists of its length on the rows that the earlier blocks left. The
     last block's label of what it leaves is that of the default rule; those of earlier blocks are dropped. Last rules
-    that say the same as the default rule are left out, which depends on what was drawn only.
+    with the label of the default rule are left out, which depends on what was drawn only.
     """
     antecedents: list[Antecedent] = []
     labels: list[int] = []

@@ -1,4 +1,4 @@
-"""The two semirings in which the one recursion over models is evaluated: fewest errors, and the sum of all weights.
+"""Semirings of the recursion over models: fewest errors (min, +), and total weight (Σ, ×).
 
 In both, the product of two weights is their sum as numbers: errors add up, and so do logarithms of weights.
 """
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Weights = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Semiring:
-    """How the weights of leaves become the weight of all models below a state.
+    """Operations that combine the weights of leaves into the weight of all models below a state.
 
     Attributes
     ----------
@@ -26,16 +26,16 @@ class Semiring:
         From the weights of stopping, shape ``(n,)``, and of each option, shape ``(n, m)``, the weight of the state,
         shape ``(n,)``.
     zero : float
-        The weight of what cannot be chosen.
+        The weight of an option that cannot be taken.
     stop, go : callable
         From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option.
     """
 
-    leaf: Callable[[Weights], Weights]
-    plus: Callable[[Weights, Weights], Weights]
+    leaf: Callable[[Floats], Floats]
+    plus: Callable[[Floats, Floats], Floats]
     zero: float
-    stop: Callable[[NDArray[np.intp]], Weights]
-    go: Callable[[NDArray[np.intp]], Weights]
+    stop: Callable[[NDArray[np.intp]], Floats]
+    go: Callable[[NDArray[np.intp]], Floats]
 
 
 def fewest_errors(penalty: float) -> Semiring:
@@ -53,20 +53,20 @@ def all_models(epsilon: float, stop_probability: float) -> Semiring:
     """Return (Σ, ×) in natural logarithms: the weights ``prior(model)·exp(−epsilon·errors(model))`` of all models.
 
     The prior is a probability over models: at every position where options are open stop with `stop_probability`, else
-    take one of them, all alike; in every leaf one of the classes, all alike. So where no rows are left all models
-    together weigh 1, whatever may still be chosen there.
+    take one of them, uniformly; in every leaf one of the classes, uniformly. So in a state without rows the weights of
+    all models sum to 1.
 
     Weights are exact up to the rounding that `hedgerow.privacy.exponential_mechanism.Rounding` bounds, provided that
     `epsilon` has few enough digits for ``epsilon·errors`` to be exact.
     """
     log_stop, log_go = np.log(stop_probability), np.log1p(-stop_probability)
 
-    def leaf(counts: Weights) -> Weights:
+    def leaf(counts: Floats) -> Floats:
         most = counts.max(axis=0)
         shares = np.exp(epsilon * (counts - most)).sum(axis=0) / len(counts)
         return np.log(shares) - epsilon * (counts.sum(axis=0) - most)
 
-    def plus(stop: Weights, options: Weights) -> Weights:
+    def plus(stop: Floats, options: Floats) -> Floats:
         most = np.maximum(stop, options.max(axis=1, initial=-np.inf))
         return most + np.log(np.exp(stop - most) + np.exp(options - most[:, None]).sum(axis=1))
 

@@ -1,4 +1,4 @@
-"""What exact search searches: the options at a position, public like the schema they come from."""
+"""Search spaces: the rules or tests that can be taken at a position; public, like the schema."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Space:
     branches : tuple of int
         The branches that are searched further: `LEFT` for lists, `CAUGHT` and `LEFT` for trees.
     closed : ndarray of bool, shape (n_sides, n_options)
-        Whether the schema says that an option cannot divide any rows of a side. Sides go by branch, then by option.
+        Whether, by the schema, an option cannot divide any rows of a side. Sides go by branch, then by option.
     """
 
     candidates: Candidates
@@ -87,7 +87,7 @@ class Space:
         return tuple(self.candidates[int(index)] for index in self.options)
 
     def sides(self, branch: int) -> NDArray[np.intp]:
-        """Return the side that each option's branch is, shape ``(n_options,)``."""
+        """Return the side of each option's branch, shape ``(n_options,)``."""
         return self.branches.index(branch) * self.n_options + np.arange(self.n_options)
 
     def open(self, states: NDArray[np.integer]) -> NDArray[np.bool_]:
@@ -99,19 +99,19 @@ class Space:
 
 
 def _tests(candidates: Candidates) -> list[int]:
-    """Return the literals that divide rows in different ways; of two that are each other's complement the first."""
+    """Return the literals that divide rows differently; of two complements the first."""
     tests: list[int] = []
     seen: set[bytes] = set()
     for index, literal in enumerate(candidates.literals):
         own = candidates.own_bins[index]
         caught = candidates.truth[index]
-        ways = {(own.tobytes() + caught.tobytes()), (own.tobytes() + (own & ~caught).tobytes())}
-        if _is_interval(literal) or ways & seen or not caught.any() or not (own & ~caught).any():
+        divisions = {(own.tobytes() + caught.tobytes()), (own.tobytes() + (own & ~caught).tobytes())}
+        if _is_interval(literal) or divisions & seen or not caught.any() or not (own & ~caught).any():
             continue
-        seen |= ways
+        seen |= divisions
         tests.append(index)
     return tests
 
 
 def _is_interval(literal: Literal) -> bool:
-    return literal.operator == "between"  # two tests one after the other say the same
+    return literal.operator == "between"  # equivalent to two nested tests
