@@ -182,7 +182,12 @@ BAD_EXPRIL = {
     ),
     "no queries": ({"queries": 0}, SOURCE, ValueError, "queries must be a whole number >= 1, got 0"),
     "queries true": ({"queries": True}, SOURCE, ValueError, "queries must be a whole number >= 1, got True"),
-    "too many queries": ({"queries": 4}, SOURCE, ValueError, "queries=4 are to be asked, and the oracle has 3 left"),
+    "too many queries": (
+        {"queries": 4},
+        SOURCE,
+        ValueError,
+        "queries must be at most the 3 that .*, got 4",
+    ),
     "bins": (
         {"bins": 1},
         SOURCE,
@@ -199,10 +204,15 @@ BAD_EXPRIL = {
         ValueError,
         "random_state must be None, a whole number or a RandomState, .*, got 'seed'",
     ),
-    "columns": ({}, SOURCE[:, :2], DomainError, "the source has columns x0, x1; the target has x0, x1, x2"),
-    "names": ({}, pd.DataFrame(SOURCE, columns=list("abd")), DomainError, "the source has columns a, b, d; the target"),
-    "constant": ({}, CONSTANT, DomainError, "column 'x2': has one value or none in the source"),
-    "one row": ({}, SOURCE[:1], DomainError, "has one value or none in the source"),
+    "columns": ({}, SOURCE[:, :2], DomainError, "expected the target's columns x0, x1, x2, got x0, x1"),
+    "names": (
+        {},
+        pd.DataFrame(SOURCE, columns=list("abd")),
+        DomainError,
+        "the target's columns x0, x1, x2, got a, b, d",
+    ),
+    "constant": ({}, CONSTANT, DomainError, "column 'x2': expected two or more values in the source"),
+    "one row": ({}, SOURCE[:1], DomainError, "expected two or more values in the source"),
     "infinity": ({}, np.where(SOURCE > 2, np.inf, SOURCE), (DomainError, ValueError), "finite|infinity"),
     "no table": ({}, [1.0, 2.0], TypeError, "Expected a frame or a two-dimensional array"),
 }
@@ -227,8 +237,8 @@ BAD_LOGISTIC = {
     "l2 nan": ({"l2": np.nan}, SOURCE, ValueError, "l2 must be"),
     "l2 infinite": ({"l2": np.inf}, SOURCE, ValueError, "l2 must be"),
     "bins": ({"bins": 1}, SOURCE, ValueError, "bins must be 'auto'"),
-    "columns": ({}, SOURCE[:, :2], DomainError, "the source has columns x0, x1; the target has x0, x1, x2"),
-    "constant": ({}, CONSTANT, DomainError, "column 'x2': has one value or none in the source"),
+    "columns": ({}, SOURCE[:, :2], DomainError, "expected the target's columns x0, x1, x2, got x0, x1"),
+    "constant": ({}, CONSTANT, DomainError, "column 'x2': expected two or more values in the source"),
 }
 
 
@@ -255,7 +265,7 @@ def test_ratios_are_refused_where_they_do_not_tell_enough():
     budget = hr.Budget(1)
     with pytest.raises(ValueError, match="expected an oracle that releases counts"):
         hr.MarginalLogisticClassifier().fit(SOURCE, oracle=oracle(budget, release="ratio"))
-    with pytest.raises(ValueError, match="with ratios, reweighting spends one of its own"):
+    with pytest.raises(ValueError, match="queries must be 2 or more with ratios and reweight=True"):
         hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, oracle=oracle(budget, release="ratio"))
     assert budget.spent == 0
 

@@ -85,8 +85,8 @@ def test_no_equation_at_all_leaves_the_centre():
 @pytest.mark.parametrize(
     ("matrix", "target", "centre", "ridge", "match"),
     [
-        (np.ones((2, 3)), np.ones(3), np.ones(3), 1.0, "one row a target and one column an unknown"),
-        (np.ones((2, 3)), np.ones(2), np.ones(2), 1.0, "one row a target and one column an unknown"),
+        (np.ones((2, 3)), np.ones(3), np.ones(3), 1.0, "shape \\(n_targets, n_unknowns\\)"),
+        (np.ones((2, 3)), np.ones(2), np.ones(2), 1.0, "shape \\(n_targets, n_unknowns\\)"),
         (np.ones((2, 3)), np.ones(2), np.ones(3), 0.0, "a ridge > 0"),
         (np.ones((2, 3)), np.ones(2), np.ones(3), np.nan, "a ridge > 0"),
         (np.full((2, 3), np.nan), np.ones(2), np.ones(3), 1.0, "expected finite numbers"),

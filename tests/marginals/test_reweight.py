@@ -54,7 +54,7 @@ def test_equation_2_against_nonnegative_least_squares():
 
 def test_mass_where_the_source_has_no_row_is_uncovered_and_warned_about():
     matrix = np.array([[1.0, 1, 0], [0, 0, 1], [0, 0, 0]])
-    with pytest.warns(OverlapWarning, match="source and target hardly overlap: 40 % of the target is where the source"):
+    with pytest.warns(OverlapWarning, match="hardly overlap: 40 % of the target is in bins without source rows"):
         found = reweight(matrix, np.array([0.3, 0.3, 0.4]), 1)
     assert found.uncovered == pytest.approx(0.4)
     with warnings.catch_warnings():
@@ -66,14 +66,14 @@ def test_mass_where_the_source_has_no_row_is_uncovered_and_warned_about():
 def test_weights_of_few_rows_are_warned_about():
     matrix = np.zeros((2, 100))
     matrix[0, 0], matrix[1, 1:] = 1, 1
-    with pytest.warns(OverlapWarning, match="the weights are those of 1 of 100 source rows") as told:
+    with pytest.warns(OverlapWarning, match="the effective sample size is 1 of 100 source rows") as told:
         found = reweight(matrix, np.array([1.0, 0.0]), 1, alpha=1e-6)
     assert found.effective_sample_size == pytest.approx(1, abs=0.01)
     assert len(told) == 1
 
 
 def test_targets_without_any_mass_in_common_are_refused():
-    with pytest.raises(ValueError, match="the two do not overlap"):
+    with pytest.raises(ValueError, match="Expected a source that overlaps the target"):
         reweight(np.ones((1, 2)), np.array([-1e3]), 1)
 
 

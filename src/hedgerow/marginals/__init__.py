@@ -1,4 +1,4 @@
-"""Learning when the rows never leave their curator, who answers by noisy marginals only."""
+"""Learning from noisy marginals of a private table that never leaves its curator."""
 
 from hedgerow.marginals.binning import choose_bins
 from hedgerow.marginals.expril import ExprilClassifier

@@ -1,4 +1,4 @@
-"""Bins: a public schema cut out of the source, and which bin each row of the source is in."""
+"""Binning: a public schema that discretises the source, and the bin of each of its rows."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from hedgerow.schema.numbers import Real
 from hedgerow.schema.schema import Schema
 
 ROWS_PER_NOISE = 4
-"""Rows in a bin, in standard deviations of the noise on it, that bins are chosen for (EXPRIL §4.2)."""
+"""Target for the rows of a bin, in standard deviations of the noise on it (EXPRIL §4.2)."""
 MOST_BINS = 12
-"""Bins an attribute, at most, with ``bins="auto"``: a choice of hedgerow's own. EXPRIL's rule has no such limit."""
+"""The most bins per attribute with ``bins="auto"``: hedgerow's choice. EXPRIL's rule has no such limit."""
 _LIMITS = {"auto": MOST_BINS, "published": float("inf")}
-_RARE = 1 / 4  # of an equal share: rarer categories are one bin together
+_RARE = 1 / 4  # of an equal share: rarer categories are merged into one bin
 
 
 def n_bins(n_rows: float, scale: float, most: float = MOST_BINS) -> int:
-    """Return the number q of bins an attribute for which ``n/(q·√2·λ)`` is about 4 (EXPRIL §4.2), from 2 to a limit.
+    """Return the number q of bins per attribute for which ``n/(q·√2·λ)`` is about 4 (EXPRIL §4.2), from 2 to a limit.
 
     Parameters
     ----------
     n_rows : float
-        Rows of the target, or what is known of them: never the private number itself.
+        The number of rows of the target, or a public estimate: never the private number itself.
     scale : float
         λ, the scale of the Laplace noise on a count; ``√2·λ`` is its standard deviation. 0 without noise.
     most : float, default=`MOST_BINS`
@@ -50,7 +50,7 @@ def n_bins(n_rows: float, scale: float, most: float = MOST_BINS) -> int:
 
 
 def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None) -> Schema:
-    """Cut a *public* source into bins of about equal mass, of the rows as they are weighted.
+    """Choose bins of about equal mass on *public*, weighted rows.
 
     Every value has a bin, so that no private row can be refused: numbers beyond those of the source are clipped, and
     missing values, and categories that are rare or absent in the source, have bins of their own.
@@ -62,7 +62,7 @@ def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None
     bins : int
         The most bins an attribute, at least 2; those for missing and rare values come on top.
     weights : ndarray of shape (n_rows,), optional
-        The rows' weights. Default: all alike.
+        The rows' weights. Default: equal.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None
     DomainError
         If a column is constant, or holds infinite numbers or no value.
     ValueError
-        If `bins` is below 2, or there is not one weight a row.
+        If `bins` is below 2, or there is not one weight per row.
     """
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
         raise ArgumentError(f"bins must be a whole number >= 2, got {shown_argument(bins)}.")
@@ -92,7 +92,9 @@ def _attribute(column: Column, most: int, mass: NDArray[np.float64]) -> Attribut
     values, weights = column.present(), mass[here]
     if len(np.unique(values.astype(str) if column.is_text else values)) < 2:
         raise DomainError(
-            "has one value or none in the source: it tells nothing and costs privacy; leave it out.", column=column.name
+            "expected two or more values in the source, found fewer; leave the column out, since it carries no "
+            "information and costs privacy.",
+            column=column.name,
         )
     if column.is_text:
         return Categorical(_frequent(values, weights, most), missing="bin", outside="bin")
@@ -106,7 +108,7 @@ def _attribute(column: Column, most: int, mass: NDArray[np.float64]) -> Attribut
 
 
 def _cuts(numbers: NDArray[np.float64], weights: NDArray[np.float64], most: int) -> tuple[float, ...]:
-    """Return the cut points: weighted quantiles, or between two values, however rare the upper one is."""
+    """Return the cut points: weighted quantiles, or between two values, even if the upper one is rare."""
     order = np.argsort(numbers, kind="stable")
     below = np.cumsum(weights[order])
     if not below[-1] > 0:
@@ -125,7 +127,7 @@ def _frequent(values: NDArray[Any], weights: NDArray[np.float64], most: int) -> 
 
 
 def check_total(bins: Schema) -> None:
-    """Check that every value of a column has a bin, so that whether a question is answered depends on no private row.
+    """Check that every value of a column has a bin, so that no private row decides whether a question is answered.
 
     Raises
     ------
@@ -134,25 +136,29 @@ def check_total(bins: Schema) -> None:
     """
     for name, attribute in bins.attributes:
         if attribute.missing != "bin":
-            raise SchemaError("bins need `missing: bin`, so that no private row can be refused.", attribute=name)
+            raise SchemaError(
+                "expected bins with `missing: bin`, so that no private row can be refused.", attribute=name
+            )
         if attribute.outside == "error" and not isinstance(attribute, Boolean):
             wanted = "bin" if isinstance(attribute, Categorical) else "clip` or `outside: bin"
-            raise SchemaError(f"bins need `outside: {wanted}`, so that no private row can be refused.", attribute=name)
+            raise SchemaError(
+                f"expected bins with `outside: {wanted}`, so that no private row can be refused.", attribute=name
+            )
 
 
 def check_kind(name: str, attribute: Attribute, kind: str) -> None:
-    """Check that bins have a place for every value of a column of this kind: ``boolean``, ``numbers`` or ``text``.
+    """Check that every value of a column of this kind has a bin: ``boolean``, ``numbers`` or ``text``.
 
     Raises
     ------
     SchemaError
-        If they have not.
+        If some value has none.
     """
     fits = kind == "boolean" if isinstance(attribute, Boolean) else kind != "boolean"
     if not fits or (kind == "text" and not isinstance(attribute, Categorical)):
         raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)
     if kind == "numbers" and isinstance(attribute, Categorical) and not all(map(_spells, attribute.values)):
-        raise SchemaError("bins of words do not fit a column of numbers.", attribute=name)
+        raise SchemaError("categories that are not numbers do not fit a column of numbers.", attribute=name)
 
 
 def _spells(value: str | int) -> bool:
@@ -164,12 +170,12 @@ def _spells(value: str | int) -> bool:
 
 
 def plain_bins(bins: Any) -> Schema:
-    """Return bins made anew from what is in their file: what else hangs on the object, code among it, is left behind.
+    """Return a copy of bins rebuilt from their plain data: anything else on the object, such as code, is dropped.
 
     Raises
     ------
     TypeError
-        If they are no `Schema`.
+        If they are not a `Schema`.
     """
     if not isinstance(bins, Schema):
         raise ArgumentTypeError(f"bins must be a Schema, got {type(bins).__name__}.")
@@ -179,7 +185,7 @@ def plain_bins(bins: Any) -> Schema:
 
 
 def bin_matrix(bins: Schema, data: Any) -> NDArray[np.float64]:
-    """Return which rows are in which bin, R of EXPRIL: shape ``(n_bins, n_rows)``, attribute by attribute.
+    """Return the indicator matrix of rows by bin, R of EXPRIL: shape ``(n_bins, n_rows)``, attribute by attribute.
 
     Raises
     ------
@@ -202,16 +208,16 @@ def bin_names(bins: Schema) -> Sequence[tuple[str, str]]:
 def bins_or_chosen(
     bins: Any, source: Any, n_rows: float, scale: float, weights: NDArray[np.float64] | None = None
 ) -> Schema:
-    """Return the bins to ask about: those given, or some chosen on the source as it is weighted.
+    """Return the bins of a question: those given, or bins chosen on the weighted source.
 
     Parameters
     ----------
     bins : "auto", "published", int or Schema
-        What the user asks for.
+        The user's choice.
     source : frame or array
         Public rows.
     n_rows, scale : float
-        What is known of the target's size and of the noise, for `n_bins`.
+        Estimates of the target's size and of the noise, for `n_bins`.
     weights : ndarray of shape (n_rows,), optional
         The rows' weights.
 
@@ -226,7 +232,9 @@ def bins_or_chosen(
         rows = bin_matrix(bins, source).sum(axis=1).tolist()
         for (name, bin), count in zip(bin_names(bins), rows, strict=True):
             if not count and bin not in ("missing", "outside"):
-                raise DomainError(f"bin {bin} has no row of the source; choose others.", column=name)
+                raise DomainError(
+                    f"expected rows of the source in each bin, found none in bin {bin}; choose other bins.", column=name
+                )
         return bins
     if isinstance(bins, str) and bins in _LIMITS:
         return choose_bins(source, n_bins(n_rows, scale, _LIMITS[bins]), weights)

@@ -30,13 +30,13 @@ from hedgerow.schema.schema import Schema
 
 VARIANTS = ("cumulative", "instantaneous")
 ONE = 0.5
-"""The label from which a row is taken to be positive."""
-_TRIED = 200  # rows of the source
+"""Estimated labels from this value on count as positive."""
+_TRIED = 200  # rows of the source on which an estimator is tried before the first question
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _Question:
     """One question: the bins of the source's rows, what the hypothesis predicts for them, and the answer."""
 
     matrix: NDArray[np.float64]
@@ -45,7 +45,7 @@ class _Asked:
 
 
 class ExprilClassifier(ClassifierMixin, BaseEstimator):
-    """Learn from an unlabelled source and an oracle that tells, by bin, how many private rows a hypothesis gets wrong.
+    """Learn from an unlabelled source and an oracle's noisy counts, by bin, of a hypothesis's errors on private rows.
 
     The first hypothesis is that every row is of the positive class. After each answer the labels of the source are
     estimated that explain it (Pb. 2), and the next hypothesis is learned from them. Weights make the source's marginals
@@ -65,7 +65,7 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         Whether the target may be distributed differently from the source. False saves noise where it is not.
     bins : {"auto", "published"}, int or Schema, default="auto"
         At most how many bins an attribute; "auto" follows from the noise and is 12 at most, "published" is EXPRIL's
-        rule, which has no such limit (`marginals.binning.n_bins`); they are chosen anew for every question. A schema:
+        rule, which has no such limit (`marginals.binning.n_bins`); chosen again for every question. A schema:
         these bins.
     random_state : int or None
         For the default estimator.
@@ -75,11 +75,11 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (2,)
         The classes.
     hypothesis_ : object
-        What was learned.
+        The fitted classifier.
     synthetic_ : Synthetic
         The source with weights and labels of the target: a private synthetic version of it, also for other uses.
     history_ : list of dict
-        A record a question: the bins, the noise, what the answer tells of the last hypothesis, the labels.
+        One record per question: the bins, the noise, the estimated errors of the last hypothesis, the labels.
     privacy_ : PrivacyCard
         What was spent on the target, and what is guaranteed. Source and bins are public.
 
@@ -137,21 +137,21 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         DomainError
             If the columns are not those of the target, or one is constant. Nothing is charged then.
         ValueError
-            If a parameter is out of range, or the oracle has too few questions left. Nothing is charged then. Nor is
-            it if the estimator fails on 200 rows of the source, on which it is tried with made-up labels.
+            If a parameter is out of range, or the oracle has too few questions left. Nothing is charged then, nor
+            if the estimator fails on 200 rows of the source with arbitrary labels, on which it is tried first.
         """
         check_oracle(oracle, y)
         self._check(X, oracle)
         self.classes_ = np.array(oracle.classes)
-        asked: list[_Asked] = []
+        questions: list[_Question] = []
         weights, hypothesis = self._first_weights(X, oracle), cast(Any, Always(oracle.classes[1]))
         labels, history = np.empty(0), list[dict[str, Any]]()
         for _ in range(self._error_questions(oracle)):
-            asked.append(self._ask(X, hypothesis, weights, asked, oracle))
+            questions.append(self._ask(X, hypothesis, weights, questions, oracle))
             if self.reweight and oracle.release != "ratio":
-                weights = _weights(asked)
-            labels = self._labels(asked, weights)
-            history.append(_record(asked, weights, labels, oracle))
+                weights = _weights(questions)
+            labels = self._labels(questions, weights)
+            history.append(_record(questions, weights, labels, oracle))
             hypothesis = self._learn(X, labels >= ONE, weights)
         self.hypothesis_, self.history_ = hypothesis, history
         self.synthetic_ = Synthetic(X, self.classes_[np.where(labels >= ONE, 1, 0)], weights.values, labels)
@@ -160,7 +160,7 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _error_questions(self, oracle: Oracle) -> int:
-        """Return how many questions are on errors: all, unless one is spent on marginals, which ratios do not tell."""
+        """Return the number of questions on errors: all, but one less if ratios need a question on marginals."""
         return self.queries - (self.reweight and oracle.release == "ratio")
 
     def _first_weights(self, X: Any, oracle: Oracle) -> Weights:
@@ -170,11 +170,11 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         answer = oracle.marginals(bins)
         return reweight(bin_matrix(bins, X), answer.masses, len(bins), variance=answer.variance)
 
-    def _ask(self, X: Any, hypothesis: Any, weights: Weights, asked: list[_Asked], oracle: Oracle) -> _Asked:
-        rows = getattr(asked[-1].answer, "n_rows", len(X)) if asked else len(X)
+    def _ask(self, X: Any, hypothesis: Any, weights: Weights, questions: list[_Question], oracle: Oracle) -> _Question:
+        rows = getattr(questions[-1].answer, "n_rows", len(X)) if questions else len(X)
         bins = bins_or_chosen(self.bins, X, rows, oracle.noise_scale(Table.of(X).width), weights.values)
         predicted = codes_of(hypothesis.predict(X), oracle.classes, len(X)).astype(np.float64)
-        return _Asked(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
+        return _Question(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
 
     def _check(self, X: Any, oracle: Oracle) -> None:
         if not isinstance(self.variant, str) or self.variant not in VARIANTS:
@@ -183,10 +183,12 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
             raise ArgumentError(f"queries must be a whole number >= 1, got {shown_argument(self.queries)}.")
         if self.queries > oracle.queries_left:
             raise ArgumentError(
-                f"queries={self.queries} are to be asked, and the oracle has {oracle.queries_left} left."
+                f"queries must be at most the {oracle.queries_left} that the oracle has left, got {self.queries}."
             )
         if self.reweight and oracle.release == "ratio" and self.queries < 2:
-            raise ArgumentError("queries must be 2 or more: with ratios, reweighting spends one of its own.")
+            raise ArgumentError(
+                "queries must be 2 or more with ratios and reweight=True, since reweighting spends one."
+            )
         if not (self.estimator is None or hasattr(self.estimator, "get_params")):
             raise ArgumentTypeError(f"estimator must be a classifier or None, got {type(self.estimator).__name__}.")
         problem = ArgumentError(
@@ -196,18 +198,18 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         guarded(lambda: check_random_state(self.random_state), problem)
         names = Table.of(X).column_names
         if names != oracle.columns:
-            raise DomainError(f"the source has columns {', '.join(names)}; the target has {', '.join(oracle.columns)}.")
+            raise DomainError(f"expected the target's columns {', '.join(oracle.columns)}, got {', '.join(names)}.")
         self._try_estimator(Table.of(X), np.array(oracle.classes))
 
     def _try_estimator(self, source: Table, classes: NDArray[Any]) -> None:
-        """Fit on some rows with made-up labels, for an estimator that cannot to fail before it costs anything."""
+        """Fit on some rows with arbitrary labels, so that an estimator that fails does so before the charge."""
         rows = np.unique(np.linspace(0, len(source) - 1, _TRIED).astype(np.int64))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._fitted(source.take(rows), classes[np.arange(len(rows)) % 2], np.ones(len(rows)))
 
-    def _labels(self, asked: list[_Asked], weights: Weights) -> Vector:
-        used = asked if self.variant == "cumulative" else asked[-1:]
+    def _labels(self, questions: list[_Question], weights: Weights) -> Vector:
+        used = questions if self.variant == "cumulative" else questions[-1:]
         return estimate_labels(
             [
                 Equations.of(
@@ -235,28 +237,28 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.hypothesis_.predict(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class for each row, shape ``(n_rows, 2)``; 0 or 1 where it has none."""
+        """Return the probability of each class for each row, shape ``(n_rows, 2)``; 0 or 1 if there are none."""
         check_is_fitted(self)
         if hasattr(self.hypothesis_, "predict_proba"):
             return np.asarray(self.hypothesis_.predict_proba(X))
         return (self.predict(X)[:, None] == self.classes_[None, :]).astype(np.float64)
 
 
-def _weights(asked: list[_Asked]) -> Weights:
+def _weights(questions: list[_Question]) -> Weights:
     """Return the weights under which the source has the marginals of all answers."""
-    counts = [one.answer for one in asked if isinstance(one.answer, ErrorCounts)]
+    counts = [one.answer for one in questions if isinstance(one.answer, ErrorCounts)]
     return reweight(
-        np.vstack([one.matrix for one in asked]),
+        np.vstack([one.matrix for one in questions]),
         np.concatenate([answer.masses for answer in counts]),
         sum(len(answer.bins) for answer in counts),
         variance=float(np.mean([answer.variance for answer in counts])),
     )
 
 
-def _record(asked: list[_Asked], weights: Weights, labels: Vector, oracle: Oracle) -> dict[str, Any]:
-    answer = asked[-1].answer
+def _record(questions: list[_Question], weights: Weights, labels: Vector, oracle: Oracle) -> dict[str, Any]:
+    answer = questions[-1].answer
     return {
-        "question": len(asked),
+        "question": len(questions),
         "bins": [len(attribute.bins) for _, attribute in answer.bins.attributes],
         "noise_scale": oracle.noise_scale(len(answer.bins)),
         "rows": getattr(answer, "n_rows", None),

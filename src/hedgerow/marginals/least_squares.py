@@ -1,4 +1,4 @@
-"""Least squares within bounds, for many unknowns and few equations: what both problems of EXPRIL are."""
+"""Bounded least squares with many unknowns and few equations, as in both problems of EXPRIL."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def bounded_least_squares(
     array([1.5, 1.5])
     """
     if matrix.shape != (len(target), len(centre)) or not ridge > 0:
-        raise ArgumentError("expected a matrix of one row a target and one column an unknown, and a ridge > 0.")
+        raise ArgumentError("expected a matrix of shape (n_targets, n_unknowns) and a ridge > 0.")
     if not (np.isfinite(matrix).all() and np.isfinite(target).all() and np.isfinite(centre).all()):
         raise ArgumentError("expected finite numbers.")
     scale = np.linalg.norm(matrix) / np.sqrt(max(len(target), 1)) or 1.0  # makes the dual variables of order one

@@ -1,4 +1,4 @@
-"""An additive logistic model from one question: the label's marginals are its sufficient statistics."""
+"""Additive logistic models from one question: the label's marginals are their sufficient statistics."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PRIOR = 0.5
-"""The standard deviation that log-odds by bin are expected to have, for ``l2="auto"``."""
+"""The prior standard deviation of the log-odds of a bin, for ``l2="auto"``."""
 Vector = NDArray[np.float64]
 
 
 class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
     """An additive logistic model on bins, from one question to an oracle: how many rows of each bin are positive.
 
-    These counts c and the rows' own distribution, which the weighted source stands for, are all that the likelihood
+    These counts c and the rows' own distribution, which the weighted source estimates, are all that the likelihood
     needs: θ maximises ``Σ_k θ_k c_k − n Σ_i w_i log(1 + exp(θ·R_i)) − ½ℓ‖θ‖²``. The model is a table of points by bin,
     which add up to the log-odds of a row.
 
@@ -52,7 +52,7 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The classes; points speak for the second.
+        The classes; points are for the second.
     bins_ : Schema
         The bins.
     coef_ : ndarray of shape (n_bins,)
@@ -62,7 +62,7 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
     l2_ : float
         ℓ.
     weights_ : Weights
-        How the source was weighted, and how well it covers the target.
+        The weights of the source, and how well it covers the target.
     privacy_ : PrivacyCard
         What was spent on the target, and what is guaranteed.
 
@@ -138,11 +138,12 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
             raise ArgumentError(f"l2 must be 'auto' or a number > 0, got {shown_argument(self.l2)}.")
         if oracle.release == "ratio":
             raise ArgumentError(
-                "expected an oracle that releases counts; ratios do not tell how many rows are positive."
+                "expected an oracle that releases counts, got one that releases ratios, which do not determine the "
+                "number of positive rows."
             )
         names = Table.of(X).column_names
         if names != oracle.columns:
-            raise DomainError(f"the source has columns {', '.join(names)}; the target has {', '.join(oracle.columns)}.")
+            raise DomainError(f"expected the target's columns {', '.join(oracle.columns)}, got {', '.join(names)}.")
 
     def decision_function(self, X: Any) -> Vector:
         """Return the log-odds of the second class for each row, shape ``(n_rows,)``."""

@@ -1,4 +1,4 @@
-"""The network of EXPRIL's experiments, on columns of any type."""
+"""Neural network of EXPRIL's experiments, on columns of any type."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hedgerow.randomness import RandomState
 HIDDEN = (16, 256, 256, 16)
 """Units of the hidden layers for the real datasets (EXPRIL, Table 1)."""
 PASSES, BATCH = 25, 200  # the batch is scikit-learn's own
-_STEPS = (150, 3000)  # the fewest and the most, whatever the number of rows
+_STEPS = (150, 3000)  # the fewest and the most gradient steps
 _ANY = 1e9  # no loss falls by as much in one pass: "no improvement" counts the passes, and ends without a warning
 
 
 def network(X: Any, random_state: RandomState = None, hidden: tuple[int, ...] = HIDDEN) -> Pipeline:
-    """Return an unfitted network for a table like X: numbers are standardised, words one-hot encoded, gaps filled.
+    """Return an unfitted network for a table like X: standardised numbers, one-hot text, imputed missing values.
 
     It passes over the rows 25 times, more often if they are few, and its weights are drawn to 0: the labels that it
     learns from are estimates, and to fit them to the end is to fit their noise.

@@ -1,4 +1,4 @@
-"""Pictures of what was learned from marginals."""
+"""Plots of models learned from marginals."""
 
 from __future__ import annotations
 

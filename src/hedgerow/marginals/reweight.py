@@ -1,4 +1,4 @@
-"""Pb. 1 of EXPRIL: weights of the source's rows, under which its marginals are those of the target."""
+"""Weights of the source's rows under which its marginals are the target's (Pb. 1 of EXPRIL)."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from hedgerow.errors import ArgumentError, OverlapWarning
 from hedgerow.marginals.least_squares import bounded_least_squares
 
 ALPHA = 1e-3
-"""How strongly weights are drawn to equal ones where there is no noise."""
-_FEW, _MUCH = 0.05, 0.05  # effective share of the source, uncovered mass of the target, that make a warning
+"""Regularisation towards equal weights without noise."""
+_FEW, _MUCH = 0.05, 0.05  # thresholds of the warning: effective share of the source, uncovered mass of the target
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights of the source's rows, and how well they can stand for the target.
+    """Weights of the source's rows, and how well the weighted source covers the target.
 
     Attributes
     ----------
     values : ndarray of shape (n_rows,)
         The weights; they sum to 1.
     uncovered : float
-        The share of the target's mass that lies in bins without any row of the source, averaged over attributes.
+        The share of the target's mass in bins without a row of the source, averaged over attributes.
     misfit : float
         The mean distance of the weighted source's marginals from the target's, in total variation by attribute.
     """
@@ -37,7 +37,7 @@ class Weights:
 
     @property
     def effective_sample_size(self) -> float:
-        """Kish's: the number of equally weighted rows that would say as much, ``(Σw)² / Σw²``."""
+        """Kish's effective sample size, ``(Σw)² / Σw²``."""
         return float(self.values.sum() ** 2 / np.sum(self.values**2))
 
 
@@ -56,16 +56,16 @@ def reweight(
 ) -> Weights:
     """Return the weights ``argmin ½‖Rw − p‖² + α‖w − 1/n‖²``, w ≥ 0 (EXPRIL eq. 2), scaled to sum to 1.
 
-    Noise on p is worth no weight of its own: with it, α grows by half of the noise's variance times n.
+    With noise on p, α grows by half of the noise's variance times n.
 
     Parameters
     ----------
     matrix : ndarray of shape (n_bins, n_rows)
-        R: which row of the source is in which bin.
+        R: whether a row of the source is in a bin.
     masses : ndarray of shape (n_bins,)
         p: the share of the target in each bin.
     n_attributes : int
-        How many attributes the bins are of.
+        The number of attributes that the bins are of.
     variance : float, default=0
         The variance of the noise on a mass.
     alpha : float, default=0.001
@@ -74,7 +74,7 @@ def reweight(
     Warns
     -----
     OverlapWarning
-        If little of the source, or not all of the target, is left in common.
+        If the effective share of the source is low, or mass of the target has no rows of the source.
 
     Raises
     ------
@@ -85,7 +85,9 @@ def reweight(
     ridge = 2 * alpha + n * variance
     values = bounded_least_squares(matrix, masses, np.full(n, 1 / n), ridge, 0.0, np.inf)
     if not values.sum() > 0:
-        raise ArgumentError("no mass of the target is where the source has rows; the two do not overlap.")
+        raise ArgumentError(
+            "Expected a source that overlaps the target, got one without rows in any bin of the target's mass."
+        )
     values = values / values.sum()
     covered = matrix.any(axis=1)
     total = max(float(masses.sum()), np.finfo(float).tiny)
@@ -99,14 +101,14 @@ def reweight(
 
 
 def _warn(found: Weights, noise: float) -> None:
-    """Warn where the overlap assumption looks broken, and not by noise alone."""
+    """Warn if the overlap assumption is violated by more than the noise explains."""
     problems: list[str] = []
     if found.effective_sample_size < _FEW * len(found.values):
         problems.append(
-            f"the weights are those of {found.effective_sample_size:.0f} of {len(found.values)} source rows"
+            f"the effective sample size is {found.effective_sample_size:.0f} of {len(found.values)} source rows"
         )
     if found.uncovered > _MUCH + noise:
-        problems.append(f"{100 * found.uncovered:.0f} % of the target is where the source has no rows")
+        problems.append(f"{100 * found.uncovered:.0f} % of the target is in bins without source rows")
     if problems:
         warnings.warn(
             f"source and target hardly overlap: {'; '.join(problems)}. What is learned may not hold for the target.",

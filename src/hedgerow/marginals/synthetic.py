@@ -1,4 +1,4 @@
-"""A private synthetic version of the target: the source's rows, weighted and labelled as the oracle's answers tell."""
+"""Private synthetic data: the source's rows, weighted and labelled by an oracle's answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hedgerow.randomness import RandomState, generator
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Synthetic:
-    """The source with weights and labels. Public where the source is: nothing else of the target is in it.
+    """The source with weights and labels. As public as the source: of the target it uses released answers only.
 
     Attributes
     ----------

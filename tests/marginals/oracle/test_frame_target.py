@@ -78,7 +78,7 @@ def test_made_up_rows_have_the_types_of_the_target_and_values_of_the_bins(name):
     column, attribute = COLUMNS[name]
     target, bins = table(column), Schema({"a": attribute})
     asked = hr.Oracle(target, [False, True, True], None)
-    made = asked._target.made_up(bins).data.to_native()
+    made = asked._target.probe_rows(bins).data.to_native()
     assert type(made) is type(target)
     if "categor" not in name and "dictionary" not in name and name != "pandas string":
         same = [str(kind).replace("large_string", "string") for kind in types(target)]
@@ -95,18 +95,18 @@ def test_made_up_rows_have_the_types_of_the_target_and_values_of_the_bins(name):
 def test_made_up_rows_hold_every_column_also_those_without_bins(kind):
     asked = hr.Oracle(*split(FRAMES[kind]([])), None)
     for bins in BINS:
-        made = asked._target.made_up(bins)
+        made = asked._target.probe_rows(bins)
         assert made.column_names == asked.columns
         assert len(made) == 8
 
 
 def test_made_up_rows_are_made_of_the_bins_alone():
-    """Two targets of the same types, no value in common: the same made-up rows."""
+    """Two targets of the same types, no value in common: the same probe rows."""
     row = {"flag": True, "word": "zebra", "size": 1e6, "age": -7, "label": True}
     for frame in FRAMES.values():
         one, other = (hr.Oracle(*split(frame(rows)), None) for rows in ([], [row] * 9))
         for bins in (ALL, ONE):
-            made = [asked._target.made_up(bins).data.to_native() for asked in (one, other)]
+            made = [asked._target.probe_rows(bins).data.to_native() for asked in (one, other)]
             assert made[0].equals(made[1])
 
 
@@ -123,7 +123,7 @@ def test_an_array_of_objects_is_one_of_words():
     X = np.array([["a", "r"], [None, "g"], ["b", None], ["b", "unseen"]], dtype=object)
     asked = hr.Oracle(X, [0, 1, 1, 0], None)
     bins = Schema({"x0": WORD, "x1": WORD})
-    made = asked._target.made_up(bins).data
+    made = asked._target.probe_rows(bins).data
     assert {type(value) for value in made.ravel()} == {str}
     words = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), [1]), remainder="drop")
     model = make_pipeline(words, DecisionTreeClassifier()).fit(
@@ -132,7 +132,7 @@ def test_an_array_of_objects_is_one_of_words():
     answer = asked.error_marginals(bins, model)
     assert (answer.wrong + answer.right).tolist() == [0, 0, 1, 3, 1, 1, 1, 1]
     for holds_others in (np.array([[1.5, "r"]], dtype=object), pd.DataFrame({"x0": [True, None]}, dtype=object)):
-        with pytest.raises(hr.errors.DomainError, match=r"column 'x0': expected text in a column of objects"):
+        with pytest.raises(hr.errors.DomainError, match=r"column 'x0': expected text in a column of dtype object"):
             hr.Oracle(holds_others, [0] * len(holds_others), None)
 
 
@@ -142,5 +142,5 @@ def test_arrays_of_any_type_of_numbers_are_asked_about(dtype):
     attribute = FLAG if dtype == "bool" else NUMBER
     answer = hr.Oracle(X, [0, 1, 1], None).error_marginals(Schema({"a": attribute}), Always(1))
     assert answer.wrong.sum() == 1
-    made = hr.Oracle(X, [0, 1, 1], None)._target.made_up(Schema({"a": attribute}))
+    made = hr.Oracle(X, [0, 1, 1], None)._target.probe_rows(Schema({"a": attribute}))
     assert made.data.dtype == X.dtype

@@ -124,13 +124,21 @@ def test_the_published_ratio_has_no_guarantee():
 
 BAD_BINS = {
     "no schema": ("size", TypeError, "bins must be a Schema, got str"),
-    "missing refused": (Schema({"size": Real(0.0, 1.0, (0.5,), outside="clip")}), BadSchema, "bins need `missing: bin"),
-    "outside refused": (Schema({"size": Real(0.0, 1.0, (0.5,), missing="bin")}), BadSchema, "need `outside: clip"),
-    "category refused": (Schema({"word": Categorical(("r",), missing="bin")}), BadSchema, "need `outside: bin"),
+    "missing refused": (
+        Schema({"size": Real(0.0, 1.0, (0.5,), outside="clip")}),
+        BadSchema,
+        "bins with `missing: bin",
+    ),
+    "outside refused": (Schema({"size": Real(0.0, 1.0, (0.5,), missing="bin")}), BadSchema, "bins with `outside: clip"),
+    "category refused": (Schema({"word": Categorical(("r",), missing="bin")}), BadSchema, "bins with `outside: bin"),
     "numbers of words": (Schema({"word": NUMBER}), BadSchema, "real bins do not fit a column of text"),
     "booleans of words": (Schema({"word": Boolean(missing="bin")}), BadSchema, "boolean bins do not fit a col"),
     "booleans of numbers": (Schema({"size": Boolean(missing="bin")}), BadSchema, "boolean bins do not fit a col"),
-    "words of numbers": (Schema({"size": WORD}), BadSchema, "bins of words do not fit a column of numbers"),
+    "words of numbers": (
+        Schema({"size": WORD}),
+        BadSchema,
+        "categories that are not numbers do not fit a col",
+    ),
     "absent": (Schema({"size": NUMBER, "weight": NUMBER}), DomainError, "expected this column, found: size, word"),
 }
 
@@ -169,7 +177,7 @@ BAD_HYPOTHESES = {
     "a class": (Tokens, "expected a fitted model with predict\\(X\\), got type"),
     "a function": (big, "expected a fitted model with predict\\(X\\), got function"),
     "unfitted": (DecisionTreeClassifier(), "the DecisionTreeClassifier is not fitted"),
-    "raises": (Predicting(failing), "fails on made-up rows: KeyError: '8 rows'"),
+    "raises": (Predicting(failing), "fails on probe rows, which are public: KeyError: '8 rows'"),
     "too long": (Predicting(lambda X: np.full(len(X) + 1, True)), r"expected predictions of shape \(8,\), got \(9,\)"),
     "one number": (Predicting(lambda X: True), r"expected predictions of shape \(8,\), got \(\)"),  # noqa: ARG005
     "probabilities": (Predicting(lambda X: np.full((len(X), 2), 0.5)), r"expected predictions of shape \(8,\), got"),
@@ -177,10 +185,19 @@ BAD_HYPOTHESES = {
     "none": (Predicting(lambda X: [None] * len(X)), "expected predictions that are one of False, True"),
     "other classes": (Always("sick"), "expected predictions that are one of False, True"),
     "scores": (Predicting(lambda X: np.full(len(X), 0.3)), "expected predictions that are one of False, True"),
-    "standardises": (Predicting(standardised), "of each row by itself; they change with the rows beside it"),
-    "ranks": (Predicting(lambda X: np.asarray(X["size"].rank() > len(X) / 2)), "of each row by itself"),
-    "median": (Predicting(lambda X: np.asarray(X["size"] >= X["size"].median() + 1)), "of each row by itself"),
-    "first row": (Predicting(lambda X: np.asarray(np.arange(len(X)) == 0)), "of each row by itself"),
+    "standardises": (Predicting(standardised), "that depend on one row each, got some that change with the other rows"),
+    "ranks": (
+        Predicting(lambda X: np.asarray(X["size"].rank() > len(X) / 2)),
+        "predictions that depend on one row",
+    ),
+    "median": (
+        Predicting(lambda X: np.asarray(X["size"] >= X["size"].median() + 1)),
+        "predictions that depend on one row",
+    ),
+    "first row": (
+        Predicting(lambda X: np.asarray(np.arange(len(X)) == 0)),
+        "predictions that depend on one row",
+    ),
     "cannot be copied": (Predicting(threading.Lock()), "the hypothesis cannot be copied: TypeError"),
 }
 
@@ -271,7 +288,7 @@ def test_a_budget_spent_elsewhere_meanwhile_refuses_and_changes_nothing():
         second.error_marginals(BINS, Always(True))
     assert state(second, budget) == before
     assert second.privacy.headline == "none (nothing was answered)"
-    with pytest.raises(ValueError, match="expected a budget with something left"):
+    with pytest.raises(ValueError, match="expected a budget with epsilon left"):
         oracle(budget)
 
 
@@ -473,9 +490,12 @@ def test_labels_that_are_none_of_the_classes_stop_the_curator_and_are_not_quoted
         (pd.DataFrame({"a": pd.Series([1, "zebra-fish", 3], dtype=object)}), "column 'a': expected values of one type"),
         (pd.DataFrame({"a": pd.date_range("2020-01-01", periods=3)}), "column 'a': .* found the type timestamp"),
         (pd.DataFrame({"a": pd.Series([None, True, 1], dtype=object)}), "column 'a': expected values of one type"),
-        (pd.DataFrame({"a": pd.Series([None, 2, 1], dtype=object)}), "column 'a': expected text in a column of obj"),
+        (
+            pd.DataFrame({"a": pd.Series([None, 2, 1], dtype=object)}),
+            "column 'a': expected text in a column",
+        ),
         (pl.DataFrame({"a": [[1], [2], [3]]}), "column 'a': expected booleans, numbers or text"),
-        (np.array([[None], [True], [None]]), "column 'x0': expected text in a column of objects"),
+        (np.array([[None], [True], [None]]), "column 'x0': expected text in a column of dtype object"),
         (np.array([[-np.inf], [1.0], [2.0]]), "column 'x0': expected finite numbers"),
     ],
 )

@@ -55,10 +55,18 @@ def test_what_was_tried_is_what_is_asked():
 @pytest.mark.parametrize(
     ("hypothesis", "allowed", "match"),
     [
-        (Threshold(), False, "its own code is not run on private rows.*A curator who trusts the code can set run_code"),
+        (
+            Threshold(),
+            False,
+            "own code is not run on private rows.*A curator who trusts the code can set run_code",
+        ),
         (Threshold, True, r"expected a fitted model with predict\(X\), got type"),
         ("yes", True, r"expected a fitted model with predict\(X\), got str"),
-        (Counting(), True, "expected predictions of each row by itself; they change with the rows beside it"),
+        (
+            Counting(),
+            True,
+            "expected predictions that depend on one row each, got some that change",
+        ),
         (Uncopied(), True, "the hypothesis cannot be copied: TypeError: no copy of this"),
     ],
 )

@@ -1,1 +1,1 @@
-"""The oracle: private rows behind noisy marginals."""
+"""Oracles: private rows that are queried for noisy marginals."""

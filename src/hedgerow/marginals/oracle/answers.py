@@ -1,4 +1,4 @@
-"""What an oracle answers: noisy numbers by bin, public once released, and what can be read off them."""
+"""Answers of an oracle: noisy counts or ratios by bin, public once released, and estimates from them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ErrorMasses(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RowCounts:
-    """Noisy numbers of rows in each bin.
+    """Noisy counts of the rows in each bin.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class RowCounts:
 
     @property
     def n_rows(self) -> float:
-        """How many rows the target is estimated to have, at least 1: every row is in one bin of each attribute."""
+        """The estimated number of rows of the target, at least 1: every row is in one bin of each attribute."""
         return _row_estimate(self.rows, self.bins)
 
     @property
@@ -87,7 +87,7 @@ class RowCounts:
 
 @dataclass(frozen=True, eq=False)
 class ErrorCounts:
-    """Noisy numbers of rows in each bin that a hypothesis gets wrong, and that it gets right.
+    """Noisy counts of the rows in each bin that a hypothesis gets wrong, and that it gets right.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class ErrorCounts:
 
     @property
     def n_rows(self) -> float:
-        """How many rows the target is estimated to have, at least 1."""
+        """The estimated number of rows of the target, at least 1."""
         return _row_estimate(self.wrong + self.right, self.bins)
 
     @property
@@ -116,12 +116,12 @@ class ErrorCounts:
 
     @property
     def variance(self) -> float:
-        """The variance of the noise on a share, the sum of two numbers' each."""
+        """The variance of the noise on a share, which is the sum of two counts."""
         return 2 * self.noise / self.n_rows**2
 
     @property
     def error_rate(self) -> float:
-        """The share of rows that the hypothesis is estimated to get wrong, from 0 to 1."""
+        """The estimated error rate of the hypothesis, from 0 to 1."""
         return float(np.clip(self.wrong.sum() / len(self.bins) / self.n_rows, 0.0, 1.0))
 
     def errors(self, source: Vector) -> tuple[Vector, float]:
@@ -135,7 +135,7 @@ class ErrorCounts:
 
 @dataclass(frozen=True, eq=False)
 class RowShares:
-    """The share of rows in each bin, in EXPRIL's published form: noise on the number, divided by the exact total.
+    """The share of rows in each bin, in EXPRIL's published form: noisy count over exact total.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class RowShares:
 
 @dataclass(frozen=True, eq=False)
 class ErrorRatios:
-    """The share of errors in each bin, in EXPRIL's published form: noise on the number, divided by the exact rows.
+    """The share of errors in each bin, in EXPRIL's published form: noisy count over exact rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The private rows behind an oracle, and what of them is public: columns, their types, and the classes."""
+"""Private rows of an oracle in memory, with what is public of them: columns, their types, and the classes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hedgerow.guard import guarded
 from hedgerow.marginals.binning import check_kind, check_total
 from hedgerow.marginals.oracle.own_code import OwnCode, own_code
 from hedgerow.marginals.oracle.rowwise import RowClassifier, read_classifier
-from hedgerow.marginals.oracle.rowwise.read import Columns
+from hedgerow.marginals.oracle.rowwise.read import TargetColumns
 from hedgerow.marginals.oracle.target import Counts
 from hedgerow.schema.attributes import Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
-_MADE_UP = 8  # rows to try a hypothesis on
+_N_PROBES = 8  # public rows on which a hypothesis is validated first
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -52,13 +52,13 @@ class FrameTarget:
 
     @classmethod
     def of(cls, frame: Any, labels: Any, label: Label) -> Self:
-        """Check a table with its labels, for the eyes of the curator, who sets up the oracle.
+        """Check a table with its labels. Errors are for the curator, who sets up the oracle.
 
         Raises
         ------
         DomainError
             If a label is missing or none of the classes, there are not as many as rows, a number is infinite, or a
-            column of objects, which counts as text whatever is in it, holds numbers or booleans.
+            column of dtype object, which always counts as text, holds numbers or booleans.
         """
         table = Table.of(frame)
         codes = label.encode(column_of(labels, label.name)).astype(np.int64)
@@ -72,7 +72,8 @@ class FrameTarget:
                 raise DomainError("expected finite numbers, found infinity.", column=column.name)
             if kinds[column.name] == "text" and not column.is_text:
                 raise DomainError(
-                    "expected text in a column of objects, found others; give it a type.", column=column.name
+                    "expected text in a column of dtype object, found other values; give the column a type.",
+                    column=column.name,
                 )
         return cls(table, label, codes, inputs, kinds)
 
@@ -80,7 +81,7 @@ class FrameTarget:
         return len(self.table)
 
     def check(self, bins: Schema) -> None:
-        """Check that bins have a place for every value that a column of its type can hold, without touching a row.
+        """Check that every value that a column's type can hold has a bin, without touching a row.
 
         Raises
         ------
@@ -89,7 +90,7 @@ class FrameTarget:
         DomainError
             If a column is absent.
         TypeError
-            If they are no schema.
+            If they are not a schema.
         """
         check_bins(bins, lambda name: self._kind(name, bins), lambda: bins.check_columns(self.table))
 
@@ -98,17 +99,17 @@ class FrameTarget:
         """The names of the columns."""
         return self.table.column_names
 
-    def ready(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OwnCode:
-        """Return a hypothesis as data, or, where its code may run, a copy tried on made-up rows: no row is touched.
+    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OwnCode:
+        """Return a hypothesis as data, or, if its code may run, a copy validated on probe rows; touches no private row.
 
         Raises
         ------
         HypothesisError
             If it cannot be read as data and its code may not run, or it does not predict one class for each row.
         """
-        public = Columns(self.columns, tuple(self.kinds.values()), self.table.names is not None)
+        public = TargetColumns(self.columns, tuple(self.kinds.values()), self.table.names is not None)
         return read_classifier(hypothesis, public, self.label.classes) or own_code(
-            hypothesis, self.made_up(bins), self.label, allowed=run_code
+            hypothesis, self.probe_rows(bins), self.label, allowed=run_code
         )
 
     def size(self) -> int:
@@ -121,17 +122,17 @@ class FrameTarget:
         return wrong + right
 
     def errors_by_bin(self, bins: Schema, asked: RowClassifier | OwnCode) -> tuple[Counts, Counts]:
-        """Return the rows of each bin that a hypothesis, made ready, gets wrong and right. Exact, private."""
+        """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
         found = asked.codes(self.table) if isinstance(asked, OwnCode) else asked(self.inputs, len(self))
         return _by_bin(bins, self.table, found != self.codes)
 
-    def made_up(self, bins: Schema) -> Table:
-        """Return rows that anyone could write: values of the bins, in columns of the target's names and types."""
+    def probe_rows(self, bins: Schema) -> Table:
+        """Return probe rows: public values of the bins, in columns of the target's names and types."""
         if self.table.names is None:
-            made = np.empty((_MADE_UP, self.table.width), dtype=self.table.data.dtype)
+            made = np.empty((_N_PROBES, self.table.width), dtype=self.table.data.dtype)
             if made.dtype.kind not in "biufOU":
                 raise ArgumentTypeError(
-                    "Expected an array of numbers, booleans or text to ask about models, got another."
+                    "Expected an array of numbers, booleans or text for questions about hypotheses, got another type."
                 )
             for place, name in enumerate(bins.names):
                 made[:, place] = _fitting(_values(bins, name, self._kind(name, bins)), str(made.dtype))
@@ -144,7 +145,7 @@ class FrameTarget:
         frame = nw.from_dict(columns, backend=self.table.data.implementation)
         typed = [nw.col(name).cast(kind) for name, kind in self.table.data.schema.items() if kind != nw.Unknown]
         problem = ArgumentTypeError(
-            "Expected columns of text, numbers and booleans to ask about models, got others; cast them."
+            "Expected columns of text, numbers and booleans for questions about hypotheses, got others; cast them."
         )
         return Table.of(guarded(lambda: frame.with_columns(typed), problem))
 
@@ -155,7 +156,7 @@ class FrameTarget:
 
 
 def check_bins(bins: Schema, kind_of: Callable[[str], str], check_columns: Callable[[], None]) -> None:
-    """Check that bins have a place for every value that a column of its kind can hold.
+    """Check that every value that a column of its kind can hold has a bin.
 
     Parameters
     ----------
@@ -188,11 +189,11 @@ def _values(bins: Schema, name: str, kind: str) -> list[Any]:
         found = [attribute.low, *attribute.cuts, attribute.high]  # type: ignore[attr-defined]
     else:
         found = [""] if kind == "text" else [0]
-    return [found[i % len(found)] for i in range(_MADE_UP)]
+    return [found[i % len(found)] for i in range(_N_PROBES)]
 
 
 def _fitting(values: list[Any], kind: str) -> list[Any]:
-    """Return the values as a type of whole numbers can hold them, in the same bins; others hold them as they are."""
+    """Return the values rounded to whole numbers of the same bins if the type needs that, else unchanged."""
     if not kind.startswith(("int", "uint")):
         return values
     limits = np.iinfo(kind)
@@ -200,7 +201,7 @@ def _fitting(values: list[Any], kind: str) -> list[Any]:
 
 
 def _by_bin(bins: Schema, table: Table, wrong: NDArray[np.bool_]) -> tuple[Counts, Counts]:
-    """Return how many rows of each bin are wrong and right, in memory that grows as rows plus bins, not rows × bins."""
+    """Return the numbers of wrong and right rows of each bin, in memory O(rows + bins)."""
     codes = bins.encode(table)
     sizes = [(codes[name], len(attribute.bins)) for name, attribute in bins.attributes]
     of_wrong, of_all = (

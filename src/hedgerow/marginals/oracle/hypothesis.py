@@ -1,4 +1,4 @@
-"""Hypotheses that an oracle is asked about, and the numbers of the classes that they predict."""
+"""Hypotheses of questions to an oracle, and the class numbers of their predictions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hedgerow.values import quoted_text
 
 
 class Hypothesis(Protocol):
-    """What can be asked about: a classifier that is read as data, see `hedgerow.marginals.oracle.rowwise`.
+    """A classifier that an oracle can be asked about; it is read as data, see `hedgerow.marginals.oracle.rowwise`.
 
     Without a guarantee, anything that predicts a class for each row by itself.
     """
@@ -46,12 +46,12 @@ class Always:
 
 
 def class_codes(labels: Sequence[Any], classes: Sequence[Any]) -> tuple[int, ...]:
-    """Return the number of the class that each label is.
+    """Return the class number of each label.
 
     Raises
     ------
     HypothesisError
-        If one is none of the classes.
+        If one is not among the classes.
     """
     found = codes_of(np.array(labels, dtype=object), classes, len(labels))
     if (found < 0).any():
@@ -61,7 +61,7 @@ def class_codes(labels: Sequence[Any], classes: Sequence[Any]) -> tuple[int, ...
 
 
 def codes_of(predictions: Any, classes: Sequence[Any], expected: int) -> NDArray[np.int64]:
-    """Return the number of the class of each prediction, -1 for what is none.
+    """Return the class number of each prediction, -1 for others.
 
     Raises
     ------

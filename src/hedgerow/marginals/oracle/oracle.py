@@ -1,4 +1,4 @@
-"""The oracle: it holds the private rows, and answers two kinds of question with noise, until its budget is used up."""
+"""Oracles: they hold private rows and answer two kinds of questions with noise, until their budget is exhausted."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ _UNIT = "one row is one protected unit: a person with k rows in the table is pro
 
 
 class Oracle:
-    """Holds a private target and answers, per bin, how many rows there are and how many a hypothesis gets wrong.
+    """Holder of a private target that answers, per bin, how many rows there are and how many a hypothesis gets wrong.
 
     Every answer is charged before a row is touched (with ``release="gaussian"`` all of them with the first); when the
     budget or the number of questions is used up, the oracle refuses and changes nothing. A failure after the charge is
     not refunded. Neighbouring tables differ by one row. A row is in one bin of each of d attributes, and there it is
     wrong or right: it changes d of the counts by one, which is the ℓ1 sensitivity of an answer (√d in ℓ2).
 
-    The number of rows is never told; it can be estimated from any answer.
+    The exact number of rows is never released; it can be estimated from any answer.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Oracle:
         EXPRIL's eq. 7, for comparison: its proof is incomplete, and the card has no guarantee.
     run_code : bool, default=False
         Whether a hypothesis that cannot be read as data may be evaluated by its own ``predict``, on the private rows.
-        It could keep them, or let what it predicts for one row depend on the others: such answers have **no
+        It could store them, or make the prediction for one row depend on the others: such answers have **no
         guarantee**.
     random_state : NoiseSource, int, RandomState, Generator or None
         None: OpenDP's noise. Anything else: a seeded generator, **not private**.
@@ -88,7 +88,7 @@ class Oracle:
     Raises
     ------
     DomainError
-        If labels are missing or none of the classes, there are not as many as rows, or a number is infinite.
+        If labels are missing, not among the classes, or not as many as the rows, or a number is infinite.
     ValueError
         If an argument is out of range.
 
@@ -156,7 +156,7 @@ class Oracle:
         Raises
         ------
         DomainError
-            If there is no such column, labels are missing or none of the classes, or a number is infinite.
+            If there is no such column, labels are missing or not among the classes, or a number is infinite.
         EngineError
             If the engine fails.
         ValueError
@@ -188,7 +188,7 @@ class Oracle:
         self._noise: NoiseSource = noise_source(random_state)
         self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
         self._max_queries, self._asked = max_queries, 0
-        self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: two of the same text are two
+        self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: equal charges count twice
         self._denials: dict[str, None] = {}
         self._run_code = False
         self._lock = threading.Lock()
@@ -205,17 +205,17 @@ class Oracle:
 
     @property
     def max_queries(self) -> int:
-        """How many questions are answered in all."""
+        """The number of questions that are answered in all."""
         return self._max_queries
 
     @property
     def queries_left(self) -> int:
-        """How many questions will still be answered."""
+        """The number of questions left."""
         return self._max_queries - self._asked
 
     @property
     def release(self) -> Release:
-        """In which form answers are released."""
+        """The form in which answers are released."""
         return self._release
 
     @property
@@ -248,7 +248,7 @@ class Oracle:
         Parameters
         ----------
         bins : Schema
-            Public bins on some of the columns, in which every value has a place: see `choose_bins`.
+            Public bins on some of the columns, in which every value has a bin: see `choose_bins`.
 
         Raises
         ------
@@ -274,7 +274,7 @@ class Oracle:
 
         The hypothesis is read as data: of a model of hedgerow's or scikit-learn's the numbers are taken, and every row
         is evaluated by itself in arithmetic of hedgerow's own (`hedgerow.marginals.oracle.rowwise`), so that one row
-        changes d counts by one, whatever the numbers are. None of the hypothesis's code is run. A row for which it has
+        changes d counts by one, for any numbers. None of the hypothesis's code is run. A row for which it has
         no result is wrong: an error would disclose the row without noise.
 
         Parameters
@@ -296,7 +296,7 @@ class Oracle:
         """
         bins = plain_bins(bins)
         self._target.check(bins)
-        asked = self._target.ready(hypothesis, bins, run_code=self._run_code)
+        asked = self._target.prepare(hypothesis, bins, run_code=self._run_code)
         void, (paid, denials) = (OWN_CODE if isinstance(asked, OwnCode) else None), charges_of(hypothesis)
         if self._release == "ratio":
 
@@ -388,7 +388,7 @@ def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.i
 
 
 def _exact(answer: Any) -> Any:
-    """Return a true answer in the form of a released one."""
+    """Return an exact answer in the form of a released one."""
     return answer if isinstance(answer, np.ndarray) else answer[0] / np.maximum(answer[1], 1)
 
 

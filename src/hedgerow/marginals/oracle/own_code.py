@@ -1,4 +1,4 @@
-"""Hypotheses that are asked about by their own code: tried on made-up rows first, and without any guarantee."""
+"""Hypotheses evaluated by their own code: validated on probe rows first; answers carry no guarantee."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VOID = (
     "a hypothesis was evaluated by its own code, which sees the private rows, and whose prediction for one row can "
     "depend on the others"
 )
-"""Why answers about such a hypothesis carry no guarantee."""
+"""The reason why answers about such a hypothesis carry no guarantee."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -30,7 +30,7 @@ class OwnCode:
     Attributes
     ----------
     hypothesis : object
-        A copy: what was tried is what is asked, and what it keeps of the rows is not handed back.
+        A copy: the validated state is the one evaluated, and rows that it stores are not handed back.
     label : Label
         The two classes.
     """
@@ -49,7 +49,7 @@ class OwnCode:
             return self._codes(table, np.arange(len(table)))
 
     def _codes(self, table: Table, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Predict all rows together; by halves, down to the row that fails."""
+        """Predict all rows together; on failure by bisection, down to the row that fails."""
         if not len(rows):
             return np.empty(0, dtype=np.int64)
         try:
@@ -60,28 +60,28 @@ class OwnCode:
         return np.concatenate([self._codes(table, half) for half in np.array_split(rows, 2)])
 
 
-def own_code(hypothesis: Any, made_up: Table, label: Label, *, allowed: bool) -> OwnCode:
-    """Return what calls a hypothesis, once it was tried on made-up rows; no private row is touched.
+def own_code(hypothesis: Any, probe_rows: Table, label: Label, *, allowed: bool) -> OwnCode:
+    """Return a hypothesis that runs its own code, after validation on probe rows; no private row is touched.
 
     Raises
     ------
     HypothesisError
-        If that is not allowed, there is no copy of it, it does not predict, or what it predicts for the made-up rows is
-        not one class a row, whatever rows are beside it.
+        If that is not allowed, it cannot be copied, it does not predict, or its predictions for the probe rows are not
+        one class per row, independent of the other rows.
     """
     if not callable(getattr(hypothesis, "predict", None)) or isinstance(hypothesis, type):
         raise HypothesisError(f"expected a fitted model with predict(X), got {type(hypothesis).__name__}.")
     if not allowed:
         raise HypothesisError(
-            f"a {type(hypothesis).__name__} cannot be read as data, and its own code is not run on private rows: it "
-            f"could keep them, or count others than are charged. Expected one of: {READABLE}. A curator who trusts the "
-            "code can set run_code=True; answers then carry no guarantee."
+            f"Expected one of: {READABLE}; got a {type(hypothesis).__name__}, whose own code is not run on private "
+            "rows, since it could store them, or make predictions depend on other rows. A curator who trusts the code "
+            "can set run_code=True; answers then carry no guarantee."
         )
     try:
         copied = deepcopy(hypothesis)
     except Exception as error:
         raise HypothesisError(f"the hypothesis cannot be copied: {type(error).__name__}: {error}") from error
-    _try_out(copied, made_up, label)
+    _try_out(copied, probe_rows, label)
     return OwnCode(copied, label)
 
 
@@ -92,7 +92,11 @@ def _try_out(hypothesis: Any, rows: Table, label: Label) -> None:
     except HypothesisError:
         raise
     except Exception as error:
-        raise HypothesisError(f"the hypothesis fails on made-up rows: {type(error).__name__}: {error}") from error
+        raise HypothesisError(
+            f"the hypothesis fails on probe rows, which are public: {type(error).__name__}: {error}"
+        ) from error
     class_codes([None if code < 0 else label.classes[code] for code in found], label.classes)
     if not np.array_equal(found, alone):
-        raise HypothesisError("expected predictions of each row by itself; they change with the rows beside it.")
+        raise HypothesisError(
+            "expected predictions that depend on one row each, got some that change with the other rows."
+        )

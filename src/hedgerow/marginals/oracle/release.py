@@ -1,4 +1,4 @@
-"""The forms in which an oracle releases its answers, and what each costs."""
+"""Forms in which an oracle releases its answers, with the loss of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RELEASES: tuple[Release, ...] = get_args(Release)
 
 @dataclass(frozen=True)
 class Form:
-    """How answers are released, and the budget that all questions share alike.
+    """The form of the answers, and the budget, shared equally by all questions.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Form:
     questions: int
 
     def mechanism(self, question: int, attributes: int) -> Any:
-        """Return the mechanism for one of the questions, counted from 1, about bins of so many attributes."""
+        """Return the mechanism of a question, counted from 1, on bins of so many attributes."""
         if self.release == "ratio":
             return PublishedRatios(self.epsilon / self.questions, attributes)
         if self.release == "gaussian":
@@ -54,7 +54,7 @@ class Form:
 
 
 def check_form(budget: Any, max_queries: Any, release: str) -> None:
-    """Check what an oracle is asked to do, before a row is touched.
+    """Check the parameters of an oracle, before a row is touched.
 
     Raises
     ------
@@ -72,4 +72,4 @@ def check_form(budget: Any, max_queries: Any, release: str) -> None:
     if release == "gaussian" and budget is not None and not budget.remaining_delta:
         raise ArgumentError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
     if budget is not None and not budget.remaining:
-        raise ArgumentError("expected a budget with something left, got one that is spent.")
+        raise ArgumentError("expected a budget with epsilon left, got one that is exhausted.")

@@ -1,4 +1,4 @@
-"""Private rows behind an oracle that stay in their database: each question is one aggregate there."""
+"""Private rows of an oracle in a database: each question is one aggregate query."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class TableTarget:
 
     @classmethod
     def of(cls, table: Any, name: str, classes: Sequence[Any] | None) -> Self:
-        """Check a table, for the eyes of the curator, who sets up the oracle.
+        """Check a table. Errors are for the curator, who sets up the oracle.
 
         Raises
         ------
         DomainError
-            If there is no such column, labels are missing or none of the classes, or a number is infinite.
+            If there is no such column, labels are missing or not among the classes, or a number is infinite.
         EngineError
             If the engine fails.
         TypeError
@@ -67,7 +67,7 @@ class TableTarget:
         return tuple(self.inputs)
 
     def check(self, bins: Schema) -> None:
-        """Check that bins have a place for every value of their column, without touching a row; as for a frame."""
+        """Check that every value of a column has a bin, without touching a row; as for a frame."""
 
         def check_columns() -> None:
             for name in bins.names:
@@ -76,19 +76,19 @@ class TableTarget:
 
         check_bins(bins, lambda name: _KINDS[self.inputs[name].kind], check_columns)
 
-    def ready(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Model | int:  # noqa: ARG002 -- no code of others
-        """Return the model that a hypothesis is, or the number of the class that it always predicts; no row is touched.
+    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Model | int:  # noqa: ARG002 -- no code of others
+        """Return a hypothesis as a model, or as the class number that it always predicts; no row is touched.
 
         Raises
         ------
         HypothesisError
-            If it is none that becomes SQL, predicts what is no class, or looks at a column that is not there.
+            If it cannot be translated to SQL, predicts other values than the classes, or uses an unknown column.
         """
         model = model_of(hypothesis)
         if model is None and type(hypothesis) is not Always:
             raise HypothesisError(
-                "rows in a database can be asked about rule lists and trees of hedgerow and about constants, got "
-                f"{type(hypothesis).__name__}; with ExprilClassifier, ask one question."
+                "Expected a rule list or tree of hedgerow, or a constant, as the hypothesis for rows in a database, "
+                f"got {type(hypothesis).__name__}; with ExprilClassifier, set queries=1."
             )
         labels = (hypothesis.label,) if model is None else model.predictions
         if any(label not in self.label.classes for label in labels):
@@ -98,7 +98,7 @@ class TableTarget:
             return self.label.classes.index(hypothesis.label)
         for name in used_attributes(model):
             if name not in self.inputs:
-                raise HypothesisError(f"the hypothesis looks at a column {name!r} that is not there.")
+                raise HypothesisError(f"the hypothesis uses the column {name!r}, which the target does not have.")
         return model
 
     def size(self) -> int:
@@ -111,5 +111,5 @@ class TableTarget:
         return wrong + right
 
     def errors_by_bin(self, bins: Schema, asked: Model | int) -> tuple[Counts, Counts]:
-        """Return the rows of each bin that a hypothesis, made ready, gets wrong and right. Exact, private."""
+        """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
         return count_errors(self.table, self.label, self.inputs, bins, asked)

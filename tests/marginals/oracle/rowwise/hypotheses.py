@@ -10,7 +10,7 @@ from sklearn.neural_network import MLPClassifier
 import hedgerow as hr
 from hedgerow.columns import Table
 from hedgerow.marginals.oracle.rowwise import read_classifier
-from hedgerow.marginals.oracle.rowwise.read import Columns
+from hedgerow.marginals.oracle.rowwise.read import TargetColumns
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
 
 RNG = np.random.default_rng(3)
@@ -44,7 +44,7 @@ def inputs(data):
     table = Table.of(data)
     columns = [table.column(name, i) for i, name in enumerate(table.column_names)]
     kinds = tuple("text" if c.is_text else "boolean" if c.values.dtype.kind == "b" else "numbers" for c in columns)
-    return Columns(table.column_names, kinds, table.names is not None), columns
+    return TargetColumns(table.column_names, kinds, table.names is not None), columns
 
 
 def read(model, data, classes=(0, 1)):

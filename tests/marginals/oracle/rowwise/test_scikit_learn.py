@@ -75,18 +75,18 @@ REFUSED = {
     "huge": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), 1e200)), "not finite, or too large"),
     "code in an array": (
         edited(ridge().fit(X, Y), coef_=np.ones((1, 5)).view(Array)),
-        "its numbers are not in arrays of NumPy's",
+        "its parameters are not in NumPy arrays",
     ),
-    "objects": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), object())), "not in arrays of NumPy's"),
+    "objects": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), object())), "not in NumPy arrays"),
     "layers that do not fit": (
         edited(small_network(), coefs_=[np.ones((5, 3)), np.ones((4, 1))]),
-        "expected layers that fit each other, and one output for two classes",
+        "expected layers of matching shapes, and one output for two classes",
     ),
     "an activation of others": (edited(small_network(), activation="sin"), "got 'sin'"),
     "classes that do not fit": (tree_of_object(), "where .* is expected"),
     "a function": (
         make_pipeline(FunctionTransformer(np.abs), ridge()).fit(X, Y),
-        "with a function is code",
+        "with a function runs code of its own",
     ),
     "an indicator": (
         make_pipeline(SimpleImputer(add_indicator=True), ridge()).fit(X, Y),
@@ -131,7 +131,7 @@ def test_what_does_not_fit_is_refused_in_words(name):
             make_pipeline(make_column_transformer((OneHotEncoder(), ["w", "n"])), ridge()).fit(
                 WORDS.assign(w=1.0, a=2.0), Y
             ),
-            "categories of text meet a column of numbers, or numbers one of text",
+            "it has text categories for a column of numbers",
         ),
     ],
 )
@@ -149,5 +149,5 @@ def test_a_tree_whose_nodes_lead_back_is_refused():
     nodes["left_child"][1] = 0
     model.tree_.__setstate__({**state, "nodes": nodes})
     public, _ = inputs(X)
-    with pytest.raises(HypothesisError, match="its nodes are not those of a tree"):
+    with pytest.raises(HypothesisError, match="its nodes do not form a tree"):
         read_classifier(model, public, (0, 1))

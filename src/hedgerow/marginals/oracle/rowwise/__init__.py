@@ -1,4 +1,4 @@
-"""Hypotheses as data: classifiers evaluated in arithmetic whose result for a row cannot depend on other rows."""
+"""Hypotheses as data: classifiers evaluated in arithmetic whose result for a row does not depend on other rows."""
 
 from hedgerow.marginals.oracle.rowwise.classifiers import RowClassifier
 from hedgerow.marginals.oracle.rowwise.read import read_classifier

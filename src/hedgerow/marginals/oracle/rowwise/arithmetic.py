@@ -1,10 +1,10 @@
-"""Arithmetic on rows in which what comes out for a row depends on that row alone, to the last bit.
+"""Reproducible arithmetic: the result for a row depends on that row alone, to the last bit.
 
 A matrix product of real numbers does not have this property: BLAS chooses the order in which it adds by the number of
 rows, so that a row's result can change when another row is added. Here both factors are cut into whole numbers of so
-few digits that every partial sum is a whole number below 2⁵³: it is exact in float64, in whatever order it is taken.
+few digits that every partial sum is a whole number below 2⁵³: it is exact in float64, in any order of addition.
 All else is elementwise, and made of operations that IEEE 754 rounds correctly (+, −, ×, ÷, comparisons, rounding
-to whole numbers): there is one result, whatever the batch, its alignment, and the processor's instructions. The
+to whole numbers): the result does not depend on the batch, its alignment or the processor's instructions. The
 exponential is computed from these operations, since NumPy's own may differ in the last place between the vectorised
 part of an array and its end.
 

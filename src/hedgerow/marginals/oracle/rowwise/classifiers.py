@@ -1,4 +1,4 @@
-"""Classifiers as data: linear ones, networks, trees and forests, tables of points, and hedgerow's own models."""
+"""Classifiers as data: linear models, networks, trees, forests, additive models, and hedgerow's own models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.columns import Column
 from hedgerow.errors import ArgumentError
 from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, Floats, affine, hyperbolic_tangent, logistic
-from hedgerow.marginals.oracle.rowwise.features import Chain, Rows
+from hedgerow.marginals.oracle.rowwise.features import Chain, FeatureTable
 from hedgerow.messages import shown
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
@@ -22,13 +22,13 @@ from hedgerow.schema.schema import Schema
 
 Codes = NDArray[np.int64]
 _BLOCK = 2**14  # rows at a time, at most, for memory; results do not depend on it
-_NUMBERS = 2**22  # of a block, at most, but for one row: what a hypothesis is like must not make the rows too many
+_NUMBERS = 2**22  # of a block, at most, unless one row has more: bounds the memory for wide hypotheses
 NO_CLASS = -1
-"""What is predicted where a row has no result: none of the classes, hence wrong."""
+"""The prediction for a row without a result: none of the classes, hence wrong."""
 
 
 class RowClassifier(Protocol):
-    """A classifier as data. What it predicts for a row depends on the row and on its own public numbers alone."""
+    """A classifier as data. Its prediction for a row depends on the row and its public parameters alone."""
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the number of the class predicted for each row, shape ``(n_rows,)``, `NO_CLASS` where none is."""
@@ -53,7 +53,7 @@ class Constant:
 
 
 class Scored(Protocol):
-    """What gives each row a number a class from features that are numbers."""
+    """A function that gives each row of numeric features a score per class."""
 
     @property
     def missing(self) -> bool:
@@ -62,17 +62,17 @@ class Scored(Protocol):
 
     @property
     def width(self) -> int:
-        """How many features it takes: `scores` has a result for any row of so many."""
+        """The number of features: `scores` has a result for any row of so many."""
         ...
 
     @property
     def n_classes(self) -> int:
-        """How many scores it gives."""
+        """The number of scores."""
         ...
 
     @property
     def widest(self) -> int:
-        """How many numbers it has of a row at once, at most."""
+        """The most numbers that it holds per row at once."""
         ...
 
     def scores(self, matrix: Floats) -> Floats:
@@ -111,18 +111,18 @@ class Network:
     def __post_init__(self) -> None:
         ends = [1, *(len(weights) for weights in self.weights[:0:-1])][::-1]
         if [weights.shape[1] for weights in self.weights] != ends or [len(bias) for bias in self.biases] != ends:
-            raise ArgumentError("expected layers that fit each other, and one output for two classes")
+            raise ArgumentError("expected layers of matching shapes, and one output for two classes")
         if type(self.activation) is not str or self.activation not in ACTIVATIONS:
             raise ArgumentError(f"expected the activation {', '.join(ACTIVATIONS)}, got {shown(self.activation)}")
 
     @property
     def width(self) -> int:
-        """How many features it takes."""
+        """The number of features."""
         return len(self.weights[0])
 
     @property
     def widest(self) -> int:
-        """How many units the largest layer has, or features."""
+        """The units of the largest layer, or the features."""
         return max(map(max, (weights.shape for weights in self.weights)))
 
     def scores(self, matrix: Floats) -> Floats:
@@ -157,7 +157,7 @@ class BinaryTree:
     Raises
     ------
     ValueError
-        If some row of so many features could not be walked to a leaf.
+        If some row of so many features would not reach a leaf.
     """
 
     left: NDArray[np.int64]
@@ -171,12 +171,12 @@ class BinaryTree:
     def __post_init__(self) -> None:
         size, inner = len(self.shares), self.left >= 0
         if {len(part) for part in (self.left, self.right, self.feature, self.threshold, self.missing_left)} != {size}:
-            raise ArgumentError("its nodes are not those of a tree")
+            raise ArgumentError("its nodes do not form a tree")
         below, feature = np.stack([self.left, self.right])[:, inner], self.feature[inner]
-        if (below <= np.flatnonzero(inner)).any() or (below >= size).any():  # later ones only: every way ends
-            raise ArgumentError("its nodes are not those of a tree")
+        if (below <= np.flatnonzero(inner)).any() or (below >= size).any():  # later nodes only: every path ends
+            raise ArgumentError("its nodes do not form a tree")
         if not size or (feature < 0).any() or (feature >= self.width).any():
-            raise ArgumentError("its nodes are not those of a tree of so many features")
+            raise ArgumentError("its nodes split on features that it does not have")
 
     @cached_property
     def depth(self) -> int:
@@ -213,21 +213,21 @@ class Forest:
 
     def __post_init__(self) -> None:
         if len({(tree.width, tree.shares.shape[1]) for tree in self.trees}) != 1:
-            raise ArgumentError("expected trees of one and the same features and classes")
+            raise ArgumentError("expected trees with the same features and classes")
 
     @property
     def width(self) -> int:
-        """How many features it takes."""
+        """The number of features."""
         return self.trees[0].width
 
     @property
     def n_classes(self) -> int:
-        """How many scores it gives."""
+        """The number of scores."""
         return self.trees[0].shares.shape[1]
 
     @property
     def widest(self) -> int:
-        """How many features or classes there are."""
+        """The number of features or classes, if that is more."""
         return max(self.width, self.n_classes)
 
     def scores(self, matrix: Floats) -> Floats:
@@ -241,7 +241,7 @@ class Forest:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A classifier on numbers, after the steps that make them.
+    """A classifier on numbers, after the steps that compute them.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ class Prepared:
         if len(self.codes) != self.classifier.n_classes:
             raise ArgumentError(f"it has {len(self.codes)} classes, and scores for {self.classifier.n_classes}")
         if len(set(self.codes)) != len(self.codes):
-            raise ArgumentError("it has a class twice")
+            raise ArgumentError("its classes are not distinct")
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the class of each row; none where a step has no result, or a number is missing and must not be."""
@@ -275,7 +275,7 @@ class Prepared:
 
     def _block(self, columns: Sequence[Column], n_rows: int) -> Codes:
         with np.errstate(all="ignore"):  # a warning would disclose a row
-            rows = self.steps(Rows.of(columns, n_rows))
+            rows = self.steps(FeatureTable.of(columns, n_rows))
             matrix = rows.matrix()
             known = np.ones(matrix.shape, dtype=bool) if self.classifier.missing else np.isfinite(matrix)
             scores = self.classifier.scores(np.where(known, matrix, 0.0))

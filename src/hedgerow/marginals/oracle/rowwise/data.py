@@ -1,4 +1,4 @@
-"""What was read of a hypothesis is data down to its last part, and fits any row: both are checked before a charge."""
+"""Checks, before a charge, that a hypothesis consists of plain data and predicts any row."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hedgerow.models.tree import Tree
 from hedgerow.schema.schema import Schema
 
 _PLAIN = (str, int, float, bool, type(None))
-_MADE_ANEW = (Schema, RuleList, Tree)  # from the text of a file
+_REBUILT = (Schema, RuleList, Tree)  # rebuilt from the text of a file
 _OURS = __name__.rpartition(".")[0]
 
 
 def check_data(value: Any) -> None:
-    """Check that a value has no code but hedgerow's: plain values, arrays, and dataclasses of this package.
+    """Check that a value runs no code but hedgerow's: plain values, arrays, and dataclasses of this package.
 
-    An object of a derived type could have code of its own that meets rows: a text whose hash is asked for, a number
-    whose comparison returns something else.
+    An object of a derived type could run code of its own on rows: a text with its own hash, a number with its own
+    comparison.
 
     Raises
     ------
@@ -32,11 +32,11 @@ def check_data(value: Any) -> None:
         If any part is of another type.
     """
     kind = type(value)
-    if kind in _PLAIN or kind in _MADE_ANEW:
+    if kind in _PLAIN or kind in _REBUILT:
         return
     if kind is np.ndarray:
         if value.dtype.kind not in "fib":
-            raise ArgumentError("some of its numbers are none")
+            raise ArgumentError("one of its arrays does not hold numbers")
     elif kind is tuple:
         for part in value:
             check_data(part)
@@ -46,16 +46,16 @@ def check_data(value: Any) -> None:
         for field in fields(value):
             check_data(getattr(value, field.name))
     else:
-        raise ArgumentError(f"a part of it is a {kind.__name__}, which can have code of its own")
+        raise ArgumentError(f"it holds an object of type {kind.__name__}, which could run code of its own")
 
 
-def made_up_columns(names: Sequence[str], kinds: Sequence[str]) -> list[Column]:
-    """Return two rows that anyone could write, in columns of these kinds: a value, and none where there may be none."""
-    return [_MADE_UP[kind](name) for name, kind in zip(names, kinds, strict=True)]
+def probe_columns(names: Sequence[str], kinds: Sequence[str]) -> list[Column]:
+    """Return two probe rows in columns of these kinds: a value, and a missing one if the kind allows it."""
+    return [_PROBES[kind](name) for name, kind in zip(names, kinds, strict=True)]
 
 
 _GAP = np.array([False, True])
-_MADE_UP = {
+_PROBES = {
     "boolean": lambda name: Column(name, np.array([True, False]), None),
     "numbers": lambda name: Column(name, np.array([0.0, np.nan]), _GAP),
     "text": lambda name: Column(name, pa.array(["a", None], pa.large_string()), _GAP),

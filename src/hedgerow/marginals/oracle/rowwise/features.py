@@ -1,4 +1,4 @@
-"""What is made of the columns before a classifier: gaps filled, numbers scaled, words one-hot encoded; row by row."""
+"""Feature transformers before a classifier, row by row: imputation, scaling, one-hot encoding."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """A column of text, and the word that stands for what is missing in it.
+    """A column of text, and the text that replaces missing values.
 
     Attributes
     ----------
     column : Column
         The column.
     fill : str or None
-        The word; None where missing stays missing.
+        The text; None where missing stays missing.
     """
 
     column: Column
@@ -33,12 +33,12 @@ class Text:
 
 
 Feature = Floats | Text
-"""One value a row: a number, NaN where it is missing, or text."""
+"""One value per row: a number, NaN where it is missing, or text."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows on their way to a classifier.
+class FeatureTable:
+    """Features of some rows, and which rows have been refused.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Rows:
     refused: Mask
 
     @classmethod
-    def of(cls, columns: Sequence[Column], n_rows: int) -> Rows:
+    def of(cls, columns: Sequence[Column], n_rows: int) -> FeatureTable:
         """Take columns of a table as they are read: text as text, numbers and booleans as float64."""
         return cls(tuple(map(_feature, columns)), np.zeros(n_rows, dtype=bool))
 
@@ -69,21 +69,21 @@ def _feature(column: Column) -> Feature:
     return values if column.missing is None else np.where(column.missing, np.nan, values)
 
 
-class Step(Protocol):
-    """A step before the classifier: what it makes of a row depends on that row and on public numbers alone."""
+class RowTransformer(Protocol):
+    """A step before the classifier: its result for a row depends on that row and on public parameters alone."""
 
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
-        """Return which features are text after the step, given which are before; ValueError where they do not fit."""
+        """Return which features are text after the step, given those before; ValueError if they do not fit."""
         ...
 
-    def __call__(self, rows: Rows) -> Rows:
+    def __call__(self, rows: FeatureTable) -> FeatureTable:
         """Return the rows after the step."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """``(x − shift) ÷ divisor × factor + offset``, kept between two bounds, for each of the numbers.
+    """``(x − shift) ÷ divisor × factor + offset``, clipped to two bounds, for each feature.
 
     Attributes
     ----------
@@ -101,13 +101,13 @@ class Scale:
 
     def __post_init__(self) -> None:
         if {len(part) for part in (self.divisor, self.factor, self.offset)} != {len(self.shift)}:
-            raise ArgumentError("expected as many numbers to scale by as features")
+            raise ArgumentError("expected one scale for each feature")
 
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
         """All are numbers, before and after."""
         return _all_numbers(text, len(self.shift), "scaled")
 
-    def __call__(self, rows: Rows) -> Rows:
+    def __call__(self, rows: FeatureTable) -> FeatureTable:
         """Scale."""
         parts = zip(rows.features, self.shift, self.divisor, self.factor, self.offset, strict=True)
         scaled = tuple(
@@ -120,7 +120,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Fill:
-    """Put a value where one is missing.
+    """Replace missing values by a constant.
 
     Attributes
     ----------
@@ -131,12 +131,12 @@ class Fill:
     values: tuple[float | str, ...]
 
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
-        """Words fill text, numbers fill numbers."""
+        """Text replaces missing text, numbers missing numbers."""
         if text != tuple(isinstance(value, str) for value in self.values):
-            raise ArgumentError("missing text is filled with a number, or missing numbers with text")
+            raise ArgumentError("it replaces missing text by a number, or missing numbers by text")
         return text
 
-    def __call__(self, rows: Rows) -> Rows:
+    def __call__(self, rows: FeatureTable) -> FeatureTable:
         """Fill."""
         filled = tuple(map(_filled, rows.features, self.values))
         return replace(rows, features=filled)
@@ -168,28 +168,30 @@ class OneHot:
 
     def __post_init__(self) -> None:
         if len(self.dropped) != len(self.categories):
-            raise ArgumentError("expected a category to leave out, or none, for each column")
+            raise ArgumentError("expected one dropped category, or none, for each column")
         if any(not -1 <= dropped < len(values) for dropped, values in zip(self.dropped, self.categories, strict=True)):
-            raise ArgumentError("a category that is left out is not there")
+            raise ArgumentError("a dropped category is not among the categories")
 
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
         """Text has categories of text, numbers have numbers; after it all are numbers."""
         if len(text) != len(self.categories):
-            raise ArgumentError(f"categories of {len(self.categories)} columns do not fit {len(text)}")
+            raise ArgumentError(f"it has categories for {len(self.categories)} columns, and there are {len(text)}")
         for is_text, values in zip(text, self.categories, strict=True):
             if any(value is not None and isinstance(value, str) != is_text for value in values):
-                raise ArgumentError("categories of text meet a column of numbers, or numbers one of text")
+                raise ArgumentError(
+                    "it has text categories for a column of numbers, or numeric ones for a column of text"
+                )
         kept = (len(values) - (dropped >= 0) for values, dropped in zip(self.categories, self.dropped, strict=True))
         return (False,) * sum(kept)
 
-    def __call__(self, rows: Rows) -> Rows:
+    def __call__(self, rows: FeatureTable) -> FeatureTable:
         """Encode."""
         refused, features = rows.refused, list[Feature]()
         for feature, values, dropped in zip(rows.features, self.categories, self.dropped, strict=True):
             which = _which(feature, values)
             refused = refused | ((which < 0) & self.refuse_others)
             features += [(which == i).astype(np.float64) for i in range(len(values)) if i != dropped]
-        return Rows(tuple(features), refused)
+        return FeatureTable(tuple(features), refused)
 
 
 def _which(feature: Feature, values: tuple[str | float | None, ...]) -> NDArray[np.int64]:
@@ -213,7 +215,7 @@ def _which(feature: Feature, values: tuple[str | float | None, ...]) -> NDArray[
 class Chain:
     """Steps one after the other."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[RowTransformer, ...]
 
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
         """As the steps do, one after the other."""
@@ -221,7 +223,7 @@ class Chain:
             text = step.of_kinds(text)
         return text
 
-    def __call__(self, rows: Rows) -> Rows:
+    def __call__(self, rows: FeatureTable) -> FeatureTable:
         """Take the steps."""
         for step in self.steps:
             rows = step(rows)
@@ -229,7 +231,7 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class Parts:
+class ParallelSteps:
     """Steps for some of the features each; their results side by side.
 
     Attributes
@@ -238,27 +240,29 @@ class Parts:
         The numbers of the features, and what is done with them.
     """
 
-    parts: tuple[tuple[tuple[int, ...], Step], ...]
+    parts: tuple[tuple[tuple[int, ...], RowTransformer], ...]
 
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
         """As the parts do, side by side."""
         return tuple(kind for numbers, step in self.parts for kind in step.of_kinds(tuple(text[i] for i in numbers)))
 
-    def __call__(self, rows: Rows) -> Rows:
+    def __call__(self, rows: FeatureTable) -> FeatureTable:
         """Take each part's step."""
-        made = [step(Rows(tuple(rows.features[i] for i in numbers), rows.refused)) for numbers, step in self.parts]
+        made = [
+            step(FeatureTable(tuple(rows.features[i] for i in numbers), rows.refused)) for numbers, step in self.parts
+        ]
         refused = np.logical_or.reduce([rows.refused, *(part.refused for part in made)])
-        return Rows(tuple(feature for part in made for feature in part.features), refused)
+        return FeatureTable(tuple(feature for part in made for feature in part.features), refused)
 
 
-def widest(step: Step, text: tuple[bool, ...]) -> int:
-    """Return how many features a row has at most on its way through a step."""
+def widest(step: RowTransformer, text: tuple[bool, ...]) -> int:
+    """Return the most features that a row has within a step."""
     if isinstance(step, Chain):
         found = len(text)
         for one in step.steps:
             found, text = max(found, widest(one, text)), one.of_kinds(text)
         return found
-    if isinstance(step, Parts):
+    if isinstance(step, ParallelSteps):
         return sum(widest(one, tuple(text[i] for i in numbers)) for numbers, one in step.parts)
     return max(len(text), len(step.of_kinds(text)))
 

@@ -1,4 +1,4 @@
-"""Hypotheses read as data: of objects of known types the numbers are taken; none of their code meets a row."""
+"""Readers of hypotheses: objects of known types become data; none of their code runs on a row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hedgerow.learn.base import TallyEstimator
 from hedgerow.marginals.binning import check_kind, check_total, plain_bins
 from hedgerow.marginals.oracle.hypothesis import Always, class_codes
 from hedgerow.marginals.oracle.rowwise.classifiers import NO_CLASS, ByModel, Constant, Points, Prepared, RowClassifier
-from hedgerow.marginals.oracle.rowwise.data import check_data, made_up_columns
+from hedgerow.marginals.oracle.rowwise.data import check_data, probe_columns
 from hedgerow.marginals.oracle.rowwise.features import Chain, widest
 from hedgerow.marginals.oracle.rowwise.scikit_learn import CLASSIFIERS, plain_values, plain_vector, read_step
 from hedgerow.messages import shown
@@ -35,8 +35,8 @@ _MOST_NESTED = 20  # pipelines in pipelines
 
 
 @dataclass(frozen=True)
-class Columns:
-    """What is public of the target's columns.
+class TargetColumns:
+    """Public properties of the target's columns.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Columns:
     kinds : tuple of str
         ``boolean``, ``numbers`` or ``text``.
     named : bool
-        Whether they are found by name; else by position.
+        Whether columns are selected by name; else by position.
     """
 
     names: tuple[str, ...]
@@ -53,22 +53,22 @@ class Columns:
     named: bool
 
     def place(self, name: str) -> int:
-        """Return the number of a column; ValueError if it is not there."""
+        """Return the index of a column; ValueError if there is none of that name."""
         if name not in self.names:
-            raise ArgumentError(f"it uses a column {shown(name)} that is not there")
+            raise ArgumentError(f"it uses the column {shown(name)}, which the target does not have")
         return self.names.index(name)
 
 
-def read_classifier(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> RowClassifier | None:
-    """Return a hypothesis as data; None where it is of a type that is not known.
+def read_classifier(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> RowClassifier | None:
+    """Return a hypothesis as data; None if its type is not supported.
 
     Only objects of exactly the known types are read, not of types derived from them: those can have other code.
 
     Raises
     ------
     HypothesisError
-        If it is of a known type and not fitted, has settings that are not known, predicts what is no class, or does not
-        fit the columns. Public: it follows from the hypothesis and the columns' names and types.
+        If it is of a supported type and not fitted, has unsupported settings, predicts other values than classes, or
+        does not fit the columns. Public: it follows from the hypothesis and the columns' names and types.
     """
     try:
         found = _read(hypothesis, columns, classes)
@@ -81,19 +81,19 @@ def read_classifier(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -
     except NotFittedError:
         problem = f"the {type(hypothesis).__name__} is not fitted"
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
-        problem = f"the {type(hypothesis).__name__} cannot be asked about: {error}"
+        problem = f"the {type(hypothesis).__name__} cannot be used as a hypothesis: {error}"
     raise HypothesisError(f"{problem}. Expected a fitted classifier for the columns {', '.join(columns.names)}.")
 
 
-def _try_out(found: RowClassifier, columns: Columns, n_classes: int) -> None:
-    """Evaluate rows that anyone could write: what fails on every row is to fail now, whether or not there is one."""
-    codes = found(made_up_columns(columns.names, columns.kinds), 2)
+def _try_out(found: RowClassifier, columns: TargetColumns, n_classes: int) -> None:
+    """Evaluate probe rows: a hypothesis that fails on every row must fail now, even if the target is empty."""
+    codes = found(probe_columns(columns.names, columns.kinds), 2)
     if codes.shape != (2,) or (codes < NO_CLASS).any() or (codes >= n_classes).any():
-        raise ArgumentError("it does not predict one class a row")
+        raise ArgumentError("it does not predict one class for each row")
 
 
-def _read(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> RowClassifier | None:
-    from hedgerow.marginals.expril import ExprilClassifier  # they ask oracles themselves
+def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> RowClassifier | None:
+    from hedgerow.marginals.expril import ExprilClassifier  # circular: they query oracles themselves
     from hedgerow.marginals.logistic import MarginalLogisticClassifier
 
     if type(hypothesis) is ExprilClassifier:
@@ -111,9 +111,9 @@ def _read(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> RowClass
 
 
 def model_of(hypothesis: Any) -> RuleList | Tree | None:
-    """Return the rule list or tree that a hypothesis is, or was fitted as, made anew from its file's text; or None.
+    """Return the rule list or tree of a hypothesis, rebuilt from its file's text; None if it has none.
 
-    Made anew, it has the code of hedgerow only, whatever somebody attached to the object.
+    Rebuilt, it runs the code of hedgerow only, even if other code was attached to the object.
     """
     if isinstance(hypothesis, TallyEstimator):
         fitted = (vars(hypothesis).get(name) for name in ("rule_list_", "tree_"))
@@ -126,16 +126,16 @@ def model_of(hypothesis: Any) -> RuleList | Tree | None:
 
 
 def charges_of(hypothesis: Any) -> tuple[list[tuple[Charge, Charge]], list[str]]:
-    """Return what a hypothesis's own cards say that it cost, each charge with the same made anew; and what they deny.
+    """Return the charges of a hypothesis's own cards, each with a copy, and the reasons of cards without a guarantee.
 
-    Whether it was learned from the oracle's rows nobody can tell from it, so that what was charged is taken to be.
-    Where a card has no guarantee, its charges have none; where it has no charges either, the reason is returned: the
-    hypothesis counts as public, unless what its cut points cost is known.
+    A hypothesis does not show whether it was learned from the oracle's rows; its charges count as if it was. Where a
+    card has no guarantee, its charges have none; where it has no charges either, its reason is returned: the hypothesis
+    counts as public, except for the charges of its cut points.
 
     Raises
     ------
     ValueError
-        If a charge takes something off, or is no charge.
+        If a charge is negative, or not a charge.
     """
     paid, denials = list[tuple[Charge, Charge]](), list[str]()
     for part in _parts(hypothesis):
@@ -160,7 +160,7 @@ def _parts(hypothesis: Any) -> list[Any]:
     return [part for part in found if part is not None]
 
 
-def _by_model(model: RuleList | Tree, columns: Columns, classes: Sequence[Any]) -> ByModel:
+def _by_model(model: RuleList | Tree, columns: TargetColumns, classes: Sequence[Any]) -> ByModel:
     used = {literal.attribute for path in model.paths for literal, _ in path}
     names = model.schema.names
     if not columns.named and len(names) != len(columns.names):
@@ -172,7 +172,7 @@ def _by_model(model: RuleList | Tree, columns: Columns, classes: Sequence[Any]) 
     return ByModel(model, places, class_codes(model.predictions, classes))
 
 
-def _points(fitted: Any, columns: Columns, classes: Sequence[Any]) -> Points:
+def _points(fitted: Any, columns: TargetColumns, classes: Sequence[Any]) -> Points:
     bins = plain_bins(fitted.bins_)
     check_total(bins)
     places = tuple(columns.place(name) if columns.named else i for i, name in enumerate(bins.names))
@@ -182,11 +182,11 @@ def _points(fitted: Any, columns: Columns, classes: Sequence[Any]) -> Points:
     points = np.split(plain_vector(fitted.coef_, sum(sizes)), np.cumsum(sizes)[:-1])
     negative, positive = class_codes(plain_values(fitted.classes_), classes)
     if type(fitted.intercept_) not in (int, float, np.float64):
-        raise ArgumentError("its intercept is no number")
+        raise ArgumentError("its intercept is not a number")
     return Points(bins, places, tuple(points), float(fitted.intercept_), (negative, positive))
 
 
-def _prepared(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> Prepared | None:
+def _prepared(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> Prepared | None:
     names: tuple[str, ...] | None = columns.names if columns.named else None
     steps, classifier = [], hypothesis
     for _ in range(_MOST_NESTED):
@@ -195,7 +195,7 @@ def _prepared(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> Prep
         *before, (_, classifier) = classifier.steps
         steps += [step for _, step in before]
     else:
-        raise ArgumentError(f"pipelines are inside one another, more than {_MOST_NESTED} of them")
+        raise ArgumentError(f"expected at most {_MOST_NESTED} nested pipelines, got more")
     if type(classifier) not in CLASSIFIERS:
         return None
     check_is_fitted(classifier)
@@ -214,13 +214,13 @@ def _prepared(hypothesis: Any, columns: Columns, classes: Sequence[Any]) -> Prep
         raise ArgumentError("it takes numbers, and some columns are of text")
     scored = CLASSIFIERS[type(classifier)](classifier)
     if scored.width != len(after):
-        raise ArgumentError(f"it takes {scored.width} columns, and {len(after)} come")
+        raise ArgumentError(f"it takes {scored.width} columns, and there are {len(after)}")
     codes = class_codes(plain_values(classifier.classes_), classes)
     return Prepared(chain, scored, codes, max(scored.widest, widest(chain, text)))
 
 
 def _check_columns(step: Any, names: tuple[str, ...] | None, width: int | None) -> None:
-    """Check that what was fitted first has met the target's columns, in their order, as scikit-learn itself would."""
+    """Check that the first fitted step was fitted on the target's columns in order, as scikit-learn would."""
     if width is None or step is None or isinstance(step, str):
         return
     met = getattr(step, "feature_names_in_", None)

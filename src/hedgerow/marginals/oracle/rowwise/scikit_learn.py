@@ -1,4 +1,4 @@
-"""Readers of scikit-learn's fitted objects: their public attributes as numbers of our own."""
+"""Readers of scikit-learn's fitted objects, whose public attributes become plain data."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.errors import ArgumentError
 from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, Floats
 from hedgerow.marginals.oracle.rowwise.classifiers import BinaryTree, Forest, Network, Scored
-from hedgerow.marginals.oracle.rowwise.features import Chain, Fill, OneHot, Parts, Scale, Step
+from hedgerow.marginals.oracle.rowwise.features import Chain, Fill, OneHot, ParallelSteps, RowTransformer, Scale
 from hedgerow.messages import shown
 
 Names = tuple[str, ...] | None
@@ -47,16 +47,16 @@ def plain_array(values: Any, shape: tuple[int, ...]) -> Floats:
     Raises
     ------
     ValueError
-        If it is no NumPy array of numbers (an object's own conversion would be its code), of another shape, or holds
-        numbers that are not finite or too large.
+        If it is not a NumPy array of numbers (an object's own conversion would run its code), of another shape, or
+        holds numbers that are not finite or too large.
     """
     if type(values) is not np.ndarray or values.dtype.kind not in "fiub":
-        raise ArgumentError("its numbers are not in arrays of NumPy's")
+        raise ArgumentError("its parameters are not in NumPy arrays")
     if len(values.shape) != len(shape) or any(b not in (-1, a) for a, b in zip(values.shape, shape, strict=True)):
-        raise ArgumentError(f"it has numbers of shape {values.shape} where {shape} is expected")
+        raise ArgumentError(f"it has parameters of shape {values.shape} where {shape} is expected")
     found = values.astype(np.float64)
     if not (np.abs(found) <= LARGEST).all():
-        raise ArgumentError("some of its numbers are not finite, or too large")
+        raise ArgumentError("some of its parameters are not finite, or too large")
     return found
 
 
@@ -97,7 +97,7 @@ def _forest(fitted: Any) -> Forest:
         _nodes(tree) for tree in fitted.estimators_ if type(tree) in (DecisionTreeClassifier, ExtraTreeClassifier)
     )
     if len(trees) != len(fitted.estimators_):
-        raise ArgumentError("expected trees of scikit-learn's")
+        raise ArgumentError("expected decision trees of scikit-learn")
     return Forest(trees)
 
 
@@ -142,11 +142,11 @@ CLASSIFIERS: Mapping[type, Callable[[Any], Scored]] = {
     RandomForestClassifier: _forest,
     ExtraTreesClassifier: _forest,
 }
-"""How a classifier of exactly this type is read."""
+"""The reader of classifiers of exactly this type."""
 
 
-def read_step(step: Any, names: Names) -> Step | None:
-    """Return what a fitted step makes of features, None where its type is not known.
+def read_step(step: Any, names: Names) -> RowTransformer | None:
+    """Return a fitted step as a transformer of features, None if its type is not supported.
 
     Raises
     ------
@@ -162,8 +162,8 @@ def read_step(step: Any, names: Names) -> Step | None:
     return _STEPS[type(step)](step, names)
 
 
-def _pipeline(step: Any, names: Names) -> Step | None:
-    read = list[Step]()
+def _pipeline(step: Any, names: Names) -> RowTransformer | None:
+    read = list[RowTransformer]()
     for _, part in step.steps:
         made = read_step(part, names)
         if made is None:
@@ -173,27 +173,27 @@ def _pipeline(step: Any, names: Names) -> Step | None:
     return Chain(tuple(read))
 
 
-def _identity(step: Any, names: Names) -> Step:  # noqa: ARG001 -- of any columns
+def _identity(step: Any, names: Names) -> RowTransformer:  # noqa: ARG001 -- of any columns
     if step.func is not None:
-        raise ArgumentError("a FunctionTransformer with a function is code")
+        raise ArgumentError("a FunctionTransformer with a function runs code of its own")
     return Chain(())
 
 
-def _standard(step: Any, names: Names) -> Step:  # noqa: ARG001
+def _standard(step: Any, names: Names) -> RowTransformer:  # noqa: ARG001
     with_mean = _flag(step.with_mean)
     return _scale(int(step.n_features_in_), shift=step.mean_ if with_mean else None, divisor=step.scale_)
 
 
-def _max_abs(step: Any, names: Names) -> Step:  # noqa: ARG001
+def _max_abs(step: Any, names: Names) -> RowTransformer:  # noqa: ARG001
     _check_no_clip(step)
     return _scale(int(step.n_features_in_), divisor=step.scale_)
 
 
-def _robust(step: Any, names: Names) -> Step:  # noqa: ARG001
+def _robust(step: Any, names: Names) -> RowTransformer:  # noqa: ARG001
     return _scale(int(step.n_features_in_), shift=step.center_, divisor=step.scale_)
 
 
-def _min_max(step: Any, names: Names) -> Step:  # noqa: ARG001
+def _min_max(step: Any, names: Names) -> RowTransformer:  # noqa: ARG001
     low, high = map(float, step.feature_range)
     bounds = (low, high) if _flag(step.clip) else (-np.inf, np.inf)
     return _scale(int(step.n_features_in_), factor=step.scale_, offset=step.min_, bounds=bounds)
@@ -201,7 +201,7 @@ def _min_max(step: Any, names: Names) -> Step:  # noqa: ARG001
 
 def _check_no_clip(step: Any) -> None:
     if _flag(getattr(step, "clip", False)):
-        raise ArgumentError("clip=True is not known")
+        raise ArgumentError("clip=True is not supported")
 
 
 def _scale(
@@ -219,18 +219,18 @@ def _scale(
     return Scale(numbers(shift, 0.0), numbers(divisor, 1.0), numbers(factor, 1.0), numbers(offset, 0.0), bounds)
 
 
-def _imputer(step: Any, names: Names) -> Step:  # noqa: ARG001
+def _imputer(step: Any, names: Names) -> RowTransformer:  # noqa: ARG001
     if _flag(step.add_indicator) or not (isinstance(step.missing_values, float) and np.isnan(step.missing_values)):
         raise ArgumentError("expected a SimpleImputer of missing_values=nan without add_indicator")
     values = plain_values(step.statistics_)
     if any(value is None for value in values):
-        raise ArgumentError("a column had no value to be filled with")
+        raise ArgumentError("a column had no value when the imputer was fitted")
     return Fill(tuple(value for value in values if value is not None))
 
 
-def _one_hot(step: Any, names: Names) -> Step:  # noqa: ARG001
+def _one_hot(step: Any, names: Names) -> RowTransformer:  # noqa: ARG001
     if step.min_frequency is not None or step.max_categories is not None:
-        raise ArgumentError("infrequent categories of a OneHotEncoder are not known")
+        raise ArgumentError("infrequent categories of a OneHotEncoder are not supported")
     categories = tuple(tuple(plain_values(values)) for values in step.categories_)
     dropped = [None] * len(categories) if step.drop_idx_ is None else plain_values(step.drop_idx_)
     unknown = _word(step.handle_unknown)
@@ -243,10 +243,10 @@ def plain_values(values: Any) -> list[str | float | None]:
     Raises
     ------
     ValueError
-        If it is no NumPy array of one dimension, or holds anything else.
+        If it is not a NumPy array of one dimension, or holds anything else.
     """
     if type(values) is not np.ndarray or values.ndim != 1:
-        raise ArgumentError("its values are not in arrays of NumPy's")
+        raise ArgumentError("its values are not in NumPy arrays")
     found: list[str | float | None] = []
     for value in values.tolist():
         if value is None or (isinstance(value, float) and np.isnan(value)):
@@ -262,23 +262,23 @@ def plain_values(values: Any) -> list[str | float | None]:
 
 
 def _word(value: Any) -> str:
-    """Return a setting that is a word: text itself, whose comparisons are Python's."""
+    """Return a setting that is text of exactly the type str, whose comparisons are Python's."""
     if type(value) is not str:
         raise ArgumentError(f"a setting is a {type(value).__name__} where text is expected")
     return value
 
 
 def _flag(value: Any) -> bool:
-    """Return a setting that is yes or no."""
+    """Return a setting that is True or False."""
     if type(value) not in (bool, int, np.bool_):
         raise ArgumentError(f"a setting is a {type(value).__name__} where True or False is expected")
     return bool(value)
 
 
-def _columns(step: Any, names: Names) -> Step | None:
+def _columns(step: Any, names: Names) -> RowTransformer | None:
     if step.transformer_weights:
-        raise ArgumentError("weights of a ColumnTransformer are not known")
-    parts, width = list[tuple[tuple[int, ...], Step]](), int(step.n_features_in_)
+        raise ArgumentError("transformer_weights of a ColumnTransformer are not supported")
+    parts, width = list[tuple[tuple[int, ...], RowTransformer]](), int(step.n_features_in_)
     for _, part, which in step.transformers_:
         if isinstance(part, str) and part == "drop":
             continue
@@ -287,13 +287,13 @@ def _columns(step: Any, names: Names) -> Step | None:
         if made is None:
             return None
         parts.append((numbers, made))
-    return Parts(tuple(part for part in parts if part[0]))
+    return ParallelSteps(tuple(part for part in parts if part[0]))
 
 
 def _places(which: Any, names: Names, width: int) -> tuple[int, ...]:
-    """Return the numbers of the columns that a part of a ColumnTransformer takes."""
+    """Return the indices of the columns that a part of a ColumnTransformer selects."""
     if isinstance(which, (str, int, np.integer)):
-        raise ArgumentError("a part of a ColumnTransformer takes one column, not a list of columns")
+        raise ArgumentError("a ColumnTransformer selects one column by a scalar; expected a list of columns")
     if isinstance(which, slice) and all(end is None or isinstance(end, int) for end in (which.start, which.stop)):
         return tuple(range(width)[which])
     found = cast("list[Any]", which.tolist() if isinstance(which, np.ndarray) else list(cast("Any", which)))
@@ -301,17 +301,17 @@ def _places(which: Any, names: Names, width: int) -> tuple[int, ...]:
         return tuple(i for i, taken in enumerate(found) if taken)
     if all(isinstance(one, str) for one in found):
         if names is None:
-            raise ArgumentError("a ColumnTransformer names columns, and they have no names here")
+            raise ArgumentError("a ColumnTransformer selects columns by name, and the columns have no names")
         absent = [one for one in found if one not in names]
         if absent:
-            raise ArgumentError(f"it uses a column {shown(absent[0])} that is not there")
+            raise ArgumentError(f"it uses the column {shown(absent[0])}, which the target does not have")
         return tuple(names.index(one) for one in found)
     if all(isinstance(one, (int, np.integer)) and -width <= one < width for one in found):
         return tuple(int(one) % width for one in found)
-    raise ArgumentError(f"its columns are given as {shown(list(found))}")
+    raise ArgumentError(f"expected columns selected by name, index or mask, got {shown(list(found))}")
 
 
-_STEPS: Mapping[type, Callable[[Any, Names], Step | None]] = {
+_STEPS: Mapping[type, Callable[[Any, Names], RowTransformer | None]] = {
     Pipeline: _pipeline,
     ColumnTransformer: _columns,
     FunctionTransformer: _identity,
