@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from tests.message_log import Made
 from tests.message_templates import CUT, Template
@@ -27,9 +28,14 @@ class Line:
     function: str
     text: str
 
+    @classmethod
+    def of(cls, module: str, function: str, text: str) -> Self:
+        """Return the line of a text, cut to the width of the file."""
+        width = _WIDTH - len(str(cls(module, function, "")))
+        return cls(module, function, text if len(text) <= width else text[: width - 1] + CUT)
+
     def __str__(self) -> str:
-        line = f"    {self.function}: {self.text}"
-        return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + CUT
+        return f"    {self.function}: {self.text}"
 
 
 def snapshot(log: Iterable[Made], found: Iterable[Template]) -> str:
@@ -44,7 +50,7 @@ def snapshot(log: Iterable[Made], found: Iterable[Template]) -> str:
         kind = template.text if template and template.is_constant else _without_values(text)
         key = (module, function, kind)
         examples[key] = min(examples.get(key, text), text, key=lambda one: (len(one), one))
-    lines = {Line(module, function, text) for (module, function, _), text in examples.items()}
+    lines = {Line.of(module, function, text) for (module, function, _), text in examples.items()}
     unmade = {line_of(template) for template in unmatched(found, lines)}
     return "\n".join([_TITLE, *_by_module(lines), "", _UNMADE, *_by_module(unmade), ""])
 
@@ -71,15 +77,14 @@ def unknown(lines: Iterable[Line], found: Iterable[Template]) -> set[Line]:
 
 def line_of(template: Template) -> Line:
     """Return the line of a template that no test makes."""
-    line = str(Line(template.module, template.function, plain(template.text)))
-    return Line(template.module, template.function, line.partition(": ")[2])
+    return Line.of(template.module, template.function, plain(template.text))
 
 
 def plain(message: str) -> str:
     """Return a message on one line, with nothing in it that differs from run to run."""
     text = re.sub(rf"'{_FOLDER}/[^']*'{CUT}", "'TMP'", message)  # cut within the path
     text = re.sub(rf"{_FOLDER}/(?:[^\s'\":,/]+/)*", "TMP/", text)
-    return re.sub(r"TMP/tmp\w{8}\b", "TMP", text).replace("\n", r"\n")
+    return re.sub(r"TMP/tmp\w{8}\b", "TMP", text).replace("\n", r"\n").strip()
 
 
 def _without_values(text: str) -> str:

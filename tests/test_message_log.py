@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.message_snapshot import plain, read_snapshot, snapshot, unknown, unmatched
+from tests.message_snapshot import line_of, plain, read_snapshot, snapshot, unknown, unmatched
 from tests.message_templates import templates
 
 SOURCE = """
@@ -53,6 +53,12 @@ def test_a_changed_text_and_a_cut_line_are_told_apart(found):
     assert len(unmatched(found, made)) == 3
     made, _ = read_snapshot(snapshot({("age.py", "Age.check", 4, "expected a smaller age.")}, found))
     assert (len(unmatched(found, made)), len(unknown(made, found))) == (4, 1)
+
+
+def test_a_snapshot_is_read_as_it_is_written(found):
+    log = {("age.py", "Age.check", 4, f"column {'a' * 300!r}: expected an age of at most 120, got 130; leave it out.")}
+    made, unmade = read_snapshot(snapshot(log, found))
+    assert {line_of(one) for one in unmatched(found, made)} == unmade
 
 
 def test_paths_of_a_run_are_left_out(tmp_path):
