@@ -30,9 +30,7 @@ class Form(StrEnum):
 def show(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
     form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.text,
-    dialect: Annotated[
-        DialectName | None, typer.Option(help="SQL dialect, with --format sql.  [duckdb]")
-    ] = None,
+    dialect: Annotated[DialectName | None, typer.Option(help="SQL dialect, with --format sql.  [duckdb]")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the model into this PNG, SVG or PDF file.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,

@@ -30,7 +30,7 @@ class Target(Protocol):
         """Check that bins have a place for every value that a column of its type can hold, without touching a row."""
         ...
 
-    def ready(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Any:
+    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Any:
         """Return a hypothesis as `errors_by_bin` takes it, without touching a row."""
         ...
 
@@ -43,5 +43,5 @@ class Target(Protocol):
         ...
 
     def errors_by_bin(self, bins: Schema, asked: Any) -> tuple[Counts, Counts]:
-        """Return the rows of each bin that a hypothesis, made ready, gets wrong and right."""
+        """Return the rows of each bin that a hypothesis, prepared, gets wrong and right."""
         ...
