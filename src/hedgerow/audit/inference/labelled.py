@@ -98,7 +98,7 @@ def label_values(y: Any) -> NDArray[Any]:
     """
     column = column_of(y, label_name(y))
     if column.missing is not None and column.missing.any():
-        raise DomainError("expected a label for each row, got missing ones; leave these rows out.", column=column.name)
+        raise DomainError("some labels are missing; leave these rows out.", column=column.name)
     return column.present()
 
 
