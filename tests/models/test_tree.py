@@ -190,12 +190,12 @@ def test_a_tree_nested_too_deeply_is_a_format_error(depth: int) -> None:
     nested = split * depth + '{"then": "yes", "counts": [1, 2]}' + end * depth
     whole = {**DRAWN.to_dict(), "root": 0}
     text = json.dumps(whole).replace('"root": 0', f'"root": {nested}')
-    with pytest.raises(ModelFormatError, match=r"expected at most 100 nested lists and mappings|digest does not fit"):
+    with pytest.raises(ModelFormatError, match=r"expected at most 100 nested lists and mappings|digest does not match"):
         Tree.from_json(text)
     if depth < 90:
         del whole["digest"]
         text = json.dumps(seal(whole | {"root": json.loads(nested)}))
-        with pytest.raises(ModelFormatError, match=r"^not a valid tree: expected a tree of at most 64 spl"):
+        with pytest.raises(ModelFormatError, match=r"^not a valid tree: expected a tree of depth 64 at most"):
             Tree.from_json(text)
 
 
