@@ -27,10 +27,11 @@ test-peers: $(VENV)/.peers  ## run the tests that meet imodels, DL8.5, STreeD an
 messages: $(TESTED)  ## write tests/messages.txt: every error message and warning, as the tests make them
 	$(BIN)/python -m tests.write_messages
 
-check: $(VENV)/.check  ## lint, format and types
+check: $(VENV)/.check  ## lint, format and types, those of the examples in the docs included
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/python .ci/typed_docs.py $(VENV)/stubs
 
 format: $(VENV)/.check  ## format the code
 	$(BIN)/ruff check --fix .
@@ -89,6 +90,8 @@ $(VENV)/.dist: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[dist]'
 	@touch $@
 
+# The stubs are for the examples of the docs, which are checked as users' code; scikit-learn's lag behind its releases.
 $(VENV)/.check: $(TESTED)
 	$(BIN)/python -m pip install --quiet --editable '.[check]'
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/stubs 'pandas-stubs>=2.2' 'scikit-learn-stubs>=0.0.3'
 	@touch $@
