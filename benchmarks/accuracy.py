@@ -50,7 +50,7 @@ def split(data, epsilon, seed):
     tally = hr.Tally.count(X, y, data.schema)
     fits = [hr.PrivateRuleListClassifier(epsilon).fit_tally(tally) for _ in range(FITS)]
     private = np.mean([fit.score(X_test, y_test) for fit in fits])
-    greedy = hr.GreedyRuleListClassifier(schema=data.schema).fit(X, y)
+    greedy = hr.GreedyRuleListClassifier(min_support=0.05, schema=data.schema).fit(X, y)
     return private, greedy.score(X_test, y_test)
 
 

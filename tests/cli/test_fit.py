@@ -192,7 +192,7 @@ def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_s
         "smooth-laplace",
         "--delta",
         "1e-9",
-        "--min-support",
+        "--min-remaining",
         "0.1",
         "--confidence",
         "0.9",
@@ -225,7 +225,7 @@ BAD_MECHANISMS = {
     ),
     "counts": ((*SSRL, "--release-counts"), "expected --release-counts with --model rule-list or tree only"),
     "delta": ((*SSRL, "--mechanism", "exponential", "--delta", "1e-9"), "delta must be None with mechanism="),
-    "min_support": ((*SSRL, *DELTA, "--research", "--min-support", "1"), "min_support must be in [0, 1)"),
+    "min_remaining": ((*SSRL, *DELTA, "--research", "--min-remaining", "1"), "min_remaining must be in [0, 1)"),
     "confidence": ((*SSRL, *DELTA, "--research", "--confidence", "0.2"), "confidence must be in [0.5, 1)"),
     "no delta": ((*SSRL, "--mechanism", "smooth-laplace", "--research"), "delta must be chosen"),
 }

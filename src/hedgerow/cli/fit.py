@@ -80,7 +80,7 @@ def fit(
         float | None,
         typer.Option(help="Of the whole list, for smooth-laplace and global-gaussian: below 1/rows."),
     ] = None,
-    min_support: Annotated[
+    min_remaining: Annotated[
         float | None, typer.Option(help="For smooth-*: minimum share of the rows that remain for a rule.  [0.05]")
     ] = None,
     confidence: Annotated[
@@ -128,7 +128,7 @@ def fit(
         "lookahead": lookahead,
         "mechanism": mechanism,
         "delta": delta,
-        "min_support": min_support,
+        "min_remaining": min_remaining,
         "confidence": confidence,
         "max_depth": max_depth,
         "release_counts": release_counts or None,

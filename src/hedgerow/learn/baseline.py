@@ -26,8 +26,8 @@ class GreedyRuleListClassifier(RuleListEstimator):
         Literals in a rule.
     negations : bool, default=True
         Whether ``not a`` and ``a != v`` are literals too.
-    min_support : float, default=0.05
-        The share of all rows that a rule must catch.
+    min_support : float, default=0.01
+        The share of all rows that a rule must hold among those that earlier rules left.
     schema : Schema, None or "from-data", default="from-data"
         The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
 
@@ -61,7 +61,7 @@ class GreedyRuleListClassifier(RuleListEstimator):
         max_rules: int = 5,
         max_literals: int = 2,
         negations: bool = True,
-        min_support: float = 0.05,
+        min_support: float = 0.01,
         schema: Schema | Literal["from-data"] | None = FROM_DATA,
     ) -> None:
         self.max_rules = max_rules

@@ -91,11 +91,11 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
     max_rules : int, default=5
         Rules in the list, the default rule included.
     max_literals : int, default=1
-        Literals in a rule.
+        Literals in a rule. Greedy and private lists have 2: to certify lists of pairs takes hours on many tables.
     negations : bool, default=True
         Whether ``not a`` and ``a != v`` are literals too.
     min_support : float, default=0.01
-        The share of all rows that a rule must catch among those that earlier rules left.
+        The share of all rows that a rule must hold among those that earlier rules left.
     regularization : float, default=0
         The share of all rows that a further rule must get right to be worth it: the objective is the share of errors
         plus `regularization` for every rule but the default.

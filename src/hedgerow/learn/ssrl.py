@@ -64,8 +64,9 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
         Literals in a rule.
     negations : bool, default=True
         Whether ``not a`` and ``a != v`` are literals too.
-    min_support : float, default=0.05
-        With ``smooth-*``: the share of all rows that must be left for a further rule to be chosen (SSRL's λ).
+    min_remaining : float, default=0.05
+        With ``smooth-*``: the share of all rows that must remain for a further rule to be chosen: SSRL's minimum
+        support λ, which is not that of a rule.
         Candidates are never filtered by their own support, as the code released with SSRL does: that is not private.
     confidence : float, default=0.99
         With ``smooth-*``: the probability that so many rows remain when the noisy count passes the test (SSRL's C).
@@ -114,7 +115,7 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
         max_rules: int = 5,
         max_literals: int = 2,
         negations: bool = True,
-        min_support: float = 0.05,
+        min_remaining: float = 0.05,
         confidence: float = 0.99,
         schema: Schema | Literal["from-data"] | None = None,
         budget: Budget | None = None,
@@ -126,7 +127,7 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
         self.max_rules = max_rules
         self.max_literals = max_literals
         self.negations = negations
-        self.min_support = min_support
+        self.min_remaining = min_remaining
         self.confidence = confidence
         self.schema = schema
         self.budget = budget
@@ -135,7 +136,7 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("mechanism", self.mechanism, tuple(PUBLISHED))
-        check_share("min_support", self.min_support)
+        check_share("min_remaining", self.min_remaining)
         check_share("confidence", self.confidence, 0.5)
         self._check_delta()
 
@@ -170,7 +171,7 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
             published=PUBLISHED[self.mechanism],
             epsilon=exact(self.epsilon or 0, "epsilon"),
             delta=exact(self.delta or 0, "delta"),
-            min_support=float(self.min_support),
+            min_remaining=float(self.min_remaining),
             confidence=float(self.confidence),
         )
 
@@ -195,7 +196,7 @@ class GreedyAsPublished:
         The mechanism.
     epsilon, delta : Fraction
         The privacy loss of the whole model.
-    min_support, confidence : float
+    min_remaining, confidence : float
         SSRL's λ and C.
     """
 
@@ -204,7 +205,7 @@ class GreedyAsPublished:
     published: Published
     epsilon: Fraction
     delta: Fraction
-    min_support: float
+    min_remaining: float
     confidence: float
     model = "rule list"
     cost = None
@@ -232,7 +233,7 @@ class GreedyAsPublished:
         parameters = NodeParameters(
             self._each,
             self.delta / max(self.most, 1),
-            least_support(self.min_support, int(tally.total().sum())),
+            least_support(self.min_remaining, int(tally.total().sum())),
             confidence_threshold(self.confidence, self._each),
         )
         antecedents = grow(tally, self.candidates, self.most, self.published.make(gate, parameters))

@@ -168,7 +168,7 @@ def test_with_much_budget_every_mechanism_grows_the_greedy_list(name, seed, n, m
     X, y = rng.integers(0, 2, (n, 4)), rng.integers(0, 2, n)
     schema = Schema({f"x{i}": Boolean() for i in range(4)}, Label("y", (0, 1)))
     clf = learner(
-        name, ENOUGH, max_rules=max_rules, negations=negations, min_support=0, schema=schema, random_state=seed
+        name, ENOUGH, max_rules=max_rules, negations=negations, min_remaining=0, schema=schema, random_state=seed
     ).fit(X, y)
     fewest = 3 if name in SMOOTH else 0  # Λ + 𝒯 = 1 + 2
     candidates = Candidates.of(schema, 2, negations=negations)
@@ -188,10 +188,10 @@ def test_with_much_budget_secure_noise_finds_a_clear_rule(name):
 @pytest.mark.parametrize("name", SMOOTH)
 def test_growth_stops_where_fewer_rows_are_left_than_asked_for(name):
     X, y = conjunction()
-    grown = learner(name, 10**9, min_support=0.5, random_state=0).fit(X, y)
+    grown = learner(name, 10**9, min_remaining=0.5, random_state=0).fit(X, y)
     assert [charge.purpose[:14] for charge in grown.privacy_.charges].count("number of rows") >= 1
     for share, rules in ((0.0, 2), (0.998, 2), (0.9995, 1)):  # Λ + 𝒯 = 1998 is not more than the 2000 rows, 2001 is
-        clf = learner(name, 10**9, max_rules=2, min_support=share, random_state=0).fit(X, y)
+        clf = learner(name, 10**9, max_rules=2, min_remaining=share, random_state=0).fit(X, y)
         assert len(clf.rule_list_) == rules
 
 
@@ -306,8 +306,8 @@ ERRORS = [
     ({"delta": -0.1}, "delta must be a finite number >= 0"),
     ({"delta": "small"}, "delta must be a finite number >= 0"),
     ({"mechanism": "smooth-cauchy"}, "delta must be None with mechanism='smooth-cauchy', got 1e-09"),
-    ({"min_support": 1.0}, r"min_support must be in \[0, 1\), got 1.0"),
-    ({"min_support": "half"}, r"min_support must be in \[0, 1\)"),
+    ({"min_remaining": 1.0}, r"min_remaining must be in \[0, 1\), got 1.0"),
+    ({"min_remaining": "half"}, r"min_remaining must be in \[0, 1\)"),
     ({"confidence": 0.4}, r"confidence must be in \[0.5, 1\), got 0.4"),
     ({"confidence": 1}, r"confidence must be in \[0.5, 1\)"),
     ({"confidence": float("nan")}, r"confidence must be in \[0.5, 1\)"),

@@ -48,7 +48,7 @@ def test_no_sensitive_column_is_left():
 @compas
 def test_parameters_are_those_of_the_paper():
     clf = learner("compas", "smooth-laplace", 1.0, 0, 100)
-    assert (clf.max_rules, clf.max_literals, clf.min_support, clf.confidence, clf.delta) == (
+    assert (clf.max_rules, clf.max_literals, clf.min_remaining, clf.confidence, clf.delta) == (
         5,
         2,
         0.05,

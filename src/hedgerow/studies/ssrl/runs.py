@@ -22,6 +22,7 @@ from hedgerow.studies.ssrl.memo import MemoTally
 from hedgerow.tally import Tally
 
 MAX_RULES = 5
+GREEDY_SUPPORT = 0.05
 """K, the default rule included, for every method."""
 CONFIDENCE = 0.99
 TEST_SHARE = 0.3
@@ -106,13 +107,15 @@ def learner(dataset: str, method: str, epsilon: float, seed: int | None, n_rows:
     """Return the estimator of a method: K = 5, up to 2 literals, λ of the dataset, C = .99, δ = 1/n² for n rows."""
     setting, schema = DATASETS[dataset], load(dataset).schema
     if method in (GREEDY, GREEDY_AS_AUTHORS):
-        return GreedyRuleListClassifier(max_rules=MAX_RULES + (method == GREEDY_AS_AUTHORS), schema=schema)
+        return GreedyRuleListClassifier(
+            max_rules=MAX_RULES + (method == GREEDY_AS_AUTHORS), min_support=GREEDY_SUPPORT, schema=schema
+        )
     options: dict[str, Any] = {"max_rules": MAX_RULES, "schema": schema, "random_state": seed}
     if method == EXACT:
         return PrivateRuleListClassifier(epsilon, search="exact", **options, **setting.exact)
     if method == PERMUTE_AND_FLIP:
         return PrivateRuleListClassifier(epsilon, **options)
-    options |= {"min_support": setting.min_support, "confidence": CONFIDENCE}
+    options |= {"min_remaining": setting.min_support, "confidence": CONFIDENCE}
     delta = Fraction(1, n_rows**2) if PUBLISHED[method].spends_delta else None
     return DPGreedyRLClassifier(epsilon, mechanism=cast(Any, method), delta=delta, **options)
 
