@@ -228,8 +228,8 @@ def release_rule_counts(
 
 _SMOOTH_GAP = (
     "the scale of the noise depends on the rows, for which noisy max has no proof; fewer rows than min_remaining may "
-    "be left, with probability 1 - confidence before each rule, and the noise is then too small; the sensitivity is that "
-    "to added rows only; the number of rows is taken as public"
+    "be left, with probability 1 - confidence before each rule, and the noise is then too small; the sensitivity is "
+    "that to added rows only; the number of rows is taken as public"
 )
 _LAPLACE_GAP = (
     "one row can raise the Gini impurity of some rules and lower that of others, for which noisy max needs noise twice "
