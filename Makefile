@@ -19,7 +19,7 @@ test: $(TESTED)  ## run the tests (real data from $HEDGEROW_DATA where it is set
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 test-slow: $(TESTED)  ## run the statistical checks at full size
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=full
 
 test-peers: $(VENV)/.peers  ## run the tests that meet imodels, DL8.5, STreeD and ART, and install these
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m peers

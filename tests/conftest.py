@@ -1,26 +1,45 @@
 """Settings of all tests, and the engines that some of them need.
 
-Generated cases are not timed, since machines that run them are shared and slow at times.
+A test of generated cases has 25 of them where it does not set a number, and 400 in `make test-slow`. They are not
+timed, since machines that run them are shared and slow at times.
 """
 
 import gc
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from hedgerow.cli import main
-from tests.engines.servers import group_by_engine, postgres_url, spark, spark_master, uses_spark  # noqa: F401 -- fixtures
+from tests.engines.servers import (  # noqa: F401 -- fixtures
+    group_by_engine,
+    name_groups,
+    postgres_url,
+    spark,
+    spark_master,
+    uses_spark,
+)
 from tests.message_log import pytest_configure, pytest_unconfigure  # noqa: F401 -- hooks
 from tests.peers import pytest_runtest_makereport, pytest_runtest_setup  # noqa: F401 -- hooks
 
-settings.register_profile("hedgerow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PLAIN = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("hedgerow", max_examples=25, **PLAIN)
+settings.register_profile("full", max_examples=400, **PLAIN)  # make test-slow
 settings.load_profile("hedgerow")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)  # begins before pytest-xdist reads the marks, and ends after
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     group_by_engine(items)
+    yield
+    name_groups(items, by_worker=config.getoption("loadgroup", False))
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of all later garbage collections, which would go through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -85,7 +85,7 @@ def files(draw):
 
 
 @given(files(), st.sampled_from([1, 2, 3, 5, 1000]))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_a_file_is_refused_where_it_leaves_the_grammar_and_nowhere_else(file, block):
     text, fields = file
     text = text.removeprefix("\ufeff")

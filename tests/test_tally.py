@@ -81,7 +81,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 @given(table=st.lists(rows, min_size=1, max_size=30))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_every_table_counts_as_row_by_row(make, table):
     frame, labels = make(table), [row["ill"] for row in table]
     expected = count_by_hand(SCHEMA, table)
@@ -108,7 +108,7 @@ BOOLEAN_TABLES = {
 
 @pytest.mark.parametrize("make", BOOLEAN_TABLES.values(), ids=BOOLEAN_TABLES)
 @given(rows=booleans)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_booleans_count_as_row_by_row_without_a_schema(make, rows):
     tally = Tally.count(make([row[:-1] for row in rows]), [row[-1] for row in rows])
     counted = Counter(rows)
@@ -136,7 +136,7 @@ def test_no_rows_are_a_tally_of_nothing(labels):
 @pytest.mark.parametrize("max_literals", [1, 2, 3, 4])
 @pytest.mark.parametrize("classes", [2, 3])
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_class_counts_are_those_of_rows_evaluated_one_by_one(block, max_literals, classes, data):
     table = [row for row in data.draw(tables) if row["ill"] in SCHEMA.classes[:classes]]
     schema = Schema(SCHEMA.attributes, Label("ill", SCHEMA.classes[:classes]))
@@ -154,7 +154,7 @@ def test_class_counts_are_those_of_rows_evaluated_one_by_one(block, max_literals
 
 
 @given(tables, st.integers(0, 10**6))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_class_counts_are_exact_for_many_rows(table, scale):
     few = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)
     scale = 2**46 + scale
@@ -171,14 +171,12 @@ def caught_by(antecedent, row):
 
 
 @given(tables, antecedents.filter(bool))
-@settings(max_examples=50, deadline=None)
 def test_without_an_antecedent_only_the_rows_that_do_not_satisfy_it_are_left(table, rules):
     left = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA).without(rules[0])
     assert patterns(left) == count_by_hand(SCHEMA, [row for row in table if not caught_by(rules[0], row)])
 
 
 @given(tables, antecedents)
-@settings(max_examples=50, deadline=None)
 def test_leaves_are_the_rows_that_each_rule_is_the_first_to_catch(table, rules):
     counted = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)
     expected = np.zeros((len(rules) + 1, 3), dtype=int)
@@ -190,7 +188,6 @@ def test_leaves_are_the_rows_that_each_rule_is_the_first_to_catch(table, rules):
 
 
 @given(tables, rows, antecedents)
-@settings(max_examples=50, deadline=None)
 def test_one_row_more_changes_one_leaf_by_one(table, more, rules):
     before, after = (Tally.count(pl.DataFrame(columns(t)), "ill", SCHEMA) for t in (table, [*table, more]))
     change = after.leaf_counts(rules) - before.leaf_counts(rules)
@@ -310,7 +307,7 @@ def test_a_boolean_column_is_neither_words_nor_numbers(attribute):
 
 @pytest.mark.parametrize("max_literals", [1, 2, 3])
 @given(table=tables)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_patterns_are_distinct_rows_with_the_candidates_that_each_satisfies(max_literals, table):
     candidates = Candidates.of(SCHEMA, max_literals)
     counted = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)
@@ -336,7 +333,6 @@ def test_candidates_of_another_schema_are_refused():
 
 
 @given(tables, antecedents.filter(bool))
-@settings(max_examples=50, deadline=None)
 def test_within_an_antecedent_only_the_rows_that_satisfy_it_are_left(table, rules):
     counted = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)
     within = counted.within(rules[0])
@@ -361,7 +357,6 @@ def plain(row):
 
 
 @given(tables, st.lists(rows, max_size=3), st.integers(0, 3))
-@settings(max_examples=100, deadline=None)
 def test_the_distance_of_two_tallies_is_the_number_of_rows_added_or_removed(table, more, fewer):
     one, other = table, [*table[fewer:], *more]
     first, second = (Tally.count(pl.DataFrame(columns(rows)), "ill", SCHEMA) for rows in (one, other))

@@ -6,7 +6,6 @@ process that is killed, or a disk that is full, leaves all of a charge or nothin
 """
 
 import json
-import multiprocessing
 import os
 import re
 import signal
@@ -24,6 +23,7 @@ from hedgerow import PrivateRuleListClassifier
 from hedgerow.errors import BudgetExceededError, ModelFormatError
 from hedgerow.privacy import budget_file
 from hedgerow.privacy.budget_file import FileBudget
+from tests.privacy.racing import race
 
 
 @pytest.fixture
@@ -225,21 +225,8 @@ def test_what_is_left_is_read_from_the_file(path):
     assert (one.spent_here, two.spent_here) == (1, 0)
 
 
-def take(arguments):
-    path, unit = arguments
-    taken = 0
-    while True:
-        try:
-            FileBudget(path).charge(unit, purpose=f"by {os.getpid()}")
-        except BudgetExceededError:
-            return taken
-        taken += 1
-
-
 def test_processes_that_race_for_every_unit_get_each_of_them_once(path):
-    with multiprocessing.get_context("spawn").Pool(3) as pool:
-        taken = pool.map(take, [(path, Fraction(1, 60))] * 3, chunksize=1)
-    assert sum(taken) == len(FileBudget(path).charges) == 60
+    assert sum(race(path, Fraction(1, 60), processes=3)) == len(FileBudget(path).charges) == 60
     assert FileBudget(path).remaining == 0
     assert names(path) == ["budget.json"]
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -452,7 +452,6 @@ def fitted(name, epsilon, seed, size, schema, budget, n):
     return clf.fit(rows(n), rows(n)["y"]).privacy_
 
 
-@settings(max_examples=60)
 @given(st.lists(STEP, min_size=1, max_size=6), st.sampled_from([0, 1, 40]), st.data())
 def test_the_cards_add_up_to_what_the_budget_was_charged_whatever_came_out(steps, n, data):
     whole = hr.Budget(12, Fraction(1, 2))
@@ -479,7 +478,6 @@ def test_the_cards_add_up_to_what_the_budget_was_charged_whatever_came_out(steps
     assert sum(charge.delta for charge in charges.values()) + unspent == whole.delta - whole.remaining_delta
 
 
-@settings(max_examples=40)
 @given(st.sampled_from(list(LEARNERS)), AMOUNT, st.none() | st.integers(0, 99), st.integers(1, 4), st.integers(0, 60))
 def test_what_a_card_adds_up_to_does_not_depend_on_what_came_out(name, epsilon, seed, size, n):
     """SSRL leaves shares unused when a list stops early: its card said less, and how much less told of the outcome."""

@@ -60,7 +60,7 @@ def rows(draw):
     st.integers(0, 6),
     st.booleans(),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_one_line_changes_one_row_or_the_file_is_refused(tmp_path_factory, lines, line, place, replaced):
     path = tmp_path_factory.getbasetemp() / "t.csv"
     lines = "\n".join(["a,word,y", *lines]).split("\n")
@@ -170,7 +170,6 @@ def test_hostile_files_are_the_same_rows_in_every_engine_or_refused(tmp_path, re
 
 
 @given(files())
-@settings(max_examples=150, deadline=None)
 def test_duckdb_reads_what_memory_reads(tmp_path_factory, file):
     text, fields = file
     path = tmp_path_factory.getbasetemp() / "duckdb.csv"

@@ -41,7 +41,7 @@ def test_files_made_to_hang_or_to_fill_the_memory_are_refused(tmp_path: Path) ->
     assert "'read': 0" in load_all(tmp_path, "small", 0)
 
 
-@pytest.mark.parametrize("seed", ["0", "1"])
+@pytest.mark.parametrize("seed", ["0", pytest.param("1", marks=pytest.mark.slow)])
 def test_no_mutation_of_a_valid_file_is_more_than_an_error_in_a_line(tmp_path: Path, seed: str) -> None:
     assert "'read': 0" not in load_all(tmp_path, seed, 1000)
 

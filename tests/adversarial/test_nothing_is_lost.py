@@ -7,10 +7,12 @@ the model is printed, with what was charged"; "Any error after a charge to a bud
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -63,48 +65,47 @@ def spent():
 # Full disks. The limit on the size of a process's files makes writes fail as a full disk does.
 
 
-SCRIPT = """
-import resource, sys
-from hedgerow.cli import main, {module}
+@contextmanager
+def full_disk(command, limit, *, after):
+    """Run the block on a disk that is full from the start, or once all is charged and learned."""
+    module = import_module(f"hedgerow.cli.{'schema' if command == 'cut points' else 'fit'}")
+    tell, before = module.spent_text, resource.getrlimit(resource.RLIMIT_FSIZE)
 
-def full(*_, **__):
-    resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, resource.RLIM_INFINITY))
+    def fill(*words):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+        return tell(*words) if words else None
 
-if {after}:
-    tell = {module}.spent_text
-    {module}.spent_text = lambda *words: full() or tell(*words)
-else:
-    full()
-sys.argv = ["hedgerow", *sys.argv[1:]]
-main()
-"""
-
-
-def with_a_full_disk(words, limit, *, after):
-    """Run a command on a disk that is full from the start, or once all is charged and learned."""
-    module = "schema" if words[0] == "schema" else "fit"
-    script = SCRIPT.format(module=module, limit=limit, after=after)
-    return subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+    with pytest.MonkeyPatch.context() as patch:
+        if after:
+            patch.setattr(module, "spent_text", fill)
+        else:
+            fill()
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("command", ["list", "cut points"])
-def test_a_full_disk_is_found_out_before_anything_is_charged(command, folder):
+def test_a_full_disk_is_found_out_before_anything_is_charged(command, folder, run):
     before = names(folder)
-    child = with_a_full_disk((*COMMANDS[command], "-o", "out.json"), 100_000, after=False)
-    assert (child.returncode, child.stdout) == (2, "")
-    assert child.stderr.endswith("error: out.json: File too large\n")
+    with full_disk(command, 100_000, after=False):
+        code, out, err = run(*COMMANDS[command], "-o", "out.json")
+    assert (code, out) == (2, "")
+    assert err.endswith("error: out.json: File too large\n")
     assert spent() == 0
     assert names(folder) == before
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_disk_that_is_full_after_the_charge_loses_nothing(command, folder):
+def test_a_disk_that_is_full_after_the_charge_loses_nothing(command, folder, run):
     """The audit's: a full disk at the end of `fit` lost a paid-for model without a word that ε was spent."""
     before = names(folder)
-    child = with_a_full_disk((*COMMANDS[command], "-o", "out.json"), 500, after=True)
-    assert child.returncode == 2
-    assert read_back(command, child.stdout)
-    assert child.stderr.splitlines()[-1] == (
+    with full_disk(command, 500, after=True):
+        code, out, err = run(*COMMANDS[command], "-o", "out.json")
+    assert code == 2
+    assert read_back(command, out)
+    assert err.splitlines()[-1] == (
         f"error: out.json: File too large. The epsilon of 1 stays charged to {folder}/b.json, and what is printed "
         "above is all there is of it: keep it."
     )
@@ -130,7 +131,7 @@ def test_a_small_disk_that_others_fill(folder, monkeypatch, run):
             assert os.statvfs(disk).f_bavail == 0
             return spent_text(text, *words)
 
-        spent_text = sys.modules["hedgerow.cli.fit"].spent_text
+        spent_text = import_module("hedgerow.cli.fit").spent_text
         monkeypatch.setattr("hedgerow.cli.fit.spent_text", fill)
         assert run(*FIT, "-o", disk / "out.json")[0] == 0
         assert hr.load_model(disk / "out.json").privacy.epsilon == 1
@@ -195,11 +196,22 @@ def test_a_model_whose_writing_fails_for_whatever_reason_is_printed(failure, fol
     assert (spent(), names(folder)) == (1, before)
 
 
+SCRIPT = """
+import resource
+from hedgerow.cli import fit, main
+tell = fit.spent_text
+def full(*words):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, resource.RLIM_INFINITY))
+    return tell(*words)
+fit.spent_text = full
+main()
+"""
+
+
 def test_if_nothing_can_be_printed_on_stdout_either_stderr_has_it(folder):
     with open("/dev/full", "w") as full:
-        script = SCRIPT.format(module="fit", limit=500, after=True)
         child = subprocess.run(
-            [sys.executable, "-c", script, *FIT, "-o", "out.json"],
+            [sys.executable, "-c", SCRIPT, *FIT, "-o", "out.json"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

@@ -10,8 +10,7 @@ from hedgerow.columns import Column
 from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Categorical, Integer, Real
 from tests.engines.servers import POSTGRES, SPARK
-from tests.models.sql_engines import in_duckdb, in_postgres, in_spark
-from tests.models.test_dialects import agrees
+from tests.models.sql_engines import agree, in_duckdb, in_postgres, in_spark
 
 THIRD = 1 / 3
 SINGLE = 0.10000000149011612  # the single nearest to 0.1
@@ -29,6 +28,7 @@ ATTRIBUTES = {
     "infinity": Categorical(("inf", 1), missing_values=("-inf",), **CELL),
     "boolean": Boolean(missing="bin", missing_values=(THIRD, SINGLE, 9)),
 }
+NUMBERS_AND_WORDS = [attribute for name, attribute in ATTRIBUTES.items() if name != "boolean"]
 DOUBLES = [
     *(0.1, SINGLE, THIRD, 0.333333333333333, 0.33333333333333331, 0.9999999999999999, 1.0, 1.0000000000000002, -9.1),
     *(-9.100000000000001, -9.0, -8.0, 1e300, 1.5e307, 0.7999999999999999, 0.8, 2.5, 2.0**53, 2.0**53 - 2, None),
@@ -92,15 +92,12 @@ def test_every_storage_under_every_setting(request, engine, number):
         opened = in_duckdb(settings)
     with opened as found:
         for values in COLUMNS.values():
-            for name, attribute in ATTRIBUTES.items():
-                if name != "boolean":
-                    agrees(found, attribute, values.filter(pa.array(fits(attribute, values))))
-        for values in FLAGS.values():
-            agrees(found, ATTRIBUTES["boolean"], values)
+            agree(found, [(attribute, fitting(attribute, values)) for attribute in NUMBERS_AND_WORDS])
+        agree(found, [(ATTRIBUTES["boolean"], values) for values in FLAGS.values()])
 
 
-def fits(attribute, values):
-    """Return which values `predict` answers for; it refuses others, of which SQL cannot."""
+def fitting(attribute, values):
+    """Return the values that `predict` answers for; it refuses others, which SQL cannot."""
 
     def one(value):
         try:
@@ -109,4 +106,4 @@ def fits(attribute, values):
             return False
         return True
 
-    return [one(values.slice(i, 1)) for i in range(len(values))]
+    return values.filter(pa.array([one(values.slice(i, 1)) for i in range(len(values))]))

@@ -4,7 +4,6 @@
 succeed. A block after ``<!-- file: NAME -->`` is written to that file.
 """
 
-import os
 import re
 import shlex
 import subprocess
@@ -20,7 +19,7 @@ BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?^```(?P<kind>\w+)\n(?P<c
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
+def test_code_of_the_page_runs(page, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     mpl.use("Agg")
     namespace = {}
@@ -31,9 +30,8 @@ def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
             exec(compile(block["code"], page.name, "exec"), namespace)
         elif block["kind"] == "console":
             for line in re.findall(r"^\$ (hedgerow .*)$", block["code"], re.MULTILINE):
-                words = [str(Path(sys.executable).parent / "hedgerow"), *shlex.split(line)[1:]]
-                ended = subprocess.run(words, capture_output=True, text=True, env=os.environ, check=False)
-                assert ended.returncode == 0, f"{line}\n{ended.stderr}"
+                code, _, err = run(*shlex.split(line)[1:])
+                assert code == 0, f"{line}\n{err}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

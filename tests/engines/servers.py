@@ -38,7 +38,7 @@ import pytest
 
 POSTGRES = pytest.param("postgres", marks=pytest.mark.xdist_group("postgres"))
 SPARK = pytest.param("spark", marks=pytest.mark.xdist_group("spark"))
-_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # starts soonest, which is most of the time of a test
+JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # starts soonest, which is most of the time of a test
 _GROUPS = {"spark": "spark", "spark_master": "spark", "postgres_url": "postgres"}
 _PATIENCE = 120  # seconds until a server that has not started never will
 
@@ -52,6 +52,14 @@ def group_by_engine(items: list[pytest.Item]) -> None:
         if uses_spark(item):  # PySpark leaves sockets to the garbage collector, and knows no pandas 3
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::DeprecationWarning"))
+
+
+def name_groups(items: list[pytest.Item], *, by_worker: bool) -> None:
+    """Write the groups into the tests' ids for pytest-xdist, whose own way pytest 9.2 ignores (pytest-xdist#1386)."""
+    for item in items:
+        mark = item.get_closest_marker("xdist_group")
+        if by_worker and mark and not item.nodeid.endswith(f"@{mark.args[0]}"):
+            item._id = type(item.id).parse(f"{item.nodeid}@{mark.args[0]}")
 
 
 def uses_spark(item: pytest.Item) -> bool:
@@ -131,7 +139,7 @@ def spark() -> Iterator[Any]:
 def _settings(folder: str) -> dict[str, str]:
     return {
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": _JAVA,
+        "spark.driver.extraJavaOptions": JAVA,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
         "spark.local.dir": folder,
@@ -189,7 +197,7 @@ def _daemon(folder: Path) -> dict[str, str]:
         "SPARK_CONF_DIR": str(folder),  # none
         "SPARK_LOCAL_DIRS": str(folder),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_JAVA_OPTS": _JAVA,
+        "SPARK_DAEMON_JAVA_OPTS": JAVA,
         "SPARK_DAEMON_MEMORY": "256m",
     }
 
@@ -203,7 +211,7 @@ def run_driver(source: str, master: str) -> str:
         settings = {
             **_settings(folder),
             "spark.cores.max": "2",
-            "spark.executor.extraJavaOptions": _JAVA,
+            "spark.executor.extraJavaOptions": JAVA,
             "spark.executor.memory": "512m",
             "spark.scheduler.minRegisteredResourcesRatio": "1",
         }

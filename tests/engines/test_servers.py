@@ -1,7 +1,5 @@
 import pytest
 
-from tests.engines.servers import run_driver
-
 psycopg = pytest.importorskip("psycopg", exc_type=ImportError)
 
 
@@ -19,12 +17,3 @@ def test_postgres_asks_for_the_password(postgres_url: str) -> None:
 def test_spark_answers_in_local_mode(spark) -> None:
     assert spark.sparkContext.master == "local[2]"
     assert spark.sql("SELECT count(*) AS n FROM range(10)").toArrow().to_pydict() == {"n": [10]}
-
-
-def test_two_workers_share_the_work(spark_master: str) -> None:
-    source = """
-from pyspark.sql.functions import spark_partition_id
-spark.range(0, 1000, 1, 4).groupBy((spark_partition_id() % 2).alias("k")).count().collect()
-print(spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1, spark.range(1000).count())
-"""
-    assert run_driver(source, spark_master) == "2 1000\n"

@@ -17,6 +17,7 @@ import pytest
 from hedgerow import Boolean, Categorical, Integer, Label, Real, Schema, Tally
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError, EngineError
+from tests.engines.servers import JAVA
 from tests.engines.test_count import as_rows
 
 SCHEMA = Schema({"age": Integer(0, 120, cuts=(30, 60), missing="bin"), "b": Boolean()}, Label("y", ("no", "yes")))
@@ -140,7 +141,8 @@ for name in ("a.parquet", "a.csv", "ragged.csv"):
     print(tallied({str(tmp_path)!r} + "/" + name, engine="spark", master="local[1]"))
 """
     (tmp_path / "ragged.csv").write_text(f"age,b,y\n1,1,no\n{SECRET},1,no,4\n")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {**os.environ, **paths, "JDK_JAVA_OPTIONS": JAVA}
     found = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False, env=environment)
     assert found.stdout.splitlines() == [str(expected)] * 2, found.stderr
     assert "hedgerow.errors.DomainError: " in found.stderr

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -383,7 +383,6 @@ def test_estimators_work_in_pipelines_cross_validation_and_grid_search(estimator
 # What the private ones promise besides.
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.sampled_from(list(PRIVATE)),
     st.one_of(st.floats(1e-3, 1e3), st.fractions(Fraction(1, 1000), 1000)),

@@ -2,7 +2,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -51,7 +51,6 @@ def check_own_account(clf, model, tally, min_support, regularization):
     assert not options or (smallest / n >= min_support).all()
 
 
-@settings(max_examples=80)
 @given(problems("list"), st.integers(1, 4), SHARES, SHARES)
 def test_the_list_is_the_best_by_brute_force(problem, max_rules, min_support, regularization):
     tally, candidates = problem.tally, dict(problem.candidates)
@@ -68,7 +67,6 @@ def test_the_list_is_the_best_by_brute_force(problem, max_rules, min_support, re
     check_own_account(clf, clf.rule_list_, tally, min_support, regularization)
 
 
-@settings(max_examples=80)
 @given(problems("tree"), st.integers(0, 3), SHARES, SHARES)
 def test_the_tree_is_the_best_by_brute_force(problem, max_depth, min_support, regularization):
     tally, n = problem.tally, len(problem.rows)

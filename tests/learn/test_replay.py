@@ -70,12 +70,12 @@ def check(learn, rows, row, source, **replaying):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("examples", [40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [15, pytest.param(2000, marks=pytest.mark.slow)])
 def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
     estimator, choices = LEARNERS[name]
     parameters = st.fixed_dictionaries({key: st.sampled_from(values) for key, values in choices.items()})
 
-    @settings(max_examples=examples, deadline=None)
+    @settings(max_examples=examples)
     @given(st.lists(ROW, max_size=30), ROW, parameters, st.integers(0, 2**32))
     def same(rows, row, parameters, seed):
         check(learner(estimator, **parameters), rows, row, SeededNoise(np.random.default_rng(seed)))
@@ -84,13 +84,13 @@ def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(rows=st.lists(ROW, max_size=30), row=ROW)
 def test_private_learners_do_the_same_under_secure_noise(name, rows, row):
     check(learner(LEARNERS[name][0]), rows, row, SecureNoise())
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(ROW, max_size=30), ROW)
 def test_learning_cut_points_does_the_same_on_neighbouring_tables(rows, row):
     check(learn_cuts, rows, row, SecureNoise(), one_value_a_row=True)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
@@ -109,7 +109,6 @@ def test_every_block_of_rules_gets_an_equal_share_and_all_together_are_epsilon(s
     assert len(clf.rule_list_) <= max_rules
 
 
-@settings(max_examples=30)
 @given(SEEDS, st.integers(1, 4), st.integers(0, 3))
 def test_a_lookahead_beyond_the_list_is_no_lookahead(seed, max_rules, more):
     X, y = conjunction(100)
@@ -123,7 +122,6 @@ def wrong(clf, problem):
     return (clf.predict(X) != problem.labels).sum()
 
 
-@settings(max_examples=60)
 @given(problems("list"), st.integers(1, 4))
 def test_with_much_budget_a_list_that_is_drawn_has_the_fewest_errors_of_all(problem, max_rules):
     max_rules -= dict(problem.candidates)["max_literals"] - 1
@@ -157,7 +155,6 @@ def blockwise(problem, sizes):
     return totals
 
 
-@settings(max_examples=30)
 @given(problems("list", most_rows=8), st.sampled_from([(1, 1), (1, 1, 1), (2, 1)]))
 def test_with_much_budget_each_block_is_the_best_on_what_the_blocks_before_left(problem, sizes):
     problem = Problem(problem.schema, problem.rows, Space.of_lists(Candidates.of(problem.schema, 1)))
@@ -165,7 +162,6 @@ def test_with_much_budget_each_block_is_the_best_on_what_the_blocks_before_left(
     assert wrong(clf, problem) in blockwise(problem, sizes)
 
 
-@settings(max_examples=60)
 @given(
     problems("list"),
     st.integers(1, 4),

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -73,7 +73,6 @@ def test_a_tree_that_stops_at_all_nodes_of_a_level_spends_what_is_left_on_its_co
         assert [charge.epsilon for charge in clf.privacy_.charges] == [Fraction(2, 5), Fraction(2, 5), Fraction(1, 5)]
 
 
-@settings(max_examples=60)
 @given(problems("tree", most_rows=40), st.integers(1, 3))
 def test_with_much_budget_every_test_of_a_greedy_tree_is_one_of_least_impurity(problem, most):
     """Node by node, row by row; of equally good ones the noise takes any. Scores differ by whole steps."""
@@ -98,7 +97,6 @@ def test_with_much_budget_every_test_of_a_greedy_tree_is_one_of_least_impurity(p
     check(clf.tree_.root, frozenset(range(len(problem.rows))), ())
 
 
-@settings(max_examples=60)
 @given(problems("tree"), st.integers(0, 3))
 def test_with_much_budget_a_tree_that_is_drawn_has_the_fewest_errors_of_all(problem, most):
     clf = hr.PrivateTreeClassifier(1e4, max_depth=most).fit_tally(problem.tally)
@@ -115,7 +113,6 @@ def splits(node):
         yield from splits(node.false)
 
 
-@settings(max_examples=60)
 @given(problems("tree"), st.integers(0, 3), st.booleans(), SEEDS, st.sampled_from([0.001, 0.3, 3.0]))
 def test_no_test_of_a_tree_that_is_drawn_has_two_leaves_of_one_label(problem, most, release_counts, seed, epsilon):
     clf = hr.PrivateTreeClassifier(

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -58,7 +58,6 @@ def slow_cuts(numbers, weights, most):
     return tuple(cut for cut in sorted(cuts) if cut < max(numbers))
 
 
-@settings(max_examples=150)
 @given(
     st.lists(st.tuples(st.integers(-4, 4), st.integers(0, 6)), min_size=2, max_size=25),
     st.integers(2, 7),
@@ -107,7 +106,6 @@ def test_columns_of_each_type_have_their_kind_of_bins():
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-@settings(max_examples=60)
 @given(source=st.lists(ROW, min_size=4, max_size=20), rows=st.lists(ROW, max_size=15), most=st.integers(2, 6))
 def test_every_row_has_one_bin_of_each_attribute_whatever_it_holds(kind, source, rows, most):
     table, _ = split(FRAMES[kind](source))

@@ -330,7 +330,7 @@ def test_polars_frames_are_learned_from():
 def test_the_default_is_the_papers_network():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        learner = hr.ExprilClassifier(queries=2, random_state=0).fit(SOURCE, oracle=oracle())
+        learner = hr.ExprilClassifier(queries=2, random_state=0).fit(SOURCE[:400], oracle=oracle())
     assert learner.score(TEST, TRUTH) > 0.8
     assert learner.hypothesis_.steps[-1][1].hidden_layer_sizes == (16, 256, 256, 16)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
@@ -23,7 +23,6 @@ def distance_from_optimal(x, matrix, target, centre, ridge, low, high):
     return np.abs(x - np.clip(x - step, low, high)).max()
 
 
-@settings(max_examples=150)
 @given(
     st.integers(0, 2**32),
     st.integers(1, 30),

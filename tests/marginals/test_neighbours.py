@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -33,7 +33,6 @@ def recorded(rows, kind, release, *questions, noise=None, budget=None):
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("kind", FRAMES)
-@settings(max_examples=40)
 @given(rows=ROWS, row=ROW, place=st.integers(0, 9), bins=st.sampled_from(BINS), judge=JUDGES)
 def test_true_answers_are_counts_and_neighbours_are_as_far_as_declared(kind, release, rows, row, place, bins, judge):
     questions = (bins, None), (bins, judge), (bins, Always(True))

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from hedgerow.errors import SchemaError
 from hedgerow.models.conditions import Pieces, check_literals, complement, in_words
@@ -37,7 +37,6 @@ def test_the_words_of_a_failing_literal_by_hand(attribute: Attribute, literal: L
 
 
 @given(attribute=attributes() | schema_attributes)
-@settings(max_examples=200)
 def test_a_complement_is_that_found_by_enumeration(attribute: Attribute) -> None:
     for literal in attribute.literals("x", negations=True):
         assert complement(literal, attribute) == enumerate_literals.complement(literal, attribute)

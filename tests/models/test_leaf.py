@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow.models import Leaf
@@ -137,7 +137,6 @@ def nearest_with_mode(counts: np.ndarray, mode: int) -> np.ndarray:
 
 
 @given(counts=st.lists(st.integers(-3, 20), min_size=2, max_size=5), data=st.data())
-@settings(max_examples=100)
 def test_the_shares_are_the_nearest_of_which_the_label_is_a_mode(counts: list[int], data: st.DataObject) -> None:
     classes = tuple(range(len(counts)))
     label = data.draw(st.sampled_from(classes))

@@ -3,7 +3,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
@@ -22,14 +22,12 @@ def predict_of(source: str) -> Any:
 
 
 @given(case=cases(rule_lists() | trees()))
-@settings(max_examples=150, deadline=None)
 def test_the_function_predicts_exactly_what_predict_does(case: Case) -> None:
     predict = predict_of(case.model.to_python())
     assert [predict(row) for row in case.typed_rows] == case.model.predict(case.arrow()).tolist()
 
 
 @given(case=cases(rule_lists() | trees()))
-@settings(max_examples=50, deadline=None)
 def test_the_function_holds_names_and_values_as_constants_only(case: Case) -> None:
     tree = ast.parse(case.model.to_python())
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -38,7 +36,6 @@ def test_the_function_holds_names_and_values_as_constants_only(case: Case) -> No
 
 
 @given(text=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=12))
-@settings(max_examples=60, deadline=None)
 def test_any_text_is_one_name_one_value_and_one_class(text: str) -> None:
     value = f"'{text}'"
     schema = Schema({text: Categorical((value, "other"))}, Label(f"{text}'s", (value, "no")))

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError, ModelFormatError, SchemaError
@@ -51,7 +51,6 @@ def with_counts(*counts: tuple[int, ...]) -> RuleList:
 
 
 @given(case=cases())
-@settings(max_examples=120, deadline=None)
 def test_the_first_rule_whose_literals_all_hold_catches_the_row(case: Case) -> None:
     expected = [first_match(case.model, row) for row in case.rows]
     for table in (case.pandas(), case.polars(), case.arrow(), case.array()):
@@ -59,7 +58,6 @@ def test_the_first_rule_whose_literals_all_hold_catches_the_row(case: Case) -> N
 
 
 @given(case=cases())
-@settings(max_examples=40, deadline=None)
 def test_predictions_and_probabilities_are_those_of_the_rule_that_catches_the_row(case: Case) -> None:
     table, caught = case.arrow(), [first_match(case.model, row) for row in case.rows]
     assert case.model.predict(table).tolist() == [case.model.predictions[rule] for rule in caught]
@@ -67,7 +65,6 @@ def test_predictions_and_probabilities_are_those_of_the_rule_that_catches_the_ro
 
 
 @given(case=cases())
-@settings(max_examples=40, deadline=None)
 def test_only_the_columns_that_the_rules_use_are_needed(case: Case) -> None:
     used = {literal.attribute for rule in case.model.rules for literal in rule.antecedent}
     frame = case.arrow().append_column("of no use", pa.array([object.__name__] * len(case.rows)))
@@ -166,7 +163,6 @@ def test_of_equally_probable_classes_the_first_is_predicted() -> None:
 
 
 @given(st.integers(2, 4).flatmap(lambda k: st.lists(st.tuples(*[st.integers(-9, 9)] * k), min_size=1, max_size=5)))
-@settings(max_examples=60, deadline=None)
 def test_probabilities_add_up_and_predictions_are_the_most_probable(counts: list[tuple[int, ...]]) -> None:
     model = with_counts(*counts)
     probabilities = model.probabilities
@@ -341,7 +337,6 @@ def test_a_plot_without_counts_shows_the_classes_and_no_scale() -> None:
 
 
 @given(model=rule_lists(privacy=cards()))
-@settings(max_examples=60, deadline=None)
 def test_json_brings_back_an_equal_model(model: RuleList) -> None:
     again = RuleList.from_json(model.to_json())
     assert again == model

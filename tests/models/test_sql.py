@@ -48,6 +48,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.hypothesis
 def test_an_engine_predicts_exactly_what_predict_does(engine: SqlEngine) -> None:
     @generated(engine, {"case": cases()}, *[{"case": case} for case in EXAMPLES])
     def check(case: Case) -> None:
@@ -55,6 +56,7 @@ def test_an_engine_predicts_exactly_what_predict_does(engine: SqlEngine) -> None
         assert engine.select(case.model, table) == case.model.predict(table).tolist()
 
 
+@pytest.mark.hypothesis
 def test_an_engine_predicts_exactly_what_a_tree_does(engine: SqlEngine) -> None:
     @generated(engine, {"case": cases(trees())})
     def check(case: Case) -> None:
@@ -62,14 +64,16 @@ def test_an_engine_predicts_exactly_what_a_tree_does(engine: SqlEngine) -> None:
         assert engine.select(case.model, table) == case.model.predict(table).tolist()
 
 
-@pytest.mark.parametrize("value", [None, float("nan"), -9.0])
-@pytest.mark.parametrize("literal", [Literal("x", "<=", (0.5,)), Literal("x", ">", (0.5,)), Literal("x", "known")])
-def test_what_is_missing_goes_to_the_false_branch(engine: SqlEngine, literal: Literal, value: float | None) -> None:
-    inner = Split(literal, Leaf(label=3), Leaf(label=4))
+def test_what_is_missing_goes_to_the_false_branch(engine: SqlEngine) -> None:
     schema = Schema({"x": DOSE, "b": Boolean()}, Label("y", (1, 2, 3, 4)))
-    tree = Tree(schema, Split(literal, Leaf(label=1), Split(Literal("b", "true"), inner, Leaf(label=2))), NONE)
-    table = pa.table({"x": pa.array([value, value], pa.float64()), "b": [True, False]})
-    assert engine.select(tree, table) == tree.predict(table).tolist() == [4, 2]
+    trees = []
+    for literal in (Literal("x", "<=", (0.5,)), Literal("x", ">", (0.5,)), Literal("x", "known")):
+        inner = Split(Literal("b", "true"), Split(literal, Leaf(label=3), Leaf(label=4)), Leaf(label=2))
+        trees.append(Tree(schema, Split(literal, Leaf(label=1), inner), NONE))
+    values = [None, None, float("nan"), float("nan"), -9.0, -9.0]
+    table = pa.table({"x": pa.array(values, pa.float64()), "b": [True, False] * 3})
+    for tree, found in zip(trees, engine.select_all(trees, table), strict=True):
+        assert found == tree.predict(table).tolist() == [4, 2] * 3
 
 
 def test_a_tree_of_the_greatest_depth_is_read(engine: SqlEngine) -> None:
@@ -80,6 +84,7 @@ def test_a_tree_of_the_greatest_depth_is_read(engine: SqlEngine) -> None:
     assert engine.select(tree, pa.table({"x": [True, False]})) == [1, 0]
 
 
+@pytest.mark.hypothesis
 def test_a_cut_point_keeps_every_digit(engine: SqlEngine) -> None:
     numbers = st.floats(-1e9, 1e9)
 
@@ -143,6 +148,7 @@ def test_hostile_names_and_values_are_quoted(engine: SqlEngine) -> None:
     assert engine.select(hostile_model(), table) == ["a'b", "c", "a'b"]
 
 
+@pytest.mark.hypothesis
 def test_any_text_is_one_name_one_value_and_one_class(engine: SqlEngine) -> None:
     texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=12)
 
@@ -155,11 +161,12 @@ def test_any_text_is_one_name_one_value_and_one_class(engine: SqlEngine) -> None
         assert engine.select(model, pl.DataFrame({name: [value, "other"]}).to_arrow()) == [value, "no"]
 
 
-@pytest.mark.parametrize("reason", ["*/ drop table t; /*", "/*", "*/", "/*/", "*/*", "/", "*"])
-def test_a_guarantee_stays_within_its_comment(engine: SqlEngine, reason: str) -> None:
-    schema, card = Schema({"x": Boolean()}, Label("y", (0, 1))), PrivacyCard.none(reason, software="hedgerow")
-    for model in (RuleList(schema, (Rule((), (0, 1)),), card), Tree(schema, Leaf((0, 1)), card)):
-        assert engine.select(model, pa.table({"x": [True]})) == [1]
+def test_a_guarantee_stays_within_its_comment(engine: SqlEngine) -> None:
+    schema, models = Schema({"x": Boolean()}, Label("y", (0, 1))), []
+    for reason in ("*/ drop table t; /*", "/*", "*/", "/*/", "*/*", "/", "*"):
+        card = PrivacyCard.none(reason, software="hedgerow")
+        models += [RuleList(schema, (Rule((), (0, 1)),), card), Tree(schema, Leaf((0, 1)), card)]
+    assert engine.select_all(models, pa.table({"x": [True]})) == [[1]] * 14
 
 
 @pytest.mark.parametrize(("classes", "text"), [(("no", "y'es"), "'y''es'"), ((False, True), "TRUE"), ((0, 1), "1")])

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from hedgerow.errors import DomainError, ModelFormatError, SchemaError
 from hedgerow.models import Leaf, RuleList, Split, Tree
@@ -45,7 +45,6 @@ def chain(depth: int) -> Split | Leaf:
 
 
 @given(case=cases(trees()))
-@settings(max_examples=120)
 def test_a_row_comes_to_the_leaf_that_a_walk_from_the_root_finds(case: Case) -> None:
     expected = [walked(case.model, row) for row in case.rows]
     for table in (case.pandas(), case.polars(), case.arrow(), case.array()):
@@ -148,7 +147,6 @@ def test_a_tree_is_a_value() -> None:
 
 
 @given(model=trees(privacy=cards()))
-@settings(max_examples=60)
 def test_json_brings_back_an_equal_model(model: Tree) -> None:
     again = Tree.from_json(model.to_json())
     assert again == model
@@ -274,7 +272,6 @@ def test_there_is_one_record_a_leaf() -> None:
 
 
 @given(case=cases(trees()))
-@settings(max_examples=80)
 def test_the_conditions_hold_of_the_rows_that_come_to_the_leaf(case: Case) -> None:
     literals = [x for name in case.model.schema for x in case.model.schema[name].literals(name, negations=True)]
     words = {str(x): (x, True) for x in literals} | {f"not ({x})": (x, False) for x in literals}

@@ -30,11 +30,11 @@ from tests.learn.enumerate_models import (
     schema_of,
     tables,
 )
-from tests.privacy.test_noise import p_value
+from tests.privacy.chances import p_value
 
 SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(11))]
 EPSILONS = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(10)]
-SIZES = [40, pytest.param(300, marks=pytest.mark.slow)]
+SIZES = [20, pytest.param(300, marks=pytest.mark.slow)]
 
 sizes = st.builds(
     Rounding,

@@ -6,14 +6,14 @@ from math import exp, inf, log, sqrt
 import numpy as np
 import opendp.prelude as dp
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import laplace
 
 from hedgerow.privacy.expril_ratios import PublishedRatios
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
-from tests.privacy.test_noise import ALARM, p_value
+from tests.privacy.chances import ALARM, p_value
 
 EPSILONS = st.fractions(Fraction(1, 1000), 20)
 DELTAS = st.sampled_from([Fraction(1, 10), Fraction(1e-3), Fraction(1, 10**6), Fraction(1, 10**12)])
@@ -32,7 +32,6 @@ def accounted(mechanisms, delta):
     return rho, dp.c.make_zCDP_to_approxDP(dp.c.make_composition(parts)).map(mechanisms[0].sensitivity).epsilon(delta)
 
 
-@settings(max_examples=30)
 @given(EPSILONS, DELTAS, st.integers(1, 6), st.integers(1, 30))
 def test_what_is_charged_is_at_least_opendps_accounting_of_all_answers(epsilon, delta, answers, cells):
     mechanisms = gaussian(epsilon, delta, answers, [cells] * answers)
@@ -43,7 +42,6 @@ def test_what_is_charged_is_at_least_opendps_accounting_of_all_answers(epsilon, 
     assert [mechanism.delta for mechanism in mechanisms] == [delta] + [0] * (answers - 1)
 
 
-@settings(max_examples=30)
 @given(EPSILONS, DELTAS, st.lists(st.integers(1, 40), min_size=1, max_size=6))
 def test_answers_of_different_widths_cost_the_same_together(epsilon, delta, cells):
     """ρ = Σ d/(2σ²) in exact arithmetic, converted by OpenDP, is no more than was charged."""

@@ -1,7 +1,6 @@
 """Noise against its exact probabilities.
 
-Every test draws enough to reject a scale 30 % too small or too large, and checks that it does. `ALARM` is its
-false-alarm rate; OpenDP's randomness cannot be seeded, so the rate is one that will not be met by chance.
+Every test draws enough to reject a scale 30 % too small or too large, and checks that it does.
 """
 
 from fractions import Fraction
@@ -9,16 +8,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare
 
 from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Quantile, SecureNoise, SeededNoise, Siblings
+from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
 
-ALARM = 1e-9
 SIZES = [12_000, pytest.param(400_000, marks=pytest.mark.slow)]
 SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(20260))]
-IDS = ["secure", "seeded"]
 
 
 def permute_and_flip(scores, scale):
@@ -38,16 +35,6 @@ def permute_and_flip(scores, scale):
     return np.array(chosen(frozenset(range(len(scores)))))
 
 
-def p_value(counts, chances):
-    counts, chances = np.asarray(counts, dtype=float), np.asarray(chances)
-    few = chances * counts.sum() < 10
-    if few.any():
-        counts = np.append(counts[~few], counts[few].sum())
-        chances = np.append(chances[~few], chances[few].sum())
-    kept = chances > 0
-    return chisquare(counts[kept], chances[kept] / chances[kept].sum() * counts[kept].sum()).pvalue
-
-
 def choices(source, epsilon, scores, sensitivity, draws):
     run = source.prepare(PermuteAndFlip(epsilon, sensitivity))
     return np.bincount([run(np.array(scores)) for _ in range(draws)], minlength=len(scores))
@@ -59,9 +46,10 @@ def test_permute_and_flip_draws_its_exact_probabilities(source, draws):
     scores, sensitivity, epsilon = [0, 3, 5, 9, 9, 30], 4, Fraction(1, 2)
     exact = permute_and_flip(scores, sensitivity / float(epsilon))
     assert exact.sum() == pytest.approx(1)
-    assert p_value(choices(source, epsilon, scores, sensitivity, draws), exact) > ALARM
-    for factor in (Fraction(7, 10), Fraction(13, 10)):
-        assert p_value(choices(source, epsilon / factor, scores, sensitivity, draws), exact) < ALARM
+    found = choices(source, epsilon, scores, sensitivity, draws)
+    assert p_value(found, exact) > ALARM
+    for factor in FACTORS:
+        assert p_value(found, permute_and_flip(scores, float(factor) * sensitivity / float(epsilon))) < ALARM
 
 
 def test_permute_and_flip_is_what_the_paper_says_for_two_candidates():
@@ -70,7 +58,6 @@ def test_permute_and_flip_is_what_the_paper_says_for_two_candidates():
     assert permute_and_flip([0, 1], 1.0)[0] == pytest.approx(0.816, abs=5e-4)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=5), st.data())
 def test_permute_and_flip_on_monotone_neighbours_costs_at_most_epsilon(scores, data):
     """The theorem that is charged, checked on exact probabilities: sensitivity 2, scale 2/ε (not 4/ε)."""
@@ -91,11 +78,13 @@ def test_siblings_are_drawn_each_with_its_exact_probabilities_and_independently(
         chosen = np.array([run([np.array(scores) for scores in inputs]) for _ in range(draws)])
         return np.bincount(chosen[:, 0] * 2 + chosen[:, 1], minlength=6)
 
-    first, second = (permute_and_flip(scores, sensitivity / float(epsilon)) for scores in inputs)
-    exact = np.outer(first, second).ravel()
-    assert p_value(together(epsilon), exact) > ALARM
-    for factor in (Fraction(7, 10), Fraction(13, 10)):
-        assert p_value(together(epsilon / factor), exact) < ALARM
+    def exact(factor):
+        first, second = (permute_and_flip(scores, float(factor) * sensitivity / float(epsilon)) for scores in inputs)
+        return np.outer(first, second).ravel()
+
+    found = together(epsilon)
+    assert p_value(found, exact(1)) > ALARM
+    assert all(p_value(found, exact(factor)) < ALARM for factor in FACTORS)
 
 
 def test_siblings_cost_what_one_of_them_costs():
@@ -131,17 +120,22 @@ def laplace_counts(source, epsilon, draws):
     return np.bincount(np.clip(noise, -40, 40) + 40, minlength=81)
 
 
-@pytest.mark.parametrize("draws", SIZES)
-@pytest.mark.parametrize("source", SOURCES, ids=IDS)
-def test_discrete_laplace_draws_its_exact_probabilities(source, draws):
-    epsilon = Fraction(1, 4)
+def discrete_laplace(epsilon):
+    """Return exact chances of −40 or less, …, 40 or more."""
     ratio = np.exp(-float(epsilon))
     exact = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-40, 41))
     exact[[0, -1]] += ratio**41 / (1 + ratio)
     assert exact.sum() == pytest.approx(1)
-    assert p_value(laplace_counts(source, epsilon, draws), exact) > ALARM
-    for factor in (Fraction(7, 10), Fraction(13, 10)):
-        assert p_value(laplace_counts(source, epsilon / factor, draws), exact) < ALARM
+    return exact
+
+
+@pytest.mark.parametrize("draws", SIZES)
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+def test_discrete_laplace_draws_its_exact_probabilities(source, draws):
+    epsilon = Fraction(1, 4)
+    found = laplace_counts(source, epsilon, draws)
+    assert p_value(found, discrete_laplace(epsilon)) > ALARM
+    assert all(p_value(found, discrete_laplace(epsilon / factor)) < ALARM for factor in FACTORS)
 
 
 @pytest.mark.parametrize("draws", SIZES)

@@ -1,10 +1,11 @@
-"""The mechanisms of SSRL against their exact probabilities; test_noise.py says what `ALARM` and the factors are."""
+"""The mechanisms of SSRL against their exact probabilities; see `tests.privacy.chances`."""
 
 from fractions import Fraction
 from math import log, sqrt
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from scipy.stats import cauchy, laplace, norm
 
 from hedgerow.privacy.budget import Budget
@@ -12,7 +13,7 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from hedgerow.privacy.ssrl import Exponential, GlobalGaussian, GlobalLaplace, SmoothCauchy, SmoothLaplace
 from hedgerow.privacy.ssrl import log as log_of
-from tests.privacy.test_noise import ALARM, IDS, p_value
+from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
 
 SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(20261))]
 SIZES = [1, pytest.param(10, marks=pytest.mark.slow)]
@@ -48,20 +49,21 @@ def test_the_smallest_noisy_score_has_its_exact_probabilities(name, source, time
     epsilon, draws = Fraction(1, 3), times * draws
     scores, exact = SCORES * make(epsilon).scale, smallest(SCORES, noise)
     assert exact.sum() == pytest.approx(1, abs=1e-4)
-    assert p_value(choices(source, make(epsilon), scores, draws), exact) > ALARM
-    for factor in (Fraction(7, 10), Fraction(13, 10)):
-        assert p_value(choices(source, make(epsilon / factor), scores, draws), exact) < ALARM
+    found = choices(source, make(epsilon), scores, draws)
+    assert p_value(found, exact) > ALARM
+    for factor in FACTORS:
+        assert make(epsilon / factor).scale == pytest.approx(factor * make(epsilon).scale)
+        assert p_value(found, smallest(SCORES / float(factor), noise)) < ALARM
 
 
 @pytest.mark.parametrize("times", SIZES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 def test_the_exponential_mechanism_has_its_exact_probabilities(source, times):
     epsilon, scores, draws = Fraction(5), np.array([0.0, 0.1, 0.3, 0.5]), 6_000 * times
-    exact = np.exp(-5 * scores / (2 * 0.5))
-    exact /= exact.sum()
-    assert p_value(choices(source, Exponential(epsilon), scores, draws), exact) > ALARM
-    for factor in (Fraction(7, 10), Fraction(13, 10)):
-        assert p_value(choices(source, Exponential(epsilon / factor), scores, draws), exact) < ALARM
+    found = choices(source, Exponential(epsilon), scores, draws)
+    assert p_value(found, softmax(-5 * scores / (2 * 0.5))) > ALARM
+    for factor in FACTORS:
+        assert p_value(found, softmax(-5 * scores / (2 * 0.5 * float(factor)))) < ALARM
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)

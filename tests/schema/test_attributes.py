@@ -133,7 +133,7 @@ def column(rows, name="c"):
 
 
 @given(attributes_and_rows())
-@settings(max_examples=400)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_every_value_falls_where_reading_it_row_by_row_says(case):
     attribute, rows = case
     expected = [bin_of(attribute, row) for row in rows]
@@ -147,7 +147,7 @@ def test_every_value_falls_where_reading_it_row_by_row_says(case):
 
 
 @given(attributes_and_rows(), st.booleans())
-@settings(max_examples=400)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_a_literal_is_true_of_the_bins_whose_values_satisfy_it(case, negations):
     attribute, rows = case
     for row in rows:
@@ -200,7 +200,7 @@ def test_bins_are_in_words_with_missing_and_outside_last(attribute, bins):
 
 
 @given(attributes, st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_literals_and_where_they_are_true_are_those_by_enumeration(attribute, negations):
     expected = enumerate_literals.literals("c", attribute, negations=negations)
     assert attribute.literals("c", negations=negations) == expected

@@ -2,7 +2,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
@@ -40,7 +40,6 @@ def enumerate_antecedents(schema, max_literals, *, negations):  # reference: cho
 
 
 @given(schemas, st.integers(1, 4), st.booleans())
-@settings(max_examples=50, deadline=None)
 def test_candidates_are_all_conjunctions_over_different_attributes(schema, max_literals, negations):
     expected = enumerate_antecedents(schema, max_literals, negations=negations)
     assert count_candidates(schema, max_literals, negations=negations) == len(expected)
@@ -58,7 +57,6 @@ def test_an_index_beyond_the_candidates_is_an_error(index):
 
 
 @given(small, st.integers(1, 3), st.booleans(), st.data())
-@settings(max_examples=30, deadline=None)
 def test_a_candidate_implies_another_where_no_combination_of_bins_says_otherwise(schema, size, negations, data):
     if not count_candidates(schema, 1, negations=negations):
         return
@@ -72,7 +70,6 @@ def test_a_candidate_implies_another_where_no_combination_of_bins_says_otherwise
 
 
 @given(schemas)
-@settings(max_examples=30)
 def test_truth_has_each_attributes_bins_side_by_side(schema):
     if not count_candidates(schema, 1):
         return
@@ -128,7 +125,6 @@ def test_equal_schemas_give_equal_candidates_whatever_table_they_meet():
 
 
 @given(small, st.integers(1, 3), st.booleans())
-@settings(max_examples=30, deadline=None)
 def test_implications_are_those_of_all_combinations_of_bins(schema, size, negations):
     if not count_candidates(schema, 1, negations=negations):
         return
@@ -145,7 +141,6 @@ def test_implications_are_those_of_all_combinations_of_bins(schema, size, negati
 
 
 @given(schemas)
-@settings(max_examples=30)
 def test_the_own_bins_of_a_literal_are_those_of_its_attribute(schema):
     if not count_candidates(schema, 1):
         return

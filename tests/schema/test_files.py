@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
@@ -26,7 +26,6 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["a.yaml", "a.yml", "A.YAML", "a.json", "A.JSON"])
 @given(data=mappings)
-@settings(max_examples=60, deadline=None)
 def test_plain_data_comes_back_as_written(folder, name, data):
     (folder / name).write_text(mapping_text(name, data), encoding="utf-8")
     back = read_mapping(folder / name)

@@ -43,7 +43,7 @@ TEXTS = st.lists(st.sampled_from(WORDS + SIGNS), max_size=12).map("".join)
 
 
 @given(TEXTS)
-@settings(max_examples=500)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_what_is_read_is_what_yaml_means(text: str) -> None:
     with suppress(UnreadableError):
         assert repr(parse_yaml(text)) == repr(yaml.safe_load(text))

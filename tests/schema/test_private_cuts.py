@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.columns import Table
@@ -53,7 +53,6 @@ rows = st.lists(
 
 
 @given(rows, rows.filter(bool))
-@settings(max_examples=30, deadline=None)
 def test_one_row_more_moves_every_release_by_no_more_than_its_sensitivity(table, more):
     before, after = record(table)[0], record([*table, more[0]])[0]
     assert len(before) == len(after) == 4
@@ -62,7 +61,6 @@ def test_one_row_more_moves_every_release_by_no_more_than_its_sensitivity(table,
 
 
 @given(rows)
-@settings(max_examples=30, deadline=None)
 def test_what_is_released_of_are_the_values_as_the_policies_read_them(table):
     seen, _ = record(table)
     ages = [age for age, _, _ in table if age in (0, 7, 20)]  # -9 is missing; the others are outside, each a bin
@@ -110,7 +108,6 @@ def test_learned_cuts_are_near_the_quantiles_at_large_epsilon():
 
 
 @given(st.lists(st.integers(0, 9), max_size=5), st.sampled_from([0.01, 1, 100]), st.integers(2, 6))
-@settings(max_examples=25, deadline=None)
 def test_learned_cuts_lie_in_the_declared_bounds_whatever_the_rows(ages, epsilon, bins):
     frame = pd.DataFrame({"age": np.array(ages, dtype=int)})
     learned = Schema.learn(frame, Schema({"age": Integer(0, 9)}), epsilon=epsilon, bins=bins)["age"]

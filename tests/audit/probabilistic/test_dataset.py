@@ -6,7 +6,7 @@ from math import log2, prod
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -123,7 +123,6 @@ def some_supports(data, worlds):
 
 
 @given(MODELS, st.data())
-@settings(max_examples=60)
 def test_a_model_leaves_what_its_reconstruction_says(model, data):
     paths, schema = paths_of(model)
     domain = Domain.of(schema, paths.literals)
@@ -144,7 +143,6 @@ def test_a_model_leaves_what_its_reconstruction_says(model, data):
 
 
 @given(MODELS, st.data())
-@settings(max_examples=60)
 def test_rows_drawn_come_to_their_leaves(model, data):
     paths, schema = paths_of(model)
     resolution = {name: 0.01 for name, attribute in schema.attributes if isinstance(attribute, Real)}

@@ -4,7 +4,7 @@ from math import log2, prod
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -67,7 +67,6 @@ def test_a_part_says_what_enumeration_says(case):
 
 
 @given(weighted(), st.integers(0, 9))
-@settings(max_examples=50)
 def test_only_possible_rows_are_drawn(case, seed):
     region, weights, masses = case
     found = dict(bins_inside(region, masses))

@@ -5,7 +5,7 @@ from math import isnan, log2
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -100,7 +100,6 @@ def test_two_equal_columns_by_hand():
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
 def test_the_true_table_is_always_consistent(data):
     rows = data.draw(st.lists(st.tuples(*[st.integers(0, 1)] * 3), min_size=2, max_size=4))
     labels = data.draw(st.lists(st.integers(0, 1), min_size=len(rows), max_size=len(rows)))
@@ -115,15 +114,15 @@ X_DRAWN, Y_DRAWN = table_of(BITS, TABLES[1][1]), np.array(TABLES[1][2])
 def test_intervals_of_draws_hold_the_exact_share():
     clf = GREEDY.fit(X_DRAWN, Y_DRAWN)
     exact = given_learner(clf, GREEDY)
-    drawn = [given_learner(clf, GREEDY, limit=0, draws=120, random_state=seed) for seed in range(60)]
+    drawn = [given_learner(clf, GREEDY, limit=0, draws=120, random_state=seed) for seed in range(30)]
     assert not any(found.exact for found in drawn)
 
     def covered(share):
         return sum(low <= share <= high for low, high in (found.share_interval for found in drawn))
 
-    # each interval fails with probability 5 % or less, ten of 60 with less than 1e-3
-    assert covered(float(exact.share)) > 50
-    assert covered(0.7 * float(exact.share)) < 50
+    # each interval fails with probability 5 % or less, seven of 30 with less than 1e-3
+    assert covered(float(exact.share)) > 23
+    assert covered(0.7 * float(exact.share)) < 23
     held = [found.entropy_interval[0] <= exact.entropy_bits <= found.entropy_interval[1] for found in drawn]
     assert sum(held) == covered(float(exact.share))
 

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -40,7 +40,6 @@ def naive_greedy(X, y, candidates, most, min_support):
     return tuple(chosen)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 3), st.sampled_from([0.0, 0.05, 0.2]), st.booleans())
 def test_exact_growth_is_the_naive_greedy_algorithm(seed, n_classes, min_support, negations):
     rng = np.random.default_rng(seed)

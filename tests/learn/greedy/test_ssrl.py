@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import laplace
 from sklearn.base import clone
@@ -79,7 +79,6 @@ def test_the_least_support_is_a_share_of_all_rows_rounded_down(share, n_rows, ex
     assert least_support(share, n_rows) == expected
 
 
-@settings(max_examples=40)
 @given(
     st.sampled_from(SSRL),
     st.one_of(st.floats(1e-2, 1e3), st.fractions(Fraction(1, 100), 1000)),
@@ -161,7 +160,6 @@ def check_greedy(rules, X, y, candidates, most, fewest):
 
 
 @pytest.mark.parametrize("name", SSRL)
-@settings(max_examples=25)
 @given(st.integers(0, 2**31), st.integers(0, 50), st.integers(1, 4), st.booleans())
 def test_with_much_budget_every_mechanism_grows_the_greedy_list(name, seed, n, max_rules, negations):
     rng = np.random.default_rng(seed)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import SearchTooLargeError
@@ -11,7 +11,6 @@ from hedgerow.learn.search.semirings import all_models
 from tests.learn.enumerate_models import Table, all_worlds, spaces
 
 
-@settings(max_examples=60)
 @given(spaces, st.integers(0, 4))
 def test_the_cost_is_the_number_of_states_that_are_enumerated(space, depth):
     found = Cost.of(options=space.n_options, sides=space.n_sides, depth=depth, classes=2)
@@ -20,7 +19,6 @@ def test_the_cost_is_the_number_of_states_that_are_enumerated(space, depth):
     assert found.evaluations == states * space.n_options
 
 
-@settings(max_examples=30)
 @given(spaces, st.integers(0, 3))
 def test_the_cost_is_what_a_sweep_weighs_where_every_world_has_a_row(space, depth):
     """Without closed or impossible states: no more is weighed than told, and all states are gone through."""

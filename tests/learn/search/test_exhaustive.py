@@ -3,7 +3,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.learn.search.exhaustive import ExhaustiveLevel, exhaustive_levels
@@ -12,7 +12,6 @@ from hedgerow.schema import Boolean
 from tests.learn.enumerate_models import list_space, schema_of, spaces
 
 
-@settings(max_examples=60)
 @given(spaces, st.integers(0, 4))
 def test_the_states_of_a_level_are_all_sets_of_so_many_sides(space, depth):
     levels = exhaustive_levels(space, depth)
@@ -23,7 +22,6 @@ def test_the_states_of_a_level_are_all_sets_of_so_many_sides(space, depth):
         assert [tuple(state) for state in level.states.tolist()] == expected  # colexicographic
 
 
-@settings(max_examples=60)
 @given(spaces, st.integers(2, 4), st.data())
 def test_a_child_is_where_a_dictionary_finds_the_extended_set(space, depth, data):
     levels = exhaustive_levels(space, depth)

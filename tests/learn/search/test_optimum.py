@@ -16,7 +16,7 @@ from hedgerow.learn.search.pruned import SearchSettings
 from tests.learn.best_models import account, problems
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
-SIZES = pytest.mark.parametrize("examples", [150, pytest.param(5000, marks=pytest.mark.slow)])
+SIZES = pytest.mark.parametrize("examples", [40, pytest.param(5000, marks=pytest.mark.slow)])
 terms_of = st.builds(SearchSettings, st.integers(0, 4), st.integers(0, 5), PENALTIES)
 
 
@@ -50,7 +50,6 @@ def test_what_is_found_is_the_best_model_that_there_is(examples, narrow):
     best()
 
 
-@settings(max_examples=40)
 @given(problems(), terms_of)
 def test_the_best_model_has_no_option_that_saves_nothing(problem, settings):
     """Of equally good models the one that stops first: no split into leaves of one label, no last rule for nothing."""
@@ -105,7 +104,6 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
     assert not all(stopped)
 
 
-@settings(max_examples=60)
 @given(problems(), st.builds(SearchSettings, st.integers(2, 4), st.integers(0, 3), PENALTIES), st.integers(0, 30))
 def test_what_is_found_within_memory_comes_with_a_bound_that_holds(problem, settings, most):
     with pytest.MonkeyPatch.context() as patch:
@@ -115,7 +113,6 @@ def test_what_is_found_within_memory_comes_with_a_bound_that_holds(problem, sett
     assert found.lower_bound <= problem.least(settings.depth, settings.min_rows, settings.penalty) <= found.objective
 
 
-@settings(max_examples=40)
 @given(problems(), st.integers(0, 4), PENALTIES)
 def test_more_depth_is_never_worse_and_a_penalty_is_never_better(problem, depth, penalty):
     found = find(problem, SearchSettings(depth, 0, penalty)).objective

@@ -25,7 +25,7 @@ def value_of(problem, rows, settings, expansion):
 
 
 @BLOCKS
-@pytest.mark.parametrize("examples", [150, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [40, pytest.param(3000, marks=pytest.mark.slow)])
 def test_the_states_that_are_kept_hold_an_optimal_model(block_bytes, examples):
     @settings(max_examples=examples)
     @given(problems(), st.integers(0, 4), st.integers(0, 4), PENALTIES)
@@ -41,7 +41,6 @@ def test_the_states_that_are_kept_hold_an_optimal_model(block_bytes, examples):
 
 
 @BLOCKS
-@settings(max_examples=60)
 @given(problem=problems(), depth=st.integers(2, 4), min_rows=st.integers(0, 3), penalty=PENALTIES)
 def test_every_branch_that_is_followed_leads_to_the_state_that_holds_its_rows(
     block_bytes, problem, depth, min_rows, penalty
@@ -133,7 +132,6 @@ def test_a_state_counts_for_the_cheapest_way_to_it(seed):
     assert value_of(problem, rows, settings, expand(rows, settings)) == problem.least(4) == 3
 
 
-@settings(max_examples=40)
 @given(problems("list"), st.integers(1, 4), st.integers(0, 3), PENALTIES)
 def test_the_best_list_met_on_the_way_is_one_that_there_is(problem, depth, min_rows, penalty):
     rows, settings = PatternMatrix(problem.tally, problem.space), SearchSettings(depth, min_rows, penalty)
@@ -150,7 +148,6 @@ def test_a_list_that_is_known_to_be_perfect_ends_the_search_of_lists():
     assert len(expand(rows, SearchSettings(3, 0, 0.0), best=0).levels) == 1
 
 
-@settings(max_examples=40)
 @given(problems(), st.integers(1, 3))
 def test_a_narrow_search_follows_few_options_and_does_not_call_itself_complete(problem, width):
     rows = PatternMatrix(problem.tally, problem.space)
@@ -251,7 +248,6 @@ def test_masks_made_to_have_the_same_hash_are_kept_apart():
     assert (masks[first][group] == masks).all()
 
 
-@settings(max_examples=40)
 @given(problems(), st.integers(0, 3), st.integers(0, 3), PENALTIES)
 def test_states_that_were_not_recognised_as_one_do_no_harm(problem, depth, min_rows, penalty):
     """What a collision of hashes does at worst: every branch leads to a state of its own."""

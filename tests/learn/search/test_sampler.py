@@ -51,12 +51,12 @@ from tests.learn.enumerate_models import (
     schema_of,
     tables,
 )
-from tests.privacy.test_noise import p_value
+from tests.privacy.chances import p_value
 
 ALARM = 1e-6
 FACTORS = [Fraction(7, 10), Fraction(13, 10)]
 EPSILONS = [Fraction(1, 100), Fraction(1, 10), Fraction(1), Fraction(10)]
-SIZES = [40, pytest.param(400, marks=pytest.mark.slow)]
+SIZES = [20, pytest.param(400, marks=pytest.mark.slow)]
 DRAWS = [700, pytest.param(10_000, marks=pytest.mark.slow)]
 
 
@@ -470,7 +470,6 @@ def test_options_that_are_open_only_where_they_divide_rows_are_caught(monkeypatc
         loss(*(probabilities(t, plan_of(found), Fraction(1)) for t in (one, one.plus(*row))))
 
 
-@settings(max_examples=40)
 @given(st.data(), st.sampled_from([schema_of(Boolean(), Categorical(("a", "b"), missing="bin")), TWO]))
 def test_samplers_are_as_far_apart_as_their_tables(data, schema):
     one, other = data.draw(neighbours(schema))
@@ -595,7 +594,6 @@ def nodes(model):
         yield from nodes(model.left)
 
 
-@settings(max_examples=40)
 @given(models(150), st.data())
 def test_a_simplified_model_predicts_the_same_and_has_no_option_with_twice_the_same_label(found, data):
     model = data.draw(st.sampled_from(list(found.priors)))

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.learn.search.semirings import all_models, fewest_errors
@@ -34,7 +34,6 @@ def test_a_leaf_without_rows_is_the_one_of_the_semiring(semiring, n_classes):
     assert semiring.leaf(np.zeros((n_classes, 4))) == pytest.approx(0, abs=1e-15)
 
 
-@settings(max_examples=50)
 @given(
     st.lists(st.floats(-900, 0), min_size=1, max_size=4),
     st.integers(0, 5),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
@@ -18,7 +18,6 @@ def side_worlds(space):
     ]
 
 
-@settings(max_examples=80)
 @given(spaces)
 def test_an_option_is_closed_on_a_side_where_no_world_lets_it_divide_rows(space):
     """For a list: it catches nothing there. For a tree: it catches nothing or everything there."""
@@ -33,7 +32,6 @@ def test_an_option_is_closed_on_a_side_where_no_world_lets_it_divide_rows(space)
         assert row.tolist() == expected
 
 
-@settings(max_examples=80)
 @given(spaces, st.data())
 def test_open_options_are_those_that_no_side_of_the_state_closes(space, data):
     sides, found = side_worlds(space), Models(space, 0)
@@ -68,7 +66,6 @@ def divisions(schema):
     return {frozenset({part, worlds - part}) for part in caught}
 
 
-@settings(max_examples=80)
 @given(schemas)
 def test_the_tests_of_a_tree_divide_in_every_way_once_and_none_is_an_interval(schema):
     space = Space.of_trees(schema)
@@ -108,7 +105,6 @@ def test_numbers_with_missing_or_outside_bins_can_be_asked_from_both_ends():
     ]
 
 
-@settings(max_examples=60)
 @given(schemas, st.integers(1, 2), st.booleans(), st.data())
 def test_after_some_rules_the_options_are_those_that_imply_none_of_them(schema, max_literals, negations, data):
     candidates = Candidates.of(schema, max_literals, negations=negations)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, affine, exponential, hyperbolic_tangent, logistic
@@ -43,7 +43,6 @@ def test_the_product_of_the_library_does_depend_on_it():
 NUMBERS = st.just(0.0) | st.floats(1e-12, 1e12) | st.floats(-1e12, -1e-12)
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 9).flatmap(lambda k: st.tuples(*(st.lists(NUMBERS, min_size=k, max_size=k) for _ in range(2)))))
 def test_a_product_is_within_forty_binary_digits_of_the_exact_one(factors):
     row, weight = factors
