@@ -30,8 +30,8 @@ from tests.engines.load import into_postgres, into_spark
 from tests.engines.servers import POSTGRES, SPARK
 from tests.engines.test_count import as_rows
 
-CASES = {"duckdb": 20, "parquet": 20, "postgres": 30, "spark": 3}
-"""How many each engine meets in `make test`, where all of them take about a minute."""
+CASES = {"duckdb": 10, "parquet": 10, "postgres": 12, "spark": 3}
+"""How many each engine meets in `make test`, where all of them take some seconds."""
 SECONDS = int(os.environ.get("HEDGEROW_SECONDS", "900"))
 """How long each is asked in `make test-slow`: an hour in all."""
 NOT_64 = tuple(kind for kind in STORAGES if kind != "uint64")  # which others have as a decimal only
