@@ -13,16 +13,11 @@ from hypothesis import strategies as st
 
 from hedgerow.columns import Column, Table, column_of, is_boolean, is_frame
 from hedgerow.errors import DomainError
+from tests.objects import all_that_is_said, objects
 
 SECRET = "secret_f00d"
 NOT_UTF8 = pa.py_buffer(np.array([0, 2], np.int32)), pa.py_buffer(b"\xff\xfe")
 NAN = float("nan")
-
-
-def objects(values):
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 def read(column):
@@ -30,16 +25,6 @@ def read(column):
     values = column.values.to_pylist() if column.is_text else column.values.tolist()
     missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
     return [None if gone else value for value, gone in zip(values, missing, strict=True)]
-
-
-def all_that_is_said(error):
-    """Every text that an error, its attributes and the errors behind it show."""
-    said = ""
-    while error is not None:
-        assert error.__cause__ is None
-        said += f"{error}{error!r}{error.args}{vars(error)}{getattr(error, 'object', '')}"
-        error = error.__context__
-    return said
 
 
 TEXT, NUMBERS, WHOLE, BOOLEANS = ["b", None, "a"], [1.5, None, -2.0], [3, None, 1], [True, None, False]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hedgerow import csv_grammar
 from hedgerow.csv_grammar import InQuotes, check_grammar
 from hedgerow.errors import DomainError
+from tests.csv_text import files
 
 BLANKS = "".join(map(chr, range(33)))
 
@@ -67,21 +68,6 @@ def is_refused(content, fields, block=csv_grammar._BLOCK):
             return check_grammar(path, fields, ",", shown="t.csv")
         except DomainError:
             return True
-
-
-CELLS = ["a", "", " ", '"a"', '""', '"a""b"', '"\n"', '","', '"\r\n"', '""""', "é", '"é,"', '"\r"', "\ufeff"]
-BROKEN = ['"', ",", "\n", "\r", "\0", "a", "\r\n", '""', ""]
-
-
-@st.composite
-def files(draw):
-    fields, ending = draw(st.sampled_from([1, 2, 2, 3])), draw(st.sampled_from(["\n", "\r\n"]))
-    row = st.lists(st.sampled_from(CELLS), min_size=fields, max_size=fields).map(",".join)
-    text = ending.join(draw(st.lists(row, min_size=1, max_size=5))) + draw(st.sampled_from(["", ending]))
-    if draw(st.booleans()):
-        place = draw(st.integers(0, len(text)))
-        text = text[:place] + draw(st.sampled_from(BROKEN)) + text[place + draw(st.integers(0, 1)) :]
-    return text, fields
 
 
 @given(files(), st.sampled_from([1, 2, 3, 5, 1000]))

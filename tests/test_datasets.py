@@ -12,18 +12,9 @@ from hedgerow.columns import Table
 from hedgerow.datasets import NAMES, SENSITIVE, Dataset
 from hedgerow.errors import DatasetUnavailableError
 from hedgerow.schema import Boolean, count_candidates
+from tests.shapes import SHAPES
 
 DATA = os.environ.get("HEDGEROW_DATA")
-SHAPES = {  # rows, feature columns; from the README of the data folder
-    "adult": (48_842, 14),
-    "adult_binary": (48_842, 24),
-    "breast_cancer": (569, 30),
-    "compas": (7_214, 14),
-    "compas_binary": (7_214, 27),
-    "ctg": (2_126, 21),
-    "german": (1_000, 20),
-    "german_binary": (1_000, 60),
-}
 CLASSES = {  # rows of each class; from the same README, and scikit-learn's description of breast_cancer
     "adult": {">50K": 11_687, "<=50K": 37_155},
     "adult_binary": {1: 11_687, 0: 37_155},

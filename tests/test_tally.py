@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hedgerow import Tally, tally
 from hedgerow.errors import DomainError, NotPicklableError, SchemaError
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Real, Schema
-from tests.schema.test_attributes import bin_of, holds
-from tests.test_columns import all_that_is_said, objects
+from tests.objects import all_that_is_said, objects
+from tests.schema.values import bin_of, holds
 
 SECRET = "secret_f00d"
 SCHEMA = Schema(

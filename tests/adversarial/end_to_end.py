@@ -22,6 +22,8 @@ from hedgerow import DPGreedyRLClassifier, PrivateRuleListClassifier, PrivateTre
 from tests.adversarial.neighbours import NARROW, NUMBERS, PAIRS, SCHEMA, Draw, Pair, counted, cuts, fits, gaussian
 from tests.adversarial.refute import Finding, refuted
 
+FULL, QUICK = 100_000, 500
+"""How many outcomes the tests draw on each side of a pair, at full size and in `make test`."""
 ALARM = 1e-6
 """The chance that any of all the cases refutes a mechanism that keeps its word."""
 

@@ -16,8 +16,8 @@ from hedgerow.csv_files import read_csv
 from hedgerow.engines.faults import answered
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError, EngineError
+from tests.csv_text import CELLS, files
 from tests.engines.servers import SPARK
-from tests.test_csv_grammar import CELLS, files
 
 LINES = [
     "0,u,1",

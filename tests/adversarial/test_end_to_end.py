@@ -13,9 +13,7 @@ declares: noise that was forgotten, or in wrong units.
 
 import pytest
 
-from tests.adversarial.end_to_end import CASES, RELEASES, examine
-
-FULL, QUICK = 100_000, 500
+from tests.adversarial.end_to_end import CASES, FULL, QUICK, RELEASES, examine
 
 
 @pytest.mark.parametrize("name", [name for name, release in RELEASES.items() if release.quick])

@@ -17,8 +17,8 @@ from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal
 from tests.engines.load import into_spark
+from tests.engines.rows import as_rows
 from tests.engines.servers import POSTGRES, SPARK
-from tests.engines.test_count import as_rows
 from tests.models.sql_engines import in_postgres, in_spark
 
 INJECTED = "\\' OR 1=1) OR pg_sleep(0) IS NULL --"

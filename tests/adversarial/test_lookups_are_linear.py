@@ -14,7 +14,8 @@ from hedgerow import Boolean, Categorical, Integer, Label, Oracle, Real, Schema,
 from hedgerow.engines import lookups
 from hedgerow.engines.count import groups_within_limit
 from tests.engines.load import into_duckdb
-from tests.engines.test_count import as_rows
+from tests.engines.rows import as_rows
+from tests.engines.words import HOSTILE
 
 LABEL = Label("y", ("no", "yes"))
 ROWS = 20_000
@@ -95,28 +96,6 @@ def test_an_oracle_counts_the_bins_of_many_categories(load):
     bins = Schema({"x": Categorical(tuple(f"w{i}" for i in range(500)), missing="bin", outside="bin")})
     found, expected = Oracle.from_table(load(table), "y", None), Oracle(table.drop_columns("y"), table["y"], None)
     assert found.marginals(bins).masses.tolist() == expected.marginals(bins).masses.tolist()
-
-
-HOSTILE = [
-    *("a'b", 'a"b', "a\\b", "\\", "'", "''", "\\'", "'; DROP TABLE t; --", "${env:HOME}", "$${a}", "%s", "{0}", "a\nb"),
-    *(
-        "a\n\n\nb",
-        "a\n000001b",
-        "000001a",
-        "-00002",
-        "-00002a",
-        "a\r\nb",
-        "a\tb",
-        "é",
-        "e\u0301",
-        "A",
-        "a",
-        "ａ",
-        "ß",
-        "SS",
-    ),
-    *("$1", "\\1", "a,b", "[]", "a\u2028b", "1e5", "007", "NULL", "NaN", "inf"),
-]
 
 
 @pytest.mark.parametrize("few", [lookups.FEW, 0])

@@ -14,8 +14,8 @@ import pyarrow as pa
 from hedgerow import Boolean, Categorical, Integer, Label, Real, Schema, Tally
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Attribute
-from tests.adversarial.test_lookups_are_linear import HOSTILE
-from tests.engines.test_bins import NUMBERS_IN_WORDS, WORDS
+from tests.engines.values import NUMBERS_IN_WORDS, WORDS
+from tests.engines.words import HOSTILE
 
 NAMES = [
     *(

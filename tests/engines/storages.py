@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.engines.test_bins import COLUMNS
+from tests.engines.values import COLUMNS
 
 NAN, INF = float("nan"), float("inf")
 ROWS = 24

@@ -5,8 +5,8 @@ import json
 import pyarrow.parquet as pq
 
 from hedgerow import Tally
+from tests.engines.rows import SCHEMA, as_rows, generated
 from tests.engines.servers import run_driver
-from tests.engines.test_count import SCHEMA, as_rows, generated
 
 
 def test_two_workers_count_what_memory_counts(spark_master, tmp_path):
@@ -19,7 +19,7 @@ sys.path[:0] = {[str(path) for path in __import__("sys").path]!r}
 import ibis
 from hedgerow import Tally
 from hedgerow.engines.count import grouped
-from tests.engines.test_count import SCHEMA, as_rows
+from tests.engines.rows import SCHEMA, as_rows
 spark.read.parquet({str(tmp_path)!r}).createOrReplaceTempView("rows")
 table = ibis.pyspark.connect(spark).table("rows")
 found = as_rows(Tally.from_table(table, SCHEMA))

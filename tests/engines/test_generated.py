@@ -27,8 +27,8 @@ from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError
 from tests.engines.generated import STORAGES, Case, case
 from tests.engines.load import into_postgres, into_spark
+from tests.engines.rows import as_rows
 from tests.engines.servers import POSTGRES, SPARK
-from tests.engines.test_count import as_rows
 
 CASES = {"duckdb": 10, "parquet": 10, "postgres": 12, "spark": 3}
 """How many each engine meets in `make test`, where all of them take some seconds."""

@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.engines.count import groups_within_limit
 from tests.engines.load import into_duckdb, into_postgres
-from tests.engines.test_count import SCHEMA, generated
+from tests.engines.rows import SCHEMA, generated
 
 
 @pytest.fixture(scope="module")

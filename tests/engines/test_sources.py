@@ -14,13 +14,13 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow import Boolean, Categorical, Integer, Label, Real, Schema, Tally
+from hedgerow import Categorical, Integer, Label, Real, Schema, Tally
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError, EngineError
+from tests.engines.addresses import SCHEMA, tallied
+from tests.engines.rows import as_rows
 from tests.engines.servers import JAVA
-from tests.engines.test_count import as_rows
 
-SCHEMA = Schema({"age": Integer(0, 120, cuts=(30, 60), missing="bin"), "b": Boolean()}, Label("y", ("no", "yes")))
 SECRET = "secret_f00d"
 
 
@@ -38,11 +38,6 @@ def table():
 @pytest.fixture
 def expected(table):
     return as_rows(Tally.count(table, "y", SCHEMA))
-
-
-def tallied(address, **options):
-    with open_table(str(address), **options) as found:
-        return as_rows(Tally.from_table(found, SCHEMA))
 
 
 def test_files_of_parquet_and_csv(tmp_path, table, expected):
@@ -136,7 +131,7 @@ def test_spark_counts_files_too(tmp_path, table, expected):
     pa.csv.write_csv(table, tmp_path / "a.csv")
     source = f"""
 from hedgerow.engines.sources import open_table
-from tests.engines.test_sources import tallied
+from tests.engines.addresses import tallied
 for name in ("a.parquet", "a.csv", "ragged.csv"):
     print(tallied({str(tmp_path)!r} + "/" + name, engine="spark", master="local[1]"))
 """

@@ -20,7 +20,7 @@ from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Label
 from tests.engines.servers import SPARK
 from tests.engines.storages import EVERY_STORAGE, NUMBERS, PARQUET
-from tests.engines.test_bins import ATTRIBUTES, COLUMNS, LABELS, in_memory, said_of
+from tests.engines.values import ATTRIBUTES, COLUMNS, LABELS, in_memory, said_of
 
 KINDS = {
     "boolean": Boolean(missing="bin"),

@@ -12,7 +12,7 @@ from hedgerow import Tally
 from hedgerow.learn.search.lattice import Stop
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Schema
-from tests.schema.test_attributes import holds
+from tests.schema.values import holds
 
 VALUES = {
     Boolean(): [True, False],

@@ -17,7 +17,7 @@ from hedgerow.privacy.noise import PermuteAndFlip, Siblings
 from hedgerow.schema import Boolean, Label, Schema
 from tests.learn.best_models import problems
 from tests.learn.files import needs
-from tests.learn.greedy.test_trees import divides, impurity
+from tests.learn.greedy.scores import divides, impurity
 from tests.learn.tables import SCHEMA, conjunction, people
 
 SEEDS = st.integers(0, 2**31 - 1)

@@ -7,7 +7,7 @@ from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schem
 from hedgerow.schema.attributes import Attribute
 from tests.models.strategies import attributes
 from tests.schema import enumerate_literals
-from tests.schema.test_attributes import attributes as schema_attributes
+from tests.schema.values import attributes as schema_attributes
 
 YOUNG = Literal("x", "<=", (30,))
 

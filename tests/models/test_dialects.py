@@ -15,9 +15,9 @@ from hedgerow.models import Leaf, Split, Tree
 from hedgerow.models.dialects import DIALECTS
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Label, Literal, Real, Schema
+from tests.models.hostile import AGE, FLAG, HOSTILE, HOSTILE_VALUE, hostile_model
 from tests.models.sql_engines import SqlEngine, agree, each_literal
 from tests.models.strategies import Case, cases, told_apart
-from tests.models.test_sql import AGE, FLAG, HOSTILE, HOSTILE_VALUE, hostile_model
 
 NONE = PrivacyCard.none("example", software="hedgerow")
 WHITE = " \t\n\r\v\f"

@@ -6,12 +6,10 @@ from hypothesis import strategies as st
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from tests.models.hostile import AGE, FLAG, HOSTILE, HOSTILE_VALUE, NONE, hostile_model
 from tests.models.sql_engines import SqlEngine, generated
 from tests.models.strategies import Case, Cell, cases, told_apart, trees
 
-NONE = PrivacyCard.none("example", software="hedgerow")
-HOSTILE = 'a"b`c\\; drop table t'
-HOSTILE_VALUE = "x\\'); drop table t; -- ${spark.app.name} %s {0} \n"
 WHITE = " \t\n\r\v\f"
 
 
@@ -24,9 +22,7 @@ NEGATIVE_NAN = Cell("missing", -float("nan"), -float("nan"))
 COLOURS = Categorical(("red", "O'Brien"), missing="bin", missing_values=("?",), outside="bin")
 GRADES = Categorical((0, 1, 2), missing="bin", missing_values=(-9,), outside="bin")
 CODES = Categorical(("02", "2", "3"), missing="bin", missing_values=("9",))
-FLAG = Boolean(missing="bin", missing_values=(9,))
 DOSE = Real(0, 1, cuts=(0.5,), missing="bin", missing_values=(-9,))
-AGE = Integer(0, 90, cuts=(30, 60), missing="bin", missing_values=("?", -9, 99), outside="bin")
 
 
 EXAMPLES = [
@@ -129,18 +125,6 @@ def test_a_decimal_column_compares_as_numbers(engine: SqlEngine, operator: str, 
     model = told_apart(GRADES, Literal("x", operator), [], "double").model
     table = pa.table({"x": pa.array([1, 7, -9], pa.decimal128(12, 3))})  # as text 1.000, 7.000, -9.000
     assert engine.select(model, table) == model.predict(table).tolist() == expected
-
-
-def hostile_model() -> RuleList:
-    schema = Schema(
-        {HOSTILE: Categorical((HOSTILE_VALUE.strip(), "O'Brien")), "select": Boolean()}, Label("y", ("a'b", "c"))
-    )
-    rules = (
-        Rule((Literal(HOSTILE, "=", (HOSTILE_VALUE.strip(),)), Literal("select", "true")), (1, 0)),
-        Rule((Literal(HOSTILE, "!=", ("O'Brien",)),), (0, 1)),
-        Rule((), (3, 1)),
-    )
-    return RuleList(schema, rules, NONE)
 
 
 def test_hostile_names_and_values_are_quoted(engine: SqlEngine) -> None:

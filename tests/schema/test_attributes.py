@@ -10,40 +10,8 @@ from hedgerow.columns import column_of
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real
 from hedgerow.schema.attributes import OUTSIDE
-from hedgerow.values import value_text
 from tests.schema import enumerate_literals
-
-WORDS = ["a", "b", "B", "7", "true", "0", "-9", "?"]
-
-
-def policies(*outside):
-    missing = st.just({}) | st.fixed_dictionaries(
-        {
-            "missing": st.just("bin"),
-            "missing_values": st.lists(st.sampled_from(["?", -9, "none"]), unique=True).map(tuple),
-        }
-    )
-    return st.tuples(missing, st.sampled_from(["error", *outside])).map(lambda both: both[0] | {"outside": both[1]})
-
-
-@st.composite
-def numbers(draw, kind, number):
-    low, *cuts, high = sorted(draw(st.lists(number, min_size=2, max_size=6, unique=True)))
-    cuts = [low, *cuts] if draw(st.booleans()) else cuts
-    return kind(low, high, tuple(cuts), **draw(policies("clip", "bin")))
-
-
-@st.composite
-def categoricals(draw):
-    words = draw(st.lists(st.sampled_from([*WORDS[:6], 1, 2]), min_size=1, max_size=5, unique_by=str))
-    return Categorical(tuple(words), **draw(policies("bin")))
-
-
-booleans = policies().map(lambda policy: Boolean(**policy))
-integers = numbers(Integer, st.integers(-8, 8))
-reals = numbers(Real, st.integers(-4, 4).map(lambda x: x / 2))
-attributes = booleans | categoricals() | integers | reals
-
+from tests.schema.values import WORDS, attributes, bin_of, holds
 
 HALVES = st.integers(-16, 16).map(lambda x: x / 2)
 TOKENS = st.sampled_from(["?", "-9", "none"])
@@ -61,69 +29,6 @@ def attributes_and_rows(draw):
     rows = draw(st.sampled_from(ROWS[type(attribute)]))
     rows = rows | st.sampled_from([None, math.nan]) if draw(st.booleans()) else rows
     return attribute, draw(st.lists(rows, max_size=5))
-
-
-def reading(attribute, value):
-    """What one value is to a person: a value of the domain, "missing", "outside" or, where that is one, "error"."""
-    value = value.strip() if isinstance(value, str) else value
-    if value in (None, "") or value != value or any(is_token(value, token) for token in attribute.missing_values):
-        found = "missing"
-    elif isinstance(attribute, Boolean):
-        words = {"true": True, "1": True, "false": False, "0": False}
-        found = words.get(value_text(value).lower(), "outside")
-    elif isinstance(attribute, Categorical):
-        found = value_text(value) if value_text(value) in map(str, attribute.values) else "outside"
-    else:
-        found = number(attribute, value)
-    return "error" if found in ("missing", "outside") and getattr(attribute, found) == "error" else found
-
-
-def is_token(value, token):
-    return value_text(value) == value_text(token)
-
-
-def number(attribute, value):
-    try:
-        value = float(value)
-    except ValueError:
-        return "error"
-    if attribute.outside == "clip":
-        return min(max(value, attribute.low), attribute.high)
-    whole = value == round(value) or isinstance(attribute, Real)
-    return value if attribute.low <= value <= attribute.high and whole else "outside"
-
-
-def bin_of(attribute, value):
-    """The number of a value's bin, one value at a time; None where it is an error."""
-    found = reading(attribute, value)
-    if found == "error":
-        return None
-    if found == "missing":
-        return len(attribute.bins) - 1 - (attribute.outside == "bin")
-    if found == "outside":
-        return len(attribute.bins) - 1
-    if isinstance(attribute, Boolean):
-        return int(found)
-    if isinstance(attribute, Categorical):
-        return [str(value) for value in attribute.values].index(found)
-    return sum(found > cut for cut in attribute.cuts)
-
-
-def holds(attribute, literal, value):
-    """Whether a value satisfies a literal, one value at a time, by the literal's own docstring."""
-    found, operands = reading(attribute, value), literal.operands
-    if found in ("missing", "outside"):
-        return literal.operator in {"missing": ("missing",), "outside": ("outside", "!=", "known")}[found]
-    return {
-        "true": lambda: found is True,
-        "false": lambda: found is False,
-        "=": lambda: found == str(operands[0]),
-        "!=": lambda: found != str(operands[0]),
-        "<=": lambda: found <= operands[0],
-        ">": lambda: found > operands[0],
-        "between": lambda: operands[0] < found <= operands[1],
-        "known": lambda: True,
-    }.get(literal.operator, lambda: False)()
 
 
 def column(rows, name="c"):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Schema, candidates, count_candidates
-from tests.schema.test_attributes import attributes
+from tests.schema.values import attributes
 
 schemas = st.lists(attributes, min_size=1, max_size=3).map(
     lambda kinds: Schema({f"x{i}": kind for i, kind in enumerate(kinds)})

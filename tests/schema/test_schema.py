@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hedgerow.columns import Table, column_of
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
-from tests.schema.test_attributes import attributes, bin_of
+from tests.schema.values import attributes, bin_of
 
 names = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=6)
 classes = st.sampled_from([(False, True), (0, 1), (1, 2, 3), ("no", "yes"), ("<=50K", ">50K", "1")])

@@ -12,7 +12,7 @@ from hedgerow.audit.counting.first_match import first_matches
 from hedgerow.audit.counting.outside import BoxCounter
 from hedgerow.audit.counting.regions import Region, count_rows_each
 from hedgerow.audit.entropy.domain import Domain
-from tests.audit.counting.test_regions import bit_list, enumerated, regions, regions_of
+from tests.audit.counting.boxes import bit_list, enumerated, regions, regions_of
 
 # Limits beyond which even small cases lie: they go through arrays of words of two boxes, in blocks or in halves.
 TINY = {"_FEW": 0, "_SEPARATE": 1, "_SAMPLE": 1, "_WORD": 2, "_ONES": 3}

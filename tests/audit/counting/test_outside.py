@@ -3,7 +3,7 @@ from hypothesis import given
 from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.counting.outside import BoxCounter
 from hedgerow.audit.counting.regions import Region
-from tests.audit.counting.test_regions import bit_list, enumerated, regions, regions_of
+from tests.audit.counting.boxes import bit_list, enumerated, regions, regions_of
 
 
 @given(regions())

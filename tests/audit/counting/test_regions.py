@@ -1,4 +1,3 @@
-import random
 from itertools import pairwise, product
 from math import prod
 
@@ -10,26 +9,12 @@ from hypothesis import strategies as st
 from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.counting.regions import Region, count_rows, count_rows_each
 from hedgerow.audit.entropy.domain import Domain
-from hedgerow.audit.readers.read import paths_of
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
-from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
+from hedgerow.schema import Boolean, Integer, Literal, Schema
+from tests.audit.counting.boxes import CARD, LABEL, bit_list, enumerated, regions, regions_of
 from tests.models.strategies import rule_lists, trees
 
-CARD = PrivacyCard.none("example", software="hedgerow")
-LABEL = Label("y", (False, True))
 LEAF = Leaf(label=True)
-
-
-def contains(box, row):
-    return all(mask >> bin & 1 for mask, bin in zip(box, row, strict=True))
-
-
-def enumerated(region, weights):
-    """Look at every row of bins: too simple to be wrong."""
-    rows = product(*(range(len(bins)) for bins in weights))
-    inside = [row for row in rows if contains(region.box, row) and not any(contains(b, row) for b in region.earlier)]
-    return sum(prod(bins[bin] for bins, bin in zip(weights, row, strict=True)) for row in inside)
 
 
 def num(box, weights):
@@ -40,40 +25,6 @@ def captured(earlier, box, weights):
     """PDR eq. 15, with eq. 13 for what rule l takes of a box: num(f_l and f_j) less what rules before l take of it."""
     both = [tuple(a & b for a, b in zip(other, box, strict=True)) for other in earlier]
     return num(box, weights) - sum(captured(earlier[:i], one, weights) for i, one in enumerate(both))
-
-
-@st.composite
-def domains(draw):
-    weights = st.lists(st.integers(0, 4), min_size=1, max_size=3).map(tuple)
-    return tuple(draw(st.lists(weights, min_size=1, max_size=6)))
-
-
-@st.composite
-def regions(draw, most=7):
-    """Boxes that speak of one to three attributes each, so that components, chains and free attributes occur."""
-    weights = draw(domains())
-
-    def box():
-        full = [(1 << len(bins)) - 1 for bins in weights]
-        for i in draw(st.sets(st.integers(0, len(weights) - 1), max_size=3)):
-            full[i] = draw(st.integers(0, full[i]))
-        return tuple(full)
-
-    return Region(box(), tuple(box() for _ in range(draw(st.integers(0, most))))), weights
-
-
-def bit_list(n_bits, n_rules, seed):
-    """Return a list of rules of three literals over bits."""
-    rng = random.Random(seed)
-    schema = Schema({f"x{i}": Boolean() for i in range(n_bits)}, LABEL)
-    chosen = [rng.sample(schema.names, 3) for _ in range(n_rules)]
-    antecedents = [tuple(Literal(name, rng.choice(("true", "false"))) for name in names) for names in chosen]
-    return RuleList(schema, tuple(Rule(a, label=True) for a in (*antecedents, ())), CARD)
-
-
-def regions_of(model):
-    paths, schema = paths_of(model)
-    return Domain.of(schema).regions(paths)
 
 
 @given(regions())

@@ -17,7 +17,7 @@ from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from hedgerow.tally import Tally
-from tests.audit.counting.test_regions import contains
+from tests.audit.counting.boxes import contains
 from tests.learn.files import needs
 from tests.models.strategies import cases, literals_of, rule_lists, trees
 

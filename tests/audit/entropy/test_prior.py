@@ -10,7 +10,7 @@ from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.prior import Prior
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
-from tests.audit.counting.test_regions import contains
+from tests.audit.counting.boxes import contains
 
 SCHEMA = Schema({"a": Boolean(), "c": Categorical(("u", "v", "w")), "i": Integer(0, 5, cuts=(1, 3))})
 DOMAIN = Domain.of(SCHEMA)

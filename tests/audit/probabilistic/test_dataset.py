@@ -19,45 +19,30 @@ from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
+from tests.audit.probabilistic.examples import (
+    A1,
+    BITS,
+    CARD,
+    FIGURE_1,
+    LABEL,
+    LIST_SCHEMA,
+    RULE_LIST_1,
+    TABLE_I,
+    TABLE_III,
+    table_ii,
+)
 from tests.models.strategies import rule_lists, trees
 
 ALARM = 1e-4  # how often a right sampler would fail, were the seed not fixed
-CARD = PrivacyCard.none("example", software="hedgerow")
 NOISY = PrivacyCard((), noise="seeded", software="hedgerow", void="example")
 MODELS = rule_lists(st.just(NOISY)) | trees(st.just(NOISY))
-LABEL = Label("y", (0, 1))
-BITS = {"a1": (0, 1), "a2": (0, 1), "a3": (0, 1)}
 EITHER = {(0, 0), (0, 1), (1, 0)}
-
-TREE_SCHEMA = Schema({"a1": Integer(10, 15, cuts=(11,)), "a2": Boolean(), "a3": Integer(1, 3, cuts=(1,))}, LABEL)
-# PDR, Figure 1, its leaves so ordered that rows stand as in Table II
-FIGURE_1 = Tree(
-    TREE_SCHEMA,
-    Split(
-        Literal("a3", ">", (1,)),
-        Split(Literal("a1", ">", (11,)), Leaf((2, 0)), Leaf((0, 1))),
-        Leaf((0, 1)),
-    ),
-    CARD,
-)
-TABLE_I = pd.DataFrame({"a1": [12, 14, 11, 14], "a2": [0, 1, 1, 0], "a3": [3, 2, 2, 1], "y": [0, 0, 1, 1]})
-
-LIST_SCHEMA = Schema({name: Boolean() for name in BITS}, LABEL)
-A1, A2, A3 = (Literal(name, "true") for name in LIST_SCHEMA)
-RULE_LIST_1 = RuleList(LIST_SCHEMA, (Rule((A1, A2), (0, 2)), Rule((A3,), (2, 0)), Rule((), (0, 1))), CARD)
-TABLE_III = pd.DataFrame({"a1": [1, 1, 0, 1, 1], "a2": [1, 1, 1, 0, 0], "a3": [1, 0, 1, 1, 0], "y": [1, 1, 0, 0, 1]})
 
 
 def squeezed(line):
     """Return a line with two spaces for every two or more."""
     return re.sub(r"  +", "  ", line)
-
-
-def table_ii():
-    left = {"a1": range(12, 16), "a3": {2, 3}}
-    domains = {"a1": range(10, 16), "a2": (0, 1), "a3": (1, 2, 3)}
-    return ProbabilisticDataset(domains, [left, left, {"a1": {10, 11}, "a3": {2, 3}}, {"a3": 1}], (0, 0, 1, 1))
 
 
 def test_table_ii_of_the_paper():

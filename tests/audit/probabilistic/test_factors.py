@@ -4,25 +4,16 @@ from math import log2, prod
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.probabilistic.factors import BoxFactor, ListedFactor, drawn_places
-from tests.audit.counting.test_regions import contains, regions
+from tests.audit.probabilistic.weights import bins_inside, weighted
 
 ALARM = 1e-4  # how often a right sampler would fail, were the seed not fixed
-
-
-def bins_inside(region, masses):
-    """Look at every row of bins: too simple to be wrong."""
-    for row in product(*(range(len(bins)) for bins in masses)):
-        if contains(region.box, row) and not any(contains(b, row) for b in region.earlier):
-            mass = prod(bins[bin] for bins, bin in zip(masses, row, strict=True))
-            if mass:
-                yield row, mass
 
 
 def numbered(weights):
@@ -30,15 +21,6 @@ def numbered(weights):
     return [
         Values(f"a{k}", tuple([(c, i) for i in range(w)] for c, w in enumerate(ws))) for k, ws in enumerate(weights)
     ]
-
-
-@st.composite
-def weighted(draw):
-    """Draw a region with masses that are not the weights, some of them 0."""
-    region, weights = draw(regions())
-    assume(prod(map(sum, weights)) <= 1000)
-    masses = tuple(tuple(w * draw(st.integers(0, 3)) for w in bins) for bins in weights)
-    return region, weights, draw(st.sampled_from([weights, masses]))
 
 
 @given(weighted())

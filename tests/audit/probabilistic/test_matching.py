@@ -12,7 +12,7 @@ import hedgerow as hr
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.probabilistic.matching import align
 from hedgerow.errors import DomainError
-from tests.audit.probabilistic.test_dataset import FIGURE_1, RULE_LIST_1, TABLE_I, TABLE_III, table_ii
+from tests.audit.probabilistic.examples import FIGURE_1, RULE_LIST_1, TABLE_I, TABLE_III, table_ii
 from tests.learn.files import needs
 
 DOMAINS = {"n": (0, 1, 2, 5), "w": ("p", "q")}

@@ -6,8 +6,8 @@ from hypothesis import given
 
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.probabilistic.splitting import factors_of
-from tests.audit.counting.test_regions import enumerated
-from tests.audit.probabilistic.test_factors import bins_inside, weighted
+from tests.audit.counting.boxes import enumerated
+from tests.audit.probabilistic.weights import bins_inside, weighted
 
 
 def is_box(rows):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.docs.page import Page
-from tests.test_datasets import SHAPES
+from tests.shapes import SHAPES
 
 PAGE = "docs/datasets.md"
 SOURCES = {  # name of the file: its source, with DOI and licence as the repository prints them

@@ -7,7 +7,7 @@ from math import log
 
 from hedgerow.engines.count import MOST_PATTERNS
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Rounding
-from tests.adversarial.test_end_to_end import FULL
+from tests.adversarial.end_to_end import FULL
 from tests.docs.page import Page, records, short
 
 PAGE = "docs/privacy.md"

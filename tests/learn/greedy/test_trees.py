@@ -1,4 +1,3 @@
-import math
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -13,31 +12,13 @@ from hedgerow.learn.leaf_counts import leaf_totals, release_tree_counts
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.gini import RESOLUTION, SENSITIVITY
+from hedgerow.privacy.gini import SENSITIVITY
 from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Siblings
 from hedgerow.schema import Boolean, Label, Schema
 from tests.learn.best_models import problems
+from tests.learn.greedy.scores import divides, impurity
 
 THREE = Schema({"a": Boolean(), "b": Boolean(), "c": Boolean()}, Label("y", (0, 1)))
-
-
-def impurity(problem, rows):
-    labels = [problem.labels[i] for i in rows]
-    squares = sum(labels.count(label) ** 2 for label in set(labels))
-    return math.floor(RESOLUTION * (len(labels) - Fraction(squares, max(len(labels), 1))))
-
-
-def divides(problem, path, option):
-    """Whether an option can divide the rows of each side on the way, (option, caught) pairs, as the schema has it."""
-    (literal,) = problem.space.antecedents[option]
-    truth = problem.schema[literal.attribute].truth(literal)
-    for other, caught in path:
-        (before,) = problem.space.antecedents[other]
-        if before.attribute == literal.attribute:
-            side = problem.schema[literal.attribute].truth(before) == caught
-            if not (side & truth).any() or not (side & ~truth).any():
-                return False
-    return True
 
 
 def naive_tree(problem, most):

@@ -1,0 +1,25 @@
+"""Scores of a split, row by row."""
+
+import math
+from fractions import Fraction
+
+from hedgerow.privacy.gini import RESOLUTION
+
+
+def impurity(problem, rows):
+    labels = [problem.labels[i] for i in rows]
+    squares = sum(labels.count(label) ** 2 for label in set(labels))
+    return math.floor(RESOLUTION * (len(labels) - Fraction(squares, max(len(labels), 1))))
+
+
+def divides(problem, path, option):
+    """Whether an option can divide the rows of each side on the way, (option, caught) pairs, as the schema has it."""
+    (literal,) = problem.space.antecedents[option]
+    truth = problem.schema[literal.attribute].truth(literal)
+    for other, caught in path:
+        (before,) = problem.space.antecedents[other]
+        if before.attribute == literal.attribute:
+            side = problem.schema[literal.attribute].truth(before) == caught
+            if not (side & truth).any() or not (side & ~truth).any():
+                return False
+    return True
