@@ -7,7 +7,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 # Without Java the tests of Spark are skipped, so PySpark is not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
-.PHONY: help demo test test-slow test-peers messages check format docs dist bench study clean
+.PHONY: help demo test quick test-slow test-peers messages check format docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -18,7 +18,11 @@ demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data a
 test: $(TESTED)  ## run the tests (real data from $HEDGEROW_DATA where it is set)
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-test-slow: $(TESTED)  ## run the statistical checks at full size
+QUICK := $(addprefix tests/,privacy schema models learn audit/counting audit/entropy engines/test_bins.py engines/test_count.py test_tally.py)
+quick: $(TESTED)  ## run the tests of the core in about a minute, DuckDB being the only engine
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not xdist_group" $(QUICK)
+
+test-slow: $(TESTED)  ## run the statistical checks at full size, and generated cases in great number
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=full
 
 test-peers: $(VENV)/.peers  ## run the tests that meet imodels, DL8.5, STreeD and ART, and install these

@@ -19,6 +19,36 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "hedgerow"
 PAGE = ROOT / "docs" / "architecture.md"
 GROUND, PUBLIC = "ground", "hedgerow"
+TESTED_ELSEWHERE = {
+    "audit/probabilistic/display.py": "audit/probabilistic/test_dataset.py",  # texts of a dataset
+    "audit/probabilistic/refit.py": "audit/probabilistic/test_learner.py",  # its only caller's exact counts
+    "cli/output.py": "adversarial/test_nothing_is_lost.py",  # files as commands write them
+    "cli/study.py": "studies/ssrl/test_study.py",  # and those of the other studies: the command resumes
+    "engines/columns.py": "engines/test_bins.py",  # a column is what its bins are
+    "engines/duckdb_tables.py": "engines/test_sources.py",  # by their addresses
+    "engines/files.py": "engines/test_sources.py",
+    "engines/lookups.py": "adversarial/test_lookups_are_linear.py",
+    "engines/queries.py": "adversarial/test_engine_settings.py",  # connections that read backslashes otherwise
+    "engines/questions.py": "engines/test_oracle.py",
+    "engines/spark_tables.py": "adversarial/test_engines_read_the_same_rows.py",
+    "learn/base.py": "learn/test_estimators.py",  # all estimators, one suite
+    "learn/plans.py": "learn/test_replay.py",  # every plan on neighbouring tables
+    "learn/private_base.py": "learn/test_estimators.py",
+    "learn/ssrl.py": "learn/greedy/test_ssrl.py",
+    "marginals/logistic.py": "marginals/test_expril.py",  # both learners, one suite
+    "marginals/oracle/release.py": "marginals/oracle/test_oracle.py",
+    "marginals/oracle/rowwise/data.py": "adversarial/test_hypotheses.py",
+    "marginals/oracle/table_target.py": "engines/test_oracle.py",
+    "marginals/plot.py": "marginals/test_expril.py",
+    "models/model.py": "models/test_rule_list.py",  # a rule list and a tree are its only kinds
+    "privacy/opendp.py": "test_init.py",  # names of OpenDP's, and what they import
+    "studies/expril/plots.py": "studies/expril/test_study.py",
+    "studies/pdr/figures.py": "studies/pdr/test_study.py",
+    "studies/pdr/plots.py": "studies/pdr/test_study.py",
+    "studies/ssrl/figures.py": "studies/ssrl/test_study.py",
+    "studies/ssrl/plots.py": "studies/ssrl/test_study.py",
+}
+"""Modules without a file of tests by their name: where they are tested, as the comment says why."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +174,24 @@ def test_libraries_stay_in_their_room(found):
 
 def test_only_the_gate_charges_a_budget(modules):
     assert charging(modules) == {"hedgerow.privacy.gate"}
+
+
+def mirrors(path: Path) -> bool:
+    """Return whether a module has its own file of tests: ``tests/a/test_b.py`` for ``a/b.py``."""
+    return (ROOT / "tests" / path.parent / f"test_{path.name}").exists()
+
+
+def test_every_module_has_its_own_tests():
+    modules = {path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if not path.name.startswith("_")}
+    assert {str(path) for path in modules if not mirrors(path)} == set(TESTED_ELSEWHERE)
+    assert all((ROOT / "tests" / place).exists() for place in TESTED_ELSEWHERE.values())
+
+
+def test_no_test_file_is_imported():
+    """What several files share is in a plain module beside them."""
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
+    found = {str(path): one.imported for path, source in sources.items() for one in imports("tests", source)}
+    assert {path: name for path, name in found.items() if re.search(r"(^|\.)test_", name)} == {}
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,8 @@ def test_a_name_is_that_of_a_file_before_it_is_a_pattern(tmp_path, rows_of, kind
     for decoy in ("a1", "a2", "a", "ab", "xA", "value"):
         making(tmp_path / f"{decoy}.{kind}", 0)
     refused = []
-    for number, name in enumerate(NAMES, 1):
+    names = NAMES if kind == "parquet" else NAMES[::3]  # addresses of both kinds are read by the same code
+    for number, name in enumerate(names, 1):
         path = making(tmp_path / f"{name}.{kind}", number)
         value = number if kind == "parquet" else str(number)
         try:

@@ -10,6 +10,8 @@ from hedgerow.columns import Column, found_booleans, found_infinity, found_no_nu
 from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_NUMBER
 from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real
+from hedgerow.schema.attributes import bins_of_codes
+from hedgerow.schema.label import checked_classes
 
 NAN, INF = float("nan"), float("inf")
 
@@ -175,7 +177,8 @@ def said_of(kind, codes):
             if code in ERRORS:
                 raise ERRORS[code]("x")
             one = np.array([code])
-            found.append(int((kind.settle(one) if isinstance(kind, Label) else kind.settle(one, "x"))[0]))
+            bins = checked_classes(kind, one) if isinstance(kind, Label) else bins_of_codes(kind, one, "x")
+            found.append(int(bins[0]))
         except DomainError as error:
             found.append(str(error).replace("column 'y'", "column 'x'"))
     return found

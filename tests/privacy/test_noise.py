@@ -52,14 +52,14 @@ def test_permute_and_flip_draws_its_exact_probabilities(source, draws):
         assert p_value(found, permute_and_flip(scores, float(factor) * sensitivity / float(epsilon))) < ALARM
 
 
-def test_permute_and_flip_is_what_the_paper_says_for_two_candidates():
+def test_theorem_permute_and_flip_is_what_the_paper_says_for_two_candidates():
     """Scores 0 and 1, scale 1: the better is taken with chance 1 − e⁻¹/2 = .816 (also measured of OpenDP)."""
     assert permute_and_flip([0, 1], 1.0)[0] == pytest.approx(1 - np.exp(-1) / 2)
     assert permute_and_flip([0, 1], 1.0)[0] == pytest.approx(0.816, abs=5e-4)
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=5), st.data())
-def test_permute_and_flip_on_monotone_neighbours_costs_at_most_epsilon(scores, data):
+def test_theorem_permute_and_flip_on_monotone_neighbours_costs_at_most_epsilon(scores, data):
     """The theorem that is charged, checked on exact probabilities: sensitivity 2, scale 2/ε (not 4/ε)."""
     epsilon = 0.7
     rises = data.draw(st.lists(st.integers(0, 2), min_size=len(scores), max_size=len(scores)))

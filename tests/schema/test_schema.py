@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.columns import Table, column_of
+from hedgerow.columns import Table
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
 from tests.schema.values import attributes, bin_of
@@ -88,13 +88,6 @@ def test_names_that_do_not_tell_attributes_apart_are_errors(attributes, label, m
         Schema(attributes, label)
 
 
-@pytest.mark.parametrize("classes", [(1,), (1, 1), (), ("a", 1), (0, True), (0.5, 1.5), ([1], [2]), (None, None)])
-def test_classes_are_two_or_more_different_values_of_one_type(classes):
-    with pytest.raises(SchemaError, match="attribute 'y': key 'classes': expected") as error:
-        Label("y", classes)
-    assert (error.value.attribute, error.value.key) == ("y", "classes")
-
-
 BAD = {
     "no mapping": ("[1, 2]", None, None, "a schema to be a mapping, got list"),
     "empty file": ("", None, None, "a schema to be a mapping, got NoneType"),
@@ -168,38 +161,6 @@ def test_a_person_writes_only_what_is_not_the_default(tmp_path):
         "    cuts: [3]",
         "    missing: bin",
     ]
-
-
-@pytest.mark.parametrize(
-    ("classes", "labels", "codes"),
-    [
-        ((False, True), [True, False], [1, 0]),
-        ((False, True), [1, 0], [1, 0]),
-        ((False, True), ["TRUE", "false"], [1, 0]),
-        ((0, 1), [True, False], [1, 0]),
-        ((0, 1), [1.0, 0.0], [1, 0]),
-        ((3, 1, 2), ["3", " 1"], [2, 0]),
-        (("b", "a"), ["b", "a "], [1, 0]),
-        (("1", "2"), [2, 1.0], [1, 0]),
-    ],
-)
-def test_labels_encode_to_the_position_of_their_class_in_order(classes, labels, codes):
-    assert Label("y", classes).encode(column_of(pd.Series(labels), "y")).tolist() == codes
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        (["a", None], "some labels are missing; expected one of: a, b"),
-        (["a", "secret"], "some labels are not in the schema; expected one of: a, b"),
-        (["a", "A"], "some labels are not in the schema"),
-        ([77, 1], "some labels are not in the schema"),
-    ],
-)
-def test_a_label_not_allowed_is_an_error_that_says_what_is_and_quotes_none(labels, message):
-    with pytest.raises(DomainError, match=f"column 'y': {message}") as error:
-        Label("y", ("a", "b")).encode(column_of(pd.Series(labels), "y"))
-    assert not any(bin in str(error.value) for bin in ("secret", "77", "A"))
 
 
 def test_classes_are_asked_for_in_vain_where_there_is_no_label():

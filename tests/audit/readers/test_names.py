@@ -2,7 +2,6 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import OneHotEncoder
 
-from hedgerow.audit.readers.makers import own_names
 from hedgerow.audit.readers.names import meaning
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
@@ -89,8 +88,3 @@ def test_literals_stand_for_themselves_if_their_attribute_is_declared():
         meaning(Literal("weight", "<=", (31,)), SCHEMA)
     with pytest.raises(TypeError, match="expected the name of an attribute or a Literal for each column, got int"):
         meaning(3, SCHEMA)
-
-
-def test_numbers_that_a_library_gave_are_no_names():
-    assert own_names(["feature1", "feature2"], "feature{}", first=1) is None
-    assert own_names(["feature2", "feature1"], "feature{}", first=1) == ["feature2", "feature1"]

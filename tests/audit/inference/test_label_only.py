@@ -1,0 +1,62 @@
+"""Robustness against flips by hand, and what may be asked for."""
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.audit import LabelOnlyAttack, membership
+from tests.audit.inference.attempts import attempt, noisy_bits
+from tests.learn.tables import SCHEMA, people
+
+
+def test_robustness_is_the_share_of_flips_that_leave_the_label():
+    # predicted is the first of 5 bits: a flip of d bits leaves it with chance 1 - d/5, 0.6 on average for d = 1, 2, 3
+    X, _ = noisy_bits(400, width=5)
+    y = X[:, 0].copy()
+    y[::10] ^= 1
+    made = attempt(lambda table: table[:, 0], X, y)
+    scores = LabelOnlyAttack(max_distance=3, draws=200).scores(made)
+    right = X[made.suspects, 0] == y[made.suspects]
+    assert (scores[~right] == 0).all()
+    draws = 200 * right.sum()
+    spread = (sum(d / 5 * (1 - d / 5) for d in (1, 2, 3)) / draws) ** 0.5 / 3 / 2
+    assert abs(scores[right].mean() - (0.5 + 0.6 / 2)) < 4 * spread  # false alarm: 1 in 16,000
+    assert scores[right].std() > 0
+
+
+def test_rows_far_from_the_boundary_score_higher():
+    # predicted is whether at least 4 of 8 bits are true
+    X = np.random.default_rng(0).integers(0, 2, (200, 8))
+    y = X.sum(axis=1) >= 4
+    made = attempt(lambda table: table.sum(axis=1) >= 4, X, y)
+    scores, size = LabelOnlyAttack(max_distance=3).scores(made), X[made.suspects].sum(axis=1)
+    assert scores[size >= 7].min() > scores[size == 4].max()
+
+
+def test_copies_are_drawn_in_batches_of_bounded_size(monkeypatch):
+    monkeypatch.setattr("hedgerow.audit.inference.label_only._MOST_ROWS", 50)
+    X, y = noisy_bits(100)
+    seen = []
+
+    def predict(table):
+        seen.append(len(table))
+        return y if len(table) == 100 else table[:, 0]
+
+    LabelOnlyAttack(max_distance=2, draws=3).scores(attempt(predict, X, y, known=0.8))
+    assert max(seen[1:]) <= 50
+    assert sum(seen[1:]) == 2 * 3 * 20
+
+
+def test_the_attributes_of_a_frame_are_changed_by_the_schema_of_the_model():
+    frame = people(300)
+    target = hr.GreedyRuleListClassifier(schema=SCHEMA)
+    by_model = membership(target, frame, frame["risk"], attack="label-only", repeats=2, random_state=0)
+    given = membership(target, frame, frame["risk"], attack=LabelOnlyAttack(SCHEMA), repeats=2, random_state=0)
+    np.testing.assert_array_equal(by_model.aucs, given.aucs)
+    assert str(by_model).startswith("attack   label only, up to 4 attributes changed, 10 times each\n")
+
+
+@pytest.mark.parametrize("options", [{"max_distance": 0}, {"draws": 1.5}, {"draws": True}])
+def test_options_out_of_range_are_refused(options):
+    with pytest.raises(ValueError, match="must be a whole number >= 1"):
+        LabelOnlyAttack(**options)

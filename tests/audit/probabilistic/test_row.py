@@ -1,0 +1,56 @@
+"""What is known of a row against all rows that are possible, one by one."""
+
+from fractions import Fraction
+from itertools import product
+from math import log2
+
+import numpy as np
+import pytest
+
+from hedgerow.audit.entropy.values import Values
+from hedgerow.audit.probabilistic.row import Row
+from hedgerow.errors import SchemaError
+
+DOMAINS = [Values.listed("age", (10, 20, 30)), Values.listed("sex", ("F", "M")), Values.listed("ill", (False, True))]
+KNOWN = {"age": {10: Fraction(1, 4), 30: Fraction(3, 4)}, ("sex", "ill"): [("F", True), ("M", False), ("M", True)]}
+
+
+def test_the_rows_that_are_possible_have_the_products_of_their_chances():
+    row = Row.of(KNOWN, DOMAINS)
+    ages, pairs = KNOWN["age"], KNOWN["sex", "ill"]
+    expected = {(age, *pair): chance / 3 for (age, chance), pair in product(ages.items(), pairs)}
+    assert dict(row.outcomes(DOMAINS)) == expected
+    assert row.worlds == len(expected) == 6
+    assert row.entropy_bits == pytest.approx(-sum(float(p) * log2(p) for p in expected.values()))
+    shares = dict(row.marginals())
+    assert shares[0] == (Fraction(1, 4), 0, Fraction(3, 4))
+    assert (shares[1], shares[2]) == ((Fraction(1, 3), Fraction(2, 3)), (Fraction(1, 3), Fraction(2, 3)))
+    every = np.array(list(product(range(3), range(2), range(2))))
+    values = [tuple(domain.bins[bin][0] for domain, bin in zip(DOMAINS, bins, strict=True)) for bins in every]
+    assert row.allows(every).tolist() == [value in expected for value in values]
+
+
+def test_of_what_is_not_mentioned_nothing_is_known():
+    row = Row.of({"sex": "F"}, DOMAINS)
+    assert row.worlds == 6
+    assert row.entropy_bits == pytest.approx(log2(6))
+    assert Row.of({}, DOMAINS).worlds == 12
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ({"height": 1}, "expected one of the attributes age, sex, ill"),
+        ({"age": 10, ("age", "sex"): [(10, "F")]}, "expected one of the attributes"),
+        ({("age", "age"): [(10, 10)]}, "expected each attribute once"),
+        ({"age": []}, "expected one possible value or more, got none"),
+        ({"age": 40}, "expected values of the domain, got others"),
+        ({("age", "sex"): [10]}, "expected tuples of 2 values"),
+        ({"age": [10, 10]}, "expected each possible value once"),
+        ({"age": {10: 0.5}}, "expected probabilities from 0 on that sum to 1"),
+        ({"age": {10: 1.5, 20: -0.5}}, "expected probabilities from 0 on that sum to 1"),
+    ],
+)
+def test_what_cannot_be_known_is_refused(known, message):
+    with pytest.raises(SchemaError, match=message):
+        Row.of(known, DOMAINS)

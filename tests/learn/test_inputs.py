@@ -1,0 +1,62 @@
+"""Rows and labels of every shape: taken, or refused without a word of what they hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+
+from hedgerow.columns import Table
+from hedgerow.learn.inputs import array_checks, check_labels, of_one_type, two_dimensional
+
+SECRET = "secret_f00d"
+ROWS = np.zeros((3, 2))
+
+
+def test_labels_are_one_column_as_long_as_the_table():
+    for y in ([0, 1, 0], np.zeros(3), pd.Series([1, 2, 3]), ("a", "b", "c")):
+        check_labels(Table.of(ROWS), y)
+    for y, message in (
+        (np.zeros((3, 1)), "one column of labels, got 2 dimensions"),
+        (7, "one column of labels, got 0 dimensions"),
+        ([0, 1], "as many labels as X has rows"),
+        ([0, 1, 0, 1], "as many labels as X has rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            check_labels(Table.of(ROWS), y)
+
+
+def test_a_frame_stays_as_it_is_and_all_else_becomes_numbers():
+    frame = pd.DataFrame({"a": ["x"]})
+    assert two_dimensional(frame) is frame
+    assert two_dimensional([[1, 0], [0, 1]]).tolist() == [[1, 0], [0, 1]]
+    assert two_dimensional([["1.5", "2"]]).tolist() == [[1.5, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (csr_matrix(ROWS), TypeError, r"got sparse data; X.toarray\(\) is dense"),
+        (ROWS + 1j, ValueError, "Complex data not supported"),
+        ([[SECRET]], TypeError, "Expected an array of numbers"),
+        ([0, 1], ValueError, "Expected a 2D array, got one of 1 dimensions"),
+        (np.zeros((1, 1, 1)), ValueError, "got one of 3 dimensions"),
+    ],
+)
+def test_what_is_no_table_of_numbers_is_refused_and_not_quoted(X, error, message):
+    with pytest.raises(error, match=message) as raised:
+        two_dimensional(X)
+    assert SECRET not in repr((raised.value, raised.value.__context__))
+
+
+def test_labels_are_of_one_type():
+    assert of_one_type([0, 1], "y").dtype.kind == "i"
+    assert of_one_type(["a", "b"], "y").dtype.kind == "U"
+    assert of_one_type(np.array(["a", "b"], dtype=object), "y").tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="y") as raised:
+        of_one_type(np.array([SECRET, 1], dtype=object), "y")
+    assert SECRET not in repr((raised.value, raised.value.__context__))
+
+
+def test_scikit_learn_leaves_frames_alone_and_takes_nan():
+    assert array_checks(pd.DataFrame()) == {"skip_check_array": True}
+    assert array_checks(ROWS) == {"ensure_all_finite": "allow-nan"}

@@ -1,0 +1,41 @@
+"""Models of what was learned, rule by rule and leaf by leaf."""
+
+import numpy as np
+
+from hedgerow.learn.learned import LearnedList, LearnedTree
+from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.space import Space
+from hedgerow.models import Leaf, Split
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Label, Literal, Schema
+
+SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Label("y", ("no", "yes")))
+CARD = PrivacyCard.none("example", software="hedgerow")
+A, B = Literal("a", "true"), Literal("b", "true")
+SPACE = Space.of_trees(SCHEMA)
+
+
+def test_a_list_has_the_rules_in_order_with_python_integers():
+    model = LearnedList([(A,), (A, B)], np.array([[3, 0], [-1, 2], [5, 5]])).model(SCHEMA, CARD)
+    assert [rule.antecedent for rule in model.rules] == [(A,), (A, B), ()]
+    assert [rule.counts for rule in model.rules] == [(3, 0), (-1, 2), (5, 5)]
+    assert [rule.label for rule in model.rules] == [None] * 3
+    assert all(type(count) is int for rule in model.rules for count in rule.counts)
+    assert model.privacy is CARD
+
+
+def test_labels_are_classes_by_their_numbers():
+    model = LearnedList([(B,)], labels=[1, 0]).model(SCHEMA, CARD)
+    assert [(rule.counts, rule.label) for rule in model.rules] == [(None, "yes"), (None, "no")]
+
+
+def test_a_tree_has_what_a_test_catches_first_and_its_counts_in_this_order():
+    options = {antecedent: option for option, antecedent in enumerate(SPACE.antecedents)}
+    tree = Take(options[A,], Take(options[B,], Stop(1), Stop(0)), Stop(1))
+    drawn = LearnedTree(SPACE, tree).model(SCHEMA, CARD)
+    assert drawn.root == Split(A, Split(B, Leaf(label="yes"), Leaf(label="no")), Leaf(label="yes"))
+    counts = np.array([[0, 4], [3, 0], [1, 2]])
+    counted = LearnedTree(SPACE, tree, counts).model(SCHEMA, CARD)
+    assert [leaf.counts for leaf in counted.leaves] == [(0, 4), (3, 0), (1, 2)]
+    grown = LearnedTree(SPACE, Take(options[A,], Stop(None), Stop(None)), counts[:2]).model(SCHEMA, CARD)
+    assert grown.root == Split(A, Leaf((0, 4)), Leaf((3, 0)))

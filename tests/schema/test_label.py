@@ -1,0 +1,47 @@
+"""The label's classes, and the class of each row."""
+
+import pandas as pd
+import pytest
+
+from hedgerow.columns import column_of
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema import Label
+
+
+@pytest.mark.parametrize("classes", [(1,), (1, 1), (), ("a", 1), (0, True), (0.5, 1.5), ([1], [2]), (None, None)])
+def test_classes_are_two_or_more_different_values_of_one_type(classes):
+    with pytest.raises(SchemaError, match="attribute 'y': key 'classes': expected") as error:
+        Label("y", classes)
+    assert (error.value.attribute, error.value.key) == ("y", "classes")
+
+
+@pytest.mark.parametrize(
+    ("classes", "labels", "codes"),
+    [
+        ((False, True), [True, False], [1, 0]),
+        ((False, True), [1, 0], [1, 0]),
+        ((False, True), ["TRUE", "false"], [1, 0]),
+        ((0, 1), [True, False], [1, 0]),
+        ((0, 1), [1.0, 0.0], [1, 0]),
+        ((3, 1, 2), ["3", " 1"], [2, 0]),
+        (("b", "a"), ["b", "a "], [1, 0]),
+        (("1", "2"), [2, 1.0], [1, 0]),
+    ],
+)
+def test_labels_encode_to_the_position_of_their_class_in_order(classes, labels, codes):
+    assert Label("y", classes).encode(column_of(pd.Series(labels), "y")).tolist() == codes
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", None], "some labels are missing; expected one of: a, b"),
+        (["a", "secret"], "some labels are not in the schema; expected one of: a, b"),
+        (["a", "A"], "some labels are not in the schema"),
+        ([77, 1], "some labels are not in the schema"),
+    ],
+)
+def test_a_label_not_allowed_is_an_error_that_says_what_is_and_quotes_none(labels, message):
+    with pytest.raises(DomainError, match=f"column 'y': {message}") as error:
+        Label("y", ("a", "b")).encode(column_of(pd.Series(labels), "y"))
+    assert not any(bin in str(error.value) for bin in ("secret", "77", "A"))

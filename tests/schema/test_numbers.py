@@ -1,0 +1,40 @@
+"""Intervals between cut points against a search by hand."""
+
+from bisect import bisect_left
+
+import pytest
+
+from hedgerow.columns import column_of
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema import Integer, Literal, Real
+
+AGE = Integer(0, 90, cuts=(30, 60), outside="bin")
+DOSE = Real(-1.5, 2.5, cuts=(-0.5, 0.0, 1.25), outside="clip")
+
+
+def test_a_number_is_in_the_interval_that_ends_at_the_first_cut_point_not_below_it():
+    ages = [0, 29, 30, 31, 60, 61, 90]
+    assert AGE.encode(column_of(ages, "age")).tolist() == [bisect_left(AGE.cuts, age) for age in ages]
+    doses = [-1.5, -0.5, -0.4999, 0.0, 1e-300, 1.25, 2.5]
+    assert DOSE.encode(column_of(doses, "dose")).tolist() == [bisect_left(DOSE.cuts, dose) for dose in doses]
+
+
+def test_what_is_outside_has_a_bin_or_the_nearest_interval_or_is_an_error():
+    assert AGE.encode(column_of([-1, 91, 30.5], "age")).tolist() == [3, 3, 3]  # no whole number is no age
+    assert DOSE.encode(column_of([-9.0, 9.0], "dose")).tolist() == [0, 3]
+    with pytest.raises(DomainError, match="column 'age': some values are outside"):
+        Integer(0, 90).encode(column_of([91], "age"))
+
+
+def test_intervals_and_bounds_are_told():
+    assert AGE.bins[:3] == ("[0, 30]", "(30, 60]", "(60, 90]")
+    assert (AGE.domain, DOSE.domain) == ("0 to 90", "-1.5 to 2.5")
+    assert (AGE.n_known, Integer(0, 90).bins) == (3, ("[0, 90]",))
+
+
+def test_a_literal_holds_on_the_intervals_it_names():
+    assert AGE.truth(Literal("age", "<=", (30,))).tolist() == [True, False, False, False]
+    assert AGE.truth(Literal("age", ">", (30,))).tolist() == [False, True, True, False]
+    assert AGE.truth(Literal("age", "between", (30, 60))).tolist() == [False, True, False, False]
+    with pytest.raises(SchemaError, match="age <= 31: not a cut point; expected "):
+        AGE.truth(Literal("age", "<=", (31,)))
