@@ -3,7 +3,7 @@
 import numpy as np
 
 from hedgerow.audit import Attempt
-from hedgerow.audit.inference.labelled import Rows
+from hedgerow.audit.inference.labelled import LabelledRows
 
 
 def noisy_bits(n=600, width=12, noise=0.3, seed=0):
@@ -19,7 +19,7 @@ def attempt(predict, X, y, *, known=0.7, schema=None, seed=0):
     order = np.arange(len(X))
     members, others = order[:half], order[half:]
     return Attempt(
-        Rows.of(X, y),
+        LabelledRows.of(X, y),
         predict,
         predict(X),
         members[:split],

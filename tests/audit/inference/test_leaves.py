@@ -5,7 +5,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.audit.inference.leaves import Leaves, leaf_numbers, released_model, sorter
+from hedgerow.audit.inference.leaves import Leaves, leaf_numbers, released_model, apply_of
 
 X, Y = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 5), np.array([0, 1, 1, 0] * 5)
 SECRET = "secret_f00d"
@@ -15,21 +15,21 @@ def test_a_model_and_the_estimator_that_holds_it_sort_alike():
     clf = hr.OptimalTreeClassifier(max_depth=1).fit(X, Y)
     assert released_model(clf) is released_model(clf.tree_) is clf.tree_
     assert released_model(hr.OptimalTreeClassifier()) is None
-    assert sorter(clf)(X).tolist() == sorter(clf.tree_)(X).tolist() == clf.tree_.apply(X).tolist()
+    assert apply_of(clf)(X).tolist() == apply_of(clf.tree_)(X).tolist() == clf.tree_.apply(X).tolist()
     assert isinstance(clf.tree_, Leaves)
 
 
 def test_trees_of_others_and_functions_sort_too():
     tree = DecisionTreeClassifier().fit(X, Y)
     assert released_model(tree) is None
-    assert sorter(tree)(X).tolist() == tree.apply(X).tolist()
-    assert sorter(lambda rows: rows[:, 1])(X).tolist() == X[:, 1].tolist()
+    assert apply_of(tree)(X).tolist() == tree.apply(X).tolist()
+    assert apply_of(lambda rows: rows[:, 1])(X).tolist() == X[:, 1].tolist()
 
 
 @pytest.mark.parametrize("model", [7, DecisionTreeClassifier, None, hr.OptimalTreeClassifier()])
 def test_what_sorts_no_rows_is_refused(model):
     with pytest.raises(TypeError, match=r"model must have apply\(X\)"):
-        sorter(model)
+        apply_of(model)
 
 
 def test_one_leaf_is_expected_for_each_row_and_no_foreign_words_come_through():
@@ -38,7 +38,7 @@ def test_one_leaf_is_expected_for_each_row_and_no_foreign_words_come_through():
 
     for model in (lambda rows: rows, lambda rows: rows[1:, 0], fail):
         with pytest.raises(ValueError, match="model must give one leaf for each row") as error:
-            sorter(model)(X)
+            apply_of(model)(X)
         assert SECRET not in repr((error.value, error.value.__context__))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow.audit.entropy.values import Values
-from hedgerow.audit.probabilistic.row import Row
+from hedgerow.audit.probabilistic.row import RowDistribution
 from hedgerow.errors import SchemaError
 
 DOMAINS = [Values.listed("age", (10, 20, 30)), Values.listed("sex", ("F", "M")), Values.listed("ill", (False, True))]
@@ -16,7 +16,7 @@ KNOWN = {"age": {10: Fraction(1, 4), 30: Fraction(3, 4)}, ("sex", "ill"): [("F",
 
 
 def test_the_rows_that_are_possible_have_the_products_of_their_chances():
-    row = Row.of(KNOWN, DOMAINS)
+    row = RowDistribution.of(KNOWN, DOMAINS)
     ages, pairs = KNOWN["age"], KNOWN["sex", "ill"]
     expected = {(age, *pair): chance / 3 for (age, chance), pair in product(ages.items(), pairs)}
     assert dict(row.outcomes(DOMAINS)) == expected
@@ -31,10 +31,10 @@ def test_the_rows_that_are_possible_have_the_products_of_their_chances():
 
 
 def test_of_what_is_not_mentioned_nothing_is_known():
-    row = Row.of({"sex": "F"}, DOMAINS)
+    row = RowDistribution.of({"sex": "F"}, DOMAINS)
     assert row.worlds == 6
     assert row.entropy_bits == pytest.approx(log2(6))
-    assert Row.of({}, DOMAINS).worlds == 12
+    assert RowDistribution.of({}, DOMAINS).possible_rows == 12
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_of_what_is_not_mentioned_nothing_is_known():
 )
 def test_what_cannot_be_known_is_refused(known, message):
     with pytest.raises(SchemaError, match=message):
-        Row.of(known, DOMAINS)
+        RowDistribution.of(known, DOMAINS)
