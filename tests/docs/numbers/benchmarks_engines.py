@@ -20,6 +20,7 @@ def check(page: Page) -> None:
     _duckdb(page)
     _fits(page)
     _categories(page)
+    _start(page)
     _csv(page)
     _spark(page)
 
@@ -64,6 +65,11 @@ def _categories(page: Page) -> None:
     page.says(f"From 1,000 categories to 50,000, fifty times as many, DuckDB takes {duckdb:.0f} times")
     page.says(f"as long and PostgreSQL {postgres:.0f} times: at most linear")
     assert max(duckdb, postgres) <= 50
+
+
+def _start(page: Page) -> None:
+    for row in records(f"{RESULTS}/start.csv"):
+        page.row(row["call"], row["seconds"], row["ratio"])
 
 
 def _csv(page: Page) -> None:
