@@ -65,5 +65,9 @@ def test_bad_resolutions_are_refused():
         bin_weights(schema, resolution={"q": 1})
     with pytest.raises(SchemaError, match="expected a resolution above 0, got 0"):
         bin_weights(schema, resolution={"r": 0})
+    with pytest.raises(
+        SchemaError, match=r"expected a resolution above 2\.22e-16, the distance of neighbouring float64"
+    ):
+        bin_weights(schema, resolution={"r": 1e-17})
     with pytest.raises(TypeError, match=r"^expected a mapping of attributes to steps as resolution, got list\.$"):
         bin_weights(schema, resolution=[0.1])  # type: ignore[arg-type]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import hedgerow as hr
+from hedgerow.audit.counting.bin_values import Mark
 from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain
-from hedgerow.audit.entropy.values import Mark
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import DomainError, SchemaError

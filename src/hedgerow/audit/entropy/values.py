@@ -4,86 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from fractions import Fraction
 from functools import cached_property
-from itertools import chain, pairwise
-from math import floor, isfinite, log2
-from typing import Any, Self, cast, overload
+from itertools import chain
+from math import log2
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from hedgerow.audit.counting.bin_values import Floats, Grid, Mark, values_of_bins
 from hedgerow.columns import Column, Table
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.guard import guarded
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 
-Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-
-class Mark(Enum):
-    """Placeholder of the unspecified value of a ``missing`` or ``outside`` bin."""
-
-    MISSING = "missing"
-    OUTSIDE = "outside"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-@dataclass(frozen=True)
-class Grid(Sequence[float]):
-    """The numbers ``low + k · step`` for all k of a range except a few.
-
-    Examples
-    --------
-    >>> list(Grid(Fraction(10), Fraction(1), range(2, 6), without=(4,)))
-    [12, 13, 15]
-    """
-
-    low: Fraction
-    step: Fraction
-    places: range
-    without: tuple[int, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.places) - len(self.without)
-
-    @overload
-    def __getitem__(self, index: int) -> float: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[float]: ...
-    def __getitem__(self, index: int | slice) -> float | list[float]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        place = self.places.start + range(len(self))[index]
-        for skipped in self.without:
-            place += place >= skipped
-        return self._number(place)
-
-    def __contains__(self, value: object) -> bool:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
-            return False
-        place = round((_as_written(value) - self.low) / self.step)
-        return place in self.places and place not in self.without and self._number(place) == value
-
-    def _number(self, place: int) -> float:
-        number = self.low + place * self.step
-        return int(number) if self.step == 1 and number.denominator == 1 else float(number)
-
-    def mean_distance(self, numbers: Floats) -> Floats:
-        """Return the mean of ``|value − number|`` over the grid for each of some numbers, in closed form."""
-        first, step, n = self._number(self.places.start), float(self.step), len(self.places)
-        below = np.clip(np.floor((numbers - first) / step) + 1, 0, n)
-        sums = (2 * below - n) * (numbers - first) + step * (n * (n - 1) / 2 - below * (below - 1))
-        for skipped in self.without:
-            sums -= np.abs(numbers - self._number(skipped))
-        return sums / max(len(self), 1)
 
 
 @dataclass(frozen=True)
@@ -125,22 +63,7 @@ class Values:
     @classmethod
     def of(cls, name: str, attribute: Attribute, step: float | None = None) -> Self:
         """Return the values of a schema's attribute; reals recorded to a step are numbers, others intervals."""
-        known: list[Sequence[Any]]
-        if isinstance(attribute, Boolean):
-            known = [(False,), (True,)]
-        elif isinstance(attribute, Categorical):
-            known = [(value,) for value in attribute.values]
-        elif isinstance(attribute, Integer) or (isinstance(attribute, Real) and step is not None):
-            known = list(_grids(attribute, Fraction(repr(float(step or 1)))))
-        else:
-            numbers = cast(Real, attribute)
-            edges = (numbers.low, *numbers.cuts, numbers.high)
-            known = [
-                (pd.Interval(low, high, closed="right" if i else "both"),)
-                for i, (low, high) in enumerate(pairwise(edges))
-            ]
-        marks = [(Mark(word),) for word in attribute.bins[len(attribute.known_bins) :]]
-        return cls(name, (*known, *marks), attribute)
+        return cls(name, values_of_bins(attribute, step), attribute)
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
@@ -259,32 +182,6 @@ class Values:
 
 def _others(marked: Mapping[int, Any], n: int) -> Index:
     return np.setdiff1d(np.arange(n), list(marked))
-
-
-def _grids(attribute: Integer | Real, step: Fraction) -> Iterator[Grid]:
-    """Yield the numbers of each interval on the grid of the step, without those that mean "missing"."""
-    low = _as_written(attribute.low)
-    missing = {(number - low) / step for number in _missing_numbers(attribute)}
-    first = 0
-    for edge in (*attribute.cuts, attribute.high):
-        after = floor((_as_written(edge) - low) / step) + 1
-        inside = sorted(int(place) for place in missing if place.denominator == 1 and first <= place < after)
-        yield Grid(low, step, range(first, after), tuple(inside))
-        first = after
-
-
-def _missing_numbers(attribute: Attribute) -> Iterator[Fraction]:
-    for value in attribute.missing_values:
-        try:
-            number = float(value)
-        except (ValueError, OverflowError):
-            continue
-        if isfinite(number) and Column("", np.array([number]), None).equals(value)[0]:
-            yield _as_written(number)
-
-
-def _as_written(number: float) -> Fraction:
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
 
 
 def _mean_distance(values: Sequence[Any], numbers: Floats) -> Floats:

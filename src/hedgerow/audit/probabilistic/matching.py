@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import optimize, sparse
 
-from hedgerow.audit.entropy.values import Floats, Index
+from hedgerow.audit.counting.bin_values import Floats
+from hedgerow.audit.entropy.values import Index
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset, labels_in, value_bins
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, StateError

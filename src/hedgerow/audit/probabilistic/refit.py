@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from hedgerow.audit.entropy.values import Mark, Values
+from hedgerow.audit.counting.bin_values import Mark
+from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.probabilistic.row import RowDistribution

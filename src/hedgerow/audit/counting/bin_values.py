@@ -1,0 +1,144 @@
+"""Values behind a bin: the values of each bin of an attribute, in order; large bins are enumerated lazily.
+
+A number is in a bin if and only if `Attribute.encode` says so: it, and what an attribute and its bins hold, is read as
+float64, in which a number of the grid can be equal to a cut point that it exceeds as a decimal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from itertools import pairwise
+from math import floor, isfinite
+from typing import Any, cast, overload
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hedgerow.columns import Column, spelled_number
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.numbers import Integer, Real
+
+Floats = NDArray[np.float64]
+
+
+class Mark(Enum):
+    """Placeholder of the unspecified value of a ``missing`` or ``outside`` bin."""
+
+    MISSING = "missing"
+    OUTSIDE = "outside"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Grid(Sequence[float]):
+    """The numbers ``low + k · step`` for all k of a range except a few.
+
+    Examples
+    --------
+    >>> list(Grid(Fraction(10), Fraction(1), range(2, 6), without=(4,)))
+    [12, 13, 15]
+    """
+
+    low: Fraction
+    step: Fraction
+    places: range
+    without: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.places) - len(self.without)
+
+    @overload
+    def __getitem__(self, index: int) -> float: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[float]: ...
+    def __getitem__(self, index: int | slice) -> float | list[float]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = self.places.start + range(len(self))[index]
+        for skipped in self.without:
+            place += place >= skipped
+        return self._number(place)
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
+            return False
+        place = round((_as_written(value) - self.low) / self.step)
+        return place in self.places and place not in self.without and self._number(place) == value
+
+    def _number(self, place: int) -> float:
+        return _number(self.low + place * self.step, self.step)
+
+    def mean_distance(self, numbers: Floats) -> Floats:
+        """Return the mean of ``|value − number|`` over the grid for each of some numbers, in closed form."""
+        first, step, n = self._number(self.places.start), float(self.step), len(self.places)
+        below = np.clip(np.floor((numbers - first) / step) + 1, 0, n)
+        sums = (2 * below - n) * (numbers - first) + step * (n * (n - 1) / 2 - below * (below - 1))
+        for skipped in self.without:
+            sums -= np.abs(numbers - self._number(skipped))
+        return sums / max(len(self), 1)
+
+
+def values_of_bins(attribute: Attribute, step: float | None = None) -> tuple[Sequence[Any], ...]:
+    """Return the values of each bin of an attribute.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        A schema's attribute.
+    step : float, optional
+        For a real attribute, the step to which it is recorded; without one, the values of a bin are one interval.
+
+    Returns
+    -------
+    tuple of sequence
+        Values, intervals, and a `Mark` for the bin of missing values and for that of values outside the domain.
+    """
+    known: list[Sequence[Any]]
+    if isinstance(attribute, Boolean):
+        known = [(False,), (True,)]
+    elif isinstance(attribute, Categorical):
+        known = [(value,) for value in attribute.values]
+    elif isinstance(attribute, Integer):
+        known = list(_grids(attribute, Fraction(1)))
+    elif step is not None:
+        known = list(_grids(cast(Real, attribute), _as_written(step)))
+    else:
+        numbers = cast(Real, attribute)
+        edges = pairwise((numbers.low, *numbers.cuts, numbers.high))
+        known = [(pd.Interval(*edge, closed="right" if i else "both"),) for i, edge in enumerate(edges)]
+    return (*known, *((Mark(word),) for word in attribute.bins[len(known) :]))
+
+
+def _grids(attribute: Integer | Real, step: Fraction) -> Iterator[Grid]:
+    """Yield the numbers of each interval on the grid of the step, without those that mean "missing"."""
+    low = _as_written(attribute.low)
+    missing = _missing_places(attribute, low, step)
+    first = 0
+    for edge in (*attribute.cuts, attribute.high):
+        after = floor((_as_written(edge) - low) / step) + 1
+        after += _number(low + after * step, step) <= edge  # as a decimal it is above, as float64 it may be equal
+        yield Grid(low, step, range(first, after), tuple(place for place in missing if first <= place < after))
+        first = after
+
+
+def _missing_places(attribute: Integer | Real, low: Fraction, step: Fraction) -> list[int]:
+    """Return the places on the grid, in order, whose numbers mean "missing" in a column of numbers."""
+    tokens = [number for number in map(spelled_number, attribute.missing_values) if number is not None]
+    near = sorted({round((_as_written(number) - low) / step) for number in tokens if isfinite(number)})
+    numbers = np.array([_number(low + place * step, step) for place in near], dtype=np.float64)
+    missing = Column("", numbers, None).without(attribute.missing_values).missing
+    return [] if missing is None else [place for place, is_missing in zip(near, missing, strict=True) if is_missing]
+
+
+def _number(exact: Fraction, step: Fraction) -> float:
+    return int(exact) if step == 1 and exact.denominator == 1 else float(exact)
+
+
+def _as_written(number: float) -> Fraction:
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
