@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from html import escape
@@ -20,9 +20,8 @@ from hedgerow.errors import HedgerowError, ModelFormatError
 from hedgerow.models import envelope
 from hedgerow.models.dialects import DialectName
 from hedgerow.models.leaf import Leaf, leaf_note, leaf_predictions, leaf_probabilities
+from hedgerow.models.paths import Path, first_that_holds, literals_of
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema.attributes import BinCodes
-from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.values import printable, shown_text
 
@@ -55,12 +54,8 @@ class Model(ABC):
 
     @property
     @abstractmethod
-    def paths(self) -> tuple[tuple[tuple[Literal, bool], ...], ...]:
+    def paths(self) -> tuple[Path, ...]:
         """The decision path of each leaf: literals, each with whether it holds; the first path that fits decides."""
-
-    @abstractmethod
-    def apply(self, X: Any) -> NDArray[np.intp]:
-        """Return the leaf of each row, shape ``(n_rows,)``, counted from 0."""
 
     @abstractmethod
     def to_sql(self, dialect: DialectName = "duckdb") -> str:
@@ -119,10 +114,23 @@ class Model(ABC):
         headline = printable(self.privacy.headline)
         return headline if self.has_counts else f"{headline}; no counts were released"
 
-    def _bins(self, table: Table, literals: Iterable[Literal]) -> dict[str, BinCodes]:
-        """Encode the columns of a table that literals use."""
-        used = {literal.attribute for literal in literals}
-        return self.schema.encode(table, [name for name in self.schema.names if name in used])
+    def apply(self, X: Any) -> NDArray[np.intp]:
+        """Return the leaf of each row, shape ``(n_rows,)``, counted from 0 in the order of `leaves`.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+            Rows. Of a frame only the columns that the model uses are needed.
+
+        Raises
+        ------
+        DomainError
+            If a column that the model uses is absent or holds values the schema does not allow.
+        """
+        table, paths = Table.of(X), self.paths
+        used = {literal.attribute for literal in literals_of(paths)}
+        bins = self.schema.encode(table, [name for name in self.schema.names if name in used])
+        return first_that_holds(paths, self.schema, bins, len(table))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted class of each row, shape ``(n_rows,)``; see `apply` for `X` and errors."""

@@ -8,15 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError
 from hedgerow.models import plot, python_source, sql
 from hedgerow.models.conditions import check_literals
 from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.leaf import Leaf, check_leaves, commented
 from hedgerow.models.model import Model
+from hedgerow.models.paths import Path
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
@@ -124,7 +123,7 @@ class RuleList(Model):
         return tuple(rule.leaf for rule in self.rules)
 
     @property
-    def paths(self) -> tuple[tuple[tuple[Literal, bool], ...], ...]:
+    def paths(self) -> tuple[Path, ...]:
         """The decision path of each rule: its literals, all of which hold; a row takes the first path that does."""
         return tuple(tuple((literal, True) for literal in rule.antecedent) for rule in self.rules)
 
@@ -132,29 +131,6 @@ class RuleList(Model):
     def conditions(self) -> tuple[str, ...]:
         """The antecedents in words; "otherwise" for the default rule."""
         return tuple(rule.condition or "otherwise" for rule in self.rules)
-
-    def apply(self, X: Any) -> NDArray[np.intp]:
-        """Return the rule that captures each row, shape ``(n_rows,)``, counted from 0.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            Rows. Of a frame only the columns that the rules use are needed.
-
-        Raises
-        ------
-        DomainError
-            If a column that the rules use is absent or holds values the schema does not allow.
-        """
-        table = Table.of(X)
-        bins = self._bins(table, (literal for rule in self.rules for literal in rule.antecedent))
-        caught = np.full(len(table), len(self.rules) - 1)
-        for index in range(len(self.rules) - 2, -1, -1):
-            true = np.ones(len(table), dtype=bool)
-            for literal in self.rules[index].antecedent:
-                true &= self.schema[literal.attribute].truth(literal)[bins[literal.attribute]]
-            caught[true] = index
-        return caught
 
     def _structure(self) -> dict[str, Any]:
         return {

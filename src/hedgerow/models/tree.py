@@ -8,16 +8,13 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import python_source, sql, tree_plot
 from hedgerow.models.conditions import Pieces, check_literals, in_words
 from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.leaf import Leaf, check_leaves, commented
 from hedgerow.models.model import Model
+from hedgerow.models.paths import Path, literals_of
 from hedgerow.models.plot import check_drawable
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 64  # Python accepts at most 100 levels of indentation, and such a tree is unreadable
 _T = TypeVar("_T")
-_Path = tuple[tuple[Literal, bool], ...]
 
 
 @dataclass(frozen=True)
@@ -106,25 +102,13 @@ class Tree(Model):
 
     def __post_init__(self) -> None:
         check_leaves(self.leaves, self.schema.classes, self.leaf_name)
-        check_literals(self._literals, self.schema, "a split")
-
-    @property
-    def _literals(self) -> dict[Literal, None]:
-        """The literals of the splits, each once."""
-        found: dict[Literal, None] = {}
-        waiting = [self.root]
-        while waiting:
-            node = waiting.pop()
-            if isinstance(node, Split):
-                found[node.literal] = None
-                waiting += [node.false, node.true]
-        return found
+        check_literals(literals_of(self.paths), self.schema, "a split")
 
     @cached_property
-    def _paths(self) -> tuple[tuple[_Path, Leaf], ...]:
+    def _paths(self) -> tuple[tuple[Path, Leaf], ...]:
         """The decision path and leaf of each leaf, computed without recursion."""
-        found: list[tuple[_Path, Leaf]] = []
-        waiting: list[tuple[_Path, Node]] = [((), self.root)]
+        found: list[tuple[Path, Leaf]] = []
+        waiting: list[tuple[Path, Node]] = [((), self.root)]
         while waiting:
             path, node = waiting.pop()
             if isinstance(node, Leaf):
@@ -138,7 +122,7 @@ class Tree(Model):
         return tuple(found)
 
     @property
-    def paths(self) -> tuple[_Path, ...]:
+    def paths(self) -> tuple[Path, ...]:
         """The decision path of each leaf: literals, each with whether it holds, in the order of `leaves`."""
         return tuple(path for path, _ in self._paths)
 
@@ -168,33 +152,6 @@ class Tree(Model):
             lambda part: in_words(part[0], self.schema[part[0].attribute], holds=part[1]), "words"
         )
         return tuple(" and ".join(map(words, path)) or "always" for path, _ in self._paths)
-
-    def apply(self, X: Any) -> NDArray[np.intp]:
-        """Return the leaf of each row, shape ``(n_rows,)``, counted from 0 in the order of `leaves`.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            Rows. Of a frame only the columns that the splits use are needed.
-
-        Raises
-        ------
-        DomainError
-            If a column that the splits use is absent or holds values the schema does not allow.
-        """
-        table = Table.of(X)
-        bins = self._bins(table, self._literals)
-        reached, numbers = np.zeros(len(table), dtype=np.intp), count()
-        waiting: list[tuple[Node, NDArray[np.intp]]] = [(self.root, np.arange(len(table)))]
-        while waiting:
-            node, rows = waiting.pop()
-            if isinstance(node, Leaf):
-                reached[rows] = next(numbers)
-                continue
-            name = node.literal.attribute
-            true = self.schema[name].truth(node.literal)[bins[name][rows]]
-            waiting += [(node.false, rows[~true]), (node.true, rows[true])]
-        return reached
 
     def fold(self, split: Callable[[Literal, _T, _T], _T], leaf: Callable[[int], _T]) -> _T:
         """Fold the tree from the leaves up: `leaf` of a leaf's number, `split` of a literal and its two branches.

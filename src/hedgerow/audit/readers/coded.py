@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.readers.paths import Path
 from hedgerow.errors import SchemaError
 from hedgerow.guard import guarded
+from hedgerow.models.paths import Path
 from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real

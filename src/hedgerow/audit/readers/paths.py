@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import in_words
+from hedgerow.models.paths import Path, first_that_holds, literals_of
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
-
-Path = tuple[tuple[Literal, bool], ...]
-"""The literals on the decision path to a leaf, each with whether it holds there."""
 
 
 @runtime_checkable
@@ -92,8 +90,8 @@ class Paths:
 
     @property
     def literals(self) -> Iterable[Literal]:
-        """The literals of all paths."""
-        return (literal for path in self.paths for literal, _ in path)
+        """The literals of all paths, each once."""
+        return literals_of(self.paths)
 
     def conditions(self, schema: Schema) -> tuple[str, ...]:
         """Return the decision path to each leaf in words."""
@@ -125,12 +123,7 @@ class Paths:
         else:
             table = Table.of(data)
             bins, size = schema.encode(table, used), len(table)
-        found = np.full(size, -1, dtype=np.intp)
-        for index in reversed(range(len(self))):
-            here = np.ones(size, dtype=bool)
-            for literal, holds in self.paths[index]:
-                here &= schema[literal.attribute].truth(literal)[bins[literal.attribute]] == holds
-            found[here] = index
+        found = first_that_holds(self.paths, schema, bins, size)
         if (found < 0).any():
             raise ArgumentError(
                 "expected a leaf for every row, got rows in no region; the last region must hold all remaining rows."

@@ -7,8 +7,9 @@ from typing import Any
 
 from hedgerow.audit.readers.columns import Columns, Features
 from hedgerow.audit.readers.makers import is_made_by
-from hedgerow.audit.readers.paths import Path, Paths
+from hedgerow.audit.readers.paths import Paths
 from hedgerow.errors import ArgumentError
+from hedgerow.models.paths import Path
 from hedgerow.schema.schema import Schema
 
 _Test = Callable[[bool], Path]

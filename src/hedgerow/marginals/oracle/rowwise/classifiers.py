@@ -15,6 +15,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, Floats, affine, hyperbolic_tangent, logistic
 from hedgerow.marginals.oracle.rowwise.features import Chain, FeatureTable
 from hedgerow.messages import shown
+from hedgerow.models.paths import first_that_holds
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
 from hedgerow.schema.attributes import OUTSIDE
@@ -344,12 +345,5 @@ class ByModel:
             found = schema[name].bins_or_refused(columns[place])
             refused |= found == OUTSIDE
             bins[name] = np.maximum(found, 0)
-        leaf = np.full(n_rows, len(self.codes) - 1)
-        undecided = np.ones(n_rows, dtype=bool)
-        for number, path in enumerate(self.model.paths):
-            here = undecided.copy()
-            for literal, holds in path:
-                here &= schema[literal.attribute].truth(literal)[bins[literal.attribute]] == holds
-            leaf[here] = number
-            undecided &= ~here
+        leaf = first_that_holds(self.model.paths, schema, bins, n_rows)
         return np.where(refused, NO_CLASS, np.array(self.codes)[leaf])
