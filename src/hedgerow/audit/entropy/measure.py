@@ -18,11 +18,11 @@ from hedgerow.audit.counting.regions import Region, count_rows_each
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.entropy.prior import Marginals, Prior
 from hedgerow.audit.entropy.result import Reconstruction
-from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import Features, paths_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.guard import guarded
+from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 

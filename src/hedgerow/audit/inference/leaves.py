@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from hedgerow.audit.inference.labelled import Index, distinct
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.guard import guarded
-from hedgerow.models.model import Model
+from hedgerow.models.released import released_model
 from hedgerow.values import value_text
-
-_FITTED = ("rule_list_", "tree_")  # the attributes of hedgerow's estimators with their models
 
 
 @runtime_checkable
@@ -24,12 +22,6 @@ class Leaves(Protocol):
     def apply(self, X: Any) -> NDArray[Any]:
         """Return the leaf of each row, shape ``(n_rows,)``: a number or a name."""
         ...
-
-
-def released_model(estimator: Any) -> Model | None:
-    """Return the model itself, or that of a fitted hedgerow estimator; None for anything else."""
-    held = (getattr(estimator, name, None) for name in _FITTED)
-    return next((model for model in (estimator, *held) if isinstance(model, Model)), None)
 
 
 def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:

@@ -15,10 +15,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
 from hedgerow.audit.inference.labelled import Index, LabelledRows, label_values
-from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.inference.roc import Array, Membership, curve
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.messages import shown_argument
+from hedgerow.models.released import released_model
 from hedgerow.randomness import RandomState, generator
 
 ATTACKS: Mapping[str, Callable[[], Attack]] = {"random-forest": RandomForestAttack, "label-only": LabelOnlyAttack}

@@ -14,13 +14,13 @@ from sklearn.base import clone
 
 from hedgerow.audit.counting.bin_values import Mark
 from hedgerow.audit.entropy.values import Values
-from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.probabilistic.row import RowDistribution
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.private_base import PrivateEstimator
+from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 

@@ -8,7 +8,6 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.audit.inference.leaves import released_model
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.corels import corels_paths
 from hedgerow.audit.readers.imodels import imodels_paths
@@ -19,6 +18,7 @@ from hedgerow.audit.readers.pystreed import streed_paths
 from hedgerow.audit.readers.scikit_learn import tree_paths, trees_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.model import Model
+from hedgerow.models.released import released_model
 from hedgerow.models.tree import Tree
 from hedgerow.schema.schema import Schema
 

@@ -22,6 +22,7 @@ from hedgerow.marginals.oracle.rowwise.features import Chain, widest
 from hedgerow.marginals.oracle.rowwise.scikit_learn import CLASSIFIERS, plain_values, plain_vector, read_step
 from hedgerow.messages import shown
 from hedgerow.models.model import Model
+from hedgerow.models.released import released_model, released_models
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import Charge, PrivacyCard, renewed
@@ -116,8 +117,7 @@ def model_of(hypothesis: Any) -> RuleList | Tree | None:
     Rebuilt, it runs the code of hedgerow only, even if other code was attached to the object.
     """
     if isinstance(hypothesis, TallyEstimator):
-        fitted = (vars(hypothesis).get(name) for name in ("rule_list_", "tree_"))
-        hypothesis = next((model for model in fitted if isinstance(model, Model)), None)
+        hypothesis = released_model(hypothesis)
         if hypothesis is None:
             raise NotFittedError
     if type(hypothesis) is RuleList:
@@ -150,14 +150,11 @@ def charges_of(hypothesis: Any) -> tuple[list[tuple[Charge, Charge]], list[str]]
 
 
 def _parts(hypothesis: Any) -> list[Any]:
-    """Return a hypothesis, the model that it was fitted as, and the hypothesis that it holds."""
-    found = [hypothesis]
-    for name in ("rule_list_", "tree_", "hypothesis_"):
-        part = getattr(hypothesis, name, None)
-        found += [part] if isinstance(part, Model) else []
-        if name == "hypothesis_" and isinstance(part, TallyEstimator):
-            found += [part, *(vars(part).get(inner) for inner in ("rule_list_", "tree_"))]
-    return [part for part in found if part is not None]
+    """Return a hypothesis, the models that it was fitted as, and those of the hypothesis that it holds."""
+    held = getattr(hypothesis, "hypothesis_", None)
+    wholes = [hypothesis, held] if isinstance(held, (Model, TallyEstimator)) else [hypothesis]
+    models = [model for whole in wholes for model in released_models(whole) if model is not whole]
+    return wholes + models
 
 
 def _by_model(model: RuleList | Tree, columns: TargetColumns, classes: Sequence[Any]) -> ByModel:

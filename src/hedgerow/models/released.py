@@ -1,0 +1,23 @@
+"""Released models of estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow.models.model import Model
+
+_FITTED = ("rule_list_", "tree_")  # the attributes of hedgerow's estimators with their models
+
+
+def released_models(estimator: Any) -> tuple[Model, ...]:
+    """Return the model itself, or those that a fitted hedgerow estimator holds; none of anything else.
+
+    An attribute counts however it is held, so that a class that passes on another's model counts too.
+    """
+    held = (getattr(estimator, name, None) for name in _FITTED)
+    return (estimator,) if isinstance(estimator, Model) else tuple(model for model in held if isinstance(model, Model))
+
+
+def released_model(estimator: Any) -> Model | None:
+    """Return the first of `released_models`; None if there is none."""
+    return next(iter(released_models(estimator)), None)

@@ -1,0 +1,44 @@
+import pandas as pd
+from sklearn.tree import DecisionTreeClassifier
+
+from hedgerow.learn.baseline import GreedyRuleListClassifier
+from hedgerow.models import Leaf, Rule, RuleList, Tree
+from hedgerow.models.released import released_model, released_models
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Label, Schema
+
+SCHEMA = Schema({"a": Boolean()}, Label("ill", (0, 1)))
+CARD = PrivacyCard.none("an example", software="hedgerow")
+RULES, TREE = RuleList(SCHEMA, (Rule((), (3, 4)),), CARD), Tree(SCHEMA, Leaf((3, 4)), CARD)
+
+
+class Both:
+    """An estimator with two models, one of them behind a property."""
+
+    def __init__(self) -> None:
+        self.tree_ = TREE
+
+    @property
+    def rule_list_(self) -> RuleList:
+        return RULES
+
+
+def test_a_model_is_its_own():
+    assert released_models(RULES) == (RULES,)
+    assert released_model(TREE) is TREE
+
+
+def test_an_estimator_has_its_models_once_it_is_fitted():
+    X, y = pd.DataFrame({"a": [False, True]}), pd.Series([False, True], name="ill")
+    learner = GreedyRuleListClassifier()
+    assert released_model(learner) is None
+    assert released_model(learner.fit(X, y)) is learner.rule_list_
+
+
+def test_all_models_of_an_object_count():
+    assert released_models(Both()) == (RULES, TREE)
+
+
+def test_other_trees_are_none():
+    assert released_models(DecisionTreeClassifier().fit([[0], [1]], [0, 1])) == ()
+    assert released_model(None) is None
