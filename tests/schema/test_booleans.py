@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Label, Schema
-from hedgerow.schema.booleans import advise, boolean_schema
+from hedgerow.schema.booleans import advise, all_boolean, boolean_schema, default_classes
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,14 @@ def test_the_advice_names_the_column_and_three_ways_to_a_schema():
     assert advice.column == "age"
     assert str(advice).startswith("column 'age': not boolean; without a schema")
     assert all(way in str(advice) for way in ("Schema.load", "Schema.from_public", "Schema.learn"))
+
+
+@pytest.mark.parametrize(("are_boolean", "classes"), [(True, (False, True)), (False, (0, 1))])
+def test_classes_that_nobody_declared_are_of_the_type_of_their_column(are_boolean, classes):
+    found = default_classes(are_boolean)
+    assert (found, [type(value) for value in found]) == (classes, [type(value) for value in classes])
+
+
+def test_the_label_is_no_attribute():
+    schema = all_boolean(["a", "ill", "b"], "ill", (0, 1))
+    assert schema == Schema({"a": Boolean(), "b": Boolean()}, Label("ill", (0, 1)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from inspect import signature
 from pathlib import Path
@@ -21,7 +21,8 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn import DPGreedyRLClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
 from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.models import RuleList, Tree
-from hedgerow.schema import Boolean, Label, Schema
+from hedgerow.schema import Schema
+from hedgerow.schema.booleans import all_boolean, default_classes
 
 app = typer.Typer(add_completion=False)
 
@@ -182,11 +183,8 @@ def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree:
     if not isinstance(classifier, DPGreedyRLClassifier) and classifier.search == "exact":
         exact = True
         declared = classifier.schema
-        classifier.search_cost(declared if isinstance(declared, Schema) else _all_boolean(rows.columns, label))
+        classifier.search_cost(
+            declared if isinstance(declared, Schema) else all_boolean(rows.columns, label, default_classes(False))
+        )
     rows.learn(classifier, label, quietly=exact)
     return classifier.tree_ if isinstance(classifier, PrivateTreeClassifier) else classifier.rule_list_
-
-
-def _all_boolean(columns: Sequence[str], label: str) -> Schema:
-    """Return the schema of a table whose columns are all booleans."""
-    return Schema(tuple((name, Boolean()) for name in columns if name != label), Label(label, (0, 1)))

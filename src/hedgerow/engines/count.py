@@ -15,8 +15,9 @@ from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.queries import ask
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
-from hedgerow.schema.attributes import BinCodes, Boolean, bins_of_codes
-from hedgerow.schema.label import Label, checked_classes
+from hedgerow.schema.attributes import BinCodes, bins_of_codes
+from hedgerow.schema.booleans import all_boolean, default_classes
+from hedgerow.schema.label import checked_classes
 from hedgerow.schema.schema import Schema
 
 MOST_PATTERNS = 5_000_000
@@ -110,9 +111,7 @@ def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) ->
         raise ArgumentError("Expected the column of the labels, got none; pass `label=`, or a schema with a label.")
     column = EngineColumn.of(table, name)
     if schema is None:
-        classes = (False, True) if column.kind == "boolean" else (0, 1)
-        booleans = tuple((other, Boolean()) for other in table.columns if other != name)
-        return Schema(booleans, Label(name, classes)), name
+        return all_boolean(table.columns, name, default_classes(column.kind == "boolean")), name
     schema.classes  # noqa: B018 -- raises where the schema has no label
     return schema, name
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hedgerow.columns import is_boolean, label_name
@@ -32,9 +32,17 @@ def boolean_schema(names: Sequence[str], labels: Any, label: str | None = None) 
     label : str, optional
         The label's name. Default: that of the series of labels, or ``label``.
     """
-    label = label_name(labels) if label is None else label
-    attributes = tuple((name, Boolean()) for name in names if name != label)
-    return Schema(attributes, Label(label, (False, True) if is_boolean(labels) else (0, 1)))
+    return all_boolean(names, label_name(labels) if label is None else label, default_classes(is_boolean(labels)))
+
+
+def all_boolean(names: Iterable[str], label: str, classes: tuple[Any, ...]) -> Schema:
+    """Return the schema of boolean columns with a label; a column of the label's name is left out."""
+    return Schema(tuple((name, Boolean()) for name in names if name != label), Label(label, classes))
+
+
+def default_classes(are_boolean: bool) -> tuple[bool, bool] | tuple[int, int]:
+    """Return the classes of labels that nobody declared: ``False, True`` if their column is boolean, else ``0, 1``."""
+    return (False, True) if are_boolean else (0, 1)
 
 
 def advise(error: DomainError) -> DomainError:

@@ -5,7 +5,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.audit.inference.leaves import Leaves, apply_of, leaf_numbers, released_model
+from hedgerow.audit.inference.leaves import Leaves, apply_of, leaf_numbers
+from hedgerow.models.released import released_model
 
 X, Y = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 5), np.array([0, 1, 1, 0] * 5)
 SECRET = "secret_f00d"

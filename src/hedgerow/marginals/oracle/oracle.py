@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from hedgerow._version import __version__
 from hedgerow.columns import is_boolean, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError, NotPicklableError, OracleExhaustedError
-from hedgerow.guard import guarded
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.oracle.frame_target import FrameTarget
@@ -21,7 +20,7 @@ from hedgerow.marginals.oracle.own_code import VOID as OWN_CODE
 from hedgerow.marginals.oracle.own_code import OwnCode
 from hedgerow.marginals.oracle.release import Form, Release, check_form
 from hedgerow.marginals.oracle.rowwise.read import charges_of
-from hedgerow.marginals.oracle.target import Target
+from hedgerow.marginals.oracle.target import Target, binary_label
 from hedgerow.messages import shown_argument
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons, renewed
@@ -29,7 +28,6 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
 from hedgerow.randomness import RandomState
-from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
 _UNPROVEN = (
@@ -123,7 +121,8 @@ class Oracle:
         check_form(budget, max_queries, release)
         if not isinstance(run_code, bool):
             raise ArgumentError(f"run_code must be True or False, got {shown_argument(run_code)}.")
-        self._begin(FrameTarget.of(data, labels, _label(labels, classes)), budget, max_queries, release, random_state)
+        label = binary_label(label_name(labels), classes, are_boolean=is_boolean(labels))
+        self._begin(FrameTarget.of(data, labels, label), budget, max_queries, release, random_state)
         self._run_code = run_code or budget is None
 
     @classmethod
@@ -371,16 +370,6 @@ class Oracle:
 
     def __deepcopy__(self, memo: Any) -> Oracle:
         return self
-
-
-def _label(labels: Any, classes: Sequence[Any] | None) -> Label:
-    name = label_name(labels)
-    if classes is not None:
-        found = guarded(lambda: tuple(classes), ArgumentTypeError("classes must be a pair of labels."))
-        if len(found) != 2:
-            raise ArgumentError(f"expected two classes, got {len(found)}.")
-        return Label(name, found)
-    return Label(name, (False, True) if is_boolean(labels) else (0, 1))
 
 
 def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

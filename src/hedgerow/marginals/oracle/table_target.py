@@ -9,11 +9,11 @@ from typing import Any, Self
 from hedgerow.engines.columns import EngineColumn, Expression
 from hedgerow.engines.predict import used_attributes
 from hedgerow.engines.questions import check_rows, columns_of, count_all, count_errors
-from hedgerow.errors import ArgumentError, DomainError, HypothesisError
+from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.marginals.oracle.frame_target import check_bins
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.marginals.oracle.rowwise.read import model_of
-from hedgerow.marginals.oracle.target import Counts
+from hedgerow.marginals.oracle.target import Counts, binary_label
 from hedgerow.models.model import Model
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
@@ -54,10 +54,7 @@ class TableTarget:
             If it is not an Ibis table.
         """
         column, inputs = columns_of(table, name)
-        if classes is not None and len(classes) != 2:
-            raise ArgumentError(f"expected two classes, got {len(classes)}.")
-        default = (False, True) if column.kind == "boolean" else (0, 1)
-        target = cls(table, Label(name, tuple(default if classes is None else classes)), inputs)
+        target = cls(table, binary_label(name, classes, are_boolean=column.kind == "boolean"), inputs)
         check_rows(table, target.label, inputs)
         return target
 
