@@ -5,6 +5,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.learn.greedy.rule_lists import _gini
+from hedgerow.learn.search.pruned import _impurity
 from hedgerow.privacy.gini import RESOLUTION, SENSITIVITY, impurity, split_scores
 
 COUNTS = st.one_of(st.integers(0, 30), st.integers(0, 10**6), st.integers(0, 10**11))
@@ -18,6 +20,12 @@ def gini(counts):  # reference: the formula in exact fractions
 @given(st.lists(COUNTS, min_size=2, max_size=5))
 def test_impurity_is_the_formula_rounded_down(counts):
     assert int(impurity(np.array(counts))) == floor(RESOLUTION * gini(counts))
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=2, max_size=5))
+def test_the_fraction_and_the_float_of_the_searches_are_the_same_formula(counts):
+    assert _gini(np.array(counts)) == gini(counts)
+    assert np.isclose(_impurity(np.array(counts, dtype=np.float64)[:, None])[0], float(gini(counts)), atol=1e-6)
 
 
 def test_two_class_impurity_is_twice_the_product_over_the_sum():

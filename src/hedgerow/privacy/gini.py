@@ -16,6 +16,7 @@ SENSITIVITY = 2 * RESOLUTION
 _LARGEST_INT64_TOTAL = 3_037_000_499  # the largest n with n² < 2⁶³
 
 
+# f stands thrice more: as a fraction for ties (ExactChoice), as float64 to rank (a beam), and as SSRL published it.
 def impurity(counts: NDArray[np.integer]) -> Integers:
     """Return the unnormalised Gini impurity of class counts, in steps of 1/`RESOLUTION` row, rounded down.
 
