@@ -15,6 +15,7 @@ from hedgerow.engines import lookups
 from hedgerow.engines.count import groups_within_limit
 from tests.engines.load import into_duckdb
 from tests.engines.rows import as_rows
+from tests.engines.servers import POSTGRES, SPARK
 from tests.engines.words import HOSTILE
 
 LABEL = Label("y", ("no", "yes"))
@@ -45,10 +46,15 @@ MANY = {
 }
 
 
-def test_the_tally_is_that_of_memory(load):
-    columns = {name: values for name, (_, values) in MANY.items()}
-    table = pa.table({**columns, "y": ["no", "yes"] * (ROWS // 2)})
-    schema = Schema({name: attribute for name, (attribute, _) in MANY.items()}, LABEL)
+ON_SPARK = ("words", "missing numbers in text", "cut points")  # which takes long to plan many joins
+KINDS = [("duckdb", tuple(MANY)), pytest.param("postgres", tuple(MANY), marks=POSTGRES.marks)]
+KINDS += [pytest.param("spark", ON_SPARK, marks=SPARK.marks)]
+
+
+@pytest.mark.parametrize(("load", "kinds"), KINDS, indirect=["load"], ids=["duckdb", "postgres", "spark"])
+def test_the_tally_is_that_of_memory(load, kinds):
+    table = pa.table({**{kind: MANY[kind][1] for kind in kinds}, "y": ["no", "yes"] * (ROWS // 2)})
+    schema = Schema({kind: MANY[kind][0] for kind in kinds}, LABEL)
     into = load(table)
     start = time.perf_counter()
     found = Tally.from_table(into, schema)

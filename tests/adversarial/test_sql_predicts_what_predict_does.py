@@ -54,11 +54,11 @@ FLAGS = {
 
 
 @contextmanager
-def in_session(session, settings):
+def in_session(session, settings, mode):
     for name, value in settings.items():
         session.conf.set(name, value)
     try:
-        yield in_spark(session)
+        yield in_spark(session, modes=[mode])
     finally:
         for name in settings:
             session.conf.unset(name)
@@ -85,7 +85,7 @@ _EACH += [pytest.param("spark", i, marks=SPARK.marks) for i in range(2)]
 def test_every_storage_under_every_setting(request, engine, number):
     settings = SETTINGS[engine][number]
     if engine == "spark":
-        opened = in_session(request.getfixturevalue("spark"), settings)
+        opened = in_session(request.getfixturevalue("spark"), settings, ("true", "false")[number])
     elif engine == "postgres":
         opened = in_postgres(request.getfixturevalue("postgres_url"), settings)
     else:
