@@ -20,7 +20,7 @@ from hedgerow.schema.attributes import Attribute
 from hedgerow.tally import Tally
 
 NONE = PrivacyCard.none("example", software="hedgerow")
-BYTES, WORDS = [126, 127, 128, 129, 254, 255, 256, 257, 258], [65_535, 65_536, 65_537]
+BYTES, WORDS = [126, 127, 128, 129, 254, 255, 256, 257, 258], [65_536, 65_537]
 CELL = {"missing": "bin", "outside": "bin"}
 
 

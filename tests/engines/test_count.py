@@ -7,6 +7,7 @@ from hedgerow import Boolean, Integer, Label, Schema, Tally
 from hedgerow.engines import count
 from hedgerow.errors import DomainError, SchemaError, TooManyPatternsError
 from tests.engines.rows import SCHEMA, SECRET, as_rows, generated
+from tests.engines.servers import POSTGRES, SPARK
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2000])
@@ -54,7 +55,15 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD)
+ON_SPARK = ("text", "infinity", "label unknown", "missing before outside")  # it takes a second for each
+ERRORS = [
+    pytest.param(*engine.values, bad, marks=engine.marks)
+    for engine in (pytest.param("duckdb"), POSTGRES, SPARK)
+    for bad in (ON_SPARK if engine is SPARK else BAD)
+]
+
+
+@pytest.mark.parametrize(("load", "bad"), ERRORS, indirect=["load"])
 def test_the_error_is_that_of_memory(load, bad):
     ages, labels = BAD[bad]
     table = pa.table({"age": ages, "class label": labels})

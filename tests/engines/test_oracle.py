@@ -10,6 +10,7 @@ from hedgerow.errors import DomainError, EngineError, HypothesisError, OracleExh
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.models import Leaf
 from hedgerow.privacy.card import PrivacyCard
+from tests.engines.servers import POSTGRES, SPARK
 
 NONE = PrivacyCard.none("example", software="hedgerow")
 BINS = Schema(
@@ -68,7 +69,15 @@ def test_marginals_are_those_of_memory(load, rows):
         assert found.masses.tolist() == expected.masses.tolist()
 
 
-@pytest.mark.parametrize("name", MODELS)
+ON_SPARK = ("list", "tree")
+ASKED = [
+    pytest.param(*engine.values, name, marks=engine.marks)
+    for engine in (pytest.param("duckdb"), POSTGRES, SPARK)
+    for name in (ON_SPARK if engine is SPARK else MODELS)
+]
+
+
+@pytest.mark.parametrize(("load", "name"), ASKED, indirect=["load"])
 def test_errors_are_those_of_memory(load, rows, name):
     found, expected = (oracle.error_marginals(BINS, MODELS[name]) for oracle in pair(load, rows))
     assert found.wrong.tolist() == expected.wrong.tolist()

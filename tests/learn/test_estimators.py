@@ -53,19 +53,38 @@ def private(request):
     return clone(PRIVATE[request.param])
 
 
-@parametrize_with_checks(
+def from_data(name):
+    return clone(PRIVATE[name]).set_params(schema="from-data", random_state=0)
+
+
+@parametrize_with_checks(  # one of each kind; what the checks ask for is in their base classes
     [
         hr.GreedyRuleListClassifier(),
-        hr.GreedyRuleListClassifier(max_rules=8, max_literals=1, negations=False, min_support=0),
-        hr.OptimalRuleListClassifier(),
         hr.OptimalRuleListClassifier(max_rules=3, negations=False, min_support=0, regularization=0.01, time_limit=60),
         hr.OptimalTreeClassifier(),
-        hr.OptimalTreeClassifier(max_depth=2, min_support=0, regularization=0.01, time_limit=60),
-        *(clone(private).set_params(schema="from-data", random_state=0) for private in PRIVATE.values()),
+        from_data("private list, greedy"),
+        from_data("private list, exact, in blocks, with counts"),
+        from_data("private tree, exact"),
     ],
     expected_failed_checks=lambda _: WAIVED,
 )
 def test_estimators_keep_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        hr.GreedyRuleListClassifier(max_rules=8, max_literals=1, negations=False, min_support=0),
+        hr.OptimalRuleListClassifier(),
+        hr.OptimalTreeClassifier(max_depth=2, min_support=0, regularization=0.01, time_limit=60),
+        from_data("private list, exact"),
+        from_data("private tree, exact, with counts"),
+        from_data("private tree, greedy"),
+    ],
+    expected_failed_checks=lambda _: WAIVED,
+)
+def test_with_other_parameters_they_keep_it_too(estimator, check):
     check(estimator)
 
 
