@@ -1,3 +1,4 @@
+import re
 import sys
 import unicodedata
 
@@ -5,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.values import listed, printable, quoted_text, shown_text, value_text
+from hedgerow.values import (
+    NUMBER,
+    is_double,
+    listed,
+    plain_word,
+    printable,
+    quoted_text,
+    shown_text,
+    spelled_number,
+    value_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,3 +67,28 @@ def test_characters_can_be_kept():
 def test_values_are_shown_without_control_characters_and_written_with_them():
     assert (shown_text("a\x1b"), quoted_text("a b\x1b"), value_text("a\x1b")) == ("a\\x1b", '"a b\\x1b"', "a\x1b")
     assert listed(["a b", "c\n"]) == '"a b", c\\n'
+
+
+@pytest.mark.parametrize("text", ["1", "-1.50", "+.5", "1.", "1e5", "12.5E-7", "1.5e307", "3e-324", "1e-323"])
+def test_what_programs_write_for_a_number_spells_one(text):
+    assert re.match(NUMBER, text)
+
+
+@pytest.mark.parametrize("text", ["", ".", "e5", "1e", "0x1", "1_0", "inf", "nan", "1e308", "10e-150", "2e-324", " 1"])
+def test_other_text_spells_no_number(text):
+    assert not re.match(NUMBER, text)
+
+
+def test_a_whole_number_is_one_word_however_it_is_written():
+    assert {plain_word(value) for value in (1, 1.0, "1", "1.0", "1.00")} == {"1"}
+    assert [plain_word(value) for value in ("01", "1.5", "-0", "a.0")] == ["01", "1.5", "-0", "a.0"]
+
+
+def test_text_is_the_number_that_is_written_just_so():
+    assert [spelled_number(value) for value in ("1", "1.0", "0.5", 7)] == [1.0, 1.0, 0.5, 7]
+    assert [spelled_number(value) for value in ("01", "0.50", "1_0", "one", "")] == [None] * 5
+
+
+def test_a_double_is_a_number_in_every_digit():
+    assert all(map(is_double, (0.1, 2**53, -(2**60))))
+    assert not any(map(is_double, (2**53 + 1, float("nan"), 10**400)))

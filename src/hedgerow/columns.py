@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
@@ -23,21 +22,9 @@ from numpy.typing import NDArray
 from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.guard import guarded
 from hedgerow.objects import arrow_of_categories, arrow_of_objects, has_object_categories
-from hedgerow.values import Value, value_text
+from hedgerow.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, plain_word, spelled_number, value_text
 
 Mask = NDArray[np.bool_]
-WHOLE = r"^(-?[0-9]+)[.]0+$"
-"""Text that spells a whole number with zeros after its point."""
-_PLAIN = "([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?"
-_LONG = "[1-9]([.][0-9]+)?[eE]([-+]?([12][0-9][0-9]|30[0-7])|-(30[89]|31[0-9]|32[0-3]))"
-_LEAST = "[3-9]([.][0-9]+)?[eE]-324"
-NUMBER = f"^[-+]?({_PLAIN}|{_LONG}|{_LEAST})$"
-"""Text that spells a number, in at most `LONGEST_NUMBER` characters.
-
-None is too large or too small for float64, on which some engines' casts would fail. These are all that programs write,
-to 1e308: of exponents of three digits, those after one digit.
-"""
-LONGEST_NUMBER = 200
 pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
 
 
@@ -214,29 +201,6 @@ def _is_text(kind: pa.DataType) -> bool:
 def _all_spelled(text: pa.Array) -> bool:
     spelled = pc.and_(pc.match_substring_regex(text, NUMBER), pc.less_equal(pc.utf8_length(text), LONGEST_NUMBER))
     return pc.all(spelled, min_count=0).as_py()
-
-
-def plain_word(value: Value) -> str:
-    """Return how a value is written, a whole number without a point: 1, 1.0, "1" and "1.0" are all "1"."""
-    return re.sub(WHOLE, r"\1", value_text(value))
-
-
-def spelled_number(value: Value) -> float | None:
-    """Return the number a value is or spells just as numbers are written ("1", not "01"), or None."""
-    if not isinstance(value, str):
-        return value
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if plain_word(number) == plain_word(value) else None
-
-
-def is_double(number: float) -> bool:
-    """Return whether a float64 is this number, in every digit: 2^53 + 1 and NaN are not."""
-    with suppress(OverflowError):
-        return float(number) == number
-    return False
 
 
 def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:

@@ -16,11 +16,10 @@ import typer
 from numpy.typing import NDArray
 
 from hedgerow.cli.output import check_output, say, stage
-from hedgerow.columns import NUMBER
 from hedgerow.csv_files import read_csv
 from hedgerow.durable import write_whole
 from hedgerow.models import RuleList, Tree, load_model
-from hedgerow.values import Value, value_text
+from hedgerow.values import NUMBER, Value, value_text
 
 app = typer.Typer(add_completion=False)
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import ibis
 
-from hedgerow.columns import plain_word
 from hedgerow.engines.columns import EngineColumn, Expression, constant_for, double
 from hedgerow.engines.lookups import Lookups
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label, class_spellings
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.values import Value
+from hedgerow.values import Value, plain_word
 
 NO_NUMBER, INFINITE, BOOLEAN = -3, -4, -5
 """Codes of values that are errors under every policy: text that is not a number, infinity, undeclared booleans."""

@@ -9,9 +9,8 @@ from typing import Any, Self, cast
 
 import ibis
 
-from hedgerow.columns import LONGEST_NUMBER, NUMBER, WHOLE, is_double, spelled_number
 from hedgerow.errors import ArgumentTypeError, DomainError
-from hedgerow.values import Value
+from hedgerow.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, spelled_number
 
 Expression = Any  # Ibis's value expressions, whose methods its types do not declare
 _EXACT_DIGITS = 15  # of decimals that engines turn into the nearest float64

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column, Table, plain_word
+from hedgerow.columns import Column, Table
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
 from hedgerow.guard import guarded
 from hedgerow.messages import shown_argument
@@ -19,6 +19,7 @@ from hedgerow.privacy.card import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Real
 from hedgerow.schema.schema import Schema
+from hedgerow.values import plain_word
 
 ROWS_PER_NOISE = 4
 """Target for the rows of a bin, in standard deviations of the noise on it (EXPRIL §4.2)."""

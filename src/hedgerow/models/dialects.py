@@ -15,10 +15,9 @@ import sqlglot
 from sqlglot import exp, parse_one
 from sqlglot.generator import Generator
 
-from hedgerow.columns import LONGEST_NUMBER, NUMBER
 from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown_argument
-from hedgerow.values import Value
+from hedgerow.values import LONGEST_NUMBER, NUMBER, Value
 
 _EXACT_DIGITS = 15  # a decimal of so many digits is the nearest double, however an engine divides it out
 _E_STRING = (

@@ -9,7 +9,6 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from hedgerow.columns import is_double, plain_word, spelled_number
 from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown
 from hedgerow.models.conditions import Pieces
@@ -18,7 +17,7 @@ from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import Value, printable
+from hedgerow.values import Value, is_double, plain_word, printable, spelled_number
 
 Cases = Sequence[tuple[Sequence[Literal], Value]]
 """The cases of a model in order of first match: literals, and the class. The last case has no literals."""

@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column, plain_word
+from hedgerow.columns import Column
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.messages import shown
 from hedgerow.schema.declared import is_number, values_problem
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal
-from hedgerow.values import Value, listed
+from hedgerow.values import Value, listed, plain_word
 
 BinCodes = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.columns import Column, pc, plain_word
+from hedgerow.columns import Column, pc
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.messages import shown_argument
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.values import Value
+from hedgerow.values import Value, plain_word
 
 MOST_CATEGORIES = 100
 

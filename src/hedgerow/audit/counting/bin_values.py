@@ -18,9 +18,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column, spelled_number
+from hedgerow.columns import Column
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
+from hedgerow.values import spelled_number
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from hedgerow.audit.readers.coded import Coded, Feature, Rescaled
 from hedgerow.audit.readers.encoders import made_by
 from hedgerow.audit.readers.names import finite_number, meaning, meanings, whole_number
-from hedgerow.columns import plain_word
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.guard import guarded
 from hedgerow.models.paths import Path
@@ -20,7 +19,7 @@ from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import Value, quoted_text
+from hedgerow.values import Value, plain_word, quoted_text
 
 Features = Sequence[Feature] | BaseEstimator
 """Meaning of each column of the array that a model was fitted on: an attribute, or 1 where a literal holds and else 0;
