@@ -222,5 +222,5 @@ def test_small_files_cannot_be_printed_or_exported_into_texts_that_no_memory_hol
 
 @pytest.mark.parametrize("model", [rules(600), cuts(600)], ids=["rule list", "tree"])
 def test_pictures_that_no_file_holds_are_refused(model: RuleList | Tree) -> None:
-    with pytest.raises(ValueError, match=r"expected at most 500 leaves or rules to draw, .* got 601 of 2 classes"):
+    with pytest.raises(ValueError, match=r"expected at most 500 leaves or rules to draw, .* got 601 with 2 classes"):
         model.plot()

@@ -106,8 +106,8 @@ def test_a_disk_that_is_full_after_the_charge_loses_nothing(command, folder, run
     assert code == 2
     assert read_back(command, out)
     assert err.splitlines()[-1] == (
-        f"error: out.json: File too large. The epsilon of 1 stays charged to {folder}/b.json, and what is printed "
-        "above is all there is of it: keep it."
+        f"error: out.json: File too large. The epsilon of 1 stays charged to {folder}/b.json, and the JSON printed "
+        "above is the only copy of the release: keep it."
     )
     assert spent() == 1
     assert names(folder) == before
@@ -245,7 +245,7 @@ def test_any_error_after_the_charge_says_that_it_stays(command, failure, code, f
         assert spent() == 1
         raise failure
 
-    for place in ("hedgerow.Tally.count", "hedgerow.schema.schema.learn_cuts"):
+    for place in ("hedgerow.Tally.of", "hedgerow.schema.schema.learn_cuts"):
         monkeypatch.setattr(place, fail)
     found, out, err = run(*COMMANDS[command], "-o", "out.json")
     assert (found, out) == (code, "")

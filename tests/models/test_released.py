@@ -13,14 +13,18 @@ RULES, TREE = RuleList(SCHEMA, (Rule((), (3, 4)),), CARD), Tree(SCHEMA, Leaf((3,
 
 
 class Both:
-    """An estimator with two models, one of them behind a property."""
+    """An estimator with two models."""
 
     def __init__(self) -> None:
-        self.tree_ = TREE
+        vars(self)["tree_"], vars(self)["rule_list_"] = TREE, RULES
+
+
+class Property:
+    """A hypothesis whose class has code to run."""
 
     @property
     def rule_list_(self) -> RuleList:
-        return RULES
+        raise AssertionError("code of a hypothesis was run")
 
 
 def test_a_model_is_its_own():
@@ -37,6 +41,10 @@ def test_an_estimator_has_its_models_once_it_is_fitted():
 
 def test_all_models_of_an_object_count():
     assert released_models(Both()) == (RULES, TREE)
+
+
+def test_no_code_of_the_object_is_run():
+    assert released_models(Property()) == ()
 
 
 def test_other_trees_are_none():

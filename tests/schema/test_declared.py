@@ -30,7 +30,7 @@ def test_why_a_name_is_refused(name, problem):
 
 
 @pytest.mark.parametrize(
-    ("value", "problem"), [("", "no blank text"), (" a", "no blank text"), ("a\n", "no blank text"), ("a\0b", NUL)]
+    ("value", "problem"), [("", "not blank"), (" a", "not blank"), ("a\n", "not blank"), ("a\0b", NUL)]
 )
 def test_why_a_value_is_refused_wherever_it_stands(value, problem):
     assert values_problem(["a", 1, True, "b c"]) is None

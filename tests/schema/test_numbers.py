@@ -36,5 +36,5 @@ def test_a_literal_holds_on_the_intervals_it_names():
     assert AGE.truth(Literal("age", "<=", (30,))).tolist() == [True, False, False, False]
     assert AGE.truth(Literal("age", ">", (30,))).tolist() == [False, True, True, False]
     assert AGE.truth(Literal("age", "between", (30, 60))).tolist() == [False, True, False, False]
-    with pytest.raises(SchemaError, match="age <= 31: not a cut point; expected "):
+    with pytest.raises(SchemaError, match="expected a literal on the cut points"):
         AGE.truth(Literal("age", "<=", (31,)))

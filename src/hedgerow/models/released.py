@@ -12,10 +12,13 @@ _FITTED = ("rule_list_", "tree_")  # the attributes of hedgerow's estimators wit
 def released_models(estimator: Any) -> tuple[Model, ...]:
     """Return the model itself, or those that a fitted hedgerow estimator holds; none of anything else.
 
-    An attribute counts however it is held, so that a class that passes on another's model counts too.
+    Attributes of the object itself count, and no property of its class: an oracle runs no code of a hypothesis.
     """
-    held = (getattr(estimator, name, None) for name in _FITTED)
-    return (estimator,) if isinstance(estimator, Model) else tuple(model for model in held if isinstance(model, Model))
+    if isinstance(estimator, Model):
+        return (estimator,)
+    own = getattr(estimator, "__dict__", {})
+    held = (own.get(name) for name in _FITTED)
+    return tuple(model for model in held if isinstance(model, Model))
 
 
 def released_model(estimator: Any) -> Model | None:

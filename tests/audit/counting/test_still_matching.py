@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.audit.counting import still_matching
-from hedgerow.audit.counting.still_matching import FewStates, ManyStates, Step
+from hedgerow.audit.counting.still_matching import Extension, FewMatchingSets, ManyMatchingSets
 
 BOXES = 70  # more than one word holds
 MASKS = st.sets(st.integers(0, BOXES - 1), max_size=6).map(lambda boxes: sum(1 << box for box in boxes))
 STATES = st.dictionaries(MASKS, st.integers(1, 9), min_size=1, max_size=6)
 VALUES = st.dictionaries(MASKS, st.integers(1, 5), min_size=1, max_size=4)
-STEPS = st.builds(Step, VALUES, st.lists(st.tuples(MASKS.filter(bool), MASKS), max_size=2).map(tuple))
+STEPS = st.builds(Extension, VALUES, st.lists(st.tuples(MASKS.filter(bool), MASKS), max_size=2).map(tuple))
 
 
 def many(rows):
     words = np.array([[mask >> (64 * i) & (1 << 64) - 1 for mask in rows] for i in range(2)], np.uint64)
-    return ManyStates(words, np.array(list(rows.values()), object))
+    return ManyMatchingSets(words, np.array(list(rows.values()), object))
 
 
 def one_by_one(rows, step):
@@ -27,7 +27,7 @@ def one_by_one(rows, step):
     for state, number in rows.items():
         for closed, values in step.values.items():
             left = state & ~closed
-            for together, late in step.late:
+            for together, late in step.preempted:
                 if left & together == together:
                     left &= ~late
             found[left] += number * values
@@ -44,7 +44,7 @@ def added_up(states):
 @given(STATES, STEPS)
 def test_a_step_leads_to_the_same_states_in_a_dictionary_and_in_arrays(rows, step):
     expected = one_by_one(rows, step)
-    assert added_up(FewStates(rows, object).after(step)) == expected
+    assert added_up(FewMatchingSets(rows, object).after(step)) == expected
     assert added_up(many(rows).after(step)) == expected
 
 
@@ -53,7 +53,7 @@ def test_open_boxes_are_told_and_counted_alike(rows):
     opened = 0
     for mask in rows:
         opened |= mask
-    for states in (FewStates(rows, object), many(rows)):
+    for states in (FewMatchingSets(rows, object), many(rows)):
         assert states.opened() == opened
         counts = states.sample()
         assert counts[:BOXES] == [sum(mask >> box & 1 for mask in rows) for box in range(len(counts[:BOXES]))]
@@ -62,8 +62,8 @@ def test_open_boxes_are_told_and_counted_alike(rows):
 @given(STATES, st.integers(0, 3))
 def test_groups_hold_all_states_once(rows, few):
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("_FEW", few), ("_MOST", 2), ("_SPLIT", 1)):
+        for name, value in (("_FEW", few), ("_MOST", 2), ("_SEPARATE", 1)):
             patch.setattr(still_matching, name, value)
-        for states in (FewStates(rows, object), many(rows)):
+        for states in (FewMatchingSets(rows, object), many(rows)):
             groups = states.blocks()
             assert sum((added_up(group) for group in groups), Counter()) == Counter(rows)

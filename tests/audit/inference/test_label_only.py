@@ -53,7 +53,7 @@ def test_the_attributes_of_a_frame_are_changed_by_the_schema_of_the_model():
     by_model = membership(target, frame, frame["risk"], attack="label-only", repeats=2, random_state=0)
     given = membership(target, frame, frame["risk"], attack=LabelOnlyAttack(SCHEMA), repeats=2, random_state=0)
     np.testing.assert_array_equal(by_model.aucs, given.aucs)
-    assert str(by_model).startswith("attack   label only, up to 4 attributes changed, 10 times each\n")
+    assert str(by_model).startswith("attack   label-only, up to 4 attributes perturbed, 10 copies each\n")
 
 
 @pytest.mark.parametrize("options", [{"max_distance": 0}, {"draws": 1.5}, {"draws": True}])

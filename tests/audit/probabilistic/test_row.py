@@ -20,7 +20,7 @@ def test_the_rows_that_are_possible_have_the_products_of_their_chances():
     ages, pairs = KNOWN["age"], KNOWN["sex", "ill"]
     expected = {(age, *pair): chance / 3 for (age, chance), pair in product(ages.items(), pairs)}
     assert dict(row.outcomes(DOMAINS)) == expected
-    assert row.worlds == len(expected) == 6
+    assert row.possible_rows == len(expected) == 6
     assert row.entropy_bits == pytest.approx(-sum(float(p) * log2(p) for p in expected.values()))
     shares = dict(row.marginals())
     assert shares[0] == (Fraction(1, 4), 0, Fraction(3, 4))
@@ -32,7 +32,7 @@ def test_the_rows_that_are_possible_have_the_products_of_their_chances():
 
 def test_of_what_is_not_mentioned_nothing_is_known():
     row = RowDistribution.of({"sex": "F"}, DOMAINS)
-    assert row.worlds == 6
+    assert row.possible_rows == 6
     assert row.entropy_bits == pytest.approx(log2(6))
     assert RowDistribution.of({}, DOMAINS).possible_rows == 12
 
@@ -43,12 +43,12 @@ def test_of_what_is_not_mentioned_nothing_is_known():
         ({"height": 1}, "expected one of the attributes age, sex, ill"),
         ({"age": 10, ("age", "sex"): [(10, "F")]}, "expected one of the attributes"),
         ({("age", "age"): [(10, 10)]}, "expected each attribute once"),
-        ({"age": []}, "expected one possible value or more, got none"),
+        ({"age": []}, "expected one or more possible values, got none"),
         ({"age": 40}, "expected values of the domain, got others"),
         ({("age", "sex"): [10]}, "expected tuples of 2 values"),
         ({"age": [10, 10]}, "expected each possible value once"),
-        ({"age": {10: 0.5}}, "expected probabilities from 0 on that sum to 1"),
-        ({"age": {10: 1.5, 20: -0.5}}, "expected probabilities from 0 on that sum to 1"),
+        ({"age": {10: 0.5}}, "expected probabilities of at least 0 that sum to 1"),
+        ({"age": {10: 1.5, 20: -0.5}}, "expected probabilities of at least 0 that sum to 1"),
     ],
 )
 def test_what_cannot_be_known_is_refused(known, message):

@@ -149,8 +149,8 @@ class ManyMatchingSets:
 
     def _some(self, chosen: NDArray[np.intp]) -> ManyMatchingSets:
         words = self.words[:, chosen]
-        used = np.flatnonzero(words.any(axis=1))
-        return ManyMatchingSets(words[: used[-1] + 1], self.rows[chosen])
+        used = np.flatnonzero(words.any(axis=1))  # none, where no box is open any more
+        return ManyMatchingSets(words[: used[-1] + 1 if len(used) else 1], self.rows[chosen])
 
 
 def _merged(words: NDArray[np.uint64], rows: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[Any]]:

@@ -183,7 +183,7 @@ def given_learner(
     --------
     If the first column were equal to the second, or its negation, the learner would have chosen the first:
 
-    >>> import hedgerow as hr
+    >>> import hedgerow as hr, numpy as np
     >>> X = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
     >>> learner = hr.GreedyRuleListClassifier(schema=None, max_rules=2, max_literals=1, negations=False)
     >>> clf = learner.fit(X, X[:, 1])
