@@ -38,9 +38,15 @@ class Template:
         for piece in self.text.split(GAP):
             found = message.find(piece, place)
             if found < 0:
-                return place > 0 and message.endswith(CUT)
+                return message.endswith(CUT) and (place > 0 or _ends_within(message.removesuffix(CUT), piece))
             place = found + len(piece)
         return True
+
+
+def _ends_within(message: str, piece: str) -> bool:
+    """Return whether a message ends with the beginning of a piece, of which it has 20 characters or more."""
+    start = message.find(piece[:20])
+    return start >= 0 and piece.startswith(message[start:])
 
 
 def templates(source: Path = SOURCE) -> list[Template]:
