@@ -1,14 +1,19 @@
-"""A standalone Spark cluster of two workers: the tally is that of memory, and rows are counted before they travel."""
+"""A standalone Spark cluster of two workers: the tally is that of memory, and rows are counted before they travel.
+
+It takes a minute of processor time, so `make test` leaves it to `make test-slow`, and counts in Spark's local mode.
+"""
 
 import json
 
 import pyarrow.parquet as pq
+import pytest
 
 from hedgerow import Tally
 from tests.engines.rows import SCHEMA, as_rows, generated
 from tests.engines.servers import run_driver
 
 
+@pytest.mark.slow
 def test_two_workers_count_what_memory_counts(spark_master, tmp_path):
     for part in range(4):
         pq.write_table(generated(500, seed=part), tmp_path / f"{part}.parquet")
