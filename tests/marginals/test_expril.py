@@ -485,3 +485,13 @@ def test_labels_explain_all_answers_or_the_last(variant, used, monkeypatch):
     hr.ExprilClassifier(TREE, variant=variant).fit(SOURCE, oracle=oracle())
     asked = list(dict.fromkeys(map(id, answers)))
     assert [asked.index(id(answer)) for answer in answers] == used
+
+
+def test_the_default_learns_from_a_frame_without_text():
+    """scikit-learn leaves a part of a ColumnTransformer without columns unfitted; it is read as nothing."""
+    frame = pd.DataFrame(TARGET[:400], columns=list("abc"))
+    asked = hr.Oracle(frame, LABELS[:400], hr.Budget(30), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        hr.ExprilClassifier(random_state=0).fit(frame, oracle=asked)
+    assert asked.queries_left == 0

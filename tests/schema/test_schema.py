@@ -215,3 +215,37 @@ def test_a_schema_prints_one_line_a_column():
         "ill  label        False, True",
     ]
     assert repr(schema) == f"<Schema 2 attributes, label 'ill', {schema.digest[:12]}>"
+
+
+class Failing:
+    def __iter__(self):
+        raise RuntimeError("SECRET row")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((5,), "attributes must be a mapping of names to attributes, got int"),
+        (([1],), "attributes must be a mapping of names to attributes, got list"),
+        ((Failing(),), "attributes must be a mapping of names to attributes, got Failing"),
+        (
+            (np.array([["SECRET", "x"]], dtype=object),),
+            "attributes must be a mapping of names to attributes, got ndarray",
+        ),
+        ((pd.DataFrame({"ab": ["SECRET"]}),), "attributes must be a mapping of names to attributes, got DataFrame"),
+        (({"a": Boolean()}, "y"), "label must be a Label or None, got str"),
+        (({"a": Boolean()}, None, 5), "charges must be a tuple of Charge"),
+        (({"a": Boolean()}, None, ("SECRET",)), "charges must be a tuple of Charge"),
+    ],
+    ids=range(8),
+)
+def test_arguments_of_another_type_are_refused_and_not_quoted(arguments, message):
+    with pytest.raises(TypeError, match=message) as error:
+        Schema(*arguments)
+    assert "SECRET" not in str(error.value)
+    assert error.value.__cause__ is None
+
+
+def test_what_is_learned_from_is_a_schema():
+    with pytest.raises(TypeError, match="declared must be a Schema, got dict"):
+        Schema.learn(pd.DataFrame({"a": [1]}), {"a": Boolean()}, epsilon=1)

@@ -12,7 +12,7 @@ _FITTED = ("rule_list_", "tree_")  # the attributes of hedgerow's estimators wit
 def released_models(estimator: Any) -> tuple[Model, ...]:
     """Return the model itself, or those that a fitted hedgerow estimator holds; none of anything else.
 
-    Attributes of the object itself count, and no property of its class: an oracle runs no code of a hypothesis.
+    Attributes of the object itself count, and no property of its class, which is code of a hypothesis.
     """
     if isinstance(estimator, Model):
         return (estimator,)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from hedgerow.bounded import check_plain
 from hedgerow.columns import Table
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentTypeError, DomainError, SchemaError, UnreadableError
+from hedgerow.guard import guarded
 from hedgerow.messages import shown
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, join_reasons
@@ -62,6 +63,8 @@ class Schema:
     ------
     SchemaError
         If there is no attribute, a name twice, or the label among the attributes.
+    TypeError
+        If an argument is of another type.
 
     Examples
     --------
@@ -82,13 +85,16 @@ class Schema:
         self,
         attributes: Mapping[str, Attribute] | Iterable[tuple[str, Attribute]],
         label: Label | None = None,
-        charges: Iterable[Charge] = (),
+        charges: Sequence[Charge] = (),
         void: str | None = None,
     ) -> None:
-        pairs = attributes.items() if isinstance(attributes, Mapping) else attributes
-        values = {"attributes": tuple((name, attribute) for name, attribute in pairs), "label": label}
-        for name, value in {**values, "charges": tuple(charges), "void": void}.items():
+        if not (label is None or isinstance(label, Label)):
+            raise ArgumentTypeError(f"label must be a Label or None, got {type(label).__name__}.")
+        if not isinstance(charges, (tuple, list)) or not all(isinstance(charge, Charge) for charge in charges):
+            raise ArgumentTypeError("charges must be a tuple of Charge.")
+        for name, value in (("attributes", _pairs(attributes)), ("label", label), ("charges", tuple(charges))):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "void", void)
         self._check()
 
     def _check(self) -> None:
@@ -339,6 +345,8 @@ class Schema:
         >>> 40 < learned["age"].cuts[0] < 67
         True
         """
+        if not isinstance(declared, Schema):
+            raise ArgumentTypeError(f"declared must be a Schema, got {type(declared).__name__}.")
         if not (budget is None or isinstance(budget, Budget)):
             raise ArgumentTypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
         source, table = noise_source(random_state), Table.of(data)
@@ -365,6 +373,19 @@ class Schema:
             f"<Schema {len(self)} attributes, label {shown(self.label.name if self.label else None)}, "
             f"{self.digest[:12]}>"
         )
+
+
+def _pairs(attributes: Any) -> tuple[tuple[str, Attribute], ...]:
+    """Return attributes with their names; a table in their place is refused without being quoted."""
+    if isinstance(attributes, Mapping):
+        return tuple(cast("Mapping[str, Attribute]", attributes).items())
+    problem = ArgumentTypeError(
+        f"attributes must be a mapping of names to attributes, got {type(attributes).__name__}."
+    )
+    pairs = guarded(lambda: tuple((name, attribute) for name, attribute in attributes), problem)
+    if not all(isinstance(attribute, Attribute) for _, attribute in pairs):
+        raise problem
+    return pairs
 
 
 _MOST_SHOWN, _WIDEST = 100, 40  # values of a list, and characters of a column, of what is printed

@@ -283,11 +283,13 @@ def _columns(step: Any, names: Names) -> RowTransformer | None:
         if isinstance(part, str) and part == "drop":
             continue
         numbers = _places(which, names, width)
+        if not numbers:
+            continue  # scikit-learn does not fit a part without columns
         made = read_step(part, None if names is None else tuple(names[i] for i in numbers))
         if made is None:
             return None
         parts.append((numbers, made))
-    return ParallelSteps(tuple(part for part in parts if part[0]))
+    return ParallelSteps(tuple(parts))
 
 
 def _places(which: Any, names: Names, width: int) -> tuple[int, ...]:
