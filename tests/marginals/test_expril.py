@@ -21,7 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.errors import DomainError, OverlapWarning
+from hedgerow.errors import DomainError, HypothesisError, OverlapWarning
 from hedgerow.marginals.binning import bin_matrix
 from hedgerow.marginals.oracle.answers import ErrorCounts
 from hedgerow.marginals.oracle.hypothesis import Always
@@ -495,3 +495,13 @@ def test_the_default_learns_from_a_frame_without_text():
         warnings.simplefilter("ignore")
         hr.ExprilClassifier(random_state=0).fit(frame, oracle=asked)
     assert asked.queries_left == 0
+
+
+def test_an_estimator_that_the_oracle_cannot_read_is_refused_before_a_charge():
+    budget = hr.Budget(1)
+    asked = oracle(budget)
+    with pytest.raises(HypothesisError, match="GaussianNB"):
+        hr.ExprilClassifier(GaussianNB(), queries=2).fit(SOURCE, oracle=asked)
+    assert (budget.spent, asked.queries_left) == (0, 3)
+    hr.ExprilClassifier(GaussianNB(), queries=1).fit(SOURCE, oracle=asked)  # the one question is on a constant
+    assert asked.queries_left == 2

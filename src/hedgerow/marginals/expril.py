@@ -138,7 +138,8 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
             If the columns are not those of the target, or one is constant. Nothing is charged then.
         ValueError
             If a parameter is out of range, or the oracle has too few questions left. Nothing is charged then, nor
-            if the estimator fails on 200 rows of the source with arbitrary labels, on which it is tried first.
+            if the estimator fails on 200 rows of the source with arbitrary labels, on which it is tried first, or, as
+            `HypothesisError`, the oracle cannot be asked about the result.
         """
         check_oracle(oracle, y)
         self._check(X, oracle)
@@ -199,14 +200,21 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         names = Table.of(X).column_names
         if names != oracle.columns:
             raise DomainError(f"expected the target's columns {', '.join(oracle.columns)}, got {', '.join(names)}.")
-        self._try_estimator(Table.of(X), np.array(oracle.classes))
+        self._try_estimator(Table.of(X), oracle)
 
-    def _try_estimator(self, source: Table, classes: NDArray[Any]) -> None:
-        """Fit on some rows with arbitrary labels, so that an estimator that fails does so before the charge."""
+    def _try_estimator(self, source: Table, oracle: Oracle) -> None:
+        """Fit on some rows with arbitrary labels, so that an estimator that fails does so before the charge.
+
+        Nor is anything charged where the oracle could not be asked about what is fitted.
+        """
+        classes = np.array(oracle.classes)
         rows = np.unique(np.linspace(0, len(source) - 1, _TRIED).astype(np.int64))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._fitted(source.take(rows), classes[np.arange(len(rows)) % 2], np.ones(len(rows)))
+            fitted = self._fitted(source.take(rows), classes[np.arange(len(rows)) % 2], np.ones(len(rows)))
+        if self._error_questions(oracle) > 1:
+            bins = bins_or_chosen(self.bins, source.data, len(source), oracle.noise_scale(source.width))
+            oracle.check(bins, fitted)
 
     def _labels(self, questions: list[_Question], weights: Weights) -> Vector:
         used = questions if self.variant == "cumulative" else questions[-1:]

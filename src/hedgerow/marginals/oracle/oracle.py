@@ -241,6 +241,18 @@ class Oracle:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count. Public; 0 if answers are exact."""
         return 0.0 if self._form is None else self._form.scale(self._next, n_attributes)
 
+    def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
+        """Check that `error_marginals` can be asked about a hypothesis. Nothing is charged, and no row is touched.
+
+        Raises
+        ------
+        HypothesisError, SchemaError, DomainError
+            As `error_marginals` does.
+        """
+        bins = plain_bins(bins)
+        self._target.check(bins)
+        self._target.prepare(hypothesis, bins, run_code=self._run_code)
+
     def marginals(self, bins: Schema) -> RowCounts | RowShares:
         """Answer how many rows are in each bin.
 

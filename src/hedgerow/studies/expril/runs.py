@@ -91,10 +91,18 @@ class WatchedOracle(Oracle):
         super().__init__(*given, **options)
         self.asked: list[Any] = []
 
+    def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
+        """Check as any oracle does."""
+        super().check(bins, _model(hypothesis))
+
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> Any:
         """Answer as any oracle does."""
         self.asked.append(hypothesis)
-        return super().error_marginals(bins, hypothesis.model_ if isinstance(hypothesis, MemoNetwork) else hypothesis)
+        return super().error_marginals(bins, _model(hypothesis))
+
+
+def _model(hypothesis: Hypothesis) -> Hypothesis:
+    return hypothesis.model_ if isinstance(hypothesis, MemoNetwork) else hypothesis
 
 
 class Fits(dict[bytes, Any]):
