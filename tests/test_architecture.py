@@ -29,7 +29,7 @@ TESTED_ELSEWHERE = {
     "engines/files.py": "engines/test_sources.py",
     "engines/lookups.py": "adversarial/test_lookups_are_linear.py",
     "engines/queries.py": "adversarial/test_engine_settings.py",  # connections that read backslashes otherwise
-    "engines/questions.py": "engines/test_oracle.py",
+    "engines/marginals.py": "engines/test_oracle.py",
     "engines/spark_tables.py": "adversarial/test_engines_read_the_same_rows.py",
     "learn/base.py": "learn/test_estimators.py",  # all estimators, one suite
     "learn/plans.py": "learn/test_replay.py",  # every plan on neighbouring tables

@@ -1,7 +1,7 @@
 """Columns of frames and arrays in memory; the only code that handles frames.
 
 Columns of pandas, polars, pyarrow and other frames of narwhals have names, those of arrays positions. No error quotes
-a value: foreign code runs on rows only behind `hedgerow.guard.guarded`, and Arrow's arrays are validated once.
+a value: foreign code runs on rows only behind `hedgerow.foreign_code.guarded`, and Arrow's arrays are validated once.
 Values mean the same as in databases (`hedgerow.engines`): white space around text is trimmed (that
 of ASCII), a decimal is the float64 nearest to it, a date the number of days since 1970-01-01.
 """
@@ -20,7 +20,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentTypeError, DomainError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.objects import arrow_of_categories, arrow_of_objects, has_object_categories
 from hedgerow.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, plain_word, spelled_number, value_text
 

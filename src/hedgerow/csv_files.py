@@ -15,7 +15,7 @@ import pyarrow.csv as pacsv
 
 from hedgerow.csv_grammar import NOT_TEXT, check_grammar
 from hedgerow.errors import DomainError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 
 _DELIMITERS = (",", ";", "\t")
 _BLOCK = 2**26  # bytes read at a time; the longest line

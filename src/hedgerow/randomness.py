@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.errors import ArgumentError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.messages import shown_argument
 
 RandomState = int | np.random.RandomState | np.random.Generator | None

@@ -14,7 +14,7 @@ from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.files import LARGEST_SCHEMA
-from hedgerow.schema.plain_yaml import LARGEST_YAML
+from hedgerow.schema.yaml_subset import LARGEST_YAML
 
 CHARGES = (Charge("cuts", Fraction(1, 3), mechanism="quantiles"), Charge("counts", Fraction(1, 10), Fraction(1, 10**6)))
 SCHEMA = Schema(

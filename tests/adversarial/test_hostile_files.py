@@ -1,5 +1,6 @@
-"""Claims: files from others are safe to read (bounded.py: "read in time and memory in proportion to their size, which
-is limited, or refused"), and no error quotes a cell (docs/privacy.md), also where a table was given for a schema.
+"""Claims: files from others are safe to read (untrusted_text.py: "read in time and memory in proportion to their
+size, which is limited, or refused"), and no error quotes a cell (docs/privacy.md), also where a table was given for a
+schema.
 
 Numbers such as ``1e99999999`` in files of 2 kB once hung the loaders, YAML's references took gigabytes, brackets were
 an internal error, a tree of 400 cut points took a minute to print, and PyYAML's errors printed rows.

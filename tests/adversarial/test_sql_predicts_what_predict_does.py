@@ -78,7 +78,8 @@ SETTINGS = {
 }
 _EACH = [("duckdb", i) for i in range(2)]
 _EACH += [pytest.param("postgres", i, marks=POSTGRES.marks) for i in range(3)]
-_EACH += [pytest.param("spark", i, marks=SPARK.marks) for i in range(2)]
+_EACH += [pytest.param("spark", 0, marks=SPARK.marks)]
+_EACH += [pytest.param("spark", 1, marks=[*SPARK.marks, pytest.mark.slow])]
 
 
 @pytest.mark.parametrize(("engine", "number"), _EACH)

@@ -12,7 +12,7 @@ import pytest
 from hedgerow.studies.expril.problems import PROBLEMS
 from hedgerow.studies.pdr import tables
 from hedgerow.studies.pdr.runs import COMPACT, DATASETS, LISTS, PRIVATE, TREES
-from hedgerow.studies.ssrl.tables import summary
+from hedgerow.studies.results import summary
 from tests.docs.page import ROOT
 
 STUDIES = ROOT / "docs" / "studies"

@@ -15,8 +15,18 @@ from tests.engines.servers import POSTGRES, SPARK
 from tests.engines.values import COLUMNS, KINDS, expected_bins, said_of
 
 JOINED_ON_SPARK = ("digits", "unsigned and long", "whole", "double", "text")  # of others one of these is made first
+SOON_ON_SPARK = ("digits", "double")  # the others are slow
+
+
+def _marks(engine, storage, few):
+    slow = engine is SPARK and not few and storage not in SOON_ON_SPARK
+    return [*engine.marks, pytest.mark.slow] if slow else engine.marks
+
+
 CASES = [
-    pytest.param(*engine.values, storage, few, id=f"{engine.values[0]}-{storage}-{way}", marks=engine.marks)
+    pytest.param(
+        *engine.values, storage, few, id=f"{engine.values[0]}-{storage}-{way}", marks=_marks(engine, storage, few)
+    )
     for engine in (pytest.param("duckdb"), POSTGRES, SPARK)
     for storage in COLUMNS
     for way, few in (("compared", lookups.FEW), ("joined", 0))

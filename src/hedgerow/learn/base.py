@@ -13,10 +13,10 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from hedgerow.arguments import check_flag, check_whole
 from hedgerow.columns import Table, column_of, is_frame, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.learn.inputs import array_checks, check_labels, of_one_type, two_dimensional
-from hedgerow.learn.parameters import check_flag, check_whole
 from hedgerow.messages import shown_argument
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, Self
 
+from hedgerow.arguments import check_share
 from hedgerow.learn.base import FROM_DATA, RuleListEstimator
 from hedgerow.learn.greedy.rule_lists import ExactChoice, grow
 from hedgerow.learn.learned import LearnedList
-from hedgerow.learn.parameters import check_share
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema

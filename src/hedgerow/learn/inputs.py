@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from hedgerow.columns import Column, Table, is_frame
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 
 
 def check_labels(table: Table, y: Any) -> None:

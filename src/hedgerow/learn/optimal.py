@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from numbers import Real
 from typing import Literal, Self
 
+from hedgerow.arguments import check_share
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import (
     FROM_DATA,
@@ -16,9 +17,8 @@ from hedgerow.learn.base import (
 )
 from hedgerow.learn.leaf_counts import leaf_totals
 from hedgerow.learn.learned import LearnedList, LearnedTree
-from hedgerow.learn.parameters import check_share
+from hedgerow.learn.search.certified import Optimum, find_optimum, rows_needed
 from hedgerow.learn.search.lattice import PatternMatrix, Take
-from hedgerow.learn.search.optimum import Optimum, find_optimum, rows_needed
 from hedgerow.learn.search.pruned import SearchSettings
 from hedgerow.learn.search.space import Space
 from hedgerow.messages import shown_argument

@@ -10,9 +10,9 @@ from typing import Literal, Protocol, Self
 import numpy as np
 from sklearn.utils import Tags
 
+from hedgerow.arguments import check_choice, check_flag, check_probability
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import Learned, TallyEstimator
-from hedgerow.learn.parameters import check_choice, check_flag, check_probability
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.amounts import exact, total

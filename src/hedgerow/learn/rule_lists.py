@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from hedgerow.arguments import check_whole
 from hedgerow.learn.base import RuleListEstimator
-from hedgerow.learn.parameters import check_whole
 from hedgerow.learn.plans import DrawnList, GreedyList
 from hedgerow.learn.private_base import Plan, SearchEstimator
 from hedgerow.learn.search.cost import Cost

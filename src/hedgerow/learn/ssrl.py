@@ -8,6 +8,7 @@ from typing import Literal
 
 from sklearn.utils import Tags
 
+from hedgerow.arguments import check_choice, check_share
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import RuleListEstimator
 from hedgerow.learn.greedy.rule_lists import grow
@@ -20,7 +21,6 @@ from hedgerow.learn.greedy.ssrl import (
     release_rule_counts,
 )
 from hedgerow.learn.learned import LearnedList
-from hedgerow.learn.parameters import check_choice, check_share
 from hedgerow.learn.private_base import Plan, PrivateEstimator
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.messages import shown_argument

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arguments import check_whole
 from hedgerow.columns import Column, Table
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.messages import shown_argument
 from hedgerow.privacy.card import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
@@ -77,8 +78,7 @@ def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None
     ValueError
         If `bins` is below 2, or there is not one weight per row.
     """
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
-        raise ArgumentError(f"bins must be a whole number >= 2, got {shown_argument(bins)}.")
+    check_whole("bins", bins, 2)
     table = Table.of(data)
     problem = ArgumentError("expected one finite weight >= 0 for each row of the source, not all 0.")
     mass = np.ones(len(table)) if weights is None else guarded(lambda: np.asarray(weights, dtype=np.float64), problem)

@@ -13,9 +13,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.arguments import check_choice, check_whole
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.marginals.binning import bin_matrix, bins_or_chosen
 from hedgerow.marginals.labels import Equations, estimate_labels
 from hedgerow.marginals.network import network
@@ -178,10 +179,8 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         return _Question(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
 
     def _check(self, X: Any, oracle: Oracle) -> None:
-        if not isinstance(self.variant, str) or self.variant not in VARIANTS:
-            raise ArgumentError(f"variant must be one of {', '.join(VARIANTS)}, got {shown_argument(self.variant)}.")
-        if isinstance(self.queries, bool) or not isinstance(self.queries, int) or self.queries < 1:
-            raise ArgumentError(f"queries must be a whole number >= 1, got {shown_argument(self.queries)}.")
+        check_choice("variant", self.variant, VARIANTS)
+        check_whole("queries", self.queries, 1)
         if self.queries > oracle.queries_left:
             raise ArgumentError(
                 f"queries must be at most the {oracle.queries_left} that the oracle has left, got {self.queries}."

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arguments import check_whole
 from hedgerow.columns import Table
-from hedgerow.errors import ArgumentError
-from hedgerow.messages import shown_argument
 from hedgerow.randomness import RandomState, generator
 
 
@@ -46,8 +45,7 @@ class Synthetic:
         ValueError
             If n is not a whole number from 1 on.
         """
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise ArgumentError(f"n must be a whole number >= 1, got {shown_argument(n)}.")
+        check_whole("n", n, 1)
         rows = generator(random_state).choice(len(self), size=int(n), p=self.weights)
         return Table.of(self.frame).take(rows), self.labels[rows]
 

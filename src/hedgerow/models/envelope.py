@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
-from hedgerow import bounded
+from hedgerow import untrusted_text as bounded
 from hedgerow.errors import ModelFormatError
 
 LARGEST_MODEL = bounded.LARGEST_FILE

@@ -11,9 +11,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 
-from hedgerow.bounded import LONGEST_AMOUNT
 from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown, shown_argument
+from hedgerow.untrusted_text import LONGEST_AMOUNT
 
 LARGEST = Fraction(10**300)
 """The largest amount: a sum of such amounts still has a float."""

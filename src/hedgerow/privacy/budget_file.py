@@ -15,13 +15,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-from hedgerow.bounded import LARGEST_FILE, parse_amount, parse_json, read_all
 from hedgerow.durable import sync_folder, write_synced
 from hedgerow.errors import ArgumentError, FileAccessError, FileError, ModelFormatError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge
+from hedgerow.untrusted_text import LARGEST_FILE, parse_amount, parse_json, read_all
 
 FORMAT = "hedgerow/budget"
 

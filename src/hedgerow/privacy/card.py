@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any, Self
 
 from hedgerow._version import __version__
-from hedgerow.bounded import parse_amount
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.amounts import amount_text, exact, total
+from hedgerow.untrusted_text import parse_amount
 from hedgerow.values import printable
 
 NEIGHBOURS = "tables that differ by adding or removing one row that fits the schema"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.columns import Column
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.messages import shown
-from hedgerow.schema.declared import is_number, values_problem
+from hedgerow.schema.allowed_names import is_number, values_problem
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal
 from hedgerow.values import Value, listed, plain_word

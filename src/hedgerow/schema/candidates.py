@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import ArgumentError, SchemaError
-from hedgerow.messages import shown_argument
+from hedgerow.arguments import check_whole
+from hedgerow.errors import SchemaError
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
@@ -65,8 +65,7 @@ class Candidates(Sequence[Antecedent]):
         SchemaError
             If there are none, or more than can be held.
         """
-        if isinstance(max_literals, bool) or not isinstance(max_literals, (int, np.integer)) or max_literals < 1:
-            raise ArgumentError(f"max_literals must be a whole number >= 1, got {shown_argument(max_literals)}.")
+        check_whole("max_literals", max_literals, 1)
         sizes = [attribute.count_literals(negations=negations) for _, attribute in schema.attributes]
         max_literals = min(int(max_literals), sum(map(bool, sizes)))
         size = count_candidates(schema, max_literals, negations=negations)

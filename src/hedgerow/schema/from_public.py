@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hedgerow.arguments import check_whole
 from hedgerow.columns import Column, pc
-from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.messages import shown_argument
+from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.values import Value, plain_word
@@ -31,8 +31,7 @@ def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] 
     DomainError
         If the column is empty, has an infinite number, or has more than `MOST_CATEGORIES` categories.
     """
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
-        raise ArgumentError(f"bins must be a whole number >= 2, got {shown_argument(bins)}.")
+    check_whole("bins", bins, 2)
     column = column.without(missing_values)
     missing = "error" if column.missing is None or not column.missing.any() else "bin"
     tokens = tuple(missing_values) if missing == "bin" else ()

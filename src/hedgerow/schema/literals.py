@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown
-from hedgerow.schema.declared import is_number
+from hedgerow.schema.allowed_names import is_number
 from hedgerow.values import Value, printable, quoted_text
 
 _TEMPLATES = {

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from hedgerow.columns import Column
 from hedgerow.errors import SchemaError
 from hedgerow.messages import shown
+from hedgerow.schema.allowed_names import is_number
 from hedgerow.schema.attributes import OUTSIDE, Attribute, Codes, check_operator
-from hedgerow.schema.declared import is_number
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal
 from hedgerow.values import value_text

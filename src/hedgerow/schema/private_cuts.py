@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arguments import check_whole
 from hedgerow.columns import Table
-from hedgerow.errors import ArgumentError, SchemaError
-from hedgerow.messages import shown_argument
+from hedgerow.errors import SchemaError
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Quantile
 from hedgerow.schema.attributes import Attribute
@@ -35,8 +35,7 @@ def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> tuple[str, .
     ValueError
         If `bins` is not a whole number >= 2.
     """
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
-        raise ArgumentError(f"bins must be a whole number >= 2, got {shown_argument(bins)}.")
+    check_whole("bins", bins, 2)
     names = tuple(name for name, a in attributes.items() if isinstance(a, (Integer, Real)) and not a.cuts)
     if not names:
         raise SchemaError("expected at least one number without cut points to learn, got none.")

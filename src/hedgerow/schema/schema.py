@@ -11,23 +11,23 @@ from functools import cached_property
 from os import PathLike
 from typing import Any, Self, cast
 
-from hedgerow.bounded import check_plain
 from hedgerow.columns import Table
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentTypeError, DomainError, SchemaError, UnreadableError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.messages import shown
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.randomness import RandomState
+from hedgerow.schema.allowed_names import name_problem
 from hedgerow.schema.attributes import Attribute, BinCodes
-from hedgerow.schema.declared import name_problem
 from hedgerow.schema.files import mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
-from hedgerow.schema.plain import (
+from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
+from hedgerow.schema.serialize import (
     attribute_from_dict,
     attribute_to_dict,
     charges_from_list,
@@ -36,7 +36,7 @@ from hedgerow.schema.plain import (
     label_from_dict,
     mapping,
 )
-from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
+from hedgerow.untrusted_text import check_plain
 from hedgerow.values import Value, listed, printable
 
 

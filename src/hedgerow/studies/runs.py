@@ -15,6 +15,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from hedgerow._version import __version__
+from hedgerow.arguments import check_whole
 from hedgerow.errors import ArgumentError
 
 Record = Mapping[str, str | int | float]
@@ -148,19 +149,13 @@ def complete(
     ValueError
         If `runs` is below 1, or the store cannot be opened.
     """
-    check_runs(runs)
+    check_whole("runs", runs, 1)
     done = store.open(resume=resume)
     missing = [run for run in range(runs) if run not in done]
     found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(measure)(run) for run in missing)
     for run, records in zip(missing, _with_progress(found, store.folder.name, len(missing), verbose), strict=True):
         store.append(run, records)
     return store.read(runs)
-
-
-def check_runs(runs: object) -> None:
-    """Check that a number of runs is a whole number from 1 on."""
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
-        raise ArgumentError(f"runs must be a whole number >= 1, got {runs!r}.")
 
 
 def _whole_runs(text: str) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from hedgerow.studies.expril import tables
 from hedgerow.studies.expril.problems import PROBLEMS
 from hedgerow.studies.expril.runs import BEST, MAJORITY
-from hedgerow.studies.ssrl.tables import Cell
+from hedgerow.studies.results import Cell
 from tests.docs.page import ROOT, Page, short
 
 PAGE = "docs/studies/expril.md"

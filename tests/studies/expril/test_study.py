@@ -10,7 +10,7 @@ from hedgerow.cli import main
 from hedgerow.studies import reproduce_expril
 from hedgerow.studies.expril.plots import draw_curves
 from hedgerow.studies.expril.runs import METHODS
-from hedgerow.studies.ssrl.tables import summary
+from hedgerow.studies.results import summary
 from tests.studies.expril.small import make_small
 
 RECORDS = 2 + sum(method.questions + 1 for method in METHODS.values())

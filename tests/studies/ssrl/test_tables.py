@@ -1,19 +1,9 @@
 import numpy as np
-import pandas as pd
 import pytest
 
 from hedgerow.studies.ssrl import tables as smooth_tables
 from hedgerow.studies.ssrl.runs import GREEDY
-from hedgerow.studies.ssrl.tables import PAPER, epsilon_needed, needed_table, summary, table_1
-
-
-def test_means_are_those_of_the_runs_of_a_cell():
-    runs = pd.DataFrame({"run": [0, 1, 2, 0], "method": ["a", "a", "a", "b"], "epsilon": [1.0] * 4, "x": [1, 2, 6, 5]})
-    a, b = summary(runs)
-    assert (a["runs"], a["x"], a["x sd"]) == (3, 3.0, pytest.approx(np.sqrt(7)))
-    assert a["x se"] == pytest.approx(np.sqrt(7 / 3))
-    assert (b["runs"], b["x"]) == (1, 5.0)
-    assert np.isnan(b["x se"])
+from hedgerow.studies.ssrl.tables import PAPER, epsilon_needed, needed_table, table_1
 
 
 @pytest.mark.parametrize(

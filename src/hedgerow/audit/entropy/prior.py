@@ -13,7 +13,7 @@ from hedgerow.audit.counting.outside import PerBin
 from hedgerow.audit.counting.regions import Region, count_rows_by_bin
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.messages import shown_argument
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real

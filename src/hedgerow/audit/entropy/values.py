@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hedgerow.audit.counting.bin_values import Floats, Grid, Mark, values_of_bins
 from hedgerow.columns import Column, Table
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 

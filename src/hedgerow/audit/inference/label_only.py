@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arguments import check_whole
 from hedgerow.audit.inference.attacks import Attempt
 from hedgerow.audit.inference.labelled import Index
 from hedgerow.audit.inference.perturb import Perturber
-from hedgerow.errors import ArgumentError
-from hedgerow.messages import shown_argument
 from hedgerow.schema.schema import Schema
 
 _MOST_ROWS = 100_000  # perturbed at a time, to bound memory
@@ -53,9 +52,7 @@ class LabelOnlyAttack:
 
     def __post_init__(self) -> None:
         for name in ("max_distance", "draws"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ArgumentError(f"{name} must be a whole number >= 1, got {shown_argument(value)}.")
+            check_whole(name, getattr(self, name), 1)
 
     def scores(self, attempt: Attempt) -> NDArray[np.float64]:
         """Return the robustness of the correct prediction of each suspect, from 0 to 1."""

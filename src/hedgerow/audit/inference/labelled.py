@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Table, column_of, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.schema.schema import Schema
 
 Index = NDArray[np.intp]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.inference.labelled import Index, distinct
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.models.released import released_model
 from hedgerow.values import value_text
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from hedgerow.arguments import check_probability, check_whole
 from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
 from hedgerow.audit.inference.labelled import Index, LabelledRows, label_values
@@ -111,11 +111,13 @@ def membership(
     """
     make = _factory(target)
     how = _attack(attack)
-    _check_whole("repeats", repeats)
+    check_whole("repeats", repeats, 1)
     rows = LabelledRows.of(X, y)
     if len(np.unique(rows.values)) < 2:
         raise ArgumentError("expected two or more classes in y, got one.")
-    shares = _share("train_share", train_share), _share("attack_share", attack_share)
+    check_probability("train_share", train_share)
+    check_probability("attack_share", attack_share)
+    shares = float(train_share), float(attack_share)
     sizes = _sizes(len(rows), *shares)
     seeded = random_state is not None
     trials = [Trial(make, rows, how, sizes, rng, seeded) for rng in generator(random_state).spawn(repeats)]
@@ -241,14 +243,3 @@ def _check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
     known = set(np.asarray(predictions if known is None else known).tolist())
     if not known & set(rows.values.tolist()):
         raise ArgumentError("expected labels in y that the target predicts, got none; check their spelling and type.")
-
-
-def _check_whole(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ArgumentError(f"{name} must be a whole number >= 1, got {shown_argument(value)}.")
-
-
-def _share(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise ArgumentError(f"{name} must be between 0 and 1, got {shown_argument(value)}.")
-    return float(value)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.models.paths import Path
 from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal

@@ -13,7 +13,7 @@ from hedgerow.audit.readers.coded import Coded, Feature, Rescaled
 from hedgerow.audit.readers.encoders import made_by
 from hedgerow.audit.readers.names import finite_number, meaning, meanings, whole_number
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.models.paths import Path
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Column, Table, column_of
 from hedgerow.errors import ArgumentTypeError, DomainError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.marginals.binning import check_kind, check_total
 from hedgerow.marginals.oracle.own_code import OwnCode, own_code
 from hedgerow.marginals.oracle.rowwise import RowClassifier, read_classifier

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._version import __version__
+from hedgerow.arguments import check_flag
 from hedgerow.columns import is_boolean, label_name
-from hedgerow.errors import ArgumentError, ArgumentTypeError, NotPicklableError, OracleExhaustedError
+from hedgerow.errors import ArgumentTypeError, NotPicklableError, OracleExhaustedError
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.oracle.frame_target import FrameTarget
@@ -21,7 +22,6 @@ from hedgerow.marginals.oracle.own_code import OwnCode
 from hedgerow.marginals.oracle.release import Form, Release, check_form
 from hedgerow.marginals.oracle.rowwise.read import charges_of
 from hedgerow.marginals.oracle.target import Target, binary_label
-from hedgerow.messages import shown_argument
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons, renewed
 from hedgerow.privacy.gate import Gate
@@ -119,8 +119,7 @@ class Oracle:
         random_state: NoiseSource | RandomState = None,
     ) -> None:
         check_form(budget, max_queries, release)
-        if not isinstance(run_code, bool):
-            raise ArgumentError(f"run_code must be True or False, got {shown_argument(run_code)}.")
+        check_flag("run_code", run_code)
         label = binary_label(label_name(labels), classes, are_boolean=is_boolean(labels))
         self._begin(FrameTarget.of(data, labels, label), budget, max_queries, release, random_state)
         self._run_code = run_code or budget is None

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from hedgerow.arguments import check_choice, check_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.messages import shown_argument
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.expril_ratios import PublishedRatios
 from hedgerow.privacy.gaussian import GaussianCounts
@@ -65,10 +65,8 @@ def check_form(budget: Any, max_queries: Any, release: str) -> None:
     """
     if not (budget is None or isinstance(budget, Budget)):
         raise ArgumentTypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
-    if isinstance(max_queries, bool) or not isinstance(max_queries, int) or max_queries < 1:
-        raise ArgumentError(f"max_queries must be a whole number >= 1, got {shown_argument(max_queries)}.")
-    if not isinstance(release, str) or release not in RELEASES:
-        raise ArgumentError(f"release must be one of {', '.join(RELEASES)}, got {shown_argument(release)}.")
+    check_whole("max_queries", max_queries, 1)
+    check_choice("release", release, RELEASES)
     if release == "gaussian" and budget is not None and not budget.remaining_delta:
         raise ArgumentError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
     if budget is not None and not budget.remaining:

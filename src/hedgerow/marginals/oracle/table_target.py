@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from hedgerow.engines.columns import EngineColumn, Expression
+from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_errors
 from hedgerow.engines.predict import used_attributes
-from hedgerow.engines.questions import check_rows, columns_of, count_all, count_errors
 from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.marginals.oracle.frame_target import check_bins
 from hedgerow.marginals.oracle.hypothesis import Always

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 from hedgerow.schema.booleans import default_classes
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema

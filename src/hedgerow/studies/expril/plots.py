@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.models.plot import colour, plain
-from hedgerow.studies.ssrl.tables import Cell, by
+from hedgerow.studies.results import Cell, by
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

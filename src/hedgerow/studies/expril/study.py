@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import pandas as pd
 
+from hedgerow.arguments import check_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.studies.expril import tables as expril_tables
 from hedgerow.studies.expril.plots import draw_curves
 from hedgerow.studies.expril.problems import PROBLEMS
 from hedgerow.studies.expril.runs import DELTA, EPSILON, METHODS, Learning
-from hedgerow.studies.runs import RunStore, check_runs, complete
-from hedgerow.studies.ssrl.plots import save
-from hedgerow.studies.ssrl.tables import Cell, summary
+from hedgerow.studies.results import Cell, save, summary, write_csv
+from hedgerow.studies.runs import RunStore, complete
 
 FOLDER = Path("expril")
 FIGURE, TABLE = 1, 2
@@ -77,15 +77,14 @@ def reproduce_expril(
     Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Section 4.
     """
     _check(figure, table, dataset)
-    check_runs(runs)
+    check_whole("runs", runs, 1)
     names = list(PROBLEMS) if dataset is None else [dataset]
     stores = {name: store(folder, name) for name in names}
     for one in stores.values():
         one.check(resume=resume)
     for name, one in stores.items():
         found = complete(one, Learning(name), runs, resume=resume, n_jobs=n_jobs, verbose=verbose)
-        means = pd.DataFrame(summary(found))
-        means.to_csv(one.folder / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
+        write_csv(pd.DataFrame(summary(found)), one.folder / f"{name}.csv")
     if table is None:
         save(draw_curves(_means(folder)), folder / f"figure-{FIGURE}")
     return write_table(folder, runs) if figure is None else ""

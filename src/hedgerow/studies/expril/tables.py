@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hedgerow.studies.expril.runs import BEST, MAJORITY, METHODS
-from hedgerow.studies.ssrl.tables import Cell, by, markdown
+from hedgerow.studies.results import Cell, by, markdown
 
 Printed = tuple[float, float]
 """A mean and a standard deviation over 100 runs, in per cent."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from hedgerow.arguments import check_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.studies.pdr import tables as reconstruct_tables
 from hedgerow.studies.pdr.figures import (
@@ -29,8 +30,8 @@ from hedgerow.studies.pdr.runs import (
     Learning,
     Releasing,
 )
+from hedgerow.studies.results import save, write_csv
 from hedgerow.studies.runs import RunStore, complete
-from hedgerow.studies.ssrl import plots as smooth_plots
 
 TABLES = "tables.md"
 FOLDER = Path("pdr")
@@ -138,8 +139,7 @@ def reproduce_pdr(
 def _check(
     seeds: object, depths: Sequence[int], supports: Sequence[float], epsilons: Sequence[float], time_limit: float
 ) -> None:
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise ArgumentError(f"seeds must be a whole number >= 1, got {seeds!r}.")
+    check_whole("seeds", seeds, 1)
     if not depths or not all(isinstance(d, int) and d >= 1 for d in depths):
         raise ArgumentError(f"depths must be whole numbers >= 1, got {list(depths)}.")
     if not supports or not all(0 < s < 0.5 for s in supports):
@@ -159,13 +159,9 @@ def _store(folder: Path, measure: Learning | Releasing, kind: str, name: str) ->
 
 
 def _write_means(records: Frame, folder: Path, kind: str, name: str) -> None:
-    _write(reconstruct_tables.means(records), folder / f"{kind}-{name}.csv")
+    write_csv(reconstruct_tables.means(records), folder / f"{kind}-{name}.csv")
     if kind != PRIVATE:
-        _write(reconstruct_tables.claims_of(records, kind, name), folder / f"{kind}-{name}-claims.csv")
-
-
-def _write(found: Frame, file: Path) -> None:
-    found.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
+        write_csv(reconstruct_tables.claims_of(records, kind, name), folder / f"{kind}-{name}-claims.csv")
 
 
 def _draw(folder: Path, number: int, name: str, records: dict[str, Frame]) -> None:
@@ -173,7 +169,7 @@ def _draw(folder: Path, number: int, name: str, records: dict[str, Frame]) -> No
     parts = {kind: reconstruct_tables.means(part) for kind, part in records.items()}
     curves = {kind: reconstruct_tables.ratio_curves(part) for kind, part in records.items()} if number == 4 else {}
     for kind, curve in curves.items():
-        _write(curve, folder / f"figure-4-{name}-{kind}.csv")
+        write_csv(curve, folder / f"figure-4-{name}-{kind}.csv")
     cells = next(iter(parts.values()))
     text = caption(number, name, cells, int(cells["seeds"].min()))
-    smooth_plots.save(drawn(number, parts, curves, text), folder / f"figure-{number}-{name}")
+    save(drawn(number, parts, curves, text), folder / f"figure-{number}-{name}")

@@ -23,7 +23,7 @@ from hedgerow.studies.pdr.runs import (
     Frame,
     parsed_ratios,
 )
-from hedgerow.studies.ssrl.tables import markdown
+from hedgerow.studies.results import markdown
 
 _KEYS = ("kind", "learner", "epsilon", "support", "depth")
 _AVERAGED = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -91,15 +90,6 @@ def draw_amplitude(curves: pd.DataFrame, caption: str) -> Figure:
     axes.axhline(0.5, color="0.4", ls=":", lw=1, label="largest possible Gini impurity, 1/2")
     axes.legend(frameon=False, fontsize="small")
     return _captioned(figure, axes, caption)
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG and as SVG, reproducibly byte by byte."""
-    import matplotlib as mpl
-
-    with mpl.rc_context({"svg.hashsalt": "hedgerow"}):
-        figure.savefig(path.with_suffix(".png"), dpi=110)
-        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
 
 
 def _axes(size: tuple[float, float]) -> tuple[Figure, Axes]:

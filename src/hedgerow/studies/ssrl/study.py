@@ -9,13 +9,14 @@ from typing import Any, cast
 
 import pandas as pd
 
+from hedgerow.arguments import check_whole
 from hedgerow.errors import ArgumentError
-from hedgerow.studies.runs import RunStore, check_runs, complete
+from hedgerow.studies.results import Cell, save, summary, write_csv
+from hedgerow.studies.runs import RunStore, complete
 from hedgerow.studies.ssrl import plots as smooth_plots
 from hedgerow.studies.ssrl import tables as smooth_tables
 from hedgerow.studies.ssrl.figures import AMPLITUDES_CAPTION, ARTIFACTS, FIGURE_1, amplitudes, chosen
 from hedgerow.studies.ssrl.runs import CONFIDENCE, DATASETS, MAX_RULES, TEST_SHARE
-from hedgerow.studies.ssrl.tables import Cell
 
 TABLES = "tables.md"
 FOLDER = Path("ssrl")
@@ -85,7 +86,7 @@ def reproduce_ssrl(
     ...     sorted(path.name for path in (Path(home) / "study" / "figure-1").iterdir())
     ['figure-1.csv', 'figure-1.png', 'figure-1.svg']
     """
-    check_runs(runs)
+    check_whole("runs", runs, 1)
     wanted = [(name, d) for name, own in chosen(figure, table, dataset) for d in own or (None,)]
     values = {name: _epsilons(name, epsilons) for name, d in wanted if d is not None}
     stores = {(name, d): _store(folder, name, d, values[name]) for name, d in wanted if d is not None}
@@ -105,12 +106,12 @@ def draw(folder: Path, name: str, dataset: str, runs: int) -> None:
     store = RunStore(folder, {})
     records = store.read(runs)
     records.insert(0, "dataset", dataset)
-    cells = smooth_tables.summary(records)
-    pd.DataFrame(cells).to_csv(folder / f"{folder.name}.csv", index=False, float_format="%.6g", lineterminator="\n")
+    cells = summary(records)
+    write_csv(pd.DataFrame(cells), folder / f"{folder.name}.csv")
     artifact = ARTIFACTS[name]
     if artifact.draw is not None:
         figure = artifact.draw(cells, artifact.caption(dataset, min(cell["runs"] for cell in cells)))
-        smooth_plots.save(figure, folder / folder.name)
+        save(figure, folder / folder.name)
 
 
 def write_tables(folder: Path) -> str:
@@ -166,5 +167,5 @@ def _make_figure_1(folder: Path, *, resume: bool) -> None:
         raise ArgumentError(f"{folder} exists already; replace it with --resume, or give another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     curves = amplitudes()
-    curves.to_csv(folder / f"{FIGURE_1}.csv", index=False, float_format="%.6g", lineterminator="\n")
-    smooth_plots.save(smooth_plots.draw_amplitude(curves, AMPLITUDES_CAPTION), folder / FIGURE_1)
+    write_csv(curves, folder / f"{FIGURE_1}.csv")
+    save(smooth_plots.draw_amplitude(curves, AMPLITUDES_CAPTION), folder / FIGURE_1)

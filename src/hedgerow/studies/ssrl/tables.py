@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 import numpy as np
-import pandas as pd
 
 from hedgerow.audit.inference.roc import RATES
+from hedgerow.studies.results import Cell, by, markdown
 from hedgerow.studies.ssrl.runs import GREEDY, GREEDY_AS_AUTHORS
 
 CLOSE = 0.005
 """The allowed difference of a mean test accuracy from that of GreedyRL."""
-Cell = Mapping[str, Any]
-"""A group of runs of one method at one ε on one dataset: their number, and the mean, `sd` and `se` of every measure."""
 DP = "smooth-laplace"
 """The mechanism of SSRL's DP-GreedyRL."""
 
@@ -38,20 +35,6 @@ PAPER: Mapping[tuple[str, str], Printed] = {
     ("adult", DP): Printed(0.502, 0.795, 1e-5),
 }
 """SSRL's Table 1."""
-
-
-def summary(runs: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a cell for each method, ε and point of a curve: mean, standard deviation and standard error."""
-    keys = [key for key in ("dataset", "method", "epsilon", "fpr", "iteration") if key in runs]
-    cells: list[dict[str, Any]] = []
-    for names, part in runs.groupby(keys, sort=False):
-        cell: dict[str, Any] = {**dict(zip(keys, cast(tuple[Any, ...], names), strict=True)), "runs": len(part)}
-        for name in (name for name in part.columns if name not in {*keys, "run"}):
-            values = part[name].to_numpy(dtype=np.float64)
-            sd = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-            cell |= {name: float(values.mean()), f"{name} sd": sd, f"{name} se": sd / len(values) ** 0.5}
-        cells.append(cell)
-    return cells
 
 
 def epsilon_needed(epsilons: Sequence[float], accuracies: Sequence[float], goal: float) -> tuple[float, str]:
@@ -78,14 +61,6 @@ def epsilon_needed(epsilons: Sequence[float], accuracies: Sequence[float], goal:
     share = (goal - low) / (high - low)
     found = float(np.exp(np.log(epsilons[last]) * (1 - share) + np.log(epsilons[last + 1]) * share))
     return found, _digits(found)
-
-
-def by(cells: Iterable[Cell], key: str) -> dict[str, list[Cell]]:
-    """Return the cells of each dataset or method, in order of first occurrence."""
-    found: dict[str, list[Cell]] = {}
-    for cell in cells:
-        found.setdefault(cell[key], []).append(cell)
-    return found
 
 
 def private(cells: Iterable[Cell]) -> list[Cell]:
@@ -166,12 +141,6 @@ def auc_table(cells: Sequence[Cell]) -> str:
 def named(cell: Cell) -> str:
     """Return the method with its ε, if it has one."""
     return cell["method"] + (f", ε = {cell['epsilon']:g}" if np.isfinite(cell["epsilon"]) else "")
-
-
-def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    rows = [list(head), ["---"] * len(head), *lines]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _digits(epsilon: float) -> str:

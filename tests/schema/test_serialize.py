@@ -7,7 +7,7 @@ import pytest
 from hedgerow.errors import SchemaError
 from hedgerow.privacy.card import Charge
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real
-from hedgerow.schema.plain import (
+from hedgerow.schema.serialize import (
     attribute_from_dict,
     attribute_to_dict,
     charges_from_list,

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.learn.parameters import check_choice, check_flag, check_probability, check_share, check_whole
+from hedgerow.arguments import check_choice, check_flag, check_probability, check_share, check_whole
 
 TAKEN = [
     (check_whole, (3, np.int64(4), 10**30), (3,)),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hedgerow.schema.declared import is_number, name_problem, values_problem
+from hedgerow.schema.allowed_names import is_number, name_problem, values_problem
 from hedgerow.values import LONGEST_TEXT
 
 NUL, HALF = "expected text without NUL characters", "one half of a surrogate pair"

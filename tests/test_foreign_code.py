@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from hedgerow.guard import guarded
+from hedgerow.foreign_code import guarded
 
 
 class PanicError(BaseException):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.bounded import (
+from hedgerow.errors import UnreadableError
+from hedgerow.untrusted_text import (
     LARGEST_FILE,
     MOST_NESTED,
     check_plain,
@@ -15,7 +16,6 @@ from hedgerow.bounded import (
     parse_json,
     read_text,
 )
-from hedgerow.errors import UnreadableError
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import Tally
-from hedgerow.learn.search import lattice, optimum
+from hedgerow.learn.search import certified as optimum
+from hedgerow.learn.search import lattice
 from hedgerow.learn.search import pruned as certified
+from hedgerow.learn.search.certified import find_optimum, rows_needed
 from hedgerow.learn.search.lattice import PatternMatrix, Stop
-from hedgerow.learn.search.optimum import find_optimum, rows_needed
 from hedgerow.learn.search.pruned import SearchSettings
 from tests.learn.best_models import account, problems
 
