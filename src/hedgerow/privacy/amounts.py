@@ -70,7 +70,8 @@ def total(amounts: Iterable[Fraction]) -> Fraction:
 def amount_text(amount: Fraction | float, *, digits: int = 6, left: bool = False) -> str:
     """Return an amount rounded to `digits`: up if it is spent, down if it is `left`.
 
-    An amount that is the float of a decimal with so many digits is shown as that decimal.
+    An amount that is a decimal with so many digits, up to one rounding of float64 (a factor of 1 ± 2⁻⁵²), is shown as
+    that decimal: 0.1 is not shown as 0.100001.
 
     Examples
     --------
