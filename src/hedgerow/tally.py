@@ -247,6 +247,13 @@ class Tally:
             satisfied[start : start + _BLOCK] = np.hstack(parts)
         return satisfied, self._counts
 
+    def bins_and_counts(self) -> tuple[NDArray[np.integer], Counts]:
+        """Return the bin of each pattern in each attribute, and its rows of each class. Exact, private.
+
+        Shapes ``(n_patterns, n_attributes)`` and ``(n_patterns, n_classes)``.
+        """
+        return self._bins, self._counts
+
     def without(self, antecedent: Antecedent) -> Tally:
         """Return the tally of the rows that do not satisfy the antecedent."""
         left = ~self._satisfies(antecedent)

@@ -81,12 +81,20 @@ class Models:
         return [frozenset(w for w in self.worlds if holds(self.schema, a, w)) for a in self.space.antecedents]
 
     def open(self, sides):
-        """Options that no one of the sides decides: for a list that it empties, for a tree that it empties or fills."""
-        return [
-            option
-            for option, caught in enumerate(self.catches)
-            if not any(not side & caught or (self.is_tree and side <= caught) for side in sides)
-        ]
+        """Options that divide the worlds on all sides; of several literals, those that no one of the sides empties."""
+        if self.space.has_boxes:
+            here = frozenset.intersection(self.begin, *sides)
+            return [option for option, caught in enumerate(self.catches) if here & caught and here - caught]
+        return [option for option, caught in enumerate(self.catches) if not any(not side & caught for side in sides)]
+
+    @cached_property
+    def begin(self):
+        """The worlds where the search begins."""
+        sizes = [len(self.schema[name].bins) for name in self.schema]
+        starts = [sum(sizes[:place]) for place in range(len(sizes))]
+        return frozenset(
+            w for w in self.worlds if all(self.space.root[s + bin] for s, bin in zip(starts, w, strict=True))
+        )
 
     @cached_property
     def count(self):

@@ -6,6 +6,7 @@ and the true answers it noises differ by no more than the sensitivity it declare
 
 from dataclasses import dataclass, field
 
+from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.sampler import ModelSampler
 
 
@@ -19,10 +20,17 @@ def kept(values):
 def question(values):
     """Return what is public of a true answer: how many numbers, or all that an exact draw searches."""
     if isinstance(values, ModelSampler):
-        plan, states = values._plan, [level.states.tolist() for level in values._levels]
-        space = plan.space
-        return plan.depth, plan.stop_probability, space.antecedents, space.branches, space.closed.tolist(), states
+        plan, space = values._plan, values._plan.space
+        closed = None if space.closed is None else space.closed.tolist()
+        return plan.depth, plan.sizes, plan.stop_probability, space.antecedents, space.branches, closed, visited(values)
     return [one.shape for one in values] if isinstance(values, list) else values.shape
+
+
+def visited(sampler):
+    """Return all states that an exact draw goes through."""
+    if isinstance(sampler._states, Boxes):
+        return [[axis.sets.tolist() for axis in sampler._states.axes], sampler._states.depth]
+    return [level.states.tolist() for level in sampler._states]
 
 
 @dataclass

@@ -131,8 +131,7 @@ def test_the_replay_catches_options_of_an_exact_draw_filtered_by_their_support(e
     def filtered(tally, plan, gate, *more, draw=exact.draw_model):
         space = plan.space
         kept = tally.class_counts(space.candidates)[space.options].sum(axis=1) > 0
-        sides = np.tile(kept, len(space.branches))
-        fewer = Space(space.candidates, space.options[kept], space.branches, space.closed[sides][:, kept])
+        fewer = Space(space.candidates, space.options[kept], space.branches, space.root)
         return draw(tally, replace(plan, space=fewer), gate, *more)
 
     for module in (exact, plans):

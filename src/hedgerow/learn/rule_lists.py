@@ -14,7 +14,7 @@ from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.randomness import RandomState
-from hedgerow.schema.candidates import Candidates, count_candidates
+from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
 
 
@@ -135,14 +135,16 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
             If a parameter is out of range.
         """
         self._check_parameters()
-        candidates = count_candidates(schema, int(self.max_literals), negations=bool(self.negations))
-        most, classes = int(self.max_rules) - 1, len(schema.classes)
-        cost = list_cost(candidates, self._blocks, classes)
+
+        def cost_of(blocks: tuple[int, ...]) -> Cost:
+            return list_cost(schema, int(self.max_literals), blocks, negations=bool(self.negations))
+
+        cost = cost_of(self._blocks)
         advice = (
             "Use fewer rules (max_rules), fewer literals (max_literals), or fewer attributes, values or cut points."
         )
         sizes = range(1, max(self._blocks))
-        smaller = [size for size in sizes if list_cost(candidates, list_blocks(most, size), classes).is_sensible]
+        smaller = [size for size in sizes if cost_of(list_blocks(int(self.max_rules) - 1, size)).is_sensible]
         if smaller:
             advice = f"Draw fewer rules at a time (lookahead={smaller[-1]}). {advice}"
         cost.check(advice)

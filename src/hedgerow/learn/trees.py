@@ -117,10 +117,7 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
             If a parameter is out of range.
         """
         self._check_parameters()
-        space = Space.of_trees(schema)
-        cost = Cost.of(
-            options=space.n_options, sides=space.n_sides, depth=int(self.max_depth), classes=len(schema.classes)
-        )
+        cost = Cost.of(Space.of_trees(schema), int(self.max_depth))
         advice = "Use a smaller max_depth, fewer attributes, values or cut points, or search='greedy'."
         cost.check(advice)
         return cost

@@ -13,13 +13,12 @@ def impurity(problem, rows):
 
 
 def divides(problem, path, option):
-    """Whether an option can divide the rows of each side on the way, (option, caught) pairs, as the schema has it."""
+    """Whether an option can divide the rows on all sides of the way, (option, caught) pairs, as the schema has it."""
     (literal,) = problem.space.antecedents[option]
     truth = problem.schema[literal.attribute].truth(literal)
+    here = truth | ~truth
     for other, caught in path:
         (before,) = problem.space.antecedents[other]
         if before.attribute == literal.attribute:
-            side = problem.schema[literal.attribute].truth(before) == caught
-            if not (side & truth).any() or not (side & ~truth).any():
-                return False
-    return True
+            here = here & (problem.schema[literal.attribute].truth(before) == caught)
+    return bool((here & truth).any() and (here & ~truth).any())

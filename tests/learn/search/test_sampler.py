@@ -354,19 +354,19 @@ def test_blocks_add_up_to_the_rules_of_a_list(most, lookahead, blocks):
 
 
 def test_the_cost_of_a_list_is_that_of_its_blocks_together():
-    """10 candidates in blocks of 2 and 1: 1 + 10 states, and 1."""
-    told = list_cost(10, (2, 1), 3)
-    assert (told.options, told.states, told.evaluations, told.classes) == (10, 12, 120, 3)
+    """Of two booleans, 4 literals and 4 pairs: in blocks of 2 and 1 rules, 1 + 8 states, and 1."""
+    told = list_cost(schema_of(Boolean(), Boolean(), classes=3), 2, (2, 1), negations=True)
+    assert (told.options, told.states, told.evaluations, told.classes) == (8, 10, 80, 3)
 
 
 def test_a_list_whose_rules_close_all_others_is_drawn_to_its_end():
-    """One boolean has two candidates: after both, blocks that are left have nothing to choose but a label."""
+    """After one of a boolean's two candidates the other divides nothing: later blocks only choose a label."""
     candidates = Candidates.of(schema_of(Boolean()), 1)
     plan = ListDraw(candidates, (1, 1, 1), 0.5)
     table = Table(candidates.schema, (((0,), 0, 1),))
     drawn, _ = released(table, plan, Fraction(3))
     assert sum(drawn.values()) == pytest.approx(1, abs=1e-12)
-    assert max(len(rules) for rules, _ in drawn) == 2
+    assert max(len(rules) for rules, _ in drawn) == 1
 
 
 @pytest.mark.parametrize("depth", [2, 3, 4])

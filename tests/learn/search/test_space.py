@@ -19,34 +19,54 @@ def side_worlds(space):
 
 
 @given(spaces)
-def test_an_option_is_closed_on_a_side_where_no_world_lets_it_divide_rows(space):
-    """For a list: it catches nothing there. For a tree: it catches nothing or everything there."""
-    found = Models(space, 0)
-    sides = side_worlds(space)
+def test_of_several_literals_an_option_is_closed_on_a_side_where_it_catches_no_world(space):
+    found, sides = Models(space, 0), side_worlds(space)
     assert space.n_sides == len(sides) == len(space.branches) * space.n_options
-    assert space.closed.shape == (space.n_sides, space.n_options)
-    for side, row in zip(sides, space.closed, strict=True):
-        catches_none = [not (caught & side) for caught in found.catches]
-        catches_all = [side <= caught for caught in found.catches]
-        expected = [a or b for a, b in zip(catches_none, catches_all, strict=True)] if found.is_tree else catches_none
-        assert row.tolist() == expected
+    assert space.has_boxes == (space.closed is None)
+    for side, row in zip(sides, [] if space.closed is None else space.closed, strict=False):
+        assert row.tolist() == [not (caught & side) for caught in found.catches]
+
+
+@given(spaces)
+def test_sides_of_single_literals_are_boxes(space):
+    """Each is all worlds whose bins are among its own."""
+    if not space.has_boxes:
+        return
+    schema = space.candidates.schema
+    starts = np.cumsum([0, *(len(schema[name].bins) for name in schema)])[:-1]
+    for side, bins in zip(side_worlds(space), space.side_bins, strict=True):
+        assert side == {w for w in all_worlds(schema) if bins[starts + np.array(w)].all()}
 
 
 @given(spaces, st.data())
-def test_open_options_are_those_that_no_side_of_the_state_closes(space, data):
+def test_open_options_are_those_that_divide_the_worlds_of_a_state(space, data):
     sides, found = side_worlds(space), Models(space, 0)
     taken = data.draw(st.integers(0, min(3, space.n_sides)))
     state = st.lists(st.integers(0, space.n_sides - 1), min_size=taken, max_size=taken)
     drawn = data.draw(st.lists(state, min_size=1, max_size=5))
     states = np.array(drawn, dtype=int).reshape(len(drawn), taken)
     for chosen, row in zip(states.tolist(), space.open(states), strict=True):
-        assert np.flatnonzero(row).tolist() == found.open([sides[side] for side in chosen])
+        here = frozenset.intersection(found.begin, *(sides[side] for side in chosen))
+        if here or not space.has_boxes:  # no search reaches a state without worlds
+            assert np.flatnonzero(row).tolist() == found.open([sides[side] for side in chosen])
 
 
 @given(spaces)
 def test_an_option_is_closed_on_its_own_sides(space):
     for branch in space.branches:
-        assert space.closed[space.sides(branch), np.arange(space.n_options)].all()
+        states = space.sides(branch)[:, None]
+        assert not space.open(states)[np.arange(space.n_options), np.arange(space.n_options)].any()
+
+
+@given(schemas, st.data())
+def test_below_a_box_the_tests_are_those_that_divide_it(schema, data):
+    whole = Space.of_trees(schema)
+    side = data.draw(st.integers(0, whole.n_sides - 1))
+    below = Space.of_trees(schema, whole.side_bins[side])
+    here = side_worlds(whole)[side]
+    expected = [a for a, c in zip(whole.antecedents, Models(whole, 0).catches, strict=True) if here & c and here - c]
+    assert list(below.antecedents) == expected
+    assert below.open(np.zeros((1, 0), dtype=int)).all()
 
 
 def test_sides_go_by_branch_then_by_option():
@@ -106,18 +126,22 @@ def test_numbers_with_missing_or_outside_bins_can_be_asked_from_both_ends():
 
 
 @given(schemas, st.integers(1, 2), st.booleans(), st.data())
-def test_after_some_rules_the_options_are_those_that_imply_none_of_them(schema, max_literals, negations, data):
+def test_after_some_rules_the_options_are_those_that_can_still_catch_something(schema, max_literals, negations, data):
+    """Of one literal: those that divide what the rules leave. Of several: those that imply none of the rules."""
     candidates = Candidates.of(schema, max_literals, negations=negations)
     chosen = tuple(
         candidates[i] for i in data.draw(st.lists(st.integers(0, len(candidates) - 1), max_size=3, unique=True))
     )
-    worlds = all_worlds(schema)
+    worlds = frozenset(all_worlds(schema))
 
     def catches(antecedent):
-        return {world for world in worlds if holds(schema, antecedent, world)}
+        return frozenset(world for world in worlds if holds(schema, antecedent, world))
 
-    space = Space.of_lists(candidates, chosen)
-    expected = [a for a in candidates if not any(catches(a) <= catches(rule) for rule in chosen)]
+    space, left = Space.of_lists(candidates, chosen), worlds.difference(*map(catches, chosen))
+    if space.has_boxes:
+        expected = [a for a in candidates if left & catches(a) and left - catches(a)]
+    else:
+        expected = [a for a in candidates if not any(catches(a) <= catches(rule) for rule in chosen)]
     assert list(space.antecedents) == expected
     assert [candidates[i] for i in space.options] == expected
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import comb
-from typing import Self
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import comb, prod
+from typing import Literal, Self
 
 from hedgerow.errors import SearchTooLargeError
+from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.space import Space
 
 MOST_OPTIONS = 10_000
 MOST_STATES = 20_000_000
 MOST_EVALUATIONS = 2_000_000_000
-"""The largest exact search: minutes on one core for a thousand patterns, or gigabytes of memory."""
+"""The largest exact search: minutes on one core, or gigabytes of memory."""
 
-# Seconds on one core of an x86-64 server (benchmarks/exact.py): for any search; for each evaluation of an option; for
-# each of those and each pattern and class; and for each state and pattern.
+# Seconds on one core of an x86-64 server (benchmarks/exact.py). By masks: for any search; for each evaluation of an
+# option; for each of those and each pattern and class; for each state and pattern. By cubes: for each evaluation and
+# class; for each table; for each number of a table; for each table, attribute and pattern.
 _ANY, _WEIGH, _COUNT, _MASK = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9
+_EVALUATE, _TABLE, _NUMBER, _ADD = 1.8e-8, 4e-4, 6e-9, 4e-9
+_TYPICAL_PATTERNS = 10_000
+_SUMMED = ("states", "evaluations", "tables", "numbers", "additions")
 
 
 @dataclass(frozen=True)
@@ -27,15 +34,20 @@ class Cost:
     options : int
         Rules or tests to choose from.
     states : int
-        Sets of choices to be visited.
+        Sets of choices, or boxes, to be visited.
     evaluations : int
         Pairs of a state and an option to be evaluated.
     classes : int
         Classes of the label.
+    method : {"masks", "cubes"}
+        How rows are counted: by masks over the patterns, or by contingency tables, whose cost grows little with the
+        number of patterns.
+    tables, numbers, additions : int
+        By cubes: contingency tables to be counted, the numbers in them, and how often each pattern is added to one.
 
     Examples
     --------
-    >>> print(Cost.of(options=40, sides=40, depth=4, classes=2))
+    >>> print(Cost.of_masks(options=40, sides=40, depth=4, classes=2))
     40 options, 10,701 states, 428,040 evaluations; about 0.05 s for 1,000 distinct patterns of rows
     """
 
@@ -43,25 +55,65 @@ class Cost:
     states: int
     evaluations: int
     classes: int
+    method: Literal["masks", "cubes"] = "masks"
+    tables: int = 0
+    numbers: int = 0
+    additions: int = 0
 
     @classmethod
-    def of(cls, *, options: int, sides: int, depth: int, classes: int) -> Self:
-        """Return the cost of all states of up to `depth` options."""
+    def of_masks(cls, *, options: int, sides: int, depth: int, classes: int) -> Self:
+        """Return the cost of all sets of fewer than `depth` sides, counted by masks."""
         states = sum(comb(sides, taken) for taken in range(min(depth, sides + 1)))
         return cls(options, states, states * options, classes)
+
+    @classmethod
+    def of_cubes(cls, boxes: Boxes, classes: int) -> Self:
+        """Return the cost of all boxes within fewer than `depth` choices, counted by contingency tables."""
+        choices, options = range(boxes.depth), boxes.space.n_options
+        states = sum(map(boxes.count, choices))
+        tables = sum(comb(len(boxes.axes), size) for most in choices for size in range(most + 1))
+        numbers = sum(map(boxes.count_cells, choices)) * sum(axis.n_bins for axis in boxes.axes)
+        return cls(options, states, states * options, classes, "cubes", tables, numbers, tables * len(boxes.axes))
+
+    @classmethod
+    def together(cls, costs: Sequence[Self]) -> Self:
+        """Return the cost of several searches, one after the other; its method is that of the largest."""
+        sums = {name: sum(getattr(cost, name) for cost in costs) for name in _SUMMED}
+        return replace(max(costs, key=lambda cost: cost.evaluations), **sums)
+
+    @classmethod
+    def of(cls, space: Space, depth: int) -> Self:
+        """Return the cost of all models of a space with up to `depth` choices, by the method that costs less."""
+        schema = space.candidates.schema
+        classes = len(schema.classes)
+        masks = cls.of_masks(options=space.n_options, sides=space.n_sides, depth=depth, classes=classes)
+        boxes = Boxes.of(space, depth) if depth and space.n_options else None
+        if boxes is None:
+            return masks
+        cubes = cls.of_cubes(boxes, classes)
+        patterns = min(prod(len(attribute.bins) for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
+        return min(masks, cubes, key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))
 
     @property
     def is_sensible(self) -> bool:
         """Whether the search is within the limits."""
-        return self.options <= MOST_OPTIONS and self.states <= MOST_STATES and self.evaluations <= MOST_EVALUATIONS
+        return (
+            self.options <= MOST_OPTIONS
+            and max(self.states, self.numbers) <= MOST_STATES
+            and self.evaluations <= MOST_EVALUATIONS
+        )
 
     def seconds(self, patterns: int) -> float:
         """Return about how long the search takes on one core for a table of so many distinct patterns.
 
         An upper estimate for small tables, where many states hold no rows. The number of patterns is private.
         """
-        counting = self.evaluations * self.classes * _COUNT + self.states * _MASK
-        return _ANY + self.evaluations * _WEIGH + patterns * counting
+        if self.method == "masks":
+            counting = self.evaluations * self.classes * _COUNT + self.states * _MASK
+            return _ANY + self.evaluations * _WEIGH + patterns * counting
+        kinds = self.classes - (self.classes == 2)  # of two classes, only their difference is counted
+        each = self.evaluations * _EVALUATE + self.numbers * _NUMBER + patterns * self.additions * _ADD
+        return _ANY + self.tables * _TABLE + kinds * each
 
     def check(self, advice: str) -> None:
         """Refuse a search that would take too long or too much memory.

@@ -13,8 +13,8 @@ deepest first; `walk` then builds one model from the root down. The caller provi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -251,3 +251,36 @@ def enough(min_rows: float, caught: Floats, left: Floats, space: Space) -> NDArr
     """Return which options catch, and in a tree also leave, that many rows; from counts by class."""
     allowed = caught.sum(axis=0) >= min_rows
     return allowed & (left.sum(axis=0) >= min_rows) if CAUGHT in space.branches else allowed
+
+
+class Masks:
+    """The values of all sets of sides over one table, by masks over its patterns: exact, private.
+
+    Parameters
+    ----------
+    search : Search
+        The recursion, with the levels of the largest size.
+    sizes : iterable of int
+        The most choices of each search that is to be done.
+    progress : callable
+        Called with the number of states done since the call before.
+    """
+
+    def __init__(
+        self, search: Search, sizes: Iterable[int], progress: Callable[[int], object] = lambda _: None
+    ) -> None:
+        self._searches = {left: replace(search, levels=search.levels[:left]) for left in sizes}
+        self._values = {left: one.sweep(progress=progress) for left, one in self._searches.items()}
+
+    def total(self, left: int) -> float:
+        """Return the value of the root with so many choices left."""
+        if values := self._values[left]:
+            return float(values[0][0])
+        search = self._searches[left]
+        return float(search.semiring.leaf(search.rows.totals(np.ones((1, len(search.rows)), dtype=bool)))[0])
+
+    def walk(
+        self, left: int, choose_option: Callable[[Floats], int], choose_label: Callable[[Floats], int]
+    ) -> Take | Stop:
+        """Build one model of up to `left` choices from the root down."""
+        return self._searches[left].walk(self._values[left], choose_option, choose_label)

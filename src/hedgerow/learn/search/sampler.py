@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
 
 from hedgerow.errors import TooManyRowsError
+from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.exhaustive import ExhaustiveLevel, exhaustive_levels
-from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take
+from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, Stop, Take
 from hedgerow.learn.search.semirings import Floats, all_models
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Choose, ModelDraw, Rounding
 from hedgerow.privacy.gate import Gate
-from hedgerow.schema.candidates import Antecedent, Candidates
+from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates
+from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
 Progress = Callable[[int], object]
+States = Boxes | Sequence[ExhaustiveLevel]
+"""The states of a search that counts by contingency tables, or by masks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +40,40 @@ class Draw:
         How many may be taken one after the other.
     stop_probability : float
         The prior's chance to stop at a position.
+    draws_size : bool
+        Whether the size is drawn, too: the prior gives every depth from 0 to `depth` the same chance, then each model
+        of up to that depth its own. Otherwise the depth is `depth`.
     """
 
     space: Space
     depth: int
     stop_probability: float
+    draws_size: bool = False
+
+    def __post_init__(self) -> None:
+        most = min(self.depth, self.space.n_options)  # on one path each option is taken once at most
+        object.__setattr__(self, "depth", most)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """The cost of the draw, by the method that costs less."""
+        return Cost.of(self.space, self.depth)
+
+    @property
+    def sizes(self) -> range:
+        """The depths that can be drawn."""
+        return range(0 if self.draws_size else self.depth, self.depth + 1)
+
+    def states(self) -> States:
+        """Return what is visited: the same for every table."""
+        boxes = Boxes.of(self.space, self.depth) if self.cost.method == "cubes" else None
+        return exhaustive_levels(self.space, self.depth) if boxes is None else boxes
 
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
         """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
-        depth = min(self.depth, self.space.n_options)  # on one path each option is taken once at most
-        leaves = 2**depth if CAUGHT in self.space.branches else depth + 1
+        leaves = 2**self.depth if CAUGHT in self.space.branches else self.depth + 1
         classes = len(self.space.candidates.schema.classes)
-        rounding = Rounding(depth, leaves, self.space.n_options, classes, self.stop_probability)
+        rounding = Rounding(self.depth, leaves, self.space.n_options, classes, self.stop_probability)
         return ModelDraw(epsilon, rounding.weight(epsilon))
 
 
@@ -56,7 +86,7 @@ class ModelSampler:
         The table.
     plan : Draw
         What is searched.
-    levels : list of ExhaustiveLevel
+    states : Boxes or sequence of ExhaustiveLevel
         The plan's states: the same for every table.
     progress : callable
         Called at most a hundred times, with a hundredth of the states: the size of a block depends on the number of
@@ -68,24 +98,36 @@ class ModelSampler:
         From 2³² rows on, where the bound on rounding does not hold.
     """
 
-    def __init__(self, tally: Tally, plan: Draw, levels: list[ExhaustiveLevel], progress: Progress) -> None:
+    def __init__(self, tally: Tally, plan: Draw, states: States, progress: Progress) -> None:
         if tally.total().sum() >= MOST_ROWS:
             raise TooManyRowsError("Expected fewer than 2^32 rows for an exact private search, got 2^32 or more.")
-        self._tally, self._plan, self._levels = tally, plan, levels
-        self._progress = _in_public_steps(sum(len(level.states) for level in levels), progress)
+        self._tally, self._plan, self._states = tally, plan, states
+        if isinstance(states, Boxes):
+            total = sum(states.count(choices) for choices in range(plan.depth))
+        else:
+            total = sum(len(level.states) for size in plan.sizes for level in states[:size])
+        self._progress = _in_public_steps(total, progress)
 
     def sample(self, weight: float, choose: Choose) -> Take | Stop:
         """Draw a model with probability proportional to ``prior·exp(−weight·errors)``: its rules and its labels.
 
-        All states are visited, independent of the labels; those without rows have the weight 1 by the prior.
+        If the size is drawn, it is chosen first, by the weights of all models of each size. All states are visited,
+        independent of the labels; those without rows have the weight 1 by the prior.
         """
 
         def label(counts: Floats) -> int:
             return choose(-weight * (counts.sum() - counts))
 
-        rows = PatternMatrix(self._tally, self._plan.space)
-        search = Search(rows, self._levels, all_models(weight, self._plan.stop_probability))
-        return search.walk(search.sweep(progress=self._progress), choose, label)
+        plan, semiring = self._plan, all_models(weight, self._plan.stop_probability)
+        if isinstance(self._states, Boxes):
+            models = Cubes(self._tally, self._states, semiring, progress=self._progress)
+        else:
+            rows = PatternMatrix(self._tally, plan.space)
+            models = Masks(Search(rows, self._states, semiring), plan.sizes, self._progress)
+        size = plan.depth
+        if plan.draws_size:
+            size = choose(np.array([models.total(each) for each in plan.sizes]))
+        return models.walk(size, choose, label)
 
     def distance(self, other: ModelSampler) -> float:
         """Return by how many rows the tables differ; infinite if rows were both added and removed."""
@@ -115,8 +157,8 @@ def draw_model(
 
     Neighbouring tables differ by one row; the errors of every model then differ by 0 or 1, all in one direction.
     """
-    levels = exhaustive_levels(plan.space, plan.depth)
-    return gate.release(plan.mechanism(epsilon), lambda: ModelSampler(tally, plan, levels, progress), purpose=purpose)
+    states = plan.states()
+    return gate.release(plan.mechanism(epsilon), lambda: ModelSampler(tally, plan, states, progress), purpose=purpose)
 
 
 @dataclass(frozen=True)
@@ -148,11 +190,13 @@ def list_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
     return tuple(min(size, most - start) for start in range(0, max(most, 1), size))
 
 
-def list_cost(candidates: int, blocks: tuple[int, ...], classes: int) -> Cost:
+def list_cost(schema: Schema, max_literals: int, blocks: tuple[int, ...], *, negations: bool) -> Cost:
     """Return an upper bound on the cost of drawing a list in these blocks."""
-    costs = [Cost.of(options=candidates, sides=candidates, depth=depth, classes=classes) for depth in blocks]
-    states, evaluations = sum(cost.states for cost in costs), sum(cost.evaluations for cost in costs)
-    return Cost(candidates, states, evaluations, classes)
+    if max_literals == 1:
+        space = Space.of_lists(Candidates.of(schema, 1, negations=negations))
+        return Cost.together([Cost.of(space, min(depth, space.n_options)) for depth in blocks])
+    n, classes = count_candidates(schema, max_literals, negations=negations), len(schema.classes)
+    return Cost.together([Cost.of_masks(options=n, sides=n, depth=depth, classes=classes) for depth in blocks])
 
 
 def draw_list(
@@ -169,7 +213,7 @@ def draw_list(
     each = epsilon / len(plan.blocks)
     for number in range(len(plan.blocks)):
         block = plan.block(number, tuple(antecedents))
-        purpose = f"draw of up to {block.depth} {'more ' if number else ''}rules with their labels"
+        purpose = f"draw of up to {plan.blocks[number]} {'more ' if number else ''}rules with their labels"
         part = draw_model(tally, block, gate, each, purpose, progress)
         del labels[len(antecedents) :]
         while isinstance(part, Take):

@@ -27,6 +27,8 @@ class Semiring:
         shape ``(n,)``.
     zero : float
         The weight of an option that cannot be taken.
+    per_row, spread : float and callable
+        Of two classes, the weight of a leaf is ``per_row·n/2 + spread(d)``: of its n rows one class has d more.
     stop, go : callable
         From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option.
     """
@@ -34,6 +36,8 @@ class Semiring:
     leaf: Callable[[Floats], Floats]
     plus: Callable[[Floats, Floats], Floats]
     zero: float
+    per_row: float
+    spread: Callable[[Floats], Floats]
     stop: Callable[[NDArray[np.intp]], Floats]
     go: Callable[[NDArray[np.intp]], Floats]
 
@@ -44,8 +48,10 @@ def fewest_errors(penalty: float) -> Semiring:
         leaf=lambda counts: counts.sum(axis=0) - counts.max(axis=0),
         plus=lambda stop, options: np.minimum(stop, options.min(axis=1, initial=np.inf)),
         zero=np.inf,
-        stop=lambda n_open: np.zeros(len(n_open)),
-        go=lambda n_open: np.full(len(n_open), penalty),
+        per_row=1.0,
+        spread=lambda differences: differences / -2,
+        stop=lambda n_open: np.zeros(np.shape(n_open)),
+        go=lambda n_open: np.full(np.shape(n_open), penalty),
     )
 
 
@@ -74,6 +80,8 @@ def all_models(epsilon: float, stop_probability: float) -> Semiring:
         leaf=leaf,
         plus=plus,
         zero=-np.inf,
+        per_row=-epsilon,
+        spread=lambda differences: epsilon * differences / 2 + np.log((1 + np.exp(-epsilon * differences)) / 2),
         stop=lambda n_open: np.where(n_open > 0, log_stop, 0.0),
         go=lambda n_open: log_go - np.log(np.maximum(n_open, 1)),
     )

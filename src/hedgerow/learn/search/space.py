@@ -16,6 +16,7 @@ from hedgerow.schema.schema import Schema
 
 CAUGHT, LEFT = 0, 1
 """The two branches of an option: the rows that satisfy it and those that do not."""
+Bins = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,8 @@ class Space:
 
     A *side* is one branch of an option that may be searched further. A state of the search is a set of sides and stands
     for the rows on all of them. For a rule list the sides are what each rule leaves; for a tree both branches of each
-    test.
+    test. Where options have one literal each, a side is a *box*: some bins of one attribute, all bins of the others;
+    and so is a state.
 
     Attributes
     ----------
@@ -34,42 +36,53 @@ class Space:
         Which of the candidates are options.
     branches : tuple of int
         The branches that are searched further: `LEFT` for lists, `CAUGHT` and `LEFT` for trees.
-    closed : ndarray of bool, shape (n_sides, n_options)
-        Whether, by the schema, an option cannot divide any rows of a side. Sides go by branch, then by option.
+    root : ndarray of bool, shape (n_bins,)
+        The box where the search begins.
+    closed : ndarray of bool, shape (n_sides, n_options), or None
+        For options of several literals: whether, by the schema, an option cannot catch rows of a side. Sides go by
+        branch, then by option. None where states are boxes.
     """
 
     candidates: Candidates
     options: NDArray[np.intp]
     branches: tuple[int, ...]
-    closed: NDArray[np.bool_]
+    root: Bins
+    closed: NDArray[np.bool_] | None = None
 
     @classmethod
     def of_lists(cls, candidates: Candidates, chosen: Sequence[Antecedent] = ()) -> Self:
         """Return the space of the rule lists that may follow the rules in `chosen`.
 
-        A candidate that implies a chosen one can catch nothing more: it is closed.
+        Candidates of one literal are options if they divide what the chosen rules leave. Of several, a candidate that
+        implies a chosen one can catch nothing more: it is closed.
         """
-        implies = candidates.implications
         position = {antecedent: index for index, antecedent in enumerate(candidates)} if chosen else {}
-        taken = [position[antecedent] for antecedent in chosen]
-        options = np.flatnonzero(~implies[:, taken].any(axis=1))
-        return cls(candidates, options, (LEFT,), implies[np.ix_(options, options)].T)
+        taken = np.array([position[antecedent] for antecedent in chosen], dtype=np.intp)
+        everything = np.ones(candidates.truth.shape[1], dtype=bool)
+        if len(candidates.members) > 1:
+            implies = candidates.implications
+            options = np.flatnonzero(~implies[:, taken].any(axis=1))
+            return cls(candidates, options, (LEFT,), everything, implies[np.ix_(options, options)].T)
+        whole = cls(candidates, np.arange(len(candidates)), (LEFT,), everything)
+        return whole._below(np.logical_and.reduce(whole.side_bins[taken]))
 
     @classmethod
-    def of_trees(cls, schema: Schema) -> Self:
-        """Return the space of the trees over a schema's tests ``x``, ``x = v``, ``x <= c``, each division once."""
+    def of_trees(cls, schema: Schema, root: Bins | None = None) -> Self:
+        """Return the space of the trees over a schema's tests ``x``, ``x = v``, ``x <= c``, each division once.
+
+        Below the box `root`, only tests that divide it are options.
+        """
         candidates = Candidates.of(schema, 1, negations=False)
-        options = np.array(_tests(candidates), dtype=np.intp)
-        truth = candidates.truth[options]
-        own = candidates.own_bins[options]
-        caught, left = truth, own & ~truth
+        everything = np.ones(candidates.truth.shape[1], dtype=bool)
+        whole = cls(candidates, np.array(_tests(candidates), dtype=np.intp), (CAUGHT, LEFT), everything)
+        return whole if root is None else whole._below(root)
 
-        def within(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> NDArray[np.bool_]:
-            return one.astype(np.int64) @ (~other).T.astype(np.int64) == 0
-
-        same = own.astype(np.int64) @ own.T.astype(np.int64) > 0
-        closed = [same & (within(side, caught) | within(side, left)) for side in (caught, left)]
-        return cls(candidates, options, (CAUGHT, LEFT), np.vstack(closed))
+    def _below(self, root: Bins) -> Self:
+        """Return the options that divide a box; none if it is empty."""
+        sizes = [len(attribute.bins) for _, attribute in self.candidates.schema.attributes]
+        has_rows = np.logical_or.reduceat(root, np.cumsum([0, *sizes[:-1]])).all()
+        options = self.options[self.divided(root[None])[0] & has_rows]
+        return type(self)(self.candidates, options, self.branches, root)
 
     @property
     def n_options(self) -> int:
@@ -79,19 +92,50 @@ class Space:
     @property
     def n_sides(self) -> int:
         """Sides of all options."""
-        return len(self.closed)
+        return len(self.branches) * self.n_options
+
+    @property
+    def has_boxes(self) -> bool:
+        """Whether every state is a box."""
+        return self.closed is None
 
     @cached_property
     def antecedents(self) -> tuple[Antecedent, ...]:
         """Each option as an antecedent."""
         return tuple(self.candidates[int(index)] for index in self.options)
 
+    @cached_property
+    def caught(self) -> Bins:
+        """Where states are boxes: the bins of its attribute that each option catches, shape ``(n_options, n_bins)``."""
+        return self.candidates.truth[self.options]
+
+    @cached_property
+    def left(self) -> Bins:
+        """Where states are boxes: the bins of its attribute that each option leaves, shape ``(n_options, n_bins)``."""
+        return self.candidates.own_bins[self.options] & ~self.caught
+
+    @cached_property
+    def side_bins(self) -> Bins:
+        """Where states are boxes: the bins of each side, all of the other attributes, shape ``(n_sides, n_bins)``."""
+        others = ~self.candidates.own_bins[self.options]
+        return np.vstack([{CAUGHT: self.caught, LEFT: self.left}[branch] | others for branch in self.branches])
+
     def sides(self, branch: int) -> NDArray[np.intp]:
         """Return the side of each option's branch, shape ``(n_options,)``."""
         return self.branches.index(branch) * self.n_options + np.arange(self.n_options)
 
+    def divided(self, boxes: Bins) -> NDArray[np.bool_]:
+        """Return which options divide each box by the schema, shape ``(n_boxes, n_options)``."""
+        within = boxes.astype(np.float32)
+        return (within @ self.caught.T.astype(np.float32) > 0) & (within @ self.left.T.astype(np.float32) > 0)
+
     def open(self, states: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return which options may still be taken in each state, shape ``(n_states, n_options)``."""
+        if self.closed is None:
+            within = np.repeat(self.root[None], len(states), axis=0)
+            for side in states.T:
+                within &= self.side_bins[side]
+            return self.divided(within)
         closed = np.zeros((len(states), self.n_options), dtype=bool)
         for side in states.T:
             closed |= self.closed[side]

@@ -1,0 +1,91 @@
+"""Contingency tables against counting row by row."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.learn.search import contingency
+from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.contingency import BoxRows, summed
+from hedgerow.learn.search.space import Space
+from tests.learn.enumerate_models import Models, schemas, tables
+
+
+@st.composite
+def some_rows(draw):
+    schema = draw(schemas)
+    boxes = Boxes.of(Space.of_trees(schema), 3)
+    table = draw(tables(schema))
+    return table, boxes, BoxRows.of(table.tally, boxes)
+
+
+def counted(table, boxes, group, places, label, worlds=None):
+    """How many rows of a class are in a cell of a group, of all or of some worlds."""
+    columns = [boxes.axes[axis].column for axis in group]
+    return sum(
+        times
+        for bins, y, times in table.rows
+        if y == label and [bins[column] for column in columns] == list(places) and (worlds is None or bins in worlds)
+    )
+
+
+@settings(max_examples=15)
+@given(some_rows())
+def test_cells_and_what_options_catch_in_them_are_counted(found):
+    table, boxes, rows = found
+    catches = Models(boxes.space, 0).catches
+    for group in boxes.groups(2):
+        cells, caught = rows.cells(group.axes), rows.table(group.axes, rows.classes)
+        assert caught.shape == (*cells.shape, boxes.space.n_options)
+        for label, *places in np.ndindex(cells.shape):
+            assert cells[label, *places] == counted(table, boxes, group.axes, places, label)
+            for option, worlds in enumerate(catches):
+                expected = counted(table, boxes, group.axes, places, label, worlds)
+                assert caught[label, *places, option] == expected
+
+
+@settings(max_examples=10)
+@given(some_rows())
+def test_blocks_of_patterns_add_up(found):
+    _, boxes, rows = found
+    group = next(reversed(list(boxes.groups(2)))).axes
+    whole = rows.table(group, rows.classes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contingency, "_BLOCK_PATTERNS", 2)
+        assert np.array_equal(rows.table(group, rows.classes), whole)
+
+
+@settings(max_examples=10)
+@given(some_rows(), st.data())
+def test_an_option_catches_the_patterns_whose_worlds_it_catches(found, data):
+    table, boxes, rows = found
+    option = data.draw(st.integers(0, boxes.space.n_options - 1))
+    axis, caught = rows.caught(option)
+    assert axis == boxes.axis_of(option)
+    worlds = Models(boxes.space, 0).catches[option]
+    patterns = [tuple(bins) for bins in table.tally.bins_and_counts()[0].tolist()]
+    assert caught.tolist() == [bins in worlds for bins in patterns]
+    assert rows.only(caught).total.sum() == sum(times for bins, _, times in table.rows if bins in worlds)
+
+
+def test_a_table_is_summed_axis_by_axis():
+    table = np.arange(24.0).reshape(2, 3, 4)
+    sets = [np.array([[True, True, False]]), np.array([[False, True, False, True], [True] * 4])]
+    found = summed(table, sets)
+    assert found.shape == (2, 1, 2)
+    assert found[1, 0].tolist() == [table[1, :2][:, [1, 3]].sum(), table[1, :2].sum()]
+    assert summed(table, sets[1:], first=2).shape == (2, 3, 2)
+
+
+@pytest.mark.parametrize(("rows", "kind"), [(2**24 - 1, np.float32), (2**24, np.float64)])
+def test_counts_are_in_a_type_that_holds_them_exactly(rows, kind):
+    from hedgerow.schema import Boolean
+    from tests.learn.enumerate_models import Table, schema_of
+
+    schema = schema_of(Boolean())
+    table = Table(schema, (((1,), 0, rows - 1), ((0,), 1, 1)))
+    found = BoxRows.of(table.tally, Boxes.of(Space.of_trees(schema), 1))
+    caught = found.table((), found.classes)
+    assert caught.dtype == kind
+    assert caught.ravel().tolist() == [rows - 1, 0]
