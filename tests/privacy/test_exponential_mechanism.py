@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.exhaustive import exhaustive_levels
-from hedgerow.learn.search.lattice import PatternMatrix, Search
+from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search
 from hedgerow.learn.search.sampler import Draw, ModelSampler
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
@@ -26,6 +28,7 @@ from tests.learn.enumerate_models import (
     exact_chance,
     executions,
     list_space,
+    log_sum,
     models,
     schema_of,
     tables,
@@ -59,19 +62,41 @@ def large(draw, schema):
     return replace(few, rows=tuple((cells, label, draw(count)) for cells, label, _ in few.rows))
 
 
+def searches(found, table, weight):
+    """Yield the searches of a table, by masks and, where states are boxes, by contingency tables."""
+    semiring, levels = all_models(float(weight), float(found.stop)), exhaustive_levels(found.space, found.depth)
+    yield Masks(Search(PatternMatrix(table.tally, found.space), levels, semiring), range(found.depth + 1))
+    if found.space.has_boxes and found.depth:
+        yield Cubes(table.tally, Boxes.of(found.space, found.depth), semiring)
+
+
 def worst_rounding(found, table, weight):
     """The largest error of any model's log-probability as computed, in nats."""
-    plan = Draw(found.space, found.depth, float(found.stop))
-    rows = PatternMatrix(table.tally, found.space)
-    search = Search(rows, exhaustive_levels(plan.space, plan.depth), all_models(float(weight), plan.stop_probability))
-    values = search.sweep()
-    factor = float(weight)
+    factor, exactly = float(weight), found.log_probabilities(table, weight)
 
-    def draws(choose):
-        return search.walk(values, choose, lambda counts: choose(-factor * (counts.sum() - counts)))
+    def draws(searched):
+        def label(choose):
+            return lambda counts: choose(-factor * (counts.sum() - counts))
 
-    exactly = found.log_probabilities(table, weight)
-    return max(abs(PRECISE.subtract(exact_chance(path), exactly[model])) for model, path in executions(draws))
+        return executions(lambda choose: searched.walk(found.depth, choose, label(choose)))
+
+    return max(
+        abs(PRECISE.subtract(exact_chance(path), exactly[model]))
+        for searched in searches(found, table, weight)
+        for model, path in draws(searched)
+    )
+
+
+def worst_rounding_of_sizes(found, table, weight):
+    """The largest error of the log-probability of any size, in nats, if all sizes have the same prior."""
+    sizes = range(found.depth + 1)
+    exactly = [log_sum(replace(found, depth=size).log_weights(table, weight).values()) for size in sizes]
+    exactly = [PRECISE.subtract(one, log_sum(exactly)) for one in exactly]
+    return max(
+        abs(PRECISE.subtract(exact_chance([(np.array([one.total(size) for size in sizes]), place)]), exactly[place]))
+        for one in searches(found, table, weight)
+        for place in sizes
+    )
 
 
 def reserved(mechanism):
@@ -89,7 +114,10 @@ def test_rounding_of_two_tables_is_within_what_is_kept_for_it(examples):
     def within(found, data, epsilon):
         mechanism = Draw(found.space, found.depth, float(found.stop)).mechanism(epsilon)
         one, other = data.draw(large(found.schema)), data.draw(large(found.schema))
-        together = sum(worst_rounding(found, table, mechanism.weight) for table in (one, other))
+        together = sum(
+            worst_rounding(found, table, mechanism.weight) + worst_rounding_of_sizes(found, table, mechanism.weight)
+            for table in (one, other)
+        )
         assert together <= reserved(mechanism)
 
     within()
@@ -157,7 +185,7 @@ def test_hardly_anything_is_kept_beyond_what_the_bound_asks_for(size, epsilon):
     unit = Fraction(1, 2**53)
     prior = math.log(max(size.options, 1) / (size.stop_probability * (1 - size.stop_probability)))
     least_constant = 36 * prior + size.options + size.classes
-    grows = 4 * unit * d * (4 * d + 1) * weight * MOST_ROWS
+    grows = 4 * unit * (d + 1) * (5 * d + 1) * weight * MOST_ROWS
     assert epsilon - weight >= grows + 8 * unit * leaves**2 * Fraction(least_constant)
     most_constant = 36 * (prior + 4 * math.log(size.classes) + 4) + size.options + size.classes + 21
     kept = grows + 8 * unit * leaves**2 * Fraction(most_constant)
@@ -178,7 +206,7 @@ def test_an_epsilon_of_which_rounding_would_take_half_is_refused(size):
             high = middle
     with pytest.raises(ValueError, match="epsilon for one draw must be > "):
         size.weight(low)
-    grows = 1 + 4 * Fraction(size.depth * (4 * size.depth + 1) * MOST_ROWS, 2**53)
+    grows = 1 + 4 * Fraction((size.depth + 1) * (5 * size.depth + 1) * MOST_ROWS, 2**53)
     assert size.weight(high) * grows == pytest.approx(high / 2, rel=1e-5)
 
 
@@ -325,4 +353,4 @@ def test_a_draw_says_what_it_is_and_what_is_kept_for_rounding():
     mechanism = Draw(list_space(schema_of(Boolean())), 2, 0.5).mechanism(Fraction(1, 2))
     assert mechanism.sensitivity == 1
     assert str(mechanism).startswith("exponential mechanism over all models, weight exp(-0.499")
-    assert str(mechanism).endswith("sensitivity 1, 1.7e-05 kept for rounding")  # 1/2 - 262135/2^19 = 9/2^19
+    assert str(mechanism).endswith("sensitivity 1, 3.1e-05 kept for rounding")  # 1/2 - 262135/2^19 = 9/2^19

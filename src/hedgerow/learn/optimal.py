@@ -18,7 +18,7 @@ from hedgerow.learn.base import (
 from hedgerow.learn.leaf_counts import leaf_totals
 from hedgerow.learn.learned import LearnedList, LearnedTree
 from hedgerow.learn.search.certified import Optimum, find_optimum, rows_needed
-from hedgerow.learn.search.lattice import PatternMatrix, Take
+from hedgerow.learn.search.lattice import Take
 from hedgerow.learn.search.pruned import SearchSettings
 from hedgerow.learn.search.space import Space
 from hedgerow.messages import shown_argument
@@ -52,7 +52,7 @@ class OptimalEstimator(TallyEstimator):
         penalty = round(float(self.regularization) * n * _STEPS) / _STEPS
         settings = SearchSettings(depth, rows_needed(tally, float(self.min_support)), penalty)
         with self._searching() as progress:
-            optimum = find_optimum(PatternMatrix(tally, space), settings, self.time_limit, progress)
+            optimum = find_optimum(tally, space, settings, self.time_limit, progress)
         scale = max(n, 1)
         self.objective_ = optimum.objective / scale
         self.lower_bound_ = optimum.lower_bound / scale

@@ -77,13 +77,14 @@ class Rounding:
         The draw is the exponential mechanism with score −errors, which adding a row never raises and lowers by at most
         one: with weight ``w`` and exact arithmetic the loss is ``w``. The log-weights are computed in float64. With
         ``u = 2⁻⁵³``, ``n`` rows in a state, ``d`` options still to take and ``l`` leaves below, the error of a state's
-        log-value is at most ``u·((4d + 1)·w·n + 2l·c)``: ``w`` has 21 binary digits, so that ``w`` times a number of
-        errors is exact; a leaf rounds ``w·n`` once and an option and a sum of options four times together, the states
-        below share the rows; and ``c`` bounds what does not grow with the rows, from the size of the prior's
-        logarithms, the lengths of the sums, and four units in the last place for NumPy's exp and log. Each choice's
-        log-probability is off by at most twice that, the choices of one level share the rows, and there are two
-        tables: ``4·u·(d·(4d + 1)·w·n + 2l²·c)`` in all, with ``n`` below `MOST_ROWS`. Labels are drawn from exact
-        weights, and the draws themselves, by OpenDP, are exact for the log-weights they are given.
+        log-value is at most ``u·((5d + 1)·w·n + 2l·c)``: ``w`` has 21 binary digits, so that ``w`` times a number of
+        errors, or half of it, is exact; a leaf rounds ``w·n`` once and an option and a sum of options five times
+        together, the states below share the rows; and ``c`` bounds what does not grow with the rows, from the size of
+        the prior's logarithms, the lengths of the sums, and four units in the last place for NumPy's exp and log. Each
+        choice's log-probability is off by at most twice that, the choices of one level share the rows, the size, where
+        it is drawn, is one choice more at the root, and there are two tables: ``4·u·((d + 1)·(5d + 1)·w·n + 2l²·c)`` in
+        all, with ``n`` below `MOST_ROWS`. Labels are drawn from exact weights, and the draws themselves, by OpenDP, are
+        exact for the log-weights they are given.
 
         Raises
         ------
@@ -93,11 +94,11 @@ class Rounding:
         Examples
         --------
         >>> float(Rounding(depth=4, leaves=5, options=40, classes=2, stop_probability=0.5).weight(Fraction(1)))
-        0.9998703002929688
+        0.9997997283935547
         """
         prior = math.log(max(self.options, 1)) - math.log(self.stop_probability) - math.log1p(-self.stop_probability)
         constant = math.ceil(36 * (prior + 4 * math.log(self.classes) + 4)) + self.options + self.classes + 20
-        relative = 4 * _UNIT * self.depth * (4 * self.depth + 1) * MOST_ROWS
+        relative = 4 * _UNIT * (self.depth + 1) * (5 * self.depth + 1) * MOST_ROWS
         absolute = 8 * _UNIT * self.leaves**2 * constant
         if epsilon <= 2 * absolute:
             raise ArgumentError(

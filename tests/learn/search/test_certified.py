@@ -11,9 +11,13 @@ from hedgerow import Tally
 from hedgerow.learn.search import certified as optimum
 from hedgerow.learn.search import lattice
 from hedgerow.learn.search import pruned as certified
-from hedgerow.learn.search.certified import find_optimum, rows_needed
+from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.certified import exhaust, find_optimum, prune, rows_needed
+from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.lattice import PatternMatrix, Stop
 from hedgerow.learn.search.pruned import SearchSettings
+from hedgerow.learn.search.space import Space
+from hedgerow.schema import Integer, Label, Schema
 from tests.learn.best_models import account, problems
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
@@ -22,7 +26,7 @@ terms_of = st.builds(SearchSettings, st.integers(0, 4), st.integers(0, 5), PENAL
 
 
 def find(problem, settings, time_limit=None):
-    return find_optimum(PatternMatrix(problem.tally, problem.space), settings, time_limit, lambda *_: None)
+    return prune(PatternMatrix(problem.tally, problem.space), settings, time_limit, lambda *_: None)
 
 
 def check_model(problem, settings, found):
@@ -49,6 +53,38 @@ def test_what_is_found_is_the_best_model_that_there_is(examples, narrow):
         )
 
     best()
+
+
+@SIZES
+def test_all_boxes_hold_the_best_model_that_there_is(examples):
+    @settings(max_examples=examples)
+    @given(problems(), terms_of)
+    def best(problem, settings):
+        boxes = Boxes.of(problem.space, min(settings.depth, problem.space.n_options))
+        if boxes is not None:
+            told = []
+            found = exhaust(problem.tally, boxes, settings, lambda *step: told.append(step))
+            check_model(problem, settings, found)
+            least = problem.least(settings.depth, settings.min_rows, settings.penalty)
+            assert found.objective == found.lower_bound == least
+            assert not told or told[-1] == (1, found.n_states, found.n_states)
+
+    best()
+
+
+WIDE = Schema({f"x{i}": Integer(0, 99, cuts=tuple(range(5, 95, 5))) for i in range(6)}, Label("y", (0, 1)))
+
+
+@pytest.mark.parametrize(("depth", "limit", "way"), [(3, None, "exhaust"), (3, 1e-3, "prune"), (9, None, "prune")])
+def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit, way):
+    used = []
+    for name in ("exhaust", "prune"):
+        monkeypatch.setattr(optimum, name, lambda *_, name=name: used.append(name))
+    rows = np.random.default_rng(0).integers(0, 100, (50, 6))
+    tally = Tally.count(rows, rows[:, 0] % 2, WIDE)
+    assert Cost.of(Space.of_trees(WIDE), 3).method == "cubes"
+    find_optimum(tally, Space.of_trees(WIDE), SearchSettings(depth, 1, 0.0), limit, lambda *_: None)
+    assert used == [way]
 
 
 @given(problems(), terms_of)

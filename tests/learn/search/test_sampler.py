@@ -19,6 +19,8 @@ import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, SearchTooLargeError
 from hedgerow.learn.search import cost
 from hedgerow.learn.search import sampler as exact
+from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import Search, Stop, Take
 from hedgerow.learn.search.sampler import (
     Draw,
@@ -45,6 +47,7 @@ from tests.learn.enumerate_models import (
     chance,
     executions,
     list_space,
+    log_sum,
     models,
     narrow,
     neighbours,
@@ -86,9 +89,9 @@ def valued_once():
     kept, sweep = {}, Search.sweep
 
     def once(self, **options):
-        if not kept:
-            kept["values"] = sweep(self, **options)
-        return kept["values"]
+        if len(self.levels) not in kept:
+            kept[len(self.levels)] = sweep(self, **options)
+        return kept[len(self.levels)]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Search, "sweep", once)
@@ -126,6 +129,38 @@ def test_every_model_is_drawn_with_its_exact_probability(examples):
             assert drawn[model] == pytest.approx(float(value), abs=1e-9)
 
     same()
+
+
+@pytest.mark.parametrize("examples", SIZES)
+def test_a_drawn_size_has_the_same_prior_as_any_other(examples):
+    """By either method: P(size d) = 1/(D + 1), then today's prior of that depth, all weighed by their errors."""
+
+    @settings(max_examples=examples)
+    @given(models(60), st.data(), st.sampled_from(EPSILONS))
+    def same(found, data, epsilon):
+        table, plan = data.draw(tables(found.schema)), replace(plan_of(found), draws_size=True)
+        weight, expected = plan.mechanism(epsilon).weight, defaultdict(list)
+        for size in plan.sizes:
+            for model, value in replace(found, depth=size).log_weights(table, weight).items():
+                expected[model].append(value)
+        total = log_sum(value for values in expected.values() for value in values)
+        boxes = Boxes.of(plan.space, plan.depth) if plan.depth else None
+        for states in (exhaustive_levels(plan.space, plan.depth), *([boxes] if boxes else [])):
+            sampler, drawn = ModelSampler(table.tally, plan, states, quiet), defaultdict(float)
+            with valued_once():
+                for model, draws in executions(lambda choose, s=sampler: s.sample(float(weight), choose)):
+                    drawn[model] += np.exp(chance(draws))
+            assert drawn.keys() == expected.keys()
+            for model, values in expected.items():
+                assert drawn[model] == pytest.approx(float((log_sum(values) - total).exp()), abs=1e-9)
+
+    same()
+
+
+def test_a_size_that_is_given_is_the_size_of_the_prior():
+    plan = Draw(Space.of_trees(schema_of(Boolean(), Boolean())), 2, 0.5)
+    assert (list(plan.sizes), list(replace(plan, draws_size=True).sizes)) == ([2], [0, 1, 2])
+    assert Draw(plan.space, 9, 0.5).depth == 2  # each option is taken once at most
 
 
 TWO = schema_of(Boolean(), Boolean(missing="bin"))

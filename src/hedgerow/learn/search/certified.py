@@ -8,13 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take
 from hedgerow.learn.search.pruned import Expansion, SearchSettings, expand
 from hedgerow.learn.search.semirings import fewest_errors
+from hedgerow.learn.search.space import Space
 from hedgerow.tally import Tally
 
 _QUICK_STATES = 20_000  # at most, in the last level of the quick search that comes first
+_MANY_PATTERNS = 100_000  # for which the time is estimated
 _GOING_DOWN = 0.4  # of the time limit; going back up through the same states takes about as long
+Progress = Callable[[int, int, int], object]
 
 
 @dataclass(frozen=True)
@@ -40,15 +46,42 @@ class Optimum:
 
 
 def find_optimum(
-    rows: PatternMatrix,
-    settings: SearchSettings,
-    time_limit: float | None,
-    progress: Callable[[int, int, int], object],
+    tally: Tally, space: Space, settings: SearchSettings, time_limit: float | None, progress: Progress
 ) -> Optimum:
     """Find the model of fewest errors, penalties included, among all within the settings.
 
+    All boxes are valued by contingency tables where that takes less than a third of the time limit, and less than all
+    states by masks would; else states are pruned. `progress` is called with the level, its states done and its states.
+    """
+    depth = min(settings.depth, space.n_options)
+    cost = Cost.of(space, depth)
+    affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
+    boxes = Boxes.of(space, depth) if cost.method == "cubes" and cost.is_sensible and affordable else None
+    if boxes is None:
+        return prune(PatternMatrix(tally, space), settings, time_limit, progress)
+    return exhaust(tally, boxes, settings, progress)
+
+
+def exhaust(tally: Tally, boxes: Boxes, settings: SearchSettings, progress: Progress) -> Optimum:
+    """Value all boxes."""
+    total, done = sum(map(boxes.count, range(boxes.depth))), 0
+
+    def report(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(1, done, total)
+
+    searched = Cubes(tally, boxes, fewest_errors(settings.penalty), max(settings.min_rows, 1), report)
+    model = searched.walk(boxes.depth, lambda weights: int(weights.argmin()), lambda counts: int(counts.argmax()))
+    objective = searched.total(boxes.depth)
+    return Optimum(model, objective, objective, total)
+
+
+def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | None, progress: Progress) -> Optimum:
+    """Search by branch and bound.
+
     A quick search that follows few options comes first: it gives a model to fall back upon and, for lists, a bound to
-    prune with. `progress` is called with the level, its states done and its states.
+    prune with.
     """
     deadline = np.inf if time_limit is None else time.monotonic() + _GOING_DOWN * time_limit
     quick = expand(rows, settings, width=_width(rows, settings))

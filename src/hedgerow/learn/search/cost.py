@@ -14,6 +14,7 @@ from hedgerow.learn.search.space import Space
 MOST_OPTIONS = 10_000
 MOST_STATES = 20_000_000
 MOST_EVALUATIONS = 2_000_000_000
+MOST_NUMBERS = 50_000_000
 """The largest exact search: minutes on one core, or gigabytes of memory."""
 
 # Seconds on one core of an x86-64 server (benchmarks/exact.py). By masks: for any search; for each evaluation of an
@@ -42,8 +43,9 @@ class Cost:
     method : {"masks", "cubes"}
         How rows are counted: by masks over the patterns, or by contingency tables, whose cost grows little with the
         number of patterns.
-    tables, numbers, additions : int
-        By cubes: contingency tables to be counted, the numbers in them, and how often each pattern is added to one.
+    tables, numbers, additions, largest : int
+        By cubes: contingency tables to be counted, the numbers in all and in the largest of them, and how often each
+        pattern is added to one.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Cost:
     tables: int = 0
     numbers: int = 0
     additions: int = 0
+    largest: int = 0
 
     @classmethod
     def of_masks(cls, *, options: int, sides: int, depth: int, classes: int) -> Self:
@@ -72,8 +75,11 @@ class Cost:
         choices, options = range(boxes.depth), boxes.space.n_options
         states = sum(map(boxes.count, choices))
         tables = sum(comb(len(boxes.axes), size) for most in choices for size in range(most + 1))
-        numbers = sum(map(boxes.count_cells, choices)) * sum(axis.n_bins for axis in boxes.axes)
-        return cls(options, states, states * options, classes, "cubes", tables, numbers, tables * len(boxes.axes))
+        bins = [axis.n_bins for axis in boxes.axes]
+        numbers = sum(map(boxes.count_cells, choices)) * sum(bins)
+        largest = prod(sorted(bins)[-(boxes.depth - 1) :] if boxes.depth > 1 else ()) * sum(bins)
+        additions = tables * len(bins)
+        return cls(options, states, states * options, classes, "cubes", tables, numbers, additions, largest)
 
     @classmethod
     def together(cls, costs: Sequence[Self]) -> Self:
@@ -99,7 +105,8 @@ class Cost:
         """Whether the search is within the limits."""
         return (
             self.options <= MOST_OPTIONS
-            and max(self.states, self.numbers) <= MOST_STATES
+            and self.states <= MOST_STATES
+            and self.largest <= MOST_NUMBERS
             and self.evaluations <= MOST_EVALUATIONS
         )
 
