@@ -337,3 +337,21 @@ def test_accuracy_on_real_data_reaches_the_goal(name, epsilon, goal, seeds):
         fits = (hr.PrivateRuleListClassifier(epsilon, random_state=fit).fit_tally(tally) for fit in range(6))
         scores += [fit.score(X_test, y_test) for fit in fits]
     assert np.mean(scores) > goal
+
+
+def test_a_number_of_rules_that_is_drawn_is_small_where_a_short_list_will_do():
+    X, y = conjunction(2000)
+    clf = hr.PrivateRuleListClassifier(1.0, max_rules=None, search="exact", random_state=0).fit(X, y)
+    assert clf.score(X, y) == 1
+    assert len(clf.rule_list_) == 2
+    (charge,) = clf.privacy_.charges
+    assert re.fullmatch(r"draw of up to [2-9] rules with their number and their labels", charge.purpose)
+
+
+def test_a_number_of_rules_is_drawn_by_an_exact_search_of_all_rules_jointly():
+    for parameters, message in (
+        ({"search": "greedy"}, "max_rules must be a whole number >= 1 with search='greedy', got None"),
+        ({"search": "exact", "lookahead": 2}, "max_rules must be a whole number with lookahead, got None"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            hr.PrivateRuleListClassifier(1.0, max_rules=None, **parameters).fit(*conjunction())

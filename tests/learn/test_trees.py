@@ -219,3 +219,33 @@ def test_a_private_tree_beats_the_majority_on_real_data(search, epsilon, goal):
     clf = hr.PrivateTreeClassifier(epsilon, max_depth=4, search=search, random_state=0).fit_tally(tally)
     majority = data.labels.value_counts(normalize=True).max()
     assert clf.score(data.frame, data.labels) - majority > goal
+
+
+def test_a_depth_that_is_drawn_is_small_where_a_small_tree_will_do():
+    """One boolean of three says the class: deeper trees have the same errors and, together, the same prior."""
+    X, _ = conjunction(2000)
+    y = X[:, 0]
+    clf = hr.PrivateTreeClassifier(1.0, max_depth=None, random_state=0).fit(X, y)
+    assert clf.score(X, y) == 1
+    (charge,) = clf.privacy_.charges
+    depth = min(5, X.shape[1])
+    assert charge.purpose == f"draw of a tree of depth up to {depth} with its depth and its labels"
+    assert clf.search_cost(clf.tree_.schema).states > 1
+
+
+def test_the_depths_that_can_be_drawn_follow_from_the_cost(monkeypatch):
+    schema = Schema({f"x{i}": Boolean() for i in range(8)}, Label("y", (False, True)))
+    clf = hr.PrivateTreeClassifier(1.0, max_depth=None)
+    whole = clf._draw(schema)
+    assert (whole.depth, whole.draws_size) == (5, True)
+    monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", 1 + 16)
+    assert clf._draw(schema).depth == 1  # of depth 2 there are 17 states, and 1 of depth 1
+    monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", 2 + 16)
+    assert clf._draw(schema).depth == 2
+    monkeypatch.setattr("hedgerow.learn.search.cost.MOST_SECONDS", 0.0)
+    assert clf._draw(schema).depth == 0
+
+
+def test_greedy_growth_draws_no_size():
+    with pytest.raises(ValueError, match="max_depth must be a whole number >= 0 with search='greedy', got None: only"):
+        hr.PrivateTreeClassifier(1.0, max_depth=None, search="greedy").fit(*conjunction())

@@ -214,6 +214,10 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         setattr(self, self._fitted, model)
         return self
 
+    def _check_size(self, name: str, value: object, low: int) -> None:
+        """Check the largest size of a model: a whole number, but where it can be drawn."""
+        check_whole(name, value, low)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -223,7 +227,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
 class RuleListEstimator(TallyEstimator):
     """A classifier whose model is a `RuleList`."""
 
-    max_rules: int
+    max_rules: int | None
     max_literals: int
     negations: bool
     rule_list_: RuleList
@@ -231,7 +235,7 @@ class RuleListEstimator(TallyEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_whole("max_rules", self.max_rules, 1)
+        self._check_size("max_rules", self.max_rules, 1)
         check_whole("max_literals", self.max_literals, 1)
         check_flag("negations", self.negations)
 
@@ -239,14 +243,14 @@ class RuleListEstimator(TallyEstimator):
 class TreeEstimator(TallyEstimator):
     """A classifier whose model is a `Tree`."""
 
-    max_depth: int
+    max_depth: int | None
     tree_: Tree
     _fitted = "tree_"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_whole("max_depth", self.max_depth, 0)
-        if self.max_depth > MAX_DEPTH:
+        self._check_size("max_depth", self.max_depth, 0)
+        if self.max_depth is not None and self.max_depth > MAX_DEPTH:
             raise ArgumentError(
                 f"max_depth must be a whole number <= {MAX_DEPTH}, got {shown_argument(self.max_depth)}."
             )

@@ -78,6 +78,6 @@ class GreedyRuleListClassifier(RuleListEstimator):
         candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
         tally = count()
         choose = ExactChoice(float(self.min_support), int(tally.total().sum()))
-        antecedents = grow(tally, candidates, int(self.max_rules) - 1, choose)
+        antecedents = grow(tally, candidates, int(self.max_rules or 1) - 1, choose)
         card = PrivacyCard.none("not private")
         return self._publish(schema, LearnedList(antecedents, tally.leaf_counts(antecedents)), card)

@@ -165,7 +165,7 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
         space, tally = Space.of_lists(candidates), count()
-        part = self._find(tally, space, int(self.max_rules) - 1).model
+        part = self._find(tally, space, int(self.max_rules or 1) - 1).model
         antecedents: list[Antecedent] = []
         while isinstance(part, Take):
             antecedents.append(space.antecedents[part.option])
@@ -246,6 +246,6 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
 
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         space, tally = Space.of_trees(schema), count()
-        tree = self._find(tally, space, int(self.max_depth)).model
+        tree = self._find(tally, space, int(self.max_depth or 0)).model
         card = PrivacyCard.none("not private")
         return self._publish(schema, LearnedTree(space, tree, leaf_totals(tally, space, tree)), card)

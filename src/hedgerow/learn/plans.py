@@ -170,7 +170,8 @@ class DrawnTree(Drawn):
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:
         """Draw the tree, then release the counts if `release_counts`."""
-        space, purpose = self.draw.space, f"draw of a tree of depth up to {self.draw.depth} with its labels"
+        space, drawn = self.draw.space, "its depth and its labels" if self.draw.draws_size else "its labels"
+        purpose = f"draw of a tree of depth up to {self.draw.depth} with {drawn}"
         tree = simplified(draw_model(tally, self.draw, gate, self._for_draw, purpose, progress))
         left = gate.budget.remaining
         counts = release_tree_counts(tally, space, tree, gate, left) if self.release_counts else None

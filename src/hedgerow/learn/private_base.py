@@ -15,6 +15,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import Learned, TallyEstimator
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress
+from hedgerow.messages import shown_argument
 from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, Charge, PrivacyCard, join_reasons
@@ -133,6 +134,16 @@ class SearchEstimator(PrivateEstimator):
         check_choice("search", self.search, SEARCHES)
         check_flag("release_counts", self.release_counts)
         check_probability("stop_probability", self.stop_probability)
+
+    def _check_size(self, name: str, value: object, low: int) -> None:
+        if value is None and self.search == "exact":
+            return
+        if value is None:
+            raise ArgumentError(
+                f"{name} must be a whole number >= {low} with search={shown_argument(self.search)}, got None: "
+                "only an exact search draws the size."
+            )
+        super()._check_size(name, value, low)
 
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:

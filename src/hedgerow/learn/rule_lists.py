@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from hedgerow.arguments import check_whole
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import RuleListEstimator
 from hedgerow.learn.plans import DrawnList, GreedyList
 from hedgerow.learn.private_base import Plan, SearchEstimator
-from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.cost import Cost, largest_size
 from hedgerow.learn.search.sampler import ListDraw, list_blocks, list_cost
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
@@ -16,6 +17,9 @@ from hedgerow.privacy.noise import NoiseSource
 from hedgerow.randomness import RandomState
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
+
+LARGEST_LIST = 10
+"""The most rules of a list whose number of rules is drawn, the default rule included."""
 
 
 class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
@@ -39,8 +43,9 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     ----------
     epsilon : float
         The privacy loss of the whole model, > 0. Must be chosen.
-    max_rules : int, default=5
-        Rules in the list, the default rule included (SSRL's K).
+    max_rules : int or None, default=5
+        Rules in the list, the default rule included (SSRL's K). None, with exact search: the number is drawn too, from
+        those up to 10 of which a search takes about ten seconds at most, each with the same prior probability.
     max_literals : int, default=2
         Literals in a rule.
     negations : bool, default=True
@@ -99,7 +104,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         self,
         epsilon: float | None = None,
         *,
-        max_rules: int = 5,
+        max_rules: int | None = 5,
         max_literals: int = 2,
         negations: bool = True,
         search: Literal["greedy", "exact"] = "greedy",
@@ -136,36 +141,44 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         """
         self._check_parameters()
 
-        def cost_of(blocks: tuple[int, ...]) -> Cost:
-            return list_cost(schema, int(self.max_literals), blocks, negations=bool(self.negations))
-
-        cost = cost_of(self._blocks)
+        blocks = self._blocks(schema)
+        cost = self._cost(schema, blocks)
         advice = (
             "Use fewer rules (max_rules), fewer literals (max_literals), or fewer attributes, values or cut points."
         )
-        sizes = range(1, max(self._blocks))
-        smaller = [size for size in sizes if cost_of(list_blocks(int(self.max_rules) - 1, size)).is_sensible]
+        ways = [(size, list_blocks(int(self.max_rules or 1) - 1, size)) for size in range(1, max(blocks))]
+        smaller = [size for size, fewer in ways if self._cost(schema, fewer).is_sensible]
         if smaller:
             advice = f"Draw fewer rules at a time (lookahead={smaller[-1]}). {advice}"
         cost.check(advice)
         return cost
 
-    @property
-    def _blocks(self) -> tuple[int, ...]:
+    def _cost(self, schema: Schema, blocks: tuple[int, ...]) -> Cost:
+        literals, is_drawn = int(self.max_literals), self.max_rules is None
+        return list_cost(schema, literals, blocks, negations=bool(self.negations), draws_size=is_drawn)
+
+    def _blocks(self, schema: Schema) -> tuple[int, ...]:
+        if self.max_rules is None:
+            return (largest_size(lambda size: self._cost(schema, (size,)), LARGEST_LIST - 1),)
         return list_blocks(int(self.max_rules) - 1, None if self.lookahead is None else int(self.lookahead))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.lookahead is not None:
             check_whole("lookahead", self.lookahead, 1)
+            if self.max_rules is None:
+                raise ArgumentError(
+                    "max_rules must be a whole number with lookahead, got None: a size is drawn with all rules jointly."
+                )
 
     def _plan(self, schema: Schema) -> Plan:
         epsilon = exact(self.epsilon or 0, "epsilon")
         if self.search == "exact":
             cost, candidates = self.search_cost(schema), self._candidates(schema)
-            draw = ListDraw(candidates, self._blocks, float(self.stop_probability))
+            blocks, is_drawn = self._blocks(schema), self.max_rules is None
+            draw = ListDraw(candidates, blocks, float(self.stop_probability), draws_size=is_drawn)
             return DrawnList(epsilon=epsilon, cost=cost, release_counts=bool(self.release_counts), draw=draw)
-        return GreedyList(epsilon=epsilon, candidates=self._candidates(schema), most=int(self.max_rules) - 1)
+        return GreedyList(epsilon=epsilon, candidates=self._candidates(schema), most=int(self.max_rules or 1) - 1)
 
     def _candidates(self, schema: Schema) -> Candidates:
         return Candidates.of(schema, int(self.max_literals), negations=bool(self.negations))

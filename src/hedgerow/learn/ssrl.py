@@ -167,7 +167,7 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
             )
         return GreedyAsPublished(
             candidates=Candidates.of(schema, int(self.max_literals), negations=bool(self.negations)),
-            most=int(self.max_rules) - 1,
+            most=int(self.max_rules or 1) - 1,
             published=PUBLISHED[self.mechanism],
             epsilon=exact(self.epsilon or 0, "epsilon"),
             delta=exact(self.delta or 0, "delta"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb, prod
 from typing import Literal, Self
@@ -24,6 +24,10 @@ _ANY, _WEIGH, _COUNT, _MASK = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9
 _EVALUATE, _TABLE, _NUMBER, _ADD = 1.8e-8, 4e-4, 6e-9, 4e-9
 _TYPICAL_PATTERNS = 10_000
 _SUMMED = ("states", "evaluations", "tables", "numbers", "additions")
+
+
+MOST_SECONDS = 10.0
+"""The longest that the search of a model whose size is drawn is expected to take."""
 
 
 @dataclass(frozen=True)
@@ -145,3 +149,17 @@ class Cost:
             f"{self.options:,} options, {self.states:,} states, {self.evaluations:,} evaluations; "
             f"about {self.seconds(1000):.1g} s for 1,000 distinct patterns of rows"
         )
+
+
+def largest_size(cost_of: Callable[[int], Cost], most: int) -> int:
+    """Return the largest size up to `most` whose search is expected to take ten seconds or less.
+
+    By public numbers alone, so that it is the same for every table.
+    """
+    size = 0
+    while size < most:
+        cost = cost_of(size + 1)
+        if not cost.is_sensible or cost.seconds(_TYPICAL_PATTERNS) > MOST_SECONDS:
+            break
+        size += 1
+    return size

@@ -57,7 +57,11 @@ class Draw:
     @cached_property
     def cost(self) -> Cost:
         """The cost of the draw, by the method that costs less."""
-        return Cost.of(self.space, self.depth)
+        cost = Cost.of(self.space, self.depth)
+        if cost.method == "cubes" or not self.draws_size:
+            return cost
+        n, sides, classes = self.space.n_options, self.space.n_sides, cost.classes
+        return Cost.together([Cost.of_masks(options=n, sides=sides, depth=d, classes=classes) for d in self.sizes])
 
     @property
     def sizes(self) -> range:
@@ -163,7 +167,7 @@ def draw_model(
 
 @dataclass(frozen=True)
 class ListDraw:
-    """A rule list drawn in blocks of rules, each block jointly.
+    """A rule list drawn in blocks of rules, each block jointly; if there is one block, its size may be drawn, too.
 
     Attributes
     ----------
@@ -173,15 +177,19 @@ class ListDraw:
         How many rules each block may add.
     stop_probability : float
         The prior's chance to stop at a position.
+    draws_size : bool
+        Whether the number of rules is drawn, too.
     """
 
     candidates: Candidates
     blocks: tuple[int, ...]
     stop_probability: float
+    draws_size: bool = False
 
     def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
         """Return the plan of one block, after the rules in `chosen`."""
-        return Draw(Space.of_lists(self.candidates, chosen), self.blocks[number], self.stop_probability)
+        space = Space.of_lists(self.candidates, chosen)
+        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size)
 
 
 def list_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
@@ -190,8 +198,14 @@ def list_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
     return tuple(min(size, most - start) for start in range(0, max(most, 1), size))
 
 
-def list_cost(schema: Schema, max_literals: int, blocks: tuple[int, ...], *, negations: bool) -> Cost:
-    """Return an upper bound on the cost of drawing a list in these blocks."""
+def list_cost(
+    schema: Schema, max_literals: int, blocks: tuple[int, ...], *, negations: bool, draws_size: bool = False
+) -> Cost:
+    """Return an upper bound on the cost of drawing a list in these blocks; of several sizes, if that is drawn."""
+    if draws_size:
+        sizes = [(size,) for size in range(max(blocks) + 1)]
+        each = [list_cost(schema, max_literals, size, negations=negations) for size in sizes]
+        return each[-1] if each[-1].method == "cubes" else Cost.together(each)
     if max_literals == 1:
         space = Space.of_lists(Candidates.of(schema, 1, negations=negations))
         return Cost.together([Cost.of(space, min(depth, space.n_options)) for depth in blocks])
@@ -213,7 +227,8 @@ def draw_list(
     each = epsilon / len(plan.blocks)
     for number in range(len(plan.blocks)):
         block = plan.block(number, tuple(antecedents))
-        purpose = f"draw of up to {plan.blocks[number]} {'more ' if number else ''}rules with their labels"
+        drawn = "their number and their labels" if plan.draws_size else "their labels"
+        purpose = f"draw of up to {plan.blocks[number]} {'more ' if number else ''}rules with {drawn}"
         part = draw_model(tally, block, gate, each, purpose, progress)
         del labels[len(antecedents) :]
         while isinstance(part, Take):
