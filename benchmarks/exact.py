@@ -3,11 +3,15 @@
 The twin does the same by plain recursion: one state at a time, remembered by its set of rules, in Python.
 """
 
+from functools import partial
+
 import numpy as np
 from measure import RESULTS, median_seconds, report
 
 import hedgerow as hr
-from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.cost import masks_cost, space_cost
+from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import PatternMatrix, Search
 from hedgerow.learn.search.semirings import all_models
@@ -21,6 +25,7 @@ def main():
     data = hr.datasets.load("adult_binary").without_sensitive()
     tally = hr.Tally.count(data.frame, data.labels, data.schema)
     speed(tally)
+    by_tables()
     grown = [*depths(tally), *candidates(), *patterns()]
     report("exact_growth", grown)
     draw(grown)
@@ -57,6 +62,40 @@ def speed(tally):
         rows.append(row)
         print(row, flush=True)
     report("exact", rows)
+
+
+def by_tables():
+    """Time searches of raw Adult, which has tens of thousands of patterns, by contingency tables and by masks."""
+    data = hr.datasets.load("adult")
+    tally, rows = hr.Tally.count(data.frame, data.labels, data.schema), []
+    trees, lists = Space.of_trees(data.schema), Space.of_lists(Candidates.of(data.schema, 1))
+    for what, space, depth in (
+        ("tree of depth 2", trees, 2),
+        ("tree of depth 3", trees, 3),
+        ("tree of depth 4", trees, 4),
+        ("list of 2 rules and a default, 1 literal", lists, 2),
+        ("list of 3 rules and a default, 1 literal", lists, 3),
+        ("list of 4 rules and a default, 1 literal", lists, 4),
+    ):
+        cost = space_cost(space, depth)
+        seconds = median_seconds(partial(tabulated, tally, space, depth), 3)
+        row = {"what": what, "options": space.n_options, "patterns": len(tally.bins_and_counts()[0])}
+        row |= {"boxes": cost.states, "weighed": cost.evaluations, "seconds": f"{seconds:.2f}", "by masks": ""}
+        if depth == 2 or (what, depth) == ("tree of depth 3", 3):
+            masks = median_seconds(partial(masked, tally, space, depth), 1)
+            row["by masks"] = f"{masks:.2f}"
+        row["told beforehand"] = f"{cost.seconds(row['patterns']):.2f}"
+        rows.append(row)
+        print(row, flush=True)
+    report("exact_raw", rows)
+
+
+def tabulated(tally, space, depth):
+    return Cubes(tally, Boxes.of(space, depth), all_models(EPSILON, 0.5)).total(depth)
+
+
+def masked(tally, space, depth):
+    return Search(PatternMatrix(tally, space), exhaustive_levels(space, depth), all_models(EPSILON, 0.5)).sweep()
 
 
 def one_literal(max_rules):
@@ -122,12 +161,8 @@ def simulated(n_booleans, n_patterns, rng):
 
 def measured(grown, size, tally, space, depth):
     """Time the search itself, rows' matrices included, and compare with the cost that is told beforehand."""
-
-    def search():
-        Search(PatternMatrix(tally, space), exhaustive_levels(space, depth), all_models(EPSILON, 0.5)).sweep()
-
-    seconds = median_seconds(search, 3)
-    cost = Cost.of(options=space.n_options, sides=space.n_sides, depth=depth, classes=2)
+    seconds = median_seconds(partial(masked, tally, space, depth), 3)
+    cost = masks_cost(options=space.n_options, sides=space.n_sides, depth=depth, classes=2)
     told = cost.seconds(len(tally._bins))
     row = {"grown": grown, "size": size, "options": space.n_options, "depth": depth, "patterns": len(tally._bins)}
     row |= {

@@ -19,6 +19,7 @@ def check(page: Page) -> None:
     page.says("with {} rules to choose from,", str(count_candidates(adult, 2)))
     page.says("two at a time take {} s and three take {} s", figures(two, 1), figures(three))
     _prior(page)
+    _tables(page)
 
 
 def _prior(page: Page) -> None:
@@ -34,3 +35,11 @@ def _prior(page: Page) -> None:
     page.row("accuracy", *(short(accuracy, 4) for accuracy, _, _ in numbers))
     page.row("lost", "", *(f"{short(less, 4)} ± {short(error, 4)}" for less, error in list(lost.values())[1:]))
     page.says("{} is the largest chance", chosen)
+
+
+def _tables(page: Page) -> None:
+    rows = records("benchmarks/results/exact_raw.csv")
+    page.says("Raw Adult, {} patterns, one core", f"{int(rows[0]['patterns']):,}")
+    for row in rows:
+        page.row(row["what"], f"{int(row['boxes']):,}", row["seconds"], row["by masks"])
+    page.given("ICML 2008", "ICML 2021", "ICML 2022")

@@ -13,7 +13,7 @@ from hedgerow.learn.search import lattice
 from hedgerow.learn.search import pruned as certified
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.certified import exhaust, find_optimum, prune, rows_needed
-from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.cost import space_cost
 from hedgerow.learn.search.lattice import PatternMatrix, Stop
 from hedgerow.learn.search.pruned import SearchSettings
 from hedgerow.learn.search.space import Space
@@ -82,7 +82,7 @@ def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit
         monkeypatch.setattr(optimum, name, lambda *_, name=name: used.append(name))
     rows = np.random.default_rng(0).integers(0, 100, (50, 6))
     tally = Tally.count(rows, rows[:, 0] % 2, WIDE)
-    assert Cost.of(Space.of_trees(WIDE), 3).method == "cubes"
+    assert space_cost(Space.of_trees(WIDE), 3).method == "cubes"
     find_optimum(tally, Space.of_trees(WIDE), SearchSettings(depth, 1, 0.0), limit, lambda *_: None)
     assert used == [way]
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search import cost
-from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.cost import Cost, masks_cost
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import PatternMatrix, Search
 from hedgerow.learn.search.semirings import all_models
@@ -13,7 +13,7 @@ from tests.learn.enumerate_models import Table, all_worlds, spaces
 
 @given(spaces, st.integers(0, 4))
 def test_the_cost_is_the_number_of_states_that_are_enumerated(space, depth):
-    found = Cost.of_masks(options=space.n_options, sides=space.n_sides, depth=depth, classes=2)
+    found = masks_cost(options=space.n_options, sides=space.n_sides, depth=depth, classes=2)
     states = sum(len(level.states) for level in exhaustive_levels(space, depth))
     assert (found.options, found.states, found.classes) == (space.n_options, states, 2)
     assert found.evaluations == states * space.n_options
@@ -34,14 +34,14 @@ def test_the_cost_is_what_a_sweep_weighs_where_every_world_has_a_row(space, dept
     Counted(PatternMatrix(table.tally, space), exhaustive_levels(space, depth), all_models(1.0, 0.5)).sweep(
         progress=done.append
     )
-    told = Cost.of_masks(options=space.n_options, sides=space.n_sides, depth=depth, classes=len(schema.classes))
+    told = masks_cost(options=space.n_options, sides=space.n_sides, depth=depth, classes=len(schema.classes))
     assert sum(weighed) <= told.evaluations
     assert sum(done) == told.states
 
 
 def test_the_cost_is_told_in_words():
     """40 options, 4 rules: 1 + 40 + C(40, 2) + C(40, 3) = 10,701 states."""
-    told = Cost.of_masks(options=40, sides=40, depth=4, classes=2)
+    told = masks_cost(options=40, sides=40, depth=4, classes=2)
     assert told.states == 1 + 40 + 780 + 9880
     assert str(told).startswith("40 options, 10,701 states, 428,040 evaluations; about ")
 
@@ -68,7 +68,7 @@ def test_each_limit_refuses_what_is_beyond_it_and_says_what_to_change(monkeypatc
 
 
 def test_more_patterns_more_classes_and_more_states_take_longer():
-    one = Cost.of_masks(options=40, sides=40, depth=3, classes=2)
+    one = masks_cost(options=40, sides=40, depth=3, classes=2)
     assert 0 < one.seconds(0) < one.seconds(100) < one.seconds(1000)
-    assert one.seconds(100) < Cost.of_masks(options=40, sides=40, depth=3, classes=3).seconds(100)
-    assert one.seconds(100) < Cost.of_masks(options=40, sides=40, depth=4, classes=2).seconds(100)
+    assert one.seconds(100) < masks_cost(options=40, sides=40, depth=3, classes=3).seconds(100)
+    assert one.seconds(100) < masks_cost(options=40, sides=40, depth=4, classes=2).seconds(100)

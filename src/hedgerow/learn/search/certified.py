@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.cost import space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take
 from hedgerow.learn.search.pruned import Expansion, SearchSettings, expand
@@ -54,7 +54,7 @@ def find_optimum(
     states by masks would; else states are pruned. `progress` is called with the level, its states done and its states.
     """
     depth = min(settings.depth, space.n_options)
-    cost = Cost.of(space, depth)
+    cost = space_cost(space, depth)
     affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
     boxes = Boxes.of(space, depth) if cost.method == "cubes" and cost.is_sensible and affordable else None
     if boxes is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb, prod
-from typing import Literal, Self
+from typing import Literal
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search.boxes import Boxes
@@ -50,11 +50,6 @@ class Cost:
     tables, numbers, additions, largest : int
         By cubes: contingency tables to be counted, the numbers in all and in the largest of them, and how often each
         pattern is added to one.
-
-    Examples
-    --------
-    >>> print(Cost.of_masks(options=40, sides=40, depth=4, classes=2))
-    40 options, 10,701 states, 428,040 evaluations; about 0.05 s for 1,000 distinct patterns of rows
     """
 
     options: int
@@ -66,43 +61,6 @@ class Cost:
     numbers: int = 0
     additions: int = 0
     largest: int = 0
-
-    @classmethod
-    def of_masks(cls, *, options: int, sides: int, depth: int, classes: int) -> Self:
-        """Return the cost of all sets of fewer than `depth` sides, counted by masks."""
-        states = sum(comb(sides, taken) for taken in range(min(depth, sides + 1)))
-        return cls(options, states, states * options, classes)
-
-    @classmethod
-    def of_cubes(cls, boxes: Boxes, classes: int) -> Self:
-        """Return the cost of all boxes within fewer than `depth` choices, counted by contingency tables."""
-        choices, options = range(boxes.depth), boxes.space.n_options
-        states = sum(map(boxes.count, choices))
-        tables = sum(comb(len(boxes.axes), size) for most in choices for size in range(most + 1))
-        bins = [axis.n_bins for axis in boxes.axes]
-        numbers = sum(map(boxes.count_cells, choices)) * sum(bins)
-        largest = prod(sorted(bins)[-(boxes.depth - 1) :] if boxes.depth > 1 else ()) * sum(bins)
-        additions = tables * len(bins)
-        return cls(options, states, states * options, classes, "cubes", tables, numbers, additions, largest)
-
-    @classmethod
-    def together(cls, costs: Sequence[Self]) -> Self:
-        """Return the cost of several searches, one after the other; its method is that of the largest."""
-        sums = {name: sum(getattr(cost, name) for cost in costs) for name in _SUMMED}
-        return replace(max(costs, key=lambda cost: cost.evaluations), **sums)
-
-    @classmethod
-    def of(cls, space: Space, depth: int) -> Self:
-        """Return the cost of all models of a space with up to `depth` choices, by the method that costs less."""
-        schema = space.candidates.schema
-        classes = len(schema.classes)
-        masks = cls.of_masks(options=space.n_options, sides=space.n_sides, depth=depth, classes=classes)
-        boxes = Boxes.of(space, depth) if depth and space.n_options else None
-        if boxes is None:
-            return masks
-        cubes = cls.of_cubes(boxes, classes)
-        patterns = min(prod(len(attribute.bins) for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
-        return min(masks, cubes, key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))
 
     @property
     def is_sensible(self) -> bool:
@@ -149,6 +107,46 @@ class Cost:
             f"{self.options:,} options, {self.states:,} states, {self.evaluations:,} evaluations; "
             f"about {self.seconds(1000):.1g} s for 1,000 distinct patterns of rows"
         )
+
+
+def masks_cost(*, options: int, sides: int, depth: int, classes: int) -> Cost:
+    """Return the cost of all sets of fewer than `depth` sides, counted by masks.
+
+    Examples
+    --------
+    >>> print(masks_cost(options=40, sides=40, depth=4, classes=2))
+    40 options, 10,701 states, 428,040 evaluations; about 0.05 s for 1,000 distinct patterns of rows
+    """
+    states = sum(comb(sides, taken) for taken in range(min(depth, sides + 1)))
+    return Cost(options, states, states * options, classes)
+
+
+def cubes_cost(boxes: Boxes) -> Cost:
+    """Return the cost of all boxes within fewer choices than the depth, counted by contingency tables."""
+    choices, options, classes = range(boxes.depth), boxes.space.n_options, len(boxes.space.candidates.schema.classes)
+    states = sum(map(boxes.count, choices))
+    tables = sum(comb(len(boxes.axes), size) for most in choices for size in range(most + 1))
+    bins = [axis.n_bins for axis in boxes.axes]
+    numbers = sum(map(boxes.count_cells, choices)) * sum(bins)
+    largest = prod(sorted(bins)[-(boxes.depth - 1) :] if boxes.depth > 1 else ()) * sum(bins)
+    return Cost(options, states, states * options, classes, "cubes", tables, numbers, tables * len(bins), largest)
+
+
+def space_cost(space: Space, depth: int) -> Cost:
+    """Return the cost of all models of a space with up to `depth` choices, by the method that costs less."""
+    schema = space.candidates.schema
+    masks = masks_cost(options=space.n_options, sides=space.n_sides, depth=depth, classes=len(schema.classes))
+    boxes = Boxes.of(space, depth) if depth and space.n_options else None
+    if boxes is None:
+        return masks
+    patterns = min(prod(len(attribute.bins) for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
+    return min(masks, cubes_cost(boxes), key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))
+
+
+def total_cost(costs: Sequence[Cost]) -> Cost:
+    """Return the cost of several searches, one after the other; its method is that of the largest."""
+    sums = {name: sum(getattr(cost, name) for cost in costs) for name in _SUMMED}
+    return replace(max(costs, key=lambda cost: cost.evaluations), **sums)
 
 
 def largest_size(cost_of: Callable[[int], Cost], most: int) -> int:

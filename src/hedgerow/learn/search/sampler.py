@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.errors import TooManyRowsError
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.cost import Cost, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.exhaustive import ExhaustiveLevel, exhaustive_levels
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, Stop, Take
@@ -57,11 +57,11 @@ class Draw:
     @cached_property
     def cost(self) -> Cost:
         """The cost of the draw, by the method that costs less."""
-        cost = Cost.of(self.space, self.depth)
+        cost = space_cost(self.space, self.depth)
         if cost.method == "cubes" or not self.draws_size:
             return cost
         n, sides, classes = self.space.n_options, self.space.n_sides, cost.classes
-        return Cost.together([Cost.of_masks(options=n, sides=sides, depth=d, classes=classes) for d in self.sizes])
+        return total_cost([masks_cost(options=n, sides=sides, depth=d, classes=classes) for d in self.sizes])
 
     @property
     def sizes(self) -> range:
@@ -205,12 +205,12 @@ def list_cost(
     if draws_size:
         sizes = [(size,) for size in range(max(blocks) + 1)]
         each = [list_cost(schema, max_literals, size, negations=negations) for size in sizes]
-        return each[-1] if each[-1].method == "cubes" else Cost.together(each)
+        return each[-1] if each[-1].method == "cubes" else total_cost(each)
     if max_literals == 1:
         space = Space.of_lists(Candidates.of(schema, 1, negations=negations))
-        return Cost.together([Cost.of(space, min(depth, space.n_options)) for depth in blocks])
+        return total_cost([space_cost(space, min(depth, space.n_options)) for depth in blocks])
     n, classes = count_candidates(schema, max_literals, negations=negations), len(schema.classes)
-    return Cost.together([Cost.of_masks(options=n, sides=n, depth=depth, classes=classes) for depth in blocks])
+    return total_cost([masks_cost(options=n, sides=n, depth=depth, classes=classes) for depth in blocks])
 
 
 def draw_list(
