@@ -1,14 +1,19 @@
+from math import prod
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search import cost
-from hedgerow.learn.search.cost import Cost, masks_cost
+from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.cost import Cost, cubes_cost, largest_size, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import PatternMatrix, Search
 from hedgerow.learn.search.semirings import all_models
-from tests.learn.enumerate_models import Table, all_worlds, spaces
+from hedgerow.learn.search.space import Space
+from hedgerow.schema import Boolean, Integer
+from tests.learn.enumerate_models import Table, all_worlds, list_space, schema_of, schemas, spaces
 
 
 @given(spaces, st.integers(0, 4))
@@ -52,6 +57,7 @@ def test_the_cost_is_told_in_words():
         ("MOST_OPTIONS", Cost(10, 1, 1, 2)),
         ("MOST_STATES", Cost(1, 10, 1, 2)),
         ("MOST_EVALUATIONS", Cost(1, 1, 10, 2)),
+        ("MOST_NUMBERS", Cost(1, 1, 1, 2, "cubes", largest=10)),
     ],
 )
 def test_each_limit_refuses_what_is_beyond_it_and_says_what_to_change(monkeypatch, name, allowed):
@@ -72,3 +78,53 @@ def test_more_patterns_more_classes_and_more_states_take_longer():
     assert 0 < one.seconds(0) < one.seconds(100) < one.seconds(1000)
     assert one.seconds(100) < masks_cost(options=40, sides=40, depth=3, classes=3).seconds(100)
     assert one.seconds(100) < masks_cost(options=40, sides=40, depth=4, classes=2).seconds(100)
+
+
+NUMBERS = schema_of(*[Integer(0, 99, tuple(range(5, 95, 5)))] * 6)
+BOOLEANS = schema_of(*[Boolean()] * 20)
+
+
+@given(schemas.map(Space.of_trees), st.integers(1, 4))
+def test_the_cost_by_contingency_tables_is_of_the_boxes_and_tables_that_are_gone_through(space, depth):
+    boxes = Boxes.of(space, depth)
+    told = cubes_cost(boxes)
+    groups = [group for choices in range(depth) for group in boxes.groups(choices)]
+    cells = [prod(boxes.axes[axis].n_bins for axis in group.axes) for group in groups]
+    width = sum(axis.n_bins for axis in boxes.axes)
+    assert told.states == sum(prod(group.shape) for group in groups)
+    assert told.evaluations == told.states * space.n_options
+    assert (told.tables, told.additions) == (len(groups), len(groups) * len(boxes.axes))
+    assert told.numbers == sum(cells) * width
+    assert told.largest >= max(cells) * width
+
+
+def test_many_booleans_are_counted_by_masks_and_numbers_with_many_cut_points_by_tables():
+    assert space_cost(Space.of_trees(BOOLEANS), 4).method == "masks"
+    assert space_cost(Space.of_trees(NUMBERS), 3).method == "cubes"
+    assert space_cost(list_space(schema_of(Boolean(), Boolean()), 2), 2).method == "masks"  # rules of two literals leave no boxes
+    assert space_cost(Space.of_trees(NUMBERS), 0).states == 0
+
+
+def test_the_cost_by_tables_hardly_grows_with_the_patterns():
+    told = space_cost(Space.of_trees(NUMBERS), 3)
+    masks = masks_cost(options=told.options, sides=2 * told.options, depth=3, classes=2)
+    assert told.seconds(100_000) < 10 * told.seconds(1000)
+    assert masks.seconds(100_000) > 50 * masks.seconds(1000)
+
+
+def test_searches_one_after_the_other_cost_what_they_cost_together():
+    one, other = Cost(10, 3, 30, 2), Cost(8, 5, 40, 2, "cubes", 2, 7, 4, 5)
+    assert total_cost([one, other]) == Cost(8, 8, 70, 2, "cubes", 2, 7, 4, 5)
+
+
+def test_the_largest_size_is_the_last_that_is_allowed_and_takes_ten_seconds(monkeypatch):
+    def cost_of(size):
+        return Cost(1, 10**size, 10**size, 2)
+
+    assert largest_size(cost_of, 3) == 3
+    monkeypatch.setattr(cost, "MOST_SECONDS", 1e9)
+    assert largest_size(cost_of, 20) == 7  # 10^7 states are allowed, 10^8 are not
+    monkeypatch.setattr(cost, "MOST_SECONDS", cost_of(4).seconds(10_000))
+    assert largest_size(cost_of, 20) == 4
+    monkeypatch.setattr(cost, "MOST_SECONDS", 0)
+    assert largest_size(cost_of, 20) == 0

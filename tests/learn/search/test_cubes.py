@@ -23,6 +23,7 @@ from tests.learn.enumerate_models import (
     list_space,
     log_sum,
     models,
+    neighbours,
     schema_of,
     schemas,
     tables,
@@ -137,6 +138,21 @@ def test_progress_adds_up_to_all_boxes():
     boxes, seen = Boxes.of(DEEP["trees"], 3), []
     Cubes(rows_of(DEEP["trees"], 0).tally, boxes, all_models(1.0, 0.5), progress=seen.append)
     assert sum(seen) == sum(boxes.count(choices) for choices in range(3))
+
+
+@pytest.mark.parametrize("examples", SIZES)
+def test_one_row_lowers_no_value_by_more_than_the_weight_and_raises_none(examples):
+    """Of neighbouring tables, also where the row is in bins without rows, or all rows are in one bin."""
+
+    @settings(max_examples=examples)
+    @given(wide, st.data(), st.sampled_from([0.01, 1.0, 10.0]))
+    def within(space, data, weight):
+        one, other = data.draw(neighbours(space.candidates.schema))
+        few, more = (Cubes(t.tally, Boxes.of(space, 3), all_models(weight, 0.1)) for t in (one, other))
+        for size in range(4):
+            assert -1e-9 <= few.total(size) - more.total(size) <= weight + 1e-9
+
+    within()
 
 
 def steps(table, space, depth):
