@@ -355,3 +355,15 @@ def test_a_number_of_rules_is_drawn_by_an_exact_search_of_all_rules_jointly():
     ):
         with pytest.raises(ValueError, match=message):
             hr.PrivateRuleListClassifier(1.0, max_rules=None, **parameters).fit(*conjunction())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"lookahead": 2}, "expected lookahead=None with search='greedy', got a number"),
+        ({"release_counts": True}, "expected release_counts=False with search='greedy', got True"),
+    ],
+)
+def test_an_option_that_greedy_search_does_not_use_is_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        hr.PrivateRuleListClassifier(1.0, search="greedy", **parameters).fit(*conjunction())

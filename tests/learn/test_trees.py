@@ -49,7 +49,7 @@ def test_a_tree_grown_greedily_shares_epsilon_among_its_levels_and_counts():
 
 
 @pytest.mark.parametrize("max_depth", [0, 1, 3])
-@pytest.mark.parametrize(("search", "counts"), [("exact", False), ("exact", True), ("greedy", False), ("greedy", True)])
+@pytest.mark.parametrize(("search", "counts"), [("exact", False), ("exact", True), ("greedy", False)])
 def test_all_charges_of_a_tree_together_are_epsilon(max_depth, search, counts):
     X, y = conjunction(200)
     clf = hr.PrivateTreeClassifier(Fraction(1, 3), max_depth=max_depth, search=search, release_counts=counts)

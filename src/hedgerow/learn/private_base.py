@@ -134,6 +134,10 @@ class SearchEstimator(PrivateEstimator):
         check_choice("search", self.search, SEARCHES)
         check_flag("release_counts", self.release_counts)
         check_probability("stop_probability", self.stop_probability)
+        if self.search == "greedy" and self.release_counts:
+            raise ArgumentError(
+                "expected release_counts=False with search='greedy', got True: it releases the counts in any case."
+            )
 
     def _check_size(self, name: str, value: object, low: int) -> None:
         if value is None and self.search == "exact":

@@ -166,6 +166,11 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         super()._check_parameters()
         if self.lookahead is not None:
             check_whole("lookahead", self.lookahead, 1)
+            if self.search == "greedy":
+                raise ArgumentError(
+                    "expected lookahead=None with search='greedy', got a number: rules are drawn jointly by an exact "
+                    "search only; use search='exact'."
+                )
             if self.max_rules is None:
                 raise ArgumentError(
                     "max_rules must be a whole number with lookahead, got None: a size is drawn with all rules jointly."

@@ -101,7 +101,8 @@ def test_the_cost_by_contingency_tables_is_of_the_boxes_and_tables_that_are_gone
 def test_many_booleans_are_counted_by_masks_and_numbers_with_many_cut_points_by_tables():
     assert space_cost(Space.of_trees(BOOLEANS), 4).method == "masks"
     assert space_cost(Space.of_trees(NUMBERS), 3).method == "cubes"
-    assert space_cost(list_space(schema_of(Boolean(), Boolean()), 2), 2).method == "masks"  # rules of two literals leave no boxes
+    of_two_literals = list_space(schema_of(Boolean(), Boolean()), 2)  # what they leave is no box
+    assert space_cost(of_two_literals, 2).method == "masks"
     assert space_cost(Space.of_trees(NUMBERS), 0).states == 0
 
 
