@@ -3,6 +3,7 @@
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.candidates import Candidates, count_candidates
 from hedgerow.schema.extents import Extent
+from hedgerow.schema.grid import default_cuts
 from hedgerow.schema.label import Label
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
@@ -20,4 +21,5 @@ __all__ = [
     "Real",
     "Schema",
     "count_candidates",
+    "default_cuts",
 ]

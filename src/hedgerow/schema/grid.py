@@ -1,0 +1,120 @@
+"""Default grid of a number: cut points that follow from its declared bounds alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import count
+
+from hedgerow.errors import SchemaError
+from hedgerow.messages import shown
+from hedgerow.schema.allowed_names import is_number
+
+MOST_WIDTHS, MOST_NEAR_ZERO = 20, 20
+"""The most equal widths of a grid, and the most cut points between zero and the nearest of these on either side."""
+_LARGEST_WHOLE = 2**53 - 1  # beyond it, float64 rounds whole numbers
+_STEPS = (Fraction(1), Fraction(2), Fraction(5, 2), Fraction(5), Fraction(10))
+
+
+def default_cuts(low: float, high: float, *, whole: bool) -> tuple[float, ...]:
+    """Return the default grid of a number from `low` to `high`: cut points that nobody chooses and nobody pays for.
+
+    They depend on the bounds alone, which are public, and on no row.
+
+    1. *Equal widths.* The step is the smallest of 1, 2, 2.5 or 5 times a power of ten (a whole number for whole
+       numbers) that makes at most 20 steps from `low` to `high`. Each multiple of it is a cut point. Steps are then
+       more than 10 (8.2 to 10 for 41 to 50 whole numbers), or one for each whole number. They are round because
+       people read the cut points: ``age <= 45`` and not ``age <= 44.375``, for a step at most twice as wide.
+    2. *Decades near zero.* Counts and amounts crowd at zero, and wide bounds say little about them. Between zero and
+       the first step, on either side, 1, 2, 5, 10, 20, 50, … are cut points: from 1 for whole numbers, and for others
+       from 1 or a thousandth of the bound that is larger in size, whichever is less. Where these are more than 20,
+       the powers of ten are, or every second one, or every third one, …
+
+    There are at least 1 and at most 40. Zero is one of them where the domain holds it, unless it is `high`; so is `low`
+    where it is such a round number, and then tells ``x = low`` from the rest. Bounds are read as the shortest decimals
+    that stand for them, and all arithmetic is exact, so that the grid is the same on all machines. Files of schemas
+    leave it out: it is a part of their format.
+
+    Parameters
+    ----------
+    low, high : float
+        The bounds of the domain.
+    whole : bool
+        Whether the values are whole numbers, as of `Integer`, or not, as of `Real`.
+
+    Returns
+    -------
+    tuple of int or of float
+        Increasing, each ``low <= cut < high``.
+
+    Raises
+    ------
+    SchemaError
+        If a bound is not a finite number, or not a whole one where `whole`, or not ``low < high``.
+
+    Examples
+    --------
+    >>> default_cuts(17, 90, whole=True)
+    (20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85)
+    >>> default_cuts(0, 100, whole=True)
+    (0, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95)
+    >>> default_cuts(36, 42, whole=False)
+    (36.0, 36.5, 37.0, 37.5, 38.0, 38.5, 39.0, 39.5, 40.0, 40.5, 41.0, 41.5)
+    """
+    check_bounds(low, high, whole=whole)
+    first, last = (Fraction(repr(bound if whole else float(bound))) for bound in (low, high))
+    step = _step(last - first, whole=whole)
+    exact = {step * i for i in range(math.ceil(first / step), math.ceil(last / step))}
+    exact |= _near_zero(first, last, step, whole=whole)
+    cuts = {int(cut) if whole else float(cut) for cut in exact}
+    return tuple(sorted(cut for cut in cuts if low <= cut < high))  # a float next to `high` may be `high`
+
+
+def _step(width: Fraction, *, whole: bool) -> Fraction:
+    """Return the smallest round step that makes at most `MOST_WIDTHS` steps of a width."""
+    least = max(width / MOST_WIDTHS, Fraction(whole))
+    steps = (digits * Fraction(10) ** _decade(least) for digits in _STEPS)
+    return next(step for step in steps if step >= least and (step.denominator == 1 or not whole))
+
+
+def _near_zero(low: Fraction, high: Fraction, step: Fraction, *, whole: bool) -> set[Fraction]:
+    """Return the cut points between zero and a step on either side."""
+    unit = Fraction(1) if whole else min(Fraction(1), max(abs(low), abs(high)) / 1000)
+    sets = (
+        {cut for size in sizes if unit <= size < step for cut in (size, -size) if low <= cut < high}
+        for sizes in _series(unit, step)
+    )
+    return next(cuts for cuts in sets if len(cuts) <= MOST_NEAR_ZERO)
+
+
+def _series(unit: Fraction, step: Fraction) -> Iterator[Iterable[Fraction]]:
+    """Yield series of round numbers from about `unit` to `step`, each sparser: 1, 2, 5, 10, …; then powers of ten."""
+    powers = [Fraction(10) ** decade for decade in range(_decade(unit), _decade(step) + 1)]
+    yield [digit * power for power in powers for digit in (1, 2, 5)]
+    yield from (powers[::every] for every in count(1))
+
+
+def _decade(number: Fraction) -> int:
+    """Return the largest whole exponent of ten whose power is at most a number > 0."""
+    decade = len(str(number.numerator)) - len(str(number.denominator))
+    return decade if Fraction(10) ** decade <= number else decade - 1
+
+
+def check_bounds(low: float, high: float, *, whole: bool) -> None:
+    """Raise SchemaError unless these are the bounds of a domain."""
+    check_numbers("low", [low], whole=whole)
+    check_numbers("high", [high], whole=whole)
+    if not (low < high and math.isfinite(float(high) - float(low))):
+        raise SchemaError(f"expected low < high, got {shown(low)} and {shown(high)}.", key="high")
+
+
+def check_numbers(key: str, values: Iterable[object], *, whole: bool) -> None:
+    """Raise SchemaError, naming the key, for a value that is not a number of a domain."""
+    for value in values:
+        if not whole and not is_number(value):
+            raise SchemaError(f"expected a finite number, got {shown(value)}.", key=key)
+        if whole and (isinstance(value, bool) or not isinstance(value, int)):
+            raise SchemaError(f"expected a whole number, got {shown(value)}.", key=key)
+        if whole and isinstance(value, int) and abs(value) > _LARGEST_WHOLE:
+            raise SchemaError(f"expected a whole number below 2^53 in size, got {shown(value)}.", key=key)
