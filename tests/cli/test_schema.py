@@ -51,6 +51,7 @@ def test_cut_points_are_learned_under_a_charge(folder, run):
     assert run(*words, "--epsilon", "20", "--budget", "b.json")[0] == 0
     (cut,) = hr.Schema.load("learned.yaml")["age"].cuts
     assert 45 < cut < 65
+    assert hr.Schema.load("open.yaml")["age"].has_default_cuts
     assert "0 left" in run("budget", "show", "b.json")[1]
 
 

@@ -20,7 +20,7 @@ small = st.lists(
             Categorical(("a", "b", "c")),
             Categorical(("a", "b"), outside="bin"),
             Integer(0, 9, (3, 5)),
-            Integer(0, 9),
+            Integer(0, 9, ()),
         ]
     ),
     min_size=1,
@@ -92,10 +92,8 @@ def test_too_many_candidates_are_an_error_before_any_is_built(monkeypatch):
 
 
 def test_a_schema_without_literals_has_no_candidates():
-    with pytest.raises(
-        SchemaError, match="expected a schema with at least one literal, got none; give numbers cut points"
-    ):
-        Candidates.of(Schema({"n": Integer(0, 9)}), 2)
+    with pytest.raises(SchemaError, match="expected a schema with at least one literal, got none; leave out `cuts: "):
+        Candidates.of(Schema({"n": Integer(0, 9, ())}), 2)
 
 
 @pytest.mark.parametrize("max_literals", [0, -1, 1.5, True, "2", None])
@@ -105,7 +103,7 @@ def test_max_literals_is_a_whole_number_of_at_least_one(max_literals):
 
 
 def test_longer_conjunctions_than_there_are_attributes_with_literals_are_not_asked_for():
-    schema = Schema({"a": Boolean(), "n": Integer(0, 9), "b": Boolean()})
+    schema = Schema({"a": Boolean(), "n": Integer(0, 9, ()), "b": Boolean()})
     assert [part.shape for part in Candidates.of(schema, 9).members] == [(4, 1), (4, 2)]
 
 

@@ -25,8 +25,8 @@ NAN = float("nan")
         ([1, 2, 3, 4], Integer(1, 4, (2,), outside="clip")),
         ([1.0, 2.0, 3.0, 4.0, NAN], Integer(1, 4, (2,), missing="bin", outside="clip")),
         ([0.5, 2.0], Real(0.5, 2.0, (0.5,), outside="clip")),
-        ([5, 5, 5], Integer(5, 6, outside="clip")),
-        ([0.1, 0.1], Real(0.1, np.nextafter(0.1, 1), outside="clip")),
+        ([5, 5, 5], Integer(5, 6, (), outside="clip")),
+        ([0.1, 0.1], Real(0.1, np.nextafter(0.1, 1), (), outside="clip")),
         ([2.0**60, 2.0**61], Real(2.0**60, 2.0**61, (2.0**60,), outside="clip")),
     ],
 )

@@ -1,12 +1,13 @@
 """Intervals between cut points against a search by hand."""
 
 from bisect import bisect_left
+from dataclasses import replace
 
 import pytest
 
 from hedgerow.columns import column_of
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.schema import Integer, Literal, Real
+from hedgerow.schema import Integer, Literal, Real, default_cuts
 
 AGE = Integer(0, 90, cuts=(30, 60), outside="bin")
 DOSE = Real(-1.5, 2.5, cuts=(-0.5, 0.0, 1.25), outside="clip")
@@ -29,7 +30,7 @@ def test_what_is_outside_has_a_bin_or_the_nearest_interval_or_is_an_error():
 def test_intervals_and_bounds_are_told():
     assert AGE.bins[:3] == ("[0, 30]", "(30, 60]", "(60, 90]")
     assert (AGE.domain, DOSE.domain) == ("0 to 90", "-1.5 to 2.5")
-    assert (AGE.n_known, Integer(0, 90).bins) == (3, ("[0, 90]",))
+    assert (AGE.n_known, Integer(0, 90, ()).bins) == (3, ("[0, 90]",))
 
 
 def test_a_literal_holds_on_the_intervals_it_names():
@@ -38,3 +39,21 @@ def test_a_literal_holds_on_the_intervals_it_names():
     assert AGE.truth(Literal("age", "between", (30, 60))).tolist() == [False, True, False, False]
     with pytest.raises(SchemaError, match="expected a literal on the cut points"):
         AGE.truth(Literal("age", "<=", (31,)))
+
+
+@pytest.mark.parametrize(("kind", "whole"), [(Integer, True), (Real, False)])
+def test_cut_points_that_are_left_out_are_the_default_grid(kind, whole):
+    grid = default_cuts(-5, 90, whole=whole)
+    assert kind(-5, 90).cuts == kind(-5, 90, "auto").cuts == grid
+    assert kind(-5, 90) == kind(-5, 90, cuts=list(grid), missing="error")
+    assert kind(-5, 90, missing="bin", missing_values=[-9], outside="bin").n_bins == len(grid) + 3
+    numbers = kind(-5, 90), kind(-5, 90, grid), kind(-5, 90, grid[1:]), kind(-5, 90, ())
+    assert [number.has_default_cuts for number in numbers] == [True, True, False, False]
+    assert [number.n_known for number in numbers] == [len(grid) + 1, len(grid) + 1, len(grid), 1]
+
+
+def test_cut_points_are_a_tuple_whatever_sequence_they_are_given_as():
+    assert Integer(0, 9, range(2, 5)).cuts == (2, 3, 4)
+    assert Real(0, 1, [0.5]).cuts == (0.5,)
+    assert replace(AGE, cuts="auto").cuts == default_cuts(0, 90, whole=True)
+    assert replace(AGE, missing="bin").cuts == AGE.cuts

@@ -12,7 +12,7 @@ from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.gate import Gate
 from hedgerow.schema import Boolean, Integer, Real, Schema
-from hedgerow.schema.private_cuts import GRID, learn_cuts, open_numbers, plan_cuts
+from hedgerow.schema.private_cuts import MOST_CANDIDATES, learn_cuts, open_numbers, plan_cuts
 
 POLICIES = {"missing": "bin", "missing_values": (-9, "?"), "outside": "bin"}
 ATTRIBUTES = {"age": Integer(0, 20, **POLICIES), "b": Boolean(), "dose": Real(0, 2, outside="clip")}
@@ -86,7 +86,7 @@ def test_candidates_are_public_cut_points_of_the_declared_domain(attribute):
     seen, _ = record([], {"x": attribute}, bins=2)
     candidates = seen[0][0].candidates
     kind = int if isinstance(attribute, Integer) else float
-    assert 1 <= len(candidates) <= GRID
+    assert 1 <= len(candidates) <= MOST_CANDIDATES
     assert type(attribute)(attribute.low, attribute.high, tuple(map(kind, candidates))).cuts == candidates
     assert candidates[0] == attribute.low
 
@@ -138,7 +138,7 @@ FRAME = pd.DataFrame({"age": [1, 2]})
             Schema({"age": Integer(0, 9, (3,))}),
             {"epsilon": 1},
             SchemaError,
-            "expected at least one number without cut points to learn",
+            "expected at least one number without declared cut points to learn, got none",
         ),
         (FRAME, Schema({"dose": Real(0, 9)}), {"epsilon": 1}, DomainError, "column 'dose': expected this column"),
         (np.ones((2, 2)), AGE, {"epsilon": 1}, DomainError, r"expected 1 columns \(age\), got 2"),
@@ -161,5 +161,12 @@ def test_a_failure_in_the_rows_is_not_refunded():
     assert budget.spent == Fraction(1, 2)
 
 
-def test_numbers_with_cut_points_are_not_learned_again():
-    assert open_numbers({"a": Integer(0, 9, (3,)), "b": Real(0, 1), "c": Boolean()}, 2) == ("b",)
+def test_numbers_with_other_cut_points_than_their_grid_are_not_learned_again():
+    attributes = {
+        "declared": Integer(0, 9, (3,)),
+        "grid": Real(0, 1),
+        "grid, declared": Integer(0, 2, (0, 1)),
+        "none": Real(0, 1, ()),
+        "no number": Boolean(),
+    }
+    assert open_numbers(attributes, 2) == ("grid", "grid, declared", "none")

@@ -1,3 +1,4 @@
+import json
 import math
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema, default_cuts
 from tests.schema.values import attributes, bin_of
 
 names = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=6)
@@ -107,8 +108,18 @@ BAD = {
     "low above high": ("attributes: {a: {kind: integer, low: 5, high: 3}}", "a", "high", "low < high"),
     "cuts fall": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: [5, 3]}}", "a", "cuts", "increasing"),
     "cut at high": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: [9]}}", "a", "cuts", "0 <= cut < 9"),
-    "one cut": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: 5}}", "a", "cuts", "a list of numbers, got 5"),
-    "no cuts": ("attributes: {a: {kind: real, low: 0, high: 9, cuts: }}", "a", "cuts", "a list of numbers, got None"),
+    "one cut": (
+        "attributes: {a: {kind: integer, low: 0, high: 9, cuts: 5}}",
+        "a",
+        "cuts",
+        "a list of numbers, or auto; got 5",
+    ),
+    "no cuts": (
+        "attributes: {a: {kind: real, low: 0, high: 9, cuts: }}",
+        "a",
+        "cuts",
+        "a list of numbers, or auto; got None",
+    ),
     "booleans by YAML": ("attributes: {a: {kind: categorical, values: [yes, no]}}", "a", "values", "quote words"),
     "dates by YAML": ("attributes: {a: {kind: categorical, values: [2020-01-01]}}", None, None, "put it in quotes"),
     "values are text": ("attributes: {a: {kind: categorical, values: ab}}", "a", "values", "a list"),
@@ -163,6 +174,25 @@ def test_a_person_writes_only_what_is_not_the_default(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("text", ["", ", cuts: auto"])
+def test_a_file_without_cut_points_has_the_default_grid_and_is_written_back_without(tmp_path, text):
+    (tmp_path / "s.yaml").write_text(f"attributes: {{n: {{kind: integer, low: 0, high: 100{text}}}}}", encoding="utf-8")
+    schema = Schema.load(tmp_path / "s.yaml")
+    assert schema["n"].cuts == default_cuts(0, 100, whole=True)
+    for name in ("back.yaml", "back.json"):
+        schema.save(tmp_path / name)
+        assert "cuts" not in (tmp_path / name).read_text(encoding="utf-8")
+        assert Schema.load(tmp_path / name) == schema
+
+
+def test_a_file_may_say_auto_in_json_and_declare_that_there_are_no_cut_points():
+    data = {"attributes": {"n": {"kind": "real", "low": 0, "high": 1, "cuts": "auto"}}}
+    assert Schema.from_dict(json.loads(json.dumps(data))) == Schema({"n": Real(0, 1)})
+    none = Schema({"n": Real(0, 1, ())})
+    assert none.to_dict()["attributes"]["n"] == {"kind": "real", "low": 0, "high": 1, "cuts": []}
+    assert Schema.from_dict(none.to_dict()) == none != Schema({"n": Real(0, 1)})
+
+
 def test_classes_are_asked_for_in_vain_where_there_is_no_label():
     with pytest.raises(SchemaError, match="schema with a label, got none; add `label:"):
         Schema({"a": Boolean()}).classes  # noqa: B018
@@ -215,6 +245,16 @@ def test_a_schema_prints_one_line_a_column():
         "ill  label        False, True",
     ]
     assert repr(schema) == f"<Schema 2 attributes, label 'ill', {schema.digest[:12]}>"
+
+
+def test_a_schema_prints_which_cut_points_nobody_chose():
+    schema = Schema({"year": Integer(2020, 2026), "dose": Real(36, 42), "none": Real(0, 1, ())})
+    assert str(schema).splitlines() == [
+        "year  integer      2020 to 2026, cut at the default grid of 6: 2020, 2021, 2022, 2023, 2024, 2025",
+        "dose  real         36 to 42, cut at the default grid of 12: "
+        "36, 36.5, 37, 37.5, 38, 38.5, 39, 39.5, 40, 40.5, 41, 41.5",
+        "none  real         0 to 1, no cut points",
+    ]
 
 
 class Failing:

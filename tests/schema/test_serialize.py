@@ -23,6 +23,8 @@ KINDS = [
     (Categorical(("a", 1), outside="bin"), {"kind": "categorical", "values": ["a", 1], "outside": "bin"}),
     (Integer(0, 9, (3,)), {"kind": "integer", "low": 0, "high": 9, "cuts": [3]}),
     (Real(0.5, 1.5), {"kind": "real", "low": 0.5, "high": 1.5}),
+    (Real(0.5, 1.5, ()), {"kind": "real", "low": 0.5, "high": 1.5, "cuts": []}),
+    (Integer(0, 2, (0, 1)), {"kind": "integer", "low": 0, "high": 2}),  # the default grid
 ]
 
 

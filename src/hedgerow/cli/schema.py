@@ -29,11 +29,12 @@ _TEMPLATE = """\
 # Kinds of attribute (delete columns that must not be used):
 #   {{kind: boolean}}                                          true/false or 0/1
 #   {{kind: categorical, values: [red, green]}}                fixed values
-#   {{kind: integer, low: 0, high: 120, cuts: [30, 45, 60]}}   whole numbers; rules compare with the cuts
-#   {{kind: real, low: 0, high: 1, cuts: [0.25, 0.5]}}         real numbers
+#   {{kind: integer, low: 0, high: 120}}                       whole numbers, cut at a grid of round numbers
+#   {{kind: integer, low: 0, high: 120, cuts: [30, 45, 60]}}   or at these; rules compare with the cuts
+#   {{kind: real, low: 0, high: 1}}                            real numbers
 # Add to any of them:  missing: bin (blank is a value of its own)   missing_values: ["?"] (these mean blank too)
 #                      outside: clip (numbers) or bin (values beyond the domain; default: error)
-# Numbers without cuts can get them by `hedgerow schema learn`, under a charge.
+# In place of a grid, `hedgerow schema learn` finds fewer and balanced cuts from the rows, under a charge.
 version: 1
 label: {{name: {target}, classes: FILL IN}}
 attributes:
@@ -95,7 +96,9 @@ def from_public(
 @app.command("learn")
 def learn(
     data: Annotated[Path, typer.Argument(help="CSV file: the sensitive table.")],
-    declared: Annotated[Path, typer.Option("--schema", help="Schema whose numbers without cuts are to get them.")],
+    declared: Annotated[
+        Path, typer.Option("--schema", help="Schema whose numbers without declared cuts are to get them.")
+    ],
     epsilon: Annotated[float | None, typer.Option(help="Privacy loss of all cut points together.")] = None,
     bins: Annotated[int, typer.Option(help="Intervals of about equal mass to aim at.")] = 5,
     budget: Annotated[Path | None, typer.Option(help="Budget file to charge (see `hedgerow budget`).")] = None,

@@ -262,8 +262,9 @@ def _check_usable(schema: Schema) -> None:
     for name, attribute in schema.attributes:
         if getattr(attribute, "cuts", None) == ():
             raise SchemaError(
-                "expected a number with cut points, got one without; declare cut points, learn them under a charge "
-                "(`hedgerow schema learn`, Schema.learn), or leave the attribute out.",
+                "expected a number with cut points, got one without; leave out `cuts: []` for the default grid, "
+                "declare cut points, learn them under a charge (`hedgerow schema learn`, Schema.learn), or leave the "
+                "attribute out.",
                 attribute=name,
                 key="cuts",
             )

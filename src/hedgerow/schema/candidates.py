@@ -76,7 +76,7 @@ class Candidates(Sequence[Antecedent]):
             )
         if size == 0:
             raise SchemaError(
-                "expected a schema with at least one literal, got none; give numbers cut points, or add attributes."
+                "expected a schema with at least one literal, got none; leave out `cuts: []`, or add attributes."
             )
         by_attribute = [attribute.literals(name, negations=negations) for name, attribute in schema.attributes]
         next_attribute = np.repeat(np.cumsum(sizes), sizes)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import typing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -14,33 +16,49 @@ from numpy.typing import NDArray
 from hedgerow.columns import Column
 from hedgerow.errors import SchemaError
 from hedgerow.messages import shown
-from hedgerow.schema.allowed_names import is_number
 from hedgerow.schema.attributes import OUTSIDE, Attribute, Codes, check_operator
 from hedgerow.schema.extents import Extent
+from hedgerow.schema.grid import check_bounds, check_numbers, default_cuts
 from hedgerow.schema.literals import Literal
-from hedgerow.values import value_text
-
-_LARGEST_WHOLE = 2**53 - 1  # beyond it, float64 rounds whole numbers
+from hedgerow.values import Value, value_text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class _Number(Attribute):
     """Base class of integers and reals: bounds, and the cut points that discretise them."""
 
     low: float
     high: float
-    cuts: tuple[float, ...] = ()
+    cuts: tuple[float, ...]
     outside_policies: ClassVar[tuple[str, ...]] = ("error", "clip", "bin")
+    _whole: ClassVar[bool]
+
+    def __init__(
+        self,
+        low: float,
+        high: float,
+        cuts: Sequence[float] | typing.Literal["auto"] = "auto",
+        *,
+        missing: typing.Literal["error", "bin"] = "error",
+        missing_values: tuple[Value, ...] = (),
+        outside: typing.Literal["error", "clip", "bin"] = "error",
+    ) -> None:
+        if isinstance(cuts, str):
+            found = default_cuts(low, high, whole=self._whole) if cuts == "auto" else cuts
+        else:
+            found = tuple(cuts) if isinstance(cuts, Sequence) else cuts
+        given = {"low": low, "high": high, "cuts": found}
+        given |= {"missing": missing, "missing_values": missing_values, "outside": outside}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_bounds(self.low, self.high, whole=self._whole)
         if not isinstance(self.cuts, tuple):
-            raise SchemaError(f"expected a list of numbers, got {shown(self.cuts)}.", key="cuts")
-        for key, values in (("low", (self.low,)), ("high", (self.high,)), ("cuts", self.cuts)):
-            for value in values:
-                self._check_number(key, value)
-        if not (self.low < self.high and math.isfinite(float(self.high) - float(self.low))):
-            raise SchemaError(f"expected low < high, got {shown(self.low)} and {shown(self.high)}.", key="high")
+            raise SchemaError(f"expected a list of numbers, or auto; got {shown(self.cuts)}.", key="cuts")
+        check_numbers("cuts", self.cuts, whole=self._whole)
         if any(not one < other for one, other in pairwise(self.cuts)):
             raise SchemaError(f"expected increasing cut points, got {shown(self.cuts)}.", key="cuts")
         if any(not self.low <= cut < self.high for cut in self.cuts):
@@ -48,9 +66,10 @@ class _Number(Attribute):
                 f"expected {shown(self.low)} <= cut < {shown(self.high)}, got {shown(self.cuts)}.", key="cuts"
             )
 
-    def _check_number(self, key: str, value: object) -> None:
-        if not is_number(value):
-            raise SchemaError(f"expected a finite number, got {shown(value)}.", key=key)
+    @cached_property
+    def has_default_cuts(self) -> bool:
+        """Whether the cut points are those of `default_cuts`, left out or declared."""
+        return self.cuts == default_cuts(self.low, self.high, whole=self._whole)
 
     @property
     def n_known(self) -> int:
@@ -108,7 +127,7 @@ class _Number(Attribute):
         return (values >= self.low) & (values <= self.high)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Integer(_Number):
     """A whole number from `low` to `high`, cut into intervals ``(cut, next cut]``.
 
@@ -117,7 +136,8 @@ class Integer(_Number):
     low, high : int
         The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
     cuts : tuple of int
-        The cut points, increasing, each ``low <= cut < high``.
+        The cut points, increasing, each ``low <= cut < high``. Declared as ``"auto"``, the default, they are the grid
+        of `default_cuts`, which follows from the bounds alone. A number with ``cuts=()`` has no literals.
 
     Examples
     --------
@@ -126,22 +146,19 @@ class Integer(_Number):
     ('[17, 30]', '(30, 45]', '(45, 90]')
     >>> [str(literal) for literal in age.literals("age", negations=True)]
     ['age <= 30', 'age <= 45', 'age > 30', 'age > 45', '30 < age <= 45']
+    >>> Integer(1950, 2000).cuts
+    (1950, 1955, 1960, 1965, 1970, 1975, 1980, 1985, 1990, 1995)
     """
 
     kind: ClassVar[str] = "integer"
-
-    def _check_number(self, key: str, value: object) -> None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise SchemaError(f"expected a whole number, got {shown(value)}.", key=key)
-        if abs(value) > _LARGEST_WHOLE:
-            raise SchemaError(f"expected a whole number below 2^53 in size, got {shown(value)}.", key=key)
+    _whole: ClassVar[bool] = True
 
     def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         inside = super()._inside(values)
         return inside & (values == np.floor(values))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Real(_Number):
     """A real number from `low` to `high`, cut into intervals ``(cut, next cut]``.
 
@@ -150,10 +167,12 @@ class Real(_Number):
     low, high : float
         The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
     cuts : tuple of float
-        The cut points, increasing, each ``low <= cut < high``.
+        The cut points, increasing, each ``low <= cut < high``. Declared as ``"auto"``, the default, they are the grid
+        of `default_cuts`, which follows from the bounds alone. A number with ``cuts=()`` has no literals.
     """
 
     kind: ClassVar[str] = "real"
+    _whole: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

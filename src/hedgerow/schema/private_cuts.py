@@ -18,7 +18,7 @@ from hedgerow.privacy.noise import Quantile
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 
-GRID = 1_000
+MOST_CANDIDATES = 1_000
 """The most public candidates among which a cut point is chosen."""
 
 PlannedCut = tuple[str, Quantile]
@@ -26,7 +26,9 @@ PlannedCut = tuple[str, Quantile]
 
 
 def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> tuple[str, ...]:
-    """Return the numbers that have no cut points, once the public arguments are checked.
+    """Return the numbers without declared cut points, once the public arguments are checked.
+
+    These are the numbers whose cut points are those of the default grid, or none.
 
     Raises
     ------
@@ -36,9 +38,10 @@ def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> tuple[str, .
         If `bins` is not a whole number >= 2.
     """
     check_whole("bins", bins, 2)
-    names = tuple(name for name, a in attributes.items() if isinstance(a, (Integer, Real)) and not a.cuts)
+    numbers = ((name, a) for name, a in attributes.items() if isinstance(a, (Integer, Real)))
+    names = tuple(name for name, number in numbers if number.has_default_cuts or not number.cuts)
     if not names:
-        raise SchemaError("expected at least one number without cut points to learn, got none.")
+        raise SchemaError("expected at least one number without declared cut points to learn, got none.")
     return names
 
 
@@ -48,14 +51,14 @@ def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int)
     Raises
     ------
     SchemaError
-        If there is no number without cut points.
+        If there is no number without declared cut points.
     ValueError
         If `bins` is not a whole number >= 2, or a share is below the supported minimum.
     """
     names = open_numbers(attributes, bins)
     share = epsilon / (len(names) * (bins - 1))
-    grids = {name: _grid(attributes[name]) for name in names}
-    planned = tuple((name, Quantile(share, step / bins, grids[name])) for name in names for step in range(1, bins))
+    candidates = {name: _candidates(attributes[name]) for name in names}
+    planned = tuple((name, Quantile(share, step / bins, candidates[name])) for name in names for step in range(1, bins))
     for mechanism in dict(planned).values():
         mechanism.build()
     return planned
@@ -76,16 +79,16 @@ def learn_cuts(
     return {name: tuple(sorted(cuts)) for name, cuts in found.items()}
 
 
-def _grid(attribute: Attribute) -> tuple[float, ...]:
+def _candidates(attribute: Attribute) -> tuple[float, ...]:
     """Return the candidates: public, evenly spaced inside the declared bounds, ``low <= candidate < high``."""
     assert isinstance(attribute, (Integer, Real))
-    if isinstance(attribute, Integer) and attribute.high - attribute.low <= GRID:
+    if isinstance(attribute, Integer) and attribute.high - attribute.low <= MOST_CANDIDATES:
         return tuple(float(value) for value in range(int(attribute.low), int(attribute.high)))
-    grid = np.linspace(attribute.low, attribute.high, GRID, endpoint=False)
-    digits = 1 - math.floor(math.log10((attribute.high - attribute.low) / GRID))
-    grid = np.round(grid, max(digits, 0)) if digits <= 15 else grid  # 140.6, not 140.60000000000002
-    grid = grid[(attribute.low <= grid) & (grid < attribute.high)]  # rounding may lead out of the domain
-    return tuple(np.unique(np.floor(grid) if isinstance(attribute, Integer) else grid).tolist())
+    found = np.linspace(attribute.low, attribute.high, MOST_CANDIDATES, endpoint=False)
+    digits = 1 - math.floor(math.log10((attribute.high - attribute.low) / MOST_CANDIDATES))
+    found = np.round(found, max(digits, 0)) if digits <= 15 else found  # 140.6, not 140.60000000000002
+    found = found[(attribute.low <= found) & (found < attribute.high)]  # rounding may lead out of the domain
+    return tuple(np.unique(np.floor(found) if isinstance(attribute, Integer) else found).tolist())
 
 
 def _values(table: Table, name: str, position: int, attribute: Attribute) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ from hedgerow.schema.attributes import Attribute, BinCodes
 from hedgerow.schema.files import mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
+from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
 from hedgerow.schema.serialize import (
     attribute_from_dict,
@@ -45,7 +46,7 @@ class Schema:
     """The public description of a table: its attributes, their domains and cut points, and the class labels.
 
     Written by a person, cut from public data (`from_public`), or learned from private rows under a charge (`learn`);
-    never inferred from private rows for free.
+    never inferred from private rows for free. Numbers without declared cut points have those of `default_cuts`.
 
     Attributes
     ----------
@@ -300,9 +301,10 @@ class Schema:
     ) -> Self:
         """Find the cut points of `declared`'s numbers from *private* rows, by private quantiles under a charge.
 
-        Every number of the declared schema that has no cut points gets up to ``bins - 1``; everything else, bounds
-        included, stays as declared. Neighbouring tables differ by one row. ε is shared equally by all the cut points
-        (basic composition); each is chosen by permute-and-flip near its quantile, among public candidates.
+        Every number without declared cut points gets up to ``bins - 1``, in place of its default grid: fewer, and
+        balanced ones. Everything else, bounds included, stays as declared. Neighbouring tables differ by one row. ε is
+        shared equally by all the cut points (basic composition); each is chosen by permute-and-flip near its quantile,
+        among public candidates. Cut points that equal the default grid count as not declared.
 
         Parameters
         ----------
@@ -330,7 +332,7 @@ class Schema:
         BudgetExceededError
             If the budget has less than `epsilon` left; nothing is charged then.
         SchemaError
-            If no declared number is without cut points; nothing is charged then.
+            If all declared numbers have cut points, and other ones than their default grids; nothing is charged then.
 
         References
         ----------
@@ -391,10 +393,15 @@ def _pairs(attributes: Any) -> tuple[tuple[str, Attribute], ...]:
 _MOST_SHOWN, _WIDEST = 100, 40  # values of a list, and characters of a column, of what is printed
 
 
+def _cuts_text(number: Integer | Real) -> str:
+    if not number.cuts:
+        return ", no cut points"
+    grid = f"the default grid of {len(number.cuts)}: " if number.has_default_cuts else ""
+    return f", cut at {grid}{listed(number.cuts, _MOST_SHOWN)}"
+
+
 def _details(attribute: Attribute) -> str:
-    cuts = getattr(attribute, "cuts", ())
-    text = f", cut at {listed(cuts, _MOST_SHOWN)}" if cuts else ""
-    text += ", no cut points" if getattr(attribute, "cuts", None) == () else ""
+    text = _cuts_text(attribute) if isinstance(attribute, (Integer, Real)) else ""
     text += ", missing: bin" if attribute.missing == "bin" else ""
     text += f" (also {listed(attribute.missing_values, _MOST_SHOWN)})" if attribute.missing_values else ""
     return text + (f", outside: {attribute.outside}" if attribute.outside != "error" else "")

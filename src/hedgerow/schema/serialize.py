@@ -26,9 +26,10 @@ def _own_first(kind: type[Attribute]) -> list[Field[Any]]:
 def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
     """Return an attribute as JSON-ready data; defaults are left out."""
     data: dict[str, Any] = {"kind": attribute.kind}
+    grid = isinstance(attribute, (Integer, Real)) and attribute.has_default_cuts
     for field in _own_first(type(attribute)):
         value = getattr(attribute, field.name)
-        if value != field.default:
+        if value != field.default and not (grid and field.name == "cuts"):
             data[field.name] = list(value) if isinstance(value, tuple) else value
     return data
 
