@@ -377,7 +377,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(estimator, schema):
 
 
 def test_a_number_without_cut_points_is_refused_before_any_row_is_counted(estimator):
-    schema = hr.Schema({"age": hr.Integer(0, 120), "smoker": hr.Boolean()}, SCHEMA.label)
+    schema = hr.Schema({"age": hr.Integer(0, 120, ()), "smoker": hr.Boolean()}, SCHEMA.label)
     with pytest.raises(SchemaError, match=r"attribute 'age': key 'cuts': .*Schema\.learn"):
         estimator.set_params(schema=schema).fit(people(), people()["risk"])
 
@@ -504,6 +504,25 @@ def test_what_the_cut_points_cost_is_on_the_card_of_every_model_with_them(privat
     card = private.set_params(schema=learned).fit(data, data["risk"]).privacy_
     assert card.epsilon == Fraction(3, 2)
     assert [charge.purpose for charge in card.charges[:2]] == ["a cut point of age"] * 2
+
+
+@pytest.mark.parametrize(
+    ("numbers", "note"),
+    [
+        ({"age": hr.Integer(0, 120, (30, 60))}, None),
+        ({"age": hr.Integer(0, 120)}, "cut points of age: the default grid of the declared bounds"),
+        (
+            {name: hr.Integer(0, 2) for name in ("age", "a b", "c", "d", "e")},
+            'cut points of age, "a b", c and 2 more: the default grid of the declared bounds',
+        ),
+    ],
+    ids=["declared", "one", "many"],
+)
+def test_the_card_names_numbers_whose_cut_points_nobody_chose(private, numbers, note):
+    data = people()[["age"]].assign(**dict.fromkeys(numbers, 1)) if len(numbers) > 1 else people()
+    schema = hr.Schema({**numbers, "smoker": hr.Boolean()}, SCHEMA.label)
+    clf = private.set_params(schema=schema).fit(data.assign(smoker=people()["smoker"]), people()["risk"])
+    assert [text for text in clf.privacy_.notes if text.startswith("cut points")] == [note] * (note is not None)
 
 
 def test_a_ragged_list_of_labels_is_refused_without_its_length(estimator):

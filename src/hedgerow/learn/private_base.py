@@ -22,8 +22,10 @@ from hedgerow.privacy.card import SOFTWARE, Charge, PrivacyCard, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.randomness import RandomState
+from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
+from hedgerow.values import quoted_text
 
 SEARCHES = ("exact", "greedy")
 _NOTES = (
@@ -31,6 +33,7 @@ _NOTES = (
     "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
     "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised",
 )
+_MOST_NAMED = 3  # numbers of a note
 
 
 class Plan(Protocol):
@@ -158,8 +161,17 @@ def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> Priv
         noise=noise.description,
         software=SOFTWARE,
         void=_void(plan, schema, noise),
-        notes=_NOTES + plan.notes,
+        notes=_NOTES + _grid_notes(schema) + plan.notes,
     )
+
+
+def _grid_notes(schema: Schema) -> tuple[str, ...]:
+    """Return a note that names the numbers whose cut points nobody chose; none if there are none."""
+    numbers = ((name, a) for name, a in schema.attributes if isinstance(a, (Integer, Real)))
+    names = [quoted_text(name) for name, number in numbers if number.has_default_cuts]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    text = f"cut points of {', '.join(names[:_MOST_NAMED])}{more}: the default grid of the declared bounds"
+    return (text,) if names else ()
 
 
 def _void(plan: Plan, schema: Schema, noise: NoiseSource) -> str | None:
