@@ -24,7 +24,7 @@ SCHEMA = Schema(
         "age": Integer(0, 90, (20, 30, 60), outside="clip", missing="bin", missing_values=(-9,)),
         "smoker": Boolean(),
         "dose": Real(0, 2, (0.5,), outside="bin"),
-        "site": Real(0, 1),  # a number without cut points has no literal
+        "site": Real(0, 1, cuts=()),  # a number without cut points has no literal
     },
     Label("ill", ("high", "low", "none")),
 )
@@ -297,7 +297,9 @@ def test_one_row_more_never_moves_another_even_where_it_changes_the_type_of_the_
         assert not one - two
 
 
-@pytest.mark.parametrize("attribute", [Categorical(("True", "False")), Categorical((0, 1)), Integer(0, 1), Real(0, 1)])
+@pytest.mark.parametrize(
+    "attribute", [Categorical(("True", "False")), Categorical((0, 1)), Integer(0, 1, cuts=()), Real(0, 1, cuts=())]
+)
 def test_a_boolean_column_is_neither_words_nor_numbers(attribute):
     """Were it, a reader that turns it into text because of one row would move all the others."""
     schema = Schema({"a": attribute}, Label("y", (0, 1)))

@@ -22,7 +22,7 @@ from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
 SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (False, True)))
 NARROW = Schema({"a": Boolean()}, Label("y", (False, True)))
 BINS = Schema({"a": Boolean(missing="bin"), "b": Boolean(missing="bin")})
-NUMBER = Schema({"n": Integer(0, 2)})
+NUMBER = Schema({"n": Integer(0, 2, cuts=())})
 ASKED = RuleList(
     SCHEMA,
     (Rule((Literal("a", "true"),), label=True), Rule((), label=False)),

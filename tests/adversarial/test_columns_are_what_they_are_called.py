@@ -52,8 +52,8 @@ SCHEMA = Schema(
         "grade": Categorical((0, 1, 2, 3)),
         "hue": Categorical(("red", "blue", "green", "pink")),
         "smoker": Boolean(),
-        "age": Integer(0, 120),
-        "bmi": Real(10, 60),
+        "age": Integer(0, 120, cuts=()),
+        "bmi": Real(10, 60, cuts=()),
     }
 )
 
@@ -89,7 +89,7 @@ def test_verbose_names_are_those_of_the_columns():
 def test_what_remains_can_have_been_scaled(remainder):
     # remainder__bmi was once read as bmi, whatever the remainder of the ColumnTransformer was.
     steps = ColumnTransformer([("hot", OneHotEncoder(sparse_output=False), ["hue"])], remainder=remainder)
-    frame, schema = FRAME[["hue", "bmi"]], Schema({"hue": SCHEMA["hue"], "bmi": Real(-60, 60)})
+    frame, schema = FRAME[["hue", "bmi"]], Schema({"hue": SCHEMA["hue"], "bmi": Real(-60, 60, cuts=())})
     encoded = steps.set_output(transform="pandas").fit_transform(frame)
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(encoded, Y)
     with pytest.raises(SchemaError, match="was computed from bmi by an unknown step; pass as `features=`"):
@@ -113,7 +113,7 @@ def test_a_column_called_as_an_attribute_and_as_a_value_is_refused():
     for meant, condition in ((Literal("hue", "=", ("red",)), "hue = red"), ("hue_red", "hue_red")):
         assert reconstruction(tree, schema, features=[meant]).conditions[1] == condition
     with pytest.raises(SchemaError, match="can mean scale__age or age; pass as `features=`"):
-        meanings(["scale__age"], Schema({"scale__age": Boolean(), "age": Integer(0, 9)}))
+        meanings(["scale__age"], Schema({"scale__age": Boolean(), "age": Integer(0, 9, cuts=())}))
     raw = pd.DataFrame({"hue": [0, 0, 1], "hue_1": [1, 0, 0]})
     plain = Schema({"hue": Categorical((0, 1)), "hue_1": Boolean()})
     tree = DecisionTreeClassifier().fit(raw, [1, 0, 0])
@@ -215,7 +215,9 @@ def test_a_pipeline_is_read_as_it_sorts_rows(words, numbers):
 @pytest.mark.parametrize("words", TRANSFORMERS)
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_worlds_are_the_rows_of_the_domain_that_a_pipeline_sends_there(words, numbers):
-    schema = Schema({"grade": SCHEMA["grade"], "hue": SCHEMA["hue"], "a": Integer(0, 9), "b": Integer(-4, 4)})
+    schema = Schema(
+        {"grade": SCHEMA["grade"], "hue": SCHEMA["hue"], "a": Integer(0, 9, cuts=()), "b": Integer(-4, 4, cuts=())}
+    )
     rows = every_row(schema)
     table = pd.concat([rows.iloc[::7], rows.sample(200, weights=rows["grade"] + 1, random_state=0)])
     y = (table["hue"].isin(["red", "pink"]) ^ (table["a"] > 4) ^ (table["b"] < table["grade"])).astype(int)
@@ -235,7 +237,7 @@ def test_a_discretiser_of_codes_has_the_worlds_of_its_bins():
 
 
 def test_missing_values_go_where_the_pipeline_sends_them():
-    schema = Schema({"hue": Categorical(("red", "blue"), missing="bin"), "age": Integer(0, 99, missing="bin")})
+    schema = Schema({"hue": Categorical(("red", "blue"), missing="bin"), "age": Integer(0, 99, cuts=(), missing="bin")})
     hues = pd.Series(["red", "blue", None, "red"] * 20, dtype=object)
     table = pd.DataFrame({"hue": hues, "age": [3.0, 40.0, 60.0, np.nan] * 20})
     y = [0, 1, 0, 1] * 20
@@ -305,16 +307,16 @@ def test_a_forest_behind_steps_is_read_tree_by_tree():
     ("attribute", "step", "problem"),
     [
         (
-            Integer(18, 90, missing="bin", missing_values=(20,)),
+            Integer(18, 90, cuts=(), missing="bin", missing_values=(20,)),
             KBinsDiscretizer(3, **KBINS),
             "is discretised, and a KBinsDiscretizer accepts no",
         ),
         (
-            Integer(18, 50, outside="bin"),
+            Integer(18, 50, cuts=(), outside="bin"),
             KBinsDiscretizer(3, **KBINS),
             "is discretised, and a KBinsDiscretizer accepts no missing values",
         ),
-        (Integer(18, 50, outside="bin"), StandardScaler(), "those outside the domain can be on either side"),
+        (Integer(18, 50, cuts=(), outside="bin"), StandardScaler(), "those outside the domain can be on either side"),
         (Categorical(tuple(range(21, 91)), missing="bin", missing_values=(20,)), StandardScaler(), "mean missing by"),
         (Categorical((18, 19), outside="bin"), StandardScaler(), "the codes of values outside the domain are unknown"),
     ],

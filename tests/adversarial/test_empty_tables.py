@@ -364,7 +364,7 @@ PUBLIC = {
     "absent attribute": lambda X: TREES(1, schema=Schema({"x": Boolean()}, LABEL)).fit(X, ["no"] * len(X)),
     "absent column to learn": lambda X: Schema.learn(X, OPEN, epsilon=1),
     "nothing to learn": lambda X: Schema.learn(X, DECLARED, epsilon=1),
-    "no cut points": lambda X: LISTS(1, schema=Schema({"size": Real(0, 1)}, LABEL)).fit(X, ["no"] * len(X)),
+    "no cut points": lambda X: LISTS(1, schema=Schema({"size": Real(0, 1, cuts=())}, LABEL)).fit(X, ["no"] * len(X)),
     "rows in a list": lambda X: LISTS(1, schema=DECLARED).fit(listed(X), ["no"] * len(X)),
     "rows in a list, oracle": lambda X: hr.Oracle(listed(X), ["no"] * len(X), None, **OF_TWO),
     "rows in a list, cut points": lambda X: Schema.learn(listed(X), OPEN, epsilon=1),

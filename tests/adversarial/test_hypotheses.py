@@ -219,7 +219,7 @@ def test_charges_of_two_learned_schemas_are_two_charges_though_their_texts_are_o
     """The audit's: spent 4, and the card said 3."""
     budget = hr.Budget(4)
     frame = pd.DataFrame({"size": list(range(100))})
-    declared = Schema({"size": hr.schema.Integer(0, 100, missing="bin", outside="clip")})
+    declared = Schema({"size": hr.schema.Integer(0, 100, cuts=(), missing="bin", outside="clip")})
     learned = [Schema.learn(frame, declared, epsilon=1.0, budget=budget, bins=2) for _ in range(2)]
     assert learned[0].charges == learned[1].charges
     oracle = hr.Oracle(frame, [0, 1] * 50, budget, 2)
@@ -231,7 +231,7 @@ def test_charges_of_two_learned_schemas_are_two_charges_though_their_texts_are_o
 def test_the_charge_of_one_learned_schema_is_one_charge_however_often_it_is_asked_with():
     budget = hr.Budget(4)
     frame = pd.DataFrame({"size": list(range(100))})
-    declared = Schema({"size": hr.schema.Integer(0, 100, missing="bin", outside="clip")})
+    declared = Schema({"size": hr.schema.Integer(0, 100, cuts=(), missing="bin", outside="clip")})
     bins = Schema.learn(frame, declared, epsilon=1.0, budget=budget, bins=2)
     oracle = hr.Oracle(frame, [0, 1] * 50, budget, 3)
     for _ in range(3):

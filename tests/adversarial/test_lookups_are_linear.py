@@ -80,7 +80,7 @@ def test_the_query_grows_as_the_constants(kind):
         attribute = {
             "words": lambda: Categorical(tuple(map("w{}".format, constants))),
             "numbers": lambda: Categorical(constants),
-            "missing": lambda: Real(0, 1, missing="bin", missing_values=constants),
+            "missing": lambda: Real(0, 1, cuts=(), missing="bin", missing_values=constants),
             "cuts": lambda: Integer(0, number + 1, cuts=constants),
         }[kind]()
         table = into_duckdb(pa.table({"x": ["1"], "y": ["no"]}))

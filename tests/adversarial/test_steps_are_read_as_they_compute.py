@@ -31,7 +31,7 @@ from hedgerow.errors import SchemaError
 from hedgerow.schema import Categorical, Integer, Real, Schema
 from tests.audit.readers.agreement import check, every_row
 
-SCHEMA = Schema({"a": Integer(0, 9), "b": Integer(0, 9)})
+SCHEMA = Schema({"a": Integer(0, 9, cuts=()), "b": Integer(0, 9, cuts=())})
 FRAME = pd.DataFrame(np.random.default_rng(0).integers(0, 10, (200, 2)), columns=["b", "a"])
 Y = (FRAME["b"] > 6).astype(int)
 IDLE = make_pipeline("passthrough", None)
@@ -90,7 +90,7 @@ def test_bins_are_those_of_the_discretisers_own_type(dtype, encode):
     frame = pd.DataFrame({"v": np.arange(15) / 10})
     bins = KBinsDiscretizer(2, strategy="uniform", encode=encode, dtype=dtype)
     pipeline = make_pipeline(bins, DecisionTreeClassifier(max_depth=1, random_state=0)).fit(frame, frame["v"] > 0.65)
-    found = reconstruction(pipeline, Schema({"v": Real(0, 2)}), resolution={"v": 0.1}, data=frame)
+    found = reconstruction(pipeline, Schema({"v": Real(0, 2, cuts=())}), resolution={"v": 0.1}, data=frame)
     below = 8 if dtype is np.float32 else 7
     assert sorted(found.supports) == sorted([below, 15 - below])
     assert sorted(found.possible_rows) == sorted([below, 21 - below])
@@ -104,7 +104,7 @@ CODES = partial(OrdinalEncoder, categories=[list(range(20))])
     [
         (CODES, Categorical(tuple(range(20))), np.float32),
         (CODES, Categorical(tuple(range(20))), np.float16),
-        (partial(KBinsDiscretizer, 20, encode="ordinal", strategy="uniform"), Integer(0, 19), np.float32),
+        (partial(KBinsDiscretizer, 20, encode="ordinal", strategy="uniform"), Integer(0, 19, cuts=()), np.float32),
     ],
     ids=["ordinal", "ordinal, 16 bits", "bins"],
 )
@@ -124,8 +124,8 @@ def test_codes_of_fewer_digits_are_not_scaled_as_if_they_had_more(encoder, attri
 @pytest.mark.parametrize(
     "attribute",
     [
-        Integer(0, 50, missing="bin", missing_values=(-9, -99)),
-        Real(0, 50, missing="bin", missing_values=("-9", "-99")),
+        Integer(0, 50, cuts=(), missing="bin", missing_values=(-9, -99)),
+        Real(0, 50, cuts=(), missing="bin", missing_values=("-9", "-99")),
     ],
     ids=str,
 )
@@ -151,7 +151,7 @@ def test_scalers_that_were_fitted_on_float32_are_refused(scaler):
 
 @pytest.mark.parametrize("encode", ["ordinal", "onehot"])
 @pytest.mark.parametrize(
-    "attribute", [Integer(0, 9, missing="bin"), Categorical(tuple(range(10)), missing="bin")], ids=str
+    "attribute", [Integer(0, 9, cuts=(), missing="bin"), Categorical(tuple(range(10)), missing="bin")], ids=str
 )
 def test_bins_hold_no_missing_values(encode, attribute):
     bins = KBinsDiscretizer(3, strategy="uniform", encode=encode)
@@ -185,7 +185,7 @@ def test_a_sparse_table_is_scaled_as_the_scaler_does(threshold):
     frame = pd.DataFrame({"v": [49.0 * (m - 1), 49.0 * (m + 1)] * 6, "h": [*"aabbcc"] * 2})
     tree = DecisionTreeClassifier(max_depth=1, random_state=0)
     pipeline = make_pipeline(steps, StandardScaler(with_mean=False), tree).fit(frame, frame["v"] > 49 * m)
-    schema = Schema({"v": Integer(0, 2**31), "h": Categorical(("a", "b", "c"))})
+    schema = Schema({"v": Integer(0, 2**31, cuts=()), "h": Categorical(("a", "b", "c"))})
     rows = pd.DataFrame({"v": 49.0 * m + np.arange(-3, 4), "h": "a"})
     right = int(pipeline.predict(rows).sum())
     assert right == (3 if threshold else 4)

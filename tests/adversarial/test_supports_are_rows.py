@@ -27,7 +27,7 @@ from hedgerow.audit import joint_reconstruction, reconstruction, trees_of
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.schema import Integer, Real, Schema
 
-SCHEMA = Schema({"a": Integer(0, 9), "b": Integer(0, 9)})
+SCHEMA = Schema({"a": Integer(0, 9, cuts=()), "b": Integer(0, 9, cuts=())})
 X = np.random.default_rng(0).integers(0, 10, (200, 2))
 Y = (X[:, 0] + X[:, 1] > 9).astype(int)
 
@@ -146,7 +146,10 @@ def test_trees_that_were_fitted_before_their_stack_have_their_own_classes():
     ids=lambda encoder: type(encoder).__name__,
 )
 def test_rows_that_a_tree_puts_elsewhere_are_refused(encoder):
-    frame, wide = pd.DataFrame(3 * X, columns=["a", "b"]), Schema({"a": Real(-30, 30), "b": Real(-30, 30)})
+    frame, wide = (
+        pd.DataFrame(3 * X, columns=["a", "b"]),
+        Schema({"a": Real(-30, 30, cuts=()), "b": Real(-30, 30, cuts=())}),
+    )
     encoded = encoder.set_output(transform="pandas").fit_transform(frame, Y)
     assert list(encoded) == ["a", "b"]
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(encoded, Y)

@@ -62,7 +62,7 @@ def test_times_are_refused_in_memory_and_in_engines(load, zone):
     """With a time zone or without: which day or number one is depends on settings of the process and the connection."""
     days = pa.array([0, 86_400_000_000, None], pa.timestamp("us", zone))
     table = pa.table({"x": days, "y": pa.array([0, 1, 0], pa.int64())})
-    schema = Schema({"x": Integer(0, 9, missing="bin")}, Label("y", (0, 1)))
+    schema = Schema({"x": Integer(0, 9, cuts=(), missing="bin")}, Label("y", (0, 1)))
     refused = "column 'x': expected booleans, numbers.* found the type timestamp"
     for count in (lambda: Tally.count(table, "y", schema), lambda: Tally.from_table(load(table), schema)):
         with pytest.raises(DomainError, match=refused):

@@ -103,11 +103,11 @@ def test_charges_and_refusals_are_those_of_memory(load, rows):
     assert oracle.columns == ("age", "sex", "smoker", "dose")
     assert (oracle.queries_left, oracle.noise_scale(4)) == (2, 8.0)
     with pytest.raises(SchemaError, match="so that no private row can be refused"):
-        oracle.marginals(Schema({"age": Integer(0, 90)}))
+        oracle.marginals(Schema({"age": Integer(0, 90, cuts=())}))
     with pytest.raises(DomainError, match="column 'height': expected this column"):
         oracle.marginals(Schema({"height": Boolean(missing="bin")}))
     with pytest.raises(SchemaError, match="real bins do not fit a column of text"):
-        oracle.marginals(Schema({"sex": Real(0, 1, missing="bin", outside="clip")}))
+        oracle.marginals(Schema({"sex": Real(0, 1, cuts=(), missing="bin", outside="clip")}))
     with pytest.raises(HypothesisError, match=r"Expected a rule list or tree of hedgerow.*, got LinearSVC"):
         oracle.error_marginals(BINS, __import__("sklearn.svm").svm.LinearSVC())
     with pytest.raises(HypothesisError, match="expected predictions that are one of no, yes"):

@@ -297,7 +297,7 @@ def test_memory_beyond_the_limit_is_an_error_and_nothing_goes_to_a_disk(tmp_path
 
 
 def test_a_view_that_fails_on_a_row_quotes_it_nowhere(load, caplog, capfd):
-    schema = Schema({"x": Integer(0, 9)}, Label("y", (0, 1)))
+    schema = Schema({"x": Integer(0, 9, cuts=())}, Label("y", (0, 1)))
     table = load(pa.table({"word": [SECRET], "y": pa.array([0], pa.int64())}))
     failing = table.mutate(x=table.word.cast("int64"))
     with pytest.raises(EngineError, match="did not answer: ") as error:
@@ -315,8 +315,8 @@ def test_values_that_postgres_alone_has(postgres_url):
         setup.execute("CREATE TABLE own (born date, n numeric, mood mood, code char(5), y int)")
         setup.execute("INSERT INTO own VALUES ('infinity', 'NaN', 'ok', 'a', 1), ('-infinity', 0.5, 'sad', 'b', 0)")
     attributes = {
-        "born": Integer(0, 9, outside="bin"),
-        "n": Real(0, 1, missing="bin"),
+        "born": Integer(0, 9, cuts=(), outside="bin"),
+        "n": Real(0, 1, cuts=(), missing="bin"),
         "mood": Categorical(("sad", "ok")),
         "code": Categorical(("a", "b")),
     }

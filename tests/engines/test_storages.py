@@ -118,7 +118,7 @@ def test_partitions(tmp_path, request, engine):
 
 
 NAN_HIDDEN = EVERY_STORAGE.select(["NaN late, double", "NaN with one value, float"]).rename_columns(["x", "z"])
-OF_NAN = Schema({"x": Real(0, 1, cuts=(0.5,)), "z": Real(0, 1)}, Label("y", (0, 1)))
+OF_NAN = Schema({"x": Real(0, 1, cuts=(0.5,)), "z": Real(0, 1, cuts=())}, Label("y", (0, 1)))
 
 
 @pytest.mark.parametrize(("engine", "writer"), OPENED[:3])
@@ -136,7 +136,7 @@ def test_nan_is_refused_where_missing_values_are_an_error(tmp_path, request, eng
         Tally.from_table(table, OF_NAN)
     with open_table(str(tmp_path if folders else path), engine=engine) as table:
         oracle = Oracle.from_table(table, "y", None, classes=(0, 1))
-        bins = Schema({name: Real(0, 1, missing="bin", outside="clip") for name in "xz"})
+        bins = Schema({name: Real(0, 1, cuts=(), missing="bin", outside="clip") for name in "xz"})
         found = oracle.marginals(bins).rows.tolist()
     assert found == Oracle(NAN_HIDDEN, [0] * len(NAN_HIDDEN), None, classes=(0, 1)).marginals(bins).rows.tolist()
     assert found[1] > 0  # NaN, as there is no NULL

@@ -130,7 +130,7 @@ ATTRIBUTES = {
     ),
     "integer, from below 0": Integer(-5, 90, cuts=(-1, 30), missing="bin", outside="bin"),
     "integer, clipped": Integer(0, 90, cuts=(1, 30), missing="bin", outside="clip"),
-    "integer, one bin": Integer(0, 90, **CELL),
+    "integer, one bin": Integer(0, 90, cuts=(), **CELL),
     "real": Real(0, 1, cuts=(0.3, 0.5)),
     "real, bins": Real(
         0, 30.25, cuts=(0.1, 0.3, 0.30000000000000004, 0.7999999999999999), missing_values=(-9, "?"), **CELL

@@ -182,8 +182,8 @@ def test_bins_that_are_given_must_hold_rows_of_the_source():
 
 def test_bins_that_refuse_some_value_are_not_total():
     for attribute in (
-        Real(0.0, 1.0, missing="bin"),
-        Real(0.0, 1.0, outside="clip"),
+        Real(0.0, 1.0, cuts=(), missing="bin"),
+        Real(0.0, 1.0, cuts=(), outside="clip"),
         Categorical(("a",), outside="bin"),
     ):
         with pytest.raises(SchemaError, match="so that no private row can be refused"):

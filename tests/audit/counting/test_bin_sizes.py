@@ -47,18 +47,18 @@ def test_what_means_missing_is_no_value():
 
 def test_domain_of_all_kinds():
     kinds = {"a": Boolean(missing="bin"), "b": Categorical(("u", "v"), outside="bin"), "c": Real(0, 1, cuts=(0.5,))}
-    schema = Schema({**kinds, "d": Integer(0, 9, outside="clip")})
+    schema = Schema({**kinds, "d": Integer(0, 9, cuts=(), outside="clip")})
     assert Domain.of(schema).possible_rows == 3 * 3 * 2 * 10
     assert Domain.of(schema, resolution={"c": 0.01}).possible_rows == 3 * 3 * 101 * 10
 
 
 def test_steps_of_numpy_are_numbers_too():
-    schema = Schema({"r": Real(0, 1)})
+    schema = Schema({"r": Real(0, 1, cuts=())})
     assert bin_weights(schema, resolution={"r": np.float64(0.1)}) == ((11,),)
 
 
 def test_bad_resolutions_are_refused():
-    schema = Schema({"a": Boolean(), "r": Real(0, 1)})
+    schema = Schema({"a": Boolean(), "r": Real(0, 1, cuts=())})
     with pytest.raises(SchemaError, match="attribute 'a': expected resolutions of real attributes only"):
         bin_weights(schema, resolution={"a": 1})
     with pytest.raises(SchemaError, match="attribute 'q': expected resolutions of real attributes only"):

@@ -97,9 +97,9 @@ def test_numbers_that_a_model_compares_with_become_cut_points():
 
 
 def test_a_real_number_is_counted_in_the_steps_of_its_resolution():
-    assert Domain.of(Schema({"r": Real(0, 1)}), [Literal("r", "<=", (0.3,))], resolution={"r": 0.1}).weights == (
-        (4, 7),
-    )
+    assert Domain.of(
+        Schema({"r": Real(0, 1, cuts=())}), [Literal("r", "<=", (0.3,))], resolution={"r": 0.1}
+    ).weights == ((4, 7),)
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_finer_bins_change_no_entropy(data):
 
 
 def test_missing_bins_keep_their_probability_where_numbers_are_cut_further():
-    schema = Schema({"r": Real(0, 1, missing="bin")})
+    schema = Schema({"r": Real(0, 1, cuts=(), missing="bin")})
     prior = Prior.of({"r": [0.5, 0.5]}, schema, Domain.of(schema, [Literal("r", "<=", (0.3,))]))
     assert [mass / sum(prior.masses[0]) for mass in prior.masses[0]] == [0.25, 0.25, 0.5]
 

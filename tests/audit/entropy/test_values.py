@@ -59,7 +59,7 @@ def test_marks_and_intervals_are_read_back():
         assert reals.codes(table, 1).tolist() == [0, 1, 1, 0]
         np.testing.assert_allclose(reals.distances(table, 1)[0], [1 / 10, 5 / 10])
     with pytest.raises(DomainError, match="expected marks of bins that the attribute has"):
-        Values.of("age", Integer(0, 9)).codes(Table.of(frame), 0)
+        Values.of("age", Integer(0, 9, cuts=())).codes(Table.of(frame), 0)
 
 
 def test_bad_domains_and_tables_are_refused():

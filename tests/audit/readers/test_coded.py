@@ -21,7 +21,7 @@ def changes(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_the_last_value_is_found_to_the_last_digit(seed):
     steps, rng = changes(seed)
-    column, schema = Rescaled("a", steps), Schema({"a": Real(-100, 100)})
+    column, schema = Rescaled("a", steps), Schema({"a": Real(-100, 100, cuts=())})
     number = float(steps[1](steps[0](rng.normal(0, 20, 1)))[0])
     last = column.last_at_most(number, schema)
 
@@ -29,13 +29,17 @@ def test_the_last_value_is_found_to_the_last_digit(seed):
         return float(steps[1](steps[0](np.array([x])))[0])
 
     assert after(last) <= number < after(math.nextafter(last, math.inf))
-    whole = column.last_at_most(number, Schema({"a": Integer(-100, 100)}))
+    whole = column.last_at_most(number, Schema({"a": Integer(-100, 100, cuts=())}))
     assert whole == max(x for x in range(-101, 101) if x == -101 or after(x) <= number)
 
 
 def test_numbers_that_part_nothing_are_outside_the_bounds():
     column = Rescaled("a", (lambda x: 2 * x,))
-    for attribute, below in ((Integer(0, 9), -1), (Real(0, 9), -5e-324), (Real(1, 9), math.nextafter(1, 0))):
+    for attribute, below in (
+        (Integer(0, 9, cuts=()), -1),
+        (Real(0, 9, cuts=()), -5e-324),
+        (Real(1, 9, cuts=()), math.nextafter(1, 0)),
+    ):
         schema = Schema({"a": attribute})
         assert column.last_at_most(-5, schema) == below
         assert column.last_at_most(99, schema) == 9

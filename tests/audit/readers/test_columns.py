@@ -66,9 +66,9 @@ def test_missing_values_go_where_the_model_sends_them(attribute, number, low, hi
     [
         (Boolean(missing="bin"), 1, False),
         (Boolean(missing="bin"), -0.1, True),
-        (Integer(0, 9, missing="bin"), 9, False),
-        (Integer(0, 9, missing="bin", outside="clip"), math.inf, False),
-        (Real(0, 9, missing="bin"), -1, True),
+        (Integer(0, 9, cuts=(), missing="bin"), 9, False),
+        (Integer(0, 9, cuts=(), missing="bin", outside="clip"), math.inf, False),
+        (Real(0, 9, cuts=(), missing="bin"), -1, True),
         (Categorical((5, 1), missing="bin"), 5, False),
         (Categorical(("x", "y"), missing="bin"), math.inf, False),
     ],
@@ -80,7 +80,7 @@ def test_missing_values_can_be_parted_from_all_others(attribute, number, below):
 
 
 def test_numbers_beyond_the_bounds_that_are_clipped_are_not_all_on_one_side():
-    attribute = Integer(0, 9, missing="bin", outside="clip")
+    attribute = Integer(0, 9, cuts=(), missing="bin", outside="clip")
     assert sides(attribute, 12, False)[0] == ((Literal("a", "<=", (12.0,)), True),)  # which no domain takes
 
 
@@ -89,31 +89,31 @@ def test_numbers_beyond_the_bounds_that_are_clipped_are_not_all_on_one_side():
     [
         (Boolean(), 1, None, "the boolean a, which is 0 or 1, with 1, outside its domain"),
         (Boolean(missing="bin"), 1, True, "the boolean a, which is 0 or 1, with 1, outside its domain"),
-        (Integer(0, 9), math.inf, False, "splits on missingness, but the schema allows no missing values"),
-        (Integer(0, 9), math.nan, False, "a finite threshold on column 0 .a., got nan"),
-        (Integer(0, 9), -math.inf, True, "a finite threshold on column 0 .a., got -inf"),
-        (Integer(0, 9), math.inf, True, "a finite threshold on column 0 .a., got inf"),
-        (Integer(0, 9, outside="bin"), 4, False, "those outside the domain can be on either side"),
+        (Integer(0, 9, cuts=()), math.inf, False, "splits on missingness, but the schema allows no missing values"),
+        (Integer(0, 9, cuts=()), math.nan, False, "a finite threshold on column 0 .a., got nan"),
+        (Integer(0, 9, cuts=()), -math.inf, True, "a finite threshold on column 0 .a., got -inf"),
+        (Integer(0, 9, cuts=()), math.inf, True, "a finite threshold on column 0 .a., got inf"),
+        (Integer(0, 9, cuts=(), outside="bin"), 4, False, "those outside the domain can be on either side"),
         (
-            Integer(0, 9, missing="bin"),
+            Integer(0, 9, cuts=(), missing="bin"),
             4,
             None,
             "can be missing by the schema, but the model accepts no missing values",
         ),
         (
-            Integer(0, 9, missing="bin", missing_values=(-9,)),
+            Integer(0, 9, cuts=(), missing="bin", missing_values=(-9,)),
             4,
             False,
             "to another branch than the numbers -9, which mean",
         ),
         (
-            Integer(0, 9, missing="bin", missing_values=("-9", "?")),
+            Integer(0, 9, cuts=(), missing="bin", missing_values=("-9", "?")),
             4,
             False,
             "than the numbers -9, which mean missing",
         ),
         (
-            Integer(0, 9, missing="bin", missing_values=(99,)),
+            Integer(0, 9, cuts=(), missing="bin", missing_values=(99,)),
             4,
             True,
             "sends missing values to another branch than .* 99",
@@ -150,7 +150,7 @@ def test_a_column_of_a_literal_is_one_where_it_holds():
 
 
 def test_less_than_a_number_leaves_it_above():
-    assert columns(Integer(0, 9)).less(0, 4.0, holds=True) == columns(Integer(0, 9)).at_most(
+    assert columns(Integer(0, 9, cuts=())).less(0, 4.0, holds=True) == columns(Integer(0, 9, cuts=())).at_most(
         0, math.nextafter(4.0, 0), holds=True
     )
     assert columns(Boolean()).less(0, 1, holds=True) == ((Literal("a", "true"), False),)
@@ -172,7 +172,9 @@ def settled_to_zero(path):
     return [(Literal("a", "<=", (0,)) if literal.operator == "<=" else literal, holds) for literal, holds in path]
 
 
-@pytest.mark.parametrize("attribute", [Integer(0, 2), Real(0, 1), Categorical((1, 2)), Categorical((0, 1, 2))])
+@pytest.mark.parametrize(
+    "attribute", [Integer(0, 2, cuts=()), Real(0, 1, cuts=()), Categorical((1, 2)), Categorical((0, 1, 2))]
+)
 def test_other_columns_are_no_bits(attribute):
     with pytest.raises(
         SchemaError,
@@ -198,7 +200,7 @@ def test_words_are_told_apart():
 
 
 def test_the_number_of_columns_must_be_known():
-    schema = Schema({"a": Boolean(), "b": Integer(0, 9)})
+    schema = Schema({"a": Boolean(), "b": Integer(0, 9, cuts=())})
     assert Columns.of(schema, None, None, 2).features == ("a", "b")
     assert Columns.of(schema, None, ["b", "a"], 2).features == ("b", "a")
     assert Columns.of(schema, ["a", "a"], ["b", "a"], 2).features == ("a", "a")

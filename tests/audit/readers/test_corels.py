@@ -68,7 +68,7 @@ def test_columns_are_those_that_corels_was_told():
         paths_of(model, schema, ["smoker"] * 3)
     unnamed = fitted(X, X[:, 0])
     with pytest.raises(ValueError, match="attribute 'age': the model asks whether it is 1, but it is 0 to 9"):
-        paths_of(unnamed, Schema({"age": Integer(0, 9), "b": Boolean()}))
+        paths_of(unnamed, Schema({"age": Integer(0, 9, cuts=()), "b": Boolean()}))
 
 
 def test_a_model_that_is_not_fitted_is_refused():

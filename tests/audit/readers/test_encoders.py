@@ -8,7 +8,7 @@ from hedgerow.audit.readers.columns import Columns
 from hedgerow.audit.readers.encoders import made_by
 from hedgerow.schema import Boolean, Categorical, Integer, Schema
 
-SCHEMA = Schema({"hue": Categorical(("red", "blue")), "smoker": Boolean(), "age": Integer(0, 99)})
+SCHEMA = Schema({"hue": Categorical(("red", "blue")), "smoker": Boolean(), "age": Integer(0, 99, cuts=())})
 FRAME = pd.DataFrame({"hue": ["red", "blue"] * 5, "smoker": [0, 1] * 5, "age": range(10)})
 
 

@@ -127,7 +127,7 @@ def test_a_row_at_the_cut_goes_with_those_above():
     X, y = np.array([[1.0], [3.0]] * 5), np.array([0, 1] * 5)
     model = imodels.GreedyRuleListClassifier().fit(X, y)
     assert model.rules_[0]["cutoff"] == 2
-    schema = Schema({"a": Integer(0, 4)})
+    schema = Schema({"a": Integer(0, 4, cuts=())})
     check(
         model,
         lambda rows: captured(model, rows.to_numpy()),
@@ -141,7 +141,7 @@ def test_a_row_at_the_cut_goes_with_those_above():
 def test_missing_values_have_no_way():
     model = imodels.GreedyRuleListClassifier().fit(np.array([[1.0], [3.0]] * 5), np.array([0, 1] * 5))
     with pytest.raises(ValueError, match="can be missing by the schema, but the model accepts no missing values"):
-        paths_of(model, Schema({"a": Integer(0, 4, missing="bin")}))
+        paths_of(model, Schema({"a": Integer(0, 4, cuts=(), missing="bin")}))
 
 
 @pytest.mark.parametrize("kind", [*LISTS, "BayesianRuleListClassifier"])

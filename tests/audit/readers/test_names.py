@@ -12,7 +12,7 @@ SCHEMA = Schema(
         "code": Categorical((1, 20, -3)),
         "smoker": Boolean(missing="bin"),
         "age": Integer(0, 120, cuts=(30, 45)),
-        "bmi": Real(10, 60),
+        "bmi": Real(10, 60, cuts=()),
     }
 )
 

@@ -64,7 +64,7 @@ def test_columns_that_streed_binarises_are_told(strategy, named):
     for seed in range(12):
         rng = random.Random(seed)
         schema = random_schema(rng, ("integer", "boolean", "words", "codes") if named else ("integer", "boolean"))
-        schema = Schema({"wide": Integer(0, 40), **dict(schema.attributes)}, LABEL)
+        schema = Schema({"wide": Integer(0, 40, cuts=()), **dict(schema.attributes)}, LABEL)
         table = random_table(rng, schema, 150)
         words = [name for name in schema if isinstance(schema[name], Categorical)]
         y = labels(rng, table)
@@ -94,7 +94,7 @@ def test_a_regressor_does_not_tell_supports():
 def test_features_say_what_the_columns_were_before_they_were_binarised():
     X = np.array([[0, age] for age in range(20, 60)])
     model = pystreed.STreeDClassifier(max_depth=1).fit(X, X[:, 1] > 40)
-    schema = Schema({"age": Integer(0, 120), "hue": Categorical(("red", "blue", "green"))})
+    schema = Schema({"age": Integer(0, 120, cuts=()), "hue": Categorical(("red", "blue", "green"))})
     paths, _ = paths_of(model, schema, ["hue_red", "age"])
     assert {literal.attribute for literal in paths.literals} == {"age"}
     named = pystreed.STreeDClassifier(max_depth=1).fit(pd.DataFrame(X, columns=["hue_red", "age"]), X[:, 1] > 40)

@@ -5,7 +5,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 from hedgerow.audit.readers.encoders import made_by
 from hedgerow.schema import Integer, Literal, Schema
 
-SCHEMA = Schema({"age": Integer(0, 99)})
+SCHEMA = Schema({"age": Integer(0, 99, cuts=())})
 FRAME = pd.DataFrame({"age": range(10)})
 
 

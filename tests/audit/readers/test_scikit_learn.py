@@ -26,7 +26,7 @@ from tests.audit.readers.agreement import arrays, check, every_row, labels, norm
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 COUNTED = ("boolean", "integer", "codes", "words")  # kinds whose every row can be listed
-PAPER = Schema({"a1": Integer(10, 15), "a2": Boolean(), "a3": Integer(1, 3)}, Label("y", (0, 1)))
+PAPER = Schema({"a1": Integer(10, 15, cuts=()), "a2": Boolean(), "a3": Integer(1, 3, cuts=())}, Label("y", (0, 1)))
 
 
 def leaf_of(tree, schema):
@@ -172,7 +172,7 @@ def test_thresholds_are_those_of_float32():
     tree = DecisionTreeClassifier().fit([[0.1], [0.5]], [0, 1])
     assert tree.tree_.threshold[0] > 0.3
     assert tree.apply([[0.3]]) == [2]
-    schema = Schema({"a": Real(0, 1)})
+    schema = Schema({"a": Real(0, 1, cuts=())})
     check(tree, lambda table: tree.apply(table.to_numpy()), pd.DataFrame({"a": [0.1, 0.5]}), schema)
     assert possible_rows_in(tree, schema, resolution={"a": 0.1}) == (3, 8)
 
@@ -182,11 +182,11 @@ def test_every_float_goes_where_the_tree_sends_it():
     for seed in range(50):
         X = rng.choice([0.1, 0.2, 0.7, 1e-3, 123.4, 5e4], size=(6, 1)) * rng.random()
         tree = ExtraTreeRegressor(random_state=seed).fit(X, rng.random(6))
-        paths, _ = paths_of(tree, Schema({"a": Real(0, 1e6)}))
+        paths, _ = paths_of(tree, Schema({"a": Real(0, 1e6, cuts=())}))
         cuts = {literal.operands[0] for literal in paths.literals}
         near = [x for cut in cuts for x in (math.nextafter(cut, 0), cut, math.nextafter(cut, math.inf))]
         if near:
-            domain, decision_paths = normalised(paths, Schema({"a": Real(0, 1e6)}))
+            domain, decision_paths = normalised(paths, Schema({"a": Real(0, 1e6, cuts=())}))
             table = pd.DataFrame({"a": near + (X + 0).ravel().tolist()})
             leaves = np.unique(tree.apply(table.to_numpy()), return_inverse=True)[1]
             found = np.unique(decision_paths.apply(table, domain.schema), return_inverse=True)[1]
@@ -196,7 +196,7 @@ def test_every_float_goes_where_the_tree_sends_it():
 def test_whole_numbers_that_float32_cannot_tell_apart():
     # 2^24 + 1 is 2^24 as float32, so it goes with it
     tree = DecisionTreeClassifier().fit([[2**24], [2**24 + 2]], [0, 1])
-    assert possible_rows_in(tree, Schema({"a": Integer(2**24 - 4, 2**24 + 4)})) == (6, 3)
+    assert possible_rows_in(tree, Schema({"a": Integer(2**24 - 4, 2**24 + 4, cuts=())})) == (6, 3)
 
 
 def test_a_forest_is_read_tree_by_tree():
@@ -255,7 +255,7 @@ def test_the_trees_of_a_forest_have_its_classes():
 def test_a_bootstrap_without_some_class_keeps_the_names_of_the_others():
     X, y = [[i] for i in range(40)], ["a", "b", "c", "d"] * 10
     forest = BaggingClassifier(DecisionTreeClassifier(), 10, max_samples=4, random_state=0).fit(X, y)
-    trees = [tree for tree, _ in trees_of(forest, Schema({"a": Integer(0, 39)}))]
+    trees = [tree for tree, _ in trees_of(forest, Schema({"a": Integer(0, 39, cuts=())}))]
     for tree, samples in zip(trees, forest.estimators_samples_, strict=True):
         drawn = [i for i in samples if tree.predict([X[i]]) == [y[i]]]
         assert set(drawn) == set(samples)  # fully grown trees know their rows
@@ -285,7 +285,7 @@ def test_other_models_are_refused_with_what_is_supported():
 
 def test_thresholds_outside_the_domain_are_refused():
     tree = DecisionTreeClassifier().fit([[20], [40]], [0, 1])
-    for attribute in (Integer(0, 25), Integer(31, 50), Real(0, 25)):
+    for attribute in (Integer(0, 25, cuts=()), Integer(31, 50, cuts=()), Real(0, 25, cuts=())):
         paths, schema = paths_of(tree, Schema({"a": attribute}))
         with pytest.raises(SchemaError, match="attribute 'a': the model compares it with 30"):
             Domain.of(schema, paths.literals)
