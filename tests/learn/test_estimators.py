@@ -523,6 +523,7 @@ def test_the_card_names_numbers_whose_cut_points_nobody_chose(private, numbers, 
     schema = hr.Schema({**numbers, "smoker": hr.Boolean()}, SCHEMA.label)
     clf = private.set_params(schema=schema).fit(data.assign(smoker=people()["smoker"]), people()["risk"])
     assert [text for text in clf.privacy_.notes if text.startswith("cut points")] == [note] * (note is not None)
+    assert clf.privacy_.epsilon == 1
 
 
 def test_a_ragged_list_of_labels_is_refused_without_its_length(estimator):
