@@ -101,6 +101,7 @@ _RULE = '{"if":[{"attribute":"a","operator":"true","operands":[]}],"then":"n","c
 _LAST = '{"if":[],"then":"n","counts":null,"label":"n"}'
 _SMALL = json.dumps(Schema({"a": Boolean()}, Label("y", ("n", "y"))).to_dict())
 _WIDE = '{"version":1,"label":{"name":"y","classes":["n","y"]},"attributes":{@"z":{"kind":"boolean"}}}'
+_GRIDS = _WIDE.replace("boolean", "real").replace("}}}", ',"low":-8e+307,"high":8e+307}}}')
 _CATEGORIES = '{"attributes":{"a":{"kind":"categorical","values":[@-1]}}}'
 _CUTS = '{"attributes":{"a":{"kind":"integer","low":0,"high":9999999,"cuts":[@9999998]}}}'
 
@@ -110,6 +111,8 @@ def large() -> dict[str, tuple[str, Callable[[], str]]]:
     most = LARGEST_MODEL - 1000  # for the digests
     rules = f'{{"schema":{_SMALL},"rules":[@{_LAST}],"privacy":{_CARD}}}'
     attributes = f'{{"schema":{_WIDE},"rules":[{_LAST}],"privacy":{_CARD}}}'
+    number = '"#":{"kind":"real","low":-8e+307,"high":8e+307},'
+    grids = f'{{"schema":{_GRIDS},"rules":[{_LAST}],"privacy":{_CARD}}}'
     charges = {**BUDGET, "charges": [Charge("counts", Fraction(1)).to_dict()] * 73_000}
     return {
         "lists": ("rule list", lambda: _repeated("[],", most, around="[@[]]")),
@@ -117,6 +120,8 @@ def large() -> dict[str, tuple[str, Callable[[], str]]]:
         "keys": ("rule list", lambda: _repeated('"#":0,', most, around='{@"z":0}')),
         "rules": ("rule list", lambda: _sealed(_repeated(_RULE, most, around=rules))),
         "attributes": ("rule list", lambda: _sealed(_repeated('"#":{"kind":"boolean"},', most, around=attributes))),
+        "grids": ("rule list", lambda: _sealed(_repeated(number, most, around=grids))),
+        "grids in a schema": ("schema in JSON", lambda: _repeated(number, LARGEST_SCHEMA, around=_GRIDS)),
         "values": ("schema in JSON", lambda: _repeated("#,", LARGEST_SCHEMA, around=_CATEGORIES)),
         "cut points": ("schema in JSON", lambda: _repeated("#,", LARGEST_SCHEMA, around=_CUTS)),
         "entries in YAML": ("schema in YAML", lambda: _repeated("a,", LARGEST_YAML, around="[@a]")),

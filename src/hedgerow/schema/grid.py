@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Context, Decimal, Inexact, localcontext
+from functools import cache
 from itertools import count
 
 from hedgerow.errors import SchemaError
@@ -14,7 +15,8 @@ from hedgerow.schema.allowed_names import is_number
 MOST_WIDTHS, MOST_NEAR_ZERO = 20, 20
 """The most equal widths of a grid, and the most cut points between zero and the nearest of these on either side."""
 _LARGEST_WHOLE = 2**53 - 1  # beyond it, float64 rounds whole numbers
-_STEPS = (Fraction(1), Fraction(2), Fraction(5, 2), Fraction(5), Fraction(10))
+_STEPS = tuple(map(Decimal, ("1", "2", "2.5", "5", "10")))
+_EXACT = Context(prec=1_000, traps=[Inexact])  # enough digits for the sum of any two floats
 
 
 def default_cuts(low: float, high: float, *, whole: bool) -> tuple[float, ...]:
@@ -63,42 +65,46 @@ def default_cuts(low: float, high: float, *, whole: bool) -> tuple[float, ...]:
     (36.0, 36.5, 37.0, 37.5, 38.0, 38.5, 39.0, 39.5, 40.0, 40.5, 41.0, 41.5)
     """
     check_bounds(low, high, whole=whole)
-    first, last = (Fraction(repr(bound if whole else float(bound))) for bound in (low, high))
-    step = _step(last - first, whole=whole)
-    exact = {step * i for i in range(math.ceil(first / step), math.ceil(last / step))}
-    exact |= _near_zero(first, last, step, whole=whole)
-    cuts = {int(cut) if whole else float(cut) for cut in exact}
+    with localcontext(_EXACT):
+        first, last = (Decimal(repr(bound if whole else float(bound))) for bound in (low, high))
+        step = _step(last - first, whole=whole)
+        multiples = [step * i for i in range(int(first // step), int(last // step) + 1)]
+        unit = Decimal(1) if whole else min(Decimal(1), max(abs(first), abs(last)).scaleb(-3))
+    kind = int if whole else float
+    cuts = {kind(cut) for cut in (*multiples, *_near_zero(low, high, unit, step))}
     return tuple(sorted(cut for cut in cuts if low <= cut < high))  # a float next to `high` may be `high`
 
 
-def _step(width: Fraction, *, whole: bool) -> Fraction:
+def _step(width: Decimal, *, whole: bool) -> Decimal:
     """Return the smallest round step that makes at most `MOST_WIDTHS` steps of a width."""
-    least = max(width / MOST_WIDTHS, Fraction(whole))
-    steps = (digits * Fraction(10) ** _decade(least) for digits in _STEPS)
-    return next(step for step in steps if step >= least and (step.denominator == 1 or not whole))
+    least = max(width / MOST_WIDTHS, Decimal(whole))
+    steps = (digits.scaleb(least.adjusted()) for digits in _STEPS)
+    return next(step for step in steps if step >= least and not (whole and step % 1))
 
 
-def _near_zero(low: Fraction, high: Fraction, step: Fraction, *, whole: bool) -> set[Fraction]:
-    """Return the cut points between zero and a step on either side."""
-    unit = Fraction(1) if whole else min(Fraction(1), max(abs(low), abs(high)) / 1000)
+def _near_zero(low: float, high: float, unit: Decimal, step: Decimal) -> set[float]:
+    """Return the cut points from `unit` to a step on either side of zero; floats, each nearest to its decimal."""
+    first, end = float(unit), float(step)
+    least = max(unit, Decimal(low), Decimal(-high))  # no smaller size is in the domain
+    sides = max((high >= end) + (low <= -end), 1)  # on which all sizes are
     sets = (
-        {cut for size in sizes if unit <= size < step for cut in (size, -size) if low <= cut < high}
-        for sizes in _series(unit, step)
+        {cut for size in sizes if first <= size < end for cut in (size, -size) if low <= cut < high}
+        for sizes in _series(range(least.adjusted(), step.adjusted() + 1), MOST_NEAR_ZERO // sides)
     )
     return next(cuts for cuts in sets if len(cuts) <= MOST_NEAR_ZERO)
 
 
-def _series(unit: Fraction, step: Fraction) -> Iterator[Iterable[Fraction]]:
-    """Yield series of round numbers from about `unit` to `step`, each sparser: 1, 2, 5, 10, …; then powers of ten."""
-    powers = [Fraction(10) ** decade for decade in range(_decade(unit), _decade(step) + 1)]
-    yield [digit * power for power in powers for digit in (1, 2, 5)]
-    yield from (powers[::every] for every in count(1))
+def _series(decades: range, most: int) -> Iterator[Sequence[float]]:
+    """Yield series of round numbers, each sparser: 1, 2, 5, 10, …; then powers of ten."""
+    least = len(decades) // (most + 2)  # a denser series has more than `most` between its first and its last
+    if least == 0:
+        yield [_round_number(digit, decade) for decade in decades for digit in (1, 2, 5)]
+    yield from ([_round_number(1, decade) for decade in decades[::every]] for every in count(max(least, 1)))
 
 
-def _decade(number: Fraction) -> int:
-    """Return the largest whole exponent of ten whose power is at most a number > 0."""
-    decade = len(str(number.numerator)) - len(str(number.denominator))
-    return decade if Fraction(10) ** decade <= number else decade - 1
+@cache
+def _round_number(digit: int, decade: int) -> float:
+    return float(f"{digit}e{decade}")
 
 
 def check_bounds(low: float, high: float, *, whole: bool) -> None:

@@ -43,11 +43,12 @@ class _Number(Attribute):
         missing_values: tuple[Value, ...] = (),
         outside: typing.Literal["error", "clip", "bin"] = "error",
     ) -> None:
-        if isinstance(cuts, str):
-            found = default_cuts(low, high, whole=self._whole) if cuts == "auto" else cuts
-        else:
-            found = tuple(cuts) if isinstance(cuts, Sequence) else cuts
-        given = {"low": low, "high": high, "cuts": found}
+        given: dict[str, Any] = {"low": low, "high": high, "cuts": cuts}
+        if isinstance(cuts, str) and cuts == "auto":
+            given["cuts"] = default_cuts(low, high, whole=self._whole)
+            given["has_default_cuts"] = True  # so that it is not computed again
+        elif isinstance(cuts, Sequence) and not isinstance(cuts, str):
+            given["cuts"] = tuple(cuts)
         given |= {"missing": missing, "missing_values": missing_values, "outside": outside}
         for name, value in given.items():
             object.__setattr__(self, name, value)
@@ -69,7 +70,7 @@ class _Number(Attribute):
     @cached_property
     def has_default_cuts(self) -> bool:
         """Whether the cut points are those of `default_cuts`, left out or declared."""
-        return self.cuts == default_cuts(self.low, self.high, whole=self._whole)
+        return bool(self.cuts) and self.cuts == default_cuts(self.low, self.high, whole=self._whole)
 
     @property
     def n_known(self) -> int:
