@@ -20,7 +20,7 @@ from hedgerow.errors import UnreadableError
 from hedgerow.messages import shown
 
 LARGEST_FILE = 2**23
-"""The most bytes of a model or budget file: the worst of that size take 16 seconds and a few hundred MB."""
+"""The most bytes of a model or budget file: the worst of that size take 15 seconds and a few hundred MB."""
 MOST_NESTED = 100
 """The deepest nesting of lists and mappings: a tree of 64 splits from root to leaf needs 70."""
 LONGEST_NUMBER = 400

@@ -57,7 +57,7 @@ def test_no_mutation_with_a_new_seed_is_more_than_an_error_in_a_line(tmp_path: P
 
 @pytest.mark.slow
 def test_files_of_the_greatest_size_are_read_in_bounded_time_and_memory(tmp_path: Path) -> None:
-    assert "'read': 5" in load_all(tmp_path, "large", 0)
+    assert "'read': 7" in load_all(tmp_path, "large", 0)
 
 
 def test_the_files_that_are_mutated_are_valid(tmp_path: Path) -> None:

@@ -248,11 +248,11 @@ def test_a_schema_prints_one_line_a_column():
 
 
 def test_a_schema_prints_which_cut_points_nobody_chose():
-    schema = Schema({"year": Integer(2020, 2026), "dose": Real(36, 42), "none": Real(0, 1, ())})
+    schema = Schema({"year": Integer(2020, 2026), "dose": Real(36, 42), "one": Integer(0, 1), "none": Real(0, 1, ())})
     assert str(schema).splitlines() == [
         "year  integer      2020 to 2026, cut at the default grid of 6: 2020, 2021, 2022, 2023, 2024, 2025",
-        "dose  real         36 to 42, cut at the default grid of 12: "
-        "36, 36.5, 37, 37.5, 38, 38.5, 39, 39.5, 40, 40.5, 41, 41.5",
+        "dose  real         36 to 42, cut at the default grid of 12: 36, 36.5, 37, 37.5, 38, 38.5, …, 41.5",
+        "one   integer      0 to 1, cut at the default grid of 1: 0",
         "none  real         0 to 1, no cut points",
     ]
 

@@ -43,29 +43,17 @@ class _Number(Attribute):
         missing_values: tuple[Value, ...] = (),
         outside: typing.Literal["error", "clip", "bin"] = "error",
     ) -> None:
-        given: dict[str, Any] = {"low": low, "high": high, "cuts": cuts}
+        whole = self._whole
         if isinstance(cuts, str) and cuts == "auto":
-            given["cuts"] = default_cuts(low, high, whole=self._whole)
-            given["has_default_cuts"] = True  # so that it is not computed again
-        elif isinstance(cuts, Sequence) and not isinstance(cuts, str):
-            given["cuts"] = tuple(cuts)
+            found = default_cuts(low, high, whole=whole)
+            vars(self)["has_default_cuts"] = True  # so that it is not computed again
+        else:
+            found = _declared_cuts(low, high, cuts, whole=whole)
+        given = {"low": low, "high": high, "cuts": found}
         given |= {"missing": missing, "missing_values": missing_values, "outside": outside}
         for name, value in given.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_bounds(self.low, self.high, whole=self._whole)
-        if not isinstance(self.cuts, tuple):
-            raise SchemaError(f"expected a list of numbers, or auto; got {shown(self.cuts)}.", key="cuts")
-        check_numbers("cuts", self.cuts, whole=self._whole)
-        if any(not one < other for one, other in pairwise(self.cuts)):
-            raise SchemaError(f"expected increasing cut points, got {shown(self.cuts)}.", key="cuts")
-        if any(not self.low <= cut < self.high for cut in self.cuts):
-            raise SchemaError(
-                f"expected {shown(self.low)} <= cut < {shown(self.high)}, got {shown(self.cuts)}.", key="cuts"
-            )
 
     @cached_property
     def has_default_cuts(self) -> bool:
@@ -126,6 +114,20 @@ class _Number(Attribute):
 
     def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         return (values >= self.low) & (values <= self.high)
+
+
+def _declared_cuts(low: float, high: float, cuts: object, *, whole: bool) -> tuple[float, ...]:
+    """Return declared cut points, or raise SchemaError for bounds or cut points that are not."""
+    check_bounds(low, high, whole=whole)
+    if not isinstance(cuts, Sequence) or isinstance(cuts, str):
+        raise SchemaError(f"expected a list of numbers, or auto; got {shown(cuts)}.", key="cuts")
+    found: tuple[float, ...] = tuple(cuts)
+    check_numbers("cuts", found, whole=whole)
+    if any(not one < other for one, other in pairwise(found)):
+        raise SchemaError(f"expected increasing cut points, got {shown(found)}.", key="cuts")
+    if any(not low <= cut < high for cut in found):
+        raise SchemaError(f"expected {shown(low)} <= cut < {shown(high)}, got {shown(found)}.", key="cuts")
+    return found
 
 
 @dataclass(frozen=True, init=False)

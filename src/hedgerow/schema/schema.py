@@ -38,7 +38,7 @@ from hedgerow.schema.serialize import (
     mapping,
 )
 from hedgerow.untrusted_text import check_plain
-from hedgerow.values import Value, listed, printable
+from hedgerow.values import Value, listed, printable, value_text
 
 
 @dataclass(frozen=True)
@@ -391,13 +391,17 @@ def _pairs(attributes: Any) -> tuple[tuple[str, Attribute], ...]:
 
 
 _MOST_SHOWN, _WIDEST = 100, 40  # values of a list, and characters of a column, of what is printed
+_MOST_OF_GRID = 6  # cut points of a grid before its last
 
 
 def _cuts_text(number: Integer | Real) -> str:
     if not number.cuts:
         return ", no cut points"
-    grid = f"the default grid of {len(number.cuts)}: " if number.has_default_cuts else ""
-    return f", cut at {grid}{listed(number.cuts, _MOST_SHOWN)}"
+    if not number.has_default_cuts:
+        return f", cut at {listed(number.cuts, _MOST_SHOWN)}"
+    *most, last = number.cuts
+    shown = [*most[:_MOST_OF_GRID], *(["…"] if len(most) > _MOST_OF_GRID else []), last]
+    return f", cut at the default grid of {len(number.cuts)}: {', '.join(map(value_text, shown))}"
 
 
 def _details(attribute: Attribute) -> str:
