@@ -45,3 +45,11 @@ def test_a_label_not_allowed_is_an_error_that_says_what_is_and_quotes_none(label
     with pytest.raises(DomainError, match=f"column 'y': {message}") as error:
         Label("y", ("a", "b")).encode(column_of(pd.Series(labels), "y"))
     assert not any(bin in str(error.value) for bin in ("secret", "77", "A"))
+
+
+def test_booleans_and_numbers_are_different_classes():
+    """Though True == 1 in Python: their schemas have different digests, and their models predict different values."""
+    assert Label("y", (False, True)) != Label("y", (0, 1))
+    assert Label("y", (1, 0)) == Label("y", (0, 1))
+    assert hash(Label("y", (1, 0))) == hash(Label("y", (0, 1)))
+    assert Label("y", (0, 1)) != ("y", (0, 1))

@@ -55,6 +55,13 @@ class Label:
             raise SchemaError(problem, attribute=self.name, key="classes")
         object.__setattr__(self, "classes", tuple(sorted(classes)))
 
+    def __eq__(self, other: object) -> bool:
+        """Whether name and classes are the same; True and 1 are different classes, as in files and predictions."""
+        if not isinstance(other, Label):
+            return NotImplemented
+        one, another = ((each.name, each.classes, type(each.classes[0])) for each in (self, other))
+        return one == another
+
     def encode(self, column: Column) -> BinCodes:
         """Return the class number of each row, shape ``(n_rows,)``.
 
