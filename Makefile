@@ -7,7 +7,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 # Without Java the tests of Spark are skipped, so PySpark is not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
-.PHONY: help demo test quick test-slow test-peers messages check format docs dist bench study clean
+.PHONY: help demo test quick test-spark test-slow test-peers messages check format docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -16,11 +16,14 @@ demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data a
 	$(BIN)/python examples/quickstart.py
 
 test: $(TESTED)  ## run the tests (real data from $HEDGEROW_DATA where it is set)
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not spark"
 
 QUICK := $(addprefix tests/,privacy schema models learn audit/counting audit/entropy engines/test_bins.py engines/test_count.py test_tally.py)
 quick: $(TESTED)  ## run the tests of the core in about a minute, DuckDB being the only engine
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not xdist_group" $(QUICK)
+
+test-spark: $(TESTED)  ## run the tests on Spark, in one process with one JVM (skipped without Java)
+	$(BIN)/python -m pytest -m "spark and not slow" tests/engines tests/models tests/adversarial
 
 test-slow: $(TESTED)  ## run the statistical checks at full size, and generated cases in great number
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=full

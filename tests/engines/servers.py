@@ -49,7 +49,9 @@ def group_by_engine(items: list[pytest.Item]) -> None:
         groups = [group for name, group in _GROUPS.items() if name in getattr(item, "fixturenames", ())]
         if groups and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(groups[0]))
-        if uses_spark(item):  # PySpark leaves sockets to the garbage collector, and knows no pandas 3
+        if uses_spark(item):
+            item.add_marker(pytest.mark.spark)
+            # PySpark leaves sockets to the garbage collector, and knows no pandas 3
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::DeprecationWarning"))
 
