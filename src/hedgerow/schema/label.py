@@ -59,7 +59,7 @@ class Label:
         """Whether name and classes are the same; True and 1 are different classes, as in files and predictions."""
         if not isinstance(other, Label):
             return NotImplemented
-        one, another = ((each.name, each.classes, type(each.classes[0])) for each in (self, other))
+        one, another = ((each.name, each.classes, isinstance(each.classes[0], bool)) for each in (self, other))
         return one == another
 
     def encode(self, column: Column) -> BinCodes:
