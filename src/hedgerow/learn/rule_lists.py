@@ -146,10 +146,14 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         advice = (
             "Use fewer rules (max_rules), fewer literals (max_literals), or fewer attributes, values or cut points."
         )
-        ways = [(size, list_blocks(int(self.max_rules or 1) - 1, size)) for size in range(1, max(blocks))]
-        smaller = [size for size, fewer in ways if self._cost(schema, fewer).is_sensible]
-        if smaller:
-            advice = f"Draw fewer rules at a time (lookahead={smaller[-1]}). {advice}"
+        jointly = 0
+        while not cost.is_sensible and jointly + 1 < max(blocks):
+            fewer = list_blocks(int(self.max_rules or 1) - 1, jointly + 1)
+            if not self._cost(schema, fewer).is_sensible:
+                break
+            jointly += 1
+        if jointly:
+            advice = f"Draw fewer rules at a time (lookahead={jointly}). {advice}"
         cost.check(advice)
         return cost
 

@@ -1,5 +1,6 @@
 """Boxes against the slow way: take options one after the other, and keep the worlds that are left."""
 
+import time
 from math import prod
 
 import numpy as np
@@ -133,3 +134,27 @@ def test_too_many_sets_of_bins_are_not_listed(monkeypatch):
 def test_an_option_is_found_by_its_axis(depth):
     boxes = Boxes.of(Space.of_trees(schema_of(Boolean(), Integer(0, 9, (1, 3)), Boolean())), depth)
     assert [boxes.axis_of(option) for option in range(4)] == [0, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("schema", "depth"),
+    [
+        (schema_of(Integer(0, 999, tuple(range(300)))), 4),
+        (schema_of(Categorical(tuple(f"v{i}" for i in range(1000)))), 3),
+    ],
+)
+def test_sets_that_would_take_gigabytes_to_list_are_not_looked_for(schema, depth):
+    start = time.process_time()
+    assert Boxes.of(Space.of_trees(schema), depth) is None
+    assert time.process_time() - start < 10  # less than one; 300 cut points took 13, and 1,000 categories 5 GB
+
+
+def test_no_table_takes_more_numbers_than_is_told():
+    """Neither as counted, cells times bins, nor summed over all axes but the first, times options."""
+    boxes = Boxes.of(Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Categorical(tuple("abcd")), Boolean())), 3)
+    width, largest = sum(axis.n_bins for axis in boxes.axes), boxes.largest_table()
+    for choices in range(3):
+        for group in boxes.groups(choices):
+            bins = [boxes.axes[axis].n_bins for axis in group.axes]
+            assert prod(bins) * width <= largest
+            assert prod(bins[:1]) * prod(group.shape[1:]) * boxes.space.n_options <= largest

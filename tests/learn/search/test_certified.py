@@ -87,6 +87,15 @@ def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit
     assert used == [way]
 
 
+def test_boxes_that_take_too_long_are_left_for_the_pruned_search(monkeypatch):
+    rows = np.random.default_rng(0).integers(0, 100, (50, 6))
+    tally, clock = Tally.count(rows, rows[:, 0] % 2, WIDE), itertools.count(0, 40.0)
+    monkeypatch.setattr(optimum, "prune", lambda *found: found[2])
+    monkeypatch.setattr(optimum, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    left = find_optimum(tally, Space.of_trees(WIDE), SearchSettings(3, 1, 0.0), 60.0, lambda *_: None)
+    assert left < 60
+
+
 @given(problems(), terms_of)
 def test_the_best_model_has_no_option_that_saves_nothing(problem, settings):
     """Of equally good models the one that stops first: no split into leaves of one label, no last rule for nothing."""

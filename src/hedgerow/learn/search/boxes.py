@@ -21,6 +21,9 @@ from hedgerow.learn.search.space import CAUGHT, Bins, Space
 
 MOST_SETS = 50_000
 """The most sets of bins of one attribute: beyond it, boxes are more than other states."""
+MOST_WORK = 50_000_000
+"""The most bins that are looked at to find the sets after one more choice, and bytes that this takes."""
+_LEAST_STEP = 32  # sets of the first axis at a time, so that sums are products of matrices
 Axes = tuple[int, ...]
 Block = tuple[slice, ...]
 
@@ -118,6 +121,15 @@ class Boxes:
         sizes = [axis.n_bins for axis in self.axes]
         return sum(_products(sizes, size) for size in range(choices + 1))
 
+    def largest_table(self) -> int:
+        """Return a bound on the numbers of a table for one class: as counted, and summed over all axes but one."""
+        bins = sorted((axis.n_bins for axis in self.axes), reverse=True)
+        counted, summed = sum(bins) * prod(bins[: self.depth - 1]), 0
+        for size in range(1, self.depth):
+            sets = sorted((axis.within[self.depth - size] - 1 for axis in self.axes), reverse=True)
+            summed = max(summed, bins[0] * prod(sets[: size - 1]))
+        return max(counted, summed * self.space.n_options)
+
     def axis_of(self, option: int) -> int:
         """Return the index of the axis of an option."""
         return next(place for place, axis in enumerate(self.axes) if option < axis.options.stop)
@@ -165,7 +177,7 @@ class Group:
 
     def blocks(self, numbers: int) -> Iterator[Block]:
         """Yield parts of the first axis, of about so many boxes."""
-        step = max(1, numbers // max(1, prod(self.shape[1:])))
+        step = max(_LEAST_STEP, numbers // max(1, prod(self.shape[1:])))
         yield from ((slice(start, start + step),) for start in range(0, self.shape[0], step)) if self.axes else ((),)
 
     def closed(self, block: Block) -> Iterator[tuple[slice, Bins]]:
@@ -200,6 +212,8 @@ def _axis(space: Space, column: int, options: NDArray[np.intp], bins: NDArray[np
     sets, within = space.root[None, bins], [1]
     for _ in range(choices):
         fresh = sets[within[-2] if len(within) > 1 else 0 :]
+        if len(fresh) * caught.size > MOST_WORK:
+            return None
         divided = (_pairs(fresh, caught) & _pairs(fresh, ~caught)).ravel()
         parts = [(fresh[:, None] & part).reshape(-1, len(bins))[divided] for part in kept.values()]
         _, first = np.unique(_keys(np.concatenate([sets, *parts])), return_index=True)
@@ -208,6 +222,8 @@ def _axis(space: Space, column: int, options: NDArray[np.intp], bins: NDArray[np
             return None
         within.append(len(sets))
     before = within[max(len(within) - 2, 0)]
+    if before * caught.size > MOST_WORK:
+        return None
     children = {branch: _places(sets, (sets[:before, None] & part)) for branch, part in kept.items()}
     return Axis(column, slice(int(options[0]), int(options[-1]) + 1), caught, sets, tuple(within), children)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,25 +52,33 @@ def find_optimum(
     """Find the model of fewest errors, penalties included, among all within the settings.
 
     All boxes are valued by contingency tables where that takes less than a third of the time limit, and less than all
-    states by masks would; else states are pruned. `progress` is called with the level, its states done and its states.
+    states by masks would; else, and where it turns out to take half of it, states are pruned. `progress` is called with
+    the level, its states done and its states.
     """
     depth = min(settings.depth, space.n_options)
     cost = space_cost(space, depth)
     affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
     boxes = Boxes.of(space, depth) if cost.method == "cubes" and cost.is_sensible and affordable else None
-    if boxes is None:
-        return prune(PatternMatrix(tally, space), settings, time_limit, progress)
-    return exhaust(tally, boxes, settings, progress)
+    if boxes is not None:
+        start = time.monotonic()
+        with suppress(TimeoutError):
+            return exhaust(tally, boxes, settings, progress, np.inf if time_limit is None else start + time_limit / 2)
+        time_limit = None if time_limit is None else time_limit - (time.monotonic() - start)
+    return prune(PatternMatrix(tally, space), settings, time_limit, progress)
 
 
-def exhaust(tally: Tally, boxes: Boxes, settings: SearchSettings, progress: Progress) -> Optimum:
-    """Value all boxes."""
+def exhaust(
+    tally: Tally, boxes: Boxes, settings: SearchSettings, progress: Progress, deadline: float = np.inf
+) -> Optimum:
+    """Value all boxes; TimeoutError after the deadline, by `time.monotonic`."""
     total, done = sum(map(boxes.count, range(boxes.depth))), 0
 
     def report(more: int) -> None:
         nonlocal done
         done += more
         progress(1, done, total)
+        if time.monotonic() > deadline:
+            raise TimeoutError
 
     searched = Cubes(tally, boxes, fewest_errors(settings.penalty), max(settings.min_rows, 1), report)
     model = searched.walk(boxes.depth, lambda weights: int(weights.argmin()), lambda counts: int(counts.argmax()))

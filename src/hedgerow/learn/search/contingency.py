@@ -89,7 +89,8 @@ class BoxRows:
             for one, weight in zip(counts, weights[:, block], strict=True):
                 one += np.bincount(places, np.repeat(weight, len(sizes)), len(one))
         kind = np.float32 if self.total.sum() < _EXACT_IN_FLOAT32 else np.float64
-        caught: Any = counts.reshape(-1, width).astype(kind) @ self._caught.astype(kind)
+        with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
+            caught: Any = counts.reshape(-1, width).astype(kind) @ self._caught.astype(kind)
         return caught.reshape(len(weights), *cells, caught.shape[1])
 
     def _code(self, group: Axes) -> NDArray[np.intp]:
@@ -113,5 +114,6 @@ class BoxRows:
 def summed(table: Floats, sets: Sequence[NDArray[np.bool_]], first: int = 1) -> Floats:
     """Return a table summed from bins to sets of bins, from its axis `first` on."""
     for place, members in enumerate(sets, first):
-        table = np.moveaxis(np.tensordot(members.astype(table.dtype), table, axes=(1, place)), 0, place)
+        with np.errstate(invalid="ignore"):
+            table = np.moveaxis(np.tensordot(members.astype(table.dtype), table, axes=(1, place)), 0, place)
     return table

@@ -19,10 +19,12 @@ MOST_NUMBERS = 50_000_000
 
 # Seconds on one core of an x86-64 server (benchmarks/exact.py). By masks: for any search; for each evaluation of an
 # option; for each of those and each pattern and class; for each state and pattern. By cubes: for each evaluation and
-# class; for each table; for each number of a table; for each table, attribute and pattern.
+# class, and each of those and each bin of the widest attribute; for each table; for each number of a table; for each
+# table, attribute and pattern.
 _ANY, _WEIGH, _COUNT, _MASK = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9
-_EVALUATE, _TABLE, _NUMBER, _ADD = 1.8e-8, 4e-4, 6e-9, 4e-9
+_EVALUATE, _SUM, _TABLE, _NUMBER, _ADD = 1.6e-8, 1e-10, 4e-4, 6e-9, 4e-9
 _TYPICAL_PATTERNS = 10_000
+_MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
 _SUMMED = ("states", "evaluations", "tables", "numbers", "additions")
 
 
@@ -47,9 +49,9 @@ class Cost:
     method : {"masks", "cubes"}
         How rows are counted: by masks over the patterns, or by contingency tables, whose cost grows little with the
         number of patterns.
-    tables, numbers, additions, largest : int
-        By cubes: contingency tables to be counted, the numbers in all and in the largest of them, and how often each
-        pattern is added to one.
+    tables, numbers, additions, largest, bins : int
+        By cubes: contingency tables to be counted, the numbers in all of them, how often each pattern is added to one,
+        the numbers that the largest takes, summed and for all classes, and the most bins of an attribute.
     """
 
     options: int
@@ -61,6 +63,7 @@ class Cost:
     numbers: int = 0
     additions: int = 0
     largest: int = 0
+    bins: int = 0
 
     @property
     def is_sensible(self) -> bool:
@@ -80,8 +83,9 @@ class Cost:
         if self.method == "masks":
             counting = self.evaluations * self.classes * _COUNT + self.states * _MASK
             return _ANY + self.evaluations * _WEIGH + patterns * counting
-        kinds = self.classes - (self.classes == 2)  # of two classes, only their difference is counted
-        each = self.evaluations * _EVALUATE + self.numbers * _NUMBER + patterns * self.additions * _ADD
+        kinds = 1 if self.classes == 2 else 1.7 * self.classes  # of two classes, only their difference is counted
+        each = self.evaluations * (_EVALUATE + self.bins * _SUM) + self.numbers * _NUMBER
+        each += patterns * self.additions * _ADD
         return _ANY + self.tables * _TABLE + kinds * each
 
     def check(self, advice: str) -> None:
@@ -95,9 +99,9 @@ class Cost:
         if self.is_sensible:
             return
         raise SearchTooLargeError(
-            f"Expected an exact search of at most {MOST_OPTIONS:,} options, {MOST_STATES:,} states and "
-            f"{MOST_EVALUATIONS:,} evaluations of an option in a state, got {self.options:,} options, "
-            f"{self.states:,} states and {self.evaluations:,} evaluations. {advice}",
+            f"Expected an exact search of at most {MOST_OPTIONS:,} options, {MOST_STATES:,} states, {MOST_NUMBERS:,} "
+            f"numbers in a table and {MOST_EVALUATIONS:,} evaluations of an option in a state, got {self.options:,} "
+            f"options, {self.states:,} states, {self.largest:,} numbers and {self.evaluations:,} evaluations. {advice}",
             states=self.states,
             evaluations=self.evaluations,
         )
@@ -128,15 +132,27 @@ def cubes_cost(boxes: Boxes) -> Cost:
     tables = sum(comb(len(boxes.axes), size) for most in choices for size in range(most + 1))
     bins = [axis.n_bins for axis in boxes.axes]
     numbers = sum(map(boxes.count_cells, choices)) * sum(bins)
-    largest = prod(sorted(bins)[-(boxes.depth - 1) :] if boxes.depth > 1 else ()) * sum(bins)
-    return Cost(options, states, states * options, classes, "cubes", tables, numbers, tables * len(bins), largest)
+    kinds = 2 if classes == 2 else classes
+    return Cost(
+        options,
+        states,
+        states * options,
+        classes,
+        "cubes",
+        tables,
+        numbers,
+        additions=tables * len(bins),
+        largest=kinds * boxes.largest_table(),
+        bins=max(bins),
+    )
 
 
 def space_cost(space: Space, depth: int) -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less."""
     schema = space.candidates.schema
     masks = masks_cost(options=space.n_options, sides=space.n_sides, depth=depth, classes=len(schema.classes))
-    boxes = Boxes.of(space, depth) if depth and space.n_options else None
+    can_be_tables = 0 < depth <= _MOST_CHOICES and 0 < space.n_options <= MOST_OPTIONS
+    boxes = Boxes.of(space, depth) if can_be_tables else None
     if boxes is None:
         return masks
     patterns = min(prod(len(attribute.bins) for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
@@ -146,7 +162,8 @@ def space_cost(space: Space, depth: int) -> Cost:
 def total_cost(costs: Sequence[Cost]) -> Cost:
     """Return the cost of several searches, one after the other; its method is that of the largest."""
     sums = {name: sum(getattr(cost, name) for cost in costs) for name in _SUMMED}
-    return replace(max(costs, key=lambda cost: cost.evaluations), **sums)
+    largest = max(cost.largest for cost in costs)
+    return replace(max(costs, key=lambda cost: cost.evaluations), largest=largest, **sums)
 
 
 def largest_size(cost_of: Callable[[int], Cost], most: int) -> int:

@@ -208,7 +208,8 @@ def list_cost(
         return each[-1] if each[-1].method == "cubes" else total_cost(each)
     if max_literals == 1:
         space = Space.of_lists(Candidates.of(schema, 1, negations=negations))
-        return total_cost([space_cost(space, min(depth, space.n_options)) for depth in blocks])
+        each = {depth: space_cost(space, min(depth, space.n_options)) for depth in set(blocks)}
+        return total_cost([each[depth] for depth in blocks])
     n, classes = count_candidates(schema, max_literals, negations=negations), len(schema.classes)
     return total_cost([masks_cost(options=n, sides=n, depth=depth, classes=classes) for depth in blocks])
 
