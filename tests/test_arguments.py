@@ -25,6 +25,11 @@ REFUSED = [
 ]
 
 
+def test_a_whole_number_of_numpy_becomes_one_that_does_not_overflow():
+    found = check_whole("x", np.int8(100), 1)
+    assert (type(found), 3 * found) == (int, 300)
+
+
 @pytest.mark.parametrize(("check", "values", "limits"), TAKEN)
 def test_what_is_within_its_limits_is_taken(check, values, limits):
     for value in values:

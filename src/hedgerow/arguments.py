@@ -11,10 +11,11 @@ from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown_argument
 
 
-def check_whole(name: str, value: object, low: int) -> None:
-    """Check that an argument is a whole number from `low` on."""
+def check_whole(name: str, value: object, low: int) -> int:
+    """Check that an argument is a whole number from `low` on, and return it as an int, which does not overflow."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         raise ArgumentError(f"{name} must be a whole number >= {low}, got {shown_argument(value)}.")
+    return int(value)
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:

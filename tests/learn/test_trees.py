@@ -221,8 +221,7 @@ def test_a_private_tree_beats_the_majority_on_real_data(search, epsilon, goal):
     assert clf.score(data.frame, data.labels) - majority > goal
 
 
-def test_a_depth_that_is_drawn_is_small_where_a_small_tree_will_do():
-    """One boolean of three says the class: deeper trees have the same errors and, together, the same prior."""
+def test_a_depth_that_is_drawn_is_told_on_the_card():
     X, _ = conjunction(2000)
     y = X[:, 0]
     clf = hr.PrivateTreeClassifier(1.0, max_depth=None, random_state=0).fit(X, y)

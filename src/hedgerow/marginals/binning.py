@@ -78,7 +78,7 @@ def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None
     ValueError
         If `bins` is below 2, or there is not one weight per row.
     """
-    check_whole("bins", bins, 2)
+    bins = check_whole("bins", bins, 2)
     table = Table.of(data)
     problem = ArgumentError("expected one finite weight >= 0 for each row of the source, not all 0.")
     mass = np.ones(len(table)) if weights is None else guarded(lambda: np.asarray(weights, dtype=np.float64), problem)

@@ -31,7 +31,7 @@ def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] 
     DomainError
         If the column is empty, has an infinite number, or has more than `MOST_CATEGORIES` categories.
     """
-    check_whole("bins", bins, 2)
+    bins = check_whole("bins", bins, 2)
     column = column.without(missing_values)
     missing = "error" if column.missing is None or not column.missing.any() else "bin"
     tokens = tuple(missing_values) if missing == "bin" else ()

@@ -55,7 +55,7 @@ def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int)
     ValueError
         If `bins` is not a whole number >= 2, or a share is below the supported minimum.
     """
-    names = open_numbers(attributes, bins)
+    names, bins = open_numbers(attributes, bins), int(bins)
     share = epsilon / (len(names) * (bins - 1))
     candidates = {name: _candidates(attributes[name]) for name in names}
     planned = tuple((name, Quantile(share, step / bins, candidates[name])) for name in names for step in range(1, bins))

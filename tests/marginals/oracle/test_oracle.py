@@ -524,3 +524,11 @@ def test_what_bins_cost_is_on_the_card_once_and_so_is_what_voids_them():
     guessed = oracle(hr.Budget(1), 2)
     guessed.marginals(Schema(BINS.attributes, void="domain taken from the data"))
     assert guessed.privacy.guarantee == "none (domain taken from the data)"
+
+
+def test_noise_is_as_large_for_a_number_of_questions_of_numpy():
+    """Of eight bits, 100 questions on three columns would wrap around to a noise of 44 in place of 300."""
+    X = np.zeros((20, 3))
+    for questions in (100, np.int8(100)):
+        oracle = hr.Oracle(X, [0, 1] * 10, hr.Budget(1), max_queries=questions)
+        assert (oracle.noise_scale(3), oracle.queries_left, type(oracle.max_queries)) == (300.0, 100, int)

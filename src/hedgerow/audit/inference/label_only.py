@@ -52,7 +52,7 @@ class LabelOnlyAttack:
 
     def __post_init__(self) -> None:
         for name in ("max_distance", "draws"):
-            check_whole(name, getattr(self, name), 1)
+            object.__setattr__(self, name, check_whole(name, getattr(self, name), 1))
 
     def scores(self, attempt: Attempt) -> NDArray[np.float64]:
         """Return the robustness of the correct prediction of each suspect, from 0 to 1."""

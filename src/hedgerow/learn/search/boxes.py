@@ -90,16 +90,15 @@ class Boxes:
 
     @classmethod
     def of(cls, space: Space, depth: int) -> Self | None:
-        """Return the boxes of a search; None where states are none, or an attribute has too many sets of bins."""
+        """Return the boxes of a search; None where its states are no boxes, or are too many."""
         if not space.has_boxes:
             return None
         columns = np.repeat(np.arange(len(space.candidates.schema)), _sizes(space))
         of_option = columns[(space.caught | space.left).argmax(axis=1)] if space.n_options else np.zeros(0, dtype=int)
         axes: list[Axis] = []
         for column in np.unique(of_option).tolist():
-            axis = _axis(
-                space, column, np.flatnonzero(of_option == column), np.flatnonzero(columns == column), depth - 1
-            )
+            options, bins = np.flatnonzero(of_option == column), np.flatnonzero(columns == column)
+            axis = _axis(space, options, bins, column, depth - 1)
             if axis is None:
                 return None
             axes.append(axis)
@@ -205,7 +204,7 @@ def _sizes(space: Space) -> list[int]:
     return [len(attribute.bins) for _, attribute in space.candidates.schema.attributes]
 
 
-def _axis(space: Space, column: int, options: NDArray[np.intp], bins: NDArray[np.intp], choices: int) -> Axis | None:
+def _axis(space: Space, options: NDArray[np.intp], bins: NDArray[np.intp], column: int, choices: int) -> Axis | None:
     """Return the sets of bins of one attribute, breadth first; None if they are too many."""
     caught = space.caught[options][:, bins]
     kept = {branch: caught if branch == CAUGHT else ~caught for branch in space.branches}

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.learn.search.boxes import Axes, Boxes
+from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32
 from hedgerow.learn.search.semirings import Floats
 from hedgerow.tally import Tally
 
-_EXACT_IN_FLOAT32 = 2**24
 _BLOCK_PATTERNS = 2**17
 
 
@@ -68,11 +68,8 @@ class BoxRows:
         """Return the contingency table of a group of axes, shape ``(n_classes, *bins of the group)``."""
         sizes = [self.boxes.axes[axis].n_bins for axis in group]
         code = self._code(group)
-        return (
-            np.stack([np.bincount(code, one, prod(sizes)) for one in self.classes])
-            .astype(np.float64)
-            .reshape(-1, *sizes)
-        )
+        counts = [np.bincount(code, one, prod(sizes)).reshape(sizes) for one in self.classes]
+        return np.stack(counts).astype(np.float64)
 
     def table(self, group: Axes, weights: Floats) -> Floats:
         """Return the weights that each option catches in each cell of a group's contingency table.
@@ -88,7 +85,7 @@ class BoxRows:
             places = (code[block, None] * width + (starts + self.bins[block])).ravel()
             for one, weight in zip(counts, weights[:, block], strict=True):
                 one += np.bincount(places, np.repeat(weight, len(sizes)), len(one))
-        kind = np.float32 if self.total.sum() < _EXACT_IN_FLOAT32 else np.float64
+        kind = np.float32 if self.total.sum() < EXACT_IN_FLOAT32 else np.float64
         with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
             caught: Any = counts.reshape(-1, width).astype(kind) @ self._caught.astype(kind)
         return caught.reshape(len(weights), *cells, caught.shape[1])

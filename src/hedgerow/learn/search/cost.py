@@ -16,6 +16,8 @@ MOST_STATES = 20_000_000
 MOST_EVALUATIONS = 2_000_000_000
 MOST_NUMBERS = 50_000_000
 """The largest exact search: minutes on one core, or gigabytes of memory."""
+MOST_SECONDS = 10.0
+"""The longest that the search of a model whose size is drawn is expected to take."""
 
 # Seconds on one core of an x86-64 server (benchmarks/exact.py). By masks: for any search; for each evaluation of an
 # option; for each of those and each pattern and class; for each state and pattern. By cubes: for each evaluation and
@@ -26,10 +28,6 @@ _EVALUATE, _SUM, _TABLE, _NUMBER, _ADD = 1.6e-8, 1e-10, 4e-4, 6e-9, 4e-9
 _TYPICAL_PATTERNS = 10_000
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
 _SUMMED = ("states", "evaluations", "tables", "numbers", "additions")
-
-
-MOST_SECONDS = 10.0
-"""The longest that the search of a model whose size is drawn is expected to take."""
 
 
 @dataclass(frozen=True)

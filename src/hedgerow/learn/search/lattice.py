@@ -26,7 +26,8 @@ from hedgerow.tally import Tally
 
 States = NDArray[np.integer]
 _BLOCK_BYTES = 2**24  # of the largest matrix of a block of states: fits in the cache
-_EXACT_IN_FLOAT32 = 2**24
+EXACT_IN_FLOAT32 = 2**24
+"""Whole numbers below it, and their sums below it, are exact in single precision."""
 
 
 class PatternMatrix:
@@ -45,7 +46,7 @@ class PatternMatrix:
         caught = caught[:, space.options]
         self.space = space
         self._sides = np.vstack([{CAUGHT: caught, LEFT: ~caught}[branch].T for branch in space.branches])
-        kind = np.float32 if counts.sum() < _EXACT_IN_FLOAT32 else np.float64  # sums of whole numbers: exact in both
+        kind = np.float32 if counts.sum() < EXACT_IN_FLOAT32 else np.float64
         self._caught = caught.astype(kind)
         self._counts = counts.T.astype(kind)
         self._floor = (counts.sum(axis=1) - counts.max(axis=1)).astype(kind)

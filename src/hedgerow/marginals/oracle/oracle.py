@@ -180,6 +180,7 @@ class Oracle:
     def _begin(
         self, target: Target, budget: Budget | None, max_queries: int, release: Release, random_state: Any
     ) -> None:
+        max_queries = int(max_queries)  # NumPy's whole numbers overflow
         self._target = target
         self._budget = budget
         self._release: Release = release
