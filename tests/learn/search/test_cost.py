@@ -12,7 +12,7 @@ from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import PatternMatrix, Search
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
-from hedgerow.schema import Boolean, Integer
+from hedgerow.schema import Boolean, Categorical, Integer
 from tests.learn.enumerate_models import Table, all_worlds, list_space, schema_of, schemas, spaces
 
 
@@ -81,6 +81,7 @@ def test_more_patterns_more_classes_and_more_states_take_longer():
 
 
 NUMBERS = schema_of(*[Integer(0, 99, tuple(range(5, 95, 5)))] * 6)
+WORDS = tuple(f"v{i}" for i in range(16))
 BOOLEANS = schema_of(*[Boolean()] * 20)
 
 
@@ -104,6 +105,8 @@ def test_many_booleans_are_counted_by_masks_and_numbers_with_many_cut_points_by_
     of_two_literals = list_space(schema_of(Boolean(), Boolean()), 2)  # what they leave is no box
     assert space_cost(of_two_literals, 2).method == "masks"
     assert space_cost(Space.of_trees(NUMBERS), 0).states == 0
+    as_wide_as_adult = schema_of(*[Integer(0, 99, tuple(range(10, 60, 5)))] * 6, *[Categorical(WORDS)] * 2)
+    assert space_cost(list_space(as_wide_as_adult), 4).method == "cubes"  # by masks it would take half an hour
 
 
 def test_the_cost_by_tables_hardly_grows_with_the_patterns():

@@ -14,7 +14,7 @@ from hedgerow.learn.search.space import Space
 MOST_OPTIONS = 10_000
 MOST_STATES = 20_000_000
 MOST_EVALUATIONS = 2_000_000_000
-MOST_NUMBERS = 50_000_000
+MOST_NUMBERS = 100_000_000
 """The largest exact search: minutes on one core, or gigabytes of memory."""
 MOST_SECONDS = 10.0
 """The longest that the search of a model whose size is drawn is expected to take."""
