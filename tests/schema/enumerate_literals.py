@@ -65,7 +65,8 @@ def _proposed(name: str, attribute: Attribute) -> list[Literal]:
 
 def _comparisons(cuts: tuple[float, ...]) -> list[tuple]:
     single = [(sign, cut) for sign in ("<=", ">") for cut in cuts]
-    return single + [("between", low, high) for i, low in enumerate(cuts) for high in cuts[i + 1 :]]
+    pairs = [("between", low, high) for i, low in enumerate(cuts) for high in cuts[i + 1 :]]
+    return single + (pairs if len(cuts) <= 10 else [])
 
 
 def complement(literal: Literal, attribute: Attribute) -> Literal | None:

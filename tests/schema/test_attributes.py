@@ -120,7 +120,7 @@ def test_an_attribute_of_many_bins_is_asked_of_a_literal_in_no_time():
     cuts = Integer(0, 10**6, tuple(range(50_000)))
     values = Categorical(tuple(range(50_000)), missing="bin")
     start = time.process_time()
-    assert cuts.count_literals(negations=True) == 2 * 50_000 + 50_000 * 49_999 // 2
+    assert cuts.count_literals(negations=True) == 2 * 50_000  # no intervals: more than ten cut points
     assert values.count_literals(negations=True) == 2 * 50_000 + 2
     for place in range(0, 50_000, 5):
         assert cuts.literal_on("c", cuts.extent(Literal("c", "<=", (place,))).complement()).operator == ">"

@@ -57,3 +57,12 @@ def test_cut_points_are_a_tuple_whatever_sequence_they_are_given_as():
     assert Real(0, 1, [0.5]).cuts == (0.5,)
     assert replace(AGE, cuts="auto").cuts == default_cuts(0, 90, whole=True)
     assert replace(AGE, missing="bin").cuts == AGE.cuts
+
+
+@pytest.mark.parametrize(("n", "intervals"), [(2, 1), (10, 45), (11, 0), (30, 0)])
+def test_of_many_cut_points_literals_have_one_side_only(n, intervals):
+    number = Integer(0, 100, tuple(range(n)))
+    literals = number.literals("x", negations=True)
+    assert sum(literal.operator == "between" for literal in literals) == intervals
+    assert len(literals) == number.count_literals(negations=True) == 2 * n + intervals
+    assert number.truth(Literal("x", "between", (0, 1))).tolist() == [False, True, *[False] * (n - 1)]

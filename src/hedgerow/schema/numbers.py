@@ -22,6 +22,9 @@ from hedgerow.schema.grid import check_bounds, check_numbers, default_cuts
 from hedgerow.schema.literals import Literal
 from hedgerow.values import Value, value_text
 
+MOST_ENDS = 10
+"""The most cut points that a literal may have on both sides, as in ``30 < age <= 45``: pairs of more are too many."""
+
 
 @dataclass(frozen=True, init=False)
 class _Number(Attribute):
@@ -83,10 +86,15 @@ class _Number(Attribute):
 
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:  # noqa: ARG002 -- none is a negation
         single = [Literal(name, operator, (cut,)) for operator in ("<=", ">") for cut in self.cuts]
-        return single + [Literal(name, "between", pair) for pair in combinations(self.cuts, 2)]
+        return single + [Literal(name, "between", pair) for pair in combinations(self._ends, 2)]
 
     def _n_own_literals(self, *, negations: bool) -> int:  # noqa: ARG002 -- none is a negation
-        return 2 * len(self.cuts) + math.comb(len(self.cuts), 2)
+        return 2 * len(self.cuts) + math.comb(len(self._ends), 2)
+
+    @property
+    def _ends(self) -> tuple[float, ...]:
+        """The cut points that intervals can begin and end at: none where they are many, since pairs grow faster."""
+        return self.cuts if len(self.cuts) <= MOST_ENDS else ()
 
     def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
         above, below = extent.start > 0, extent.stop < self.n_known
