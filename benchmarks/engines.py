@@ -104,8 +104,8 @@ def fit(tally, rows):
     """Time private fits of the tally, which do not see how many rows there are."""
     row = {"rows": rows, "patterns": len(tally._bins)}
     fits = {
-        "rule list, 1 literal, s": hr.PrivateRuleListClassifier(1.0, max_literals=1),
-        "rule list, 2 literals, s": hr.PrivateRuleListClassifier(1.0),
+        "rule list, 1 literal, s": hr.PrivateRuleListClassifier(1.0, search="greedy"),
+        "rule list, 2 literals, s": hr.PrivateRuleListClassifier(1.0, search="greedy", max_literals=2),
         "exact tree, depth 2, s": hr.PrivateTreeClassifier(1.0, max_depth=2),
     }
     return row | {name: round(median_seconds(partial(each.fit_tally, tally), 3), 3) for name, each in fits.items()}

@@ -35,9 +35,9 @@ def speed(tally):
     """Time whole fits of a tally, secure noise included, and the twin where it ends in reasonable time."""
     rows = []
     for what, goal, repeats, estimator in (
-        ("tree of depth 3", 0.2, 9, hr.PrivateTreeClassifier(EPSILON, max_depth=3)),
-        ("tree of depth 4", 2, 9, hr.PrivateTreeClassifier(EPSILON, max_depth=4)),
-        ("tree of depth 5", "", 5, hr.PrivateTreeClassifier(EPSILON, max_depth=5)),
+        ("tree of depth 3", 0.2, 9, hr.PrivateTreeClassifier(EPSILON, search="exact", max_depth=3)),
+        ("tree of depth 4", 2, 9, hr.PrivateTreeClassifier(EPSILON, search="exact", max_depth=4)),
+        ("tree of depth 5", "", 5, hr.PrivateTreeClassifier(EPSILON, search="exact", max_depth=5)),
         ("list, 4 rules with the default, 1 literal", 0.5, 9, one_literal(4)),
         ("list, 4 rules and a default, 1 literal", 0.5, 9, one_literal(5)),
         ("list, 6 rules with the default, 1 literal", 10, 5, one_literal(6)),

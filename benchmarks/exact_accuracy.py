@@ -19,7 +19,8 @@ ROWS = [  # what, dataset, with sensitive columns, estimator parameters, (ε, go
     ("trees of depth 4, all 24 columns", "adult_binary", True, "tree", {"max_depth": 4}, [(0.1, 0.799, "")]),
     ("lists of 4 rules, 1 literal", "compas_binary", False, "list", ONE_LITERAL,
      [(0.05, 0.647, ""), (0.1, 0.649, 0.612), (1.0, "", 0.651)]),
-    ("lists of 4 rules, 2 literals, lookahead 2", "adult_binary", False, "list", {"lookahead": 2}, [(0.05, 0.786, "")]),
+    ("lists of 4 rules, 2 literals, lookahead 2", "adult_binary", False, "list",
+     {"max_rules": 5, "max_literals": 2, "lookahead": 2}, [(0.05, 0.786, "")]),
     ("trees of depth 2", "german_binary", False, "tree", {"max_depth": 2}, [(0.1, 0.69, ""), (1.0, "", "")]),
 ]  # fmt: skip
 FITS = 5  # private fits a split, so that the mean says more of the splits than of the noise
@@ -58,7 +59,8 @@ def main():
 def private(kind, parameters, epsilon, search):
     if kind == "tree":
         return hr.PrivateTreeClassifier(epsilon, search=search, **parameters)
-    return hr.PrivateRuleListClassifier(epsilon, search=search, **parameters)
+    used = {name: value for name, value in parameters.items() if search == "exact" or name != "lookahead"}
+    return hr.PrivateRuleListClassifier(epsilon, search=search, **used)
 
 
 def optimal(kind, parameters):

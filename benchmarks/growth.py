@@ -20,7 +20,7 @@ def tally_of(schema, n, rng):
 
 def main():
     rng = np.random.default_rng(0)
-    classifier = hr.PrivateRuleListClassifier(1.0)
+    classifier = hr.PrivateRuleListClassifier(1.0, search="greedy", max_literals=2)
     rows = []
     for n in (10**2, 10**3, 10**4, 10**5, 10**6):
         rows.append(measure("patterns", n, schema_of(20), n, classifier, rng))

@@ -13,7 +13,7 @@ import hedgerow as hr
 CHANCES = (0.05, 0.1, 0.25, 0.5, 0.75)
 DATASETS = ("breast_cancer", "ctg")
 MODELS = {
-    "trees of depth 3": lambda **kw: hr.PrivateTreeClassifier(max_depth=3, **kw),
+    "trees of depth 3": lambda **kw: hr.PrivateTreeClassifier(search="exact", max_depth=3, **kw),
     "lists of 2 rules and a default, 1 literal": lambda **kw: hr.PrivateRuleListClassifier(
         search="exact", max_rules=3, max_literals=1, **kw
     ),

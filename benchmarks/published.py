@@ -82,7 +82,7 @@ def split(data, seed):
 def learner(mechanism, epsilon, seed, n):
     """Return the estimator of a mechanism, with δ = 1/n²."""
     if mechanism not in PUBLISHED:
-        return hr.PrivateRuleListClassifier(epsilon, random_state=seed)
+        return hr.PrivateRuleListClassifier(epsilon, search="greedy", max_literals=2, random_state=seed)
     delta = Fraction(1, n**2) if PUBLISHED[mechanism].spends_delta else None
     return hr.DPGreedyRLClassifier(epsilon, mechanism=mechanism, delta=delta, random_state=seed)
 

@@ -77,7 +77,7 @@ def main():
     X, y, source = adult()
     tally = hr.Tally.count(X, y)
     candidates = Candidates.of(tally.schema, 2)
-    classifier = hr.PrivateRuleListClassifier(1.0)
+    classifier = hr.PrivateRuleListClassifier(1.0, search="greedy", max_literals=2)
     frame = pd.DataFrame(X).assign(y=y)
     count = median_seconds(lambda: hr.Tally.count(X, y), 21)
     group = median_seconds(lambda: frame.groupby(list(frame), observed=True).size(), 7)

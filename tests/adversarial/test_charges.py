@@ -423,12 +423,13 @@ def test_each_reason_is_said_once():
 
 
 LEARNERS = {
-    "greedy list": hr.PrivateRuleListClassifier(1.0),
+    "greedy list": hr.PrivateRuleListClassifier(1.0, search="greedy"),
     "exact list": hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=1),
     "exact list, counts": hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=1, release_counts=True),
-    "list in blocks": hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=1, lookahead=1),
+    "list in blocks": hr.PrivateRuleListClassifier(1.0, lookahead=1),
     "greedy tree": hr.PrivateTreeClassifier(1.0, search="greedy"),
     "exact tree": hr.PrivateTreeClassifier(1.0),
+    "tree in blocks": hr.PrivateTreeClassifier(1.0, lookahead=1),
     "exact tree, counts": hr.PrivateTreeClassifier(1.0, release_counts=True),
     **{name: hr.DPGreedyRLClassifier(1.0, mechanism=name, max_literals=1) for name in PUBLISHED},
 }

@@ -6,7 +6,10 @@ import pandas as pd
 
 import hedgerow as hr
 from hedgerow.models import Leaf, Tree
-from tests.cli.table import FIT, SCHEMA
+from tests.cli.table import FIT as WITHOUT_COUNTS
+from tests.cli.table import SCHEMA
+
+FIT = (*WITHOUT_COUNTS, "--release-counts")
 
 
 def test_audit_tells_what_a_model_leaves_to_guess(folder, run):

@@ -14,7 +14,7 @@ def kept(values):
     """Return the true answer as it is now. A sampler does not change."""
     if isinstance(values, ModelSampler):
         return values
-    return [one.copy() for one in values] if isinstance(values, list) else values.copy()
+    return [kept(one) for one in values] if isinstance(values, list) else values.copy()
 
 
 def question(values):
@@ -23,7 +23,7 @@ def question(values):
         plan, space = values._plan, values._plan.space
         closed = None if space.closed is None else space.closed.tolist()
         return plan.depth, plan.sizes, plan.stop_probability, space.antecedents, space.branches, closed, visited(values)
-    return [one.shape for one in values] if isinstance(values, list) else values.shape
+    return [question(one) for one in values] if isinstance(values, list) else values.shape
 
 
 def visited(sampler):

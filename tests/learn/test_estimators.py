@@ -26,7 +26,7 @@ WAIVED: dict[str, str] = {}
 
 EXACT = {"search": "exact", "max_literals": 1, "max_rules": 3}
 PRIVATE = {
-    "private list, greedy": hr.PrivateRuleListClassifier(1.0, max_rules=3),
+    "private list, greedy": hr.PrivateRuleListClassifier(1.0, search="greedy", max_rules=3, max_literals=2),
     "private list, exact": hr.PrivateRuleListClassifier(1.0, **EXACT),
     "private list, exact, in blocks, with counts": hr.PrivateRuleListClassifier(
         1.0, lookahead=2, release_counts=True, **EXACT | {"max_rules": 5}
@@ -277,7 +277,6 @@ TREES = [
     ({"max_depth": -1}, "max_depth must be a whole number >= 0, got -1"),
     ({"max_depth": 65}, "max_depth must be a whole number <= 64, got 65"),
     ({"max_depth": 10**9}, "max_depth must be a whole number <= 64"),
-    ({"max_depth": None}, "max_depth must be a whole number"),
     ({"max_depth": False}, "max_depth must be a whole number"),
 ]
 NOISE = [
@@ -289,7 +288,7 @@ NOISE = [
     ({"epsilon": "1"}, "epsilon must be a finite number"),
     ({"epsilon": True}, "epsilon must be a finite number"),
     ({"epsilon": 1e-14}, "epsilon for one (release|draw) must be >"),
-    ({"search": "optimal"}, "search must be one of exact, greedy, got 'optimal'"),
+    ({"search": "optimal"}, "search must be one of auto, exact, greedy, got 'optimal'"),
     ({"stop_probability": 0}, "stop_probability must be between 0 and 1, got 0"),
     ({"stop_probability": 1.0}, "stop_probability must be between 0 and 1"),
     ({"stop_probability": float("nan")}, "stop_probability must be between 0 and 1"),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn import plans
+from hedgerow.learn import blocks, plans
 from hedgerow.learn.greedy import rule_lists as greedy
 from hedgerow.learn.greedy import trees as greedy_trees
 from hedgerow.learn.search import sampler as exact
@@ -20,7 +20,7 @@ from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.replay import Recorder, Replayer
 from tests.learn.tables import ROW, SCHEMA, frame
 
-GREEDY_LIST = hr.PrivateRuleListClassifier(1.0)
+GREEDY_LIST = hr.PrivateRuleListClassifier(1.0, search="greedy", max_literals=2)
 GREEDY_TREE = hr.PrivateTreeClassifier(1.0, search="greedy", max_depth=2)
 EXACT_LIST = hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=1, max_rules=3)
 EXACT_TREE = hr.PrivateTreeClassifier(1.0, max_depth=2)
@@ -30,6 +30,7 @@ LEARNERS = {
     "exact lists": (EXACT_LIST, {"max_rules": [1, 2, 3, 4], "release_counts": [False, True]}),
     "exact lists in blocks": (EXACT_LIST, {"lookahead": [1, 2], "max_rules": [4, 6], "release_counts": [False, True]}),
     "exact lists of two literals": (EXACT_LIST, {"max_literals": [2], "max_rules": [2]}),
+    "exact trees in blocks": (EXACT_TREE, {"lookahead": [1, 2], "max_depth": [2, 3], "release_counts": [False, True]}),
     "exact trees": (EXACT_TREE, {"max_depth": [0, 1, 2], "release_counts": [False, True]}),
 }
 
@@ -134,8 +135,7 @@ def test_the_replay_catches_options_of_an_exact_draw_filtered_by_their_support(e
         fewer = Space(space.candidates, space.options[kept], space.branches, space.root)
         return draw(tally, replace(plan, space=fewer), gate, *more)
 
-    for module in (exact, plans):
-        monkeypatch.setattr(module, "draw_model", filtered)
+    monkeypatch.setattr(blocks, "draw_model", filtered)
     with pytest.raises(AssertionError, match=r"the question itself changed|changed a mechanism"):
         check(learner(estimator), ROWS, NEW, SEEDED)
 
@@ -183,18 +183,18 @@ def test_the_replay_catches_nodes_left_out_because_they_hold_no_rows(monkeypatch
         check(learner(GREEDY_TREE), ROWS[:1], NEW, SEEDED)
 
 
-@pytest.mark.parametrize(("module", "estimator"), [(exact, EXACT_LIST), (plans, EXACT_TREE)], ids=["lists", "trees"])
-def test_the_replay_catches_an_exact_draw_whose_depth_looks_at_the_rows(module, estimator, monkeypatch):
+@pytest.mark.parametrize("estimator", [EXACT_LIST, EXACT_TREE], ids=["lists", "trees"])
+def test_the_replay_catches_an_exact_draw_whose_depth_looks_at_the_rows(estimator, monkeypatch):
     def shallow(tally, plan, *more, draw=exact.draw_model):
         return draw(tally, replace(plan, depth=1 if tally.total().sum() <= 20 else 2), *more)
 
-    monkeypatch.setattr(module, "draw_model", shallow)
+    monkeypatch.setattr(blocks, "draw_model", shallow)
     with pytest.raises(AssertionError, match=r"the question itself changed|changed a mechanism"):
         check(learner(estimator), ROWS, NEW, SEEDED)
 
 
 def test_the_replay_catches_blocks_left_out_because_no_rows_are_left(monkeypatch):
-    def ending(tally, plan, gate, epsilon, progress, draw=exact.draw_list):
+    def ending(tally, plan, gate, epsilon, progress, draw=blocks.draw_list):
         if tally.total().sum() <= 20:
             plan = replace(plan, blocks=plan.blocks[:1])
         return draw(tally, plan, gate, epsilon, progress)
@@ -215,7 +215,7 @@ def test_the_replay_catches_rows_that_count_twice_in_an_exact_draw(estimator, mo
 
 
 def test_the_replay_catches_labels_that_are_read_off_the_rows(monkeypatch):
-    def labelling(tally, *more, draw=exact.draw_list):
+    def labelling(tally, *more, draw=blocks.draw_list):
         antecedents, _ = draw(tally, *more)
         return antecedents, tuple(tally.leaf_counts(antecedents).argmax(axis=1))
 
@@ -231,6 +231,6 @@ def test_the_replay_catches_an_exact_draw_whose_weight_looks_at_the_rows(monkeyp
         draw = ModelDraw(epsilon, fair.weight / max(int(tally.total().sum()), 1))
         return gate.release(draw, lambda: ModelSampler(tally, plan, levels, progress), purpose=purpose)
 
-    monkeypatch.setattr(plans, "draw_model", heavier)
+    monkeypatch.setattr(blocks, "draw_model", heavier)
     with pytest.raises(AssertionError, match="changed a mechanism or its charge"):
         check(learner(EXACT_TREE), ROWS, NEW, SEEDED)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
-from hedgerow.learn import plans
+from hedgerow.learn import blocks
 from hedgerow.learn.search.cost import Cost
 from hedgerow.models import Leaf
 from hedgerow.privacy.gini import SENSITIVITY
@@ -160,9 +160,9 @@ def test_a_search_cost_is_that_of_the_states_that_are_visited():
     clf, done = hr.PrivateTreeClassifier(1.0, max_depth=3, schema=SCHEMA), []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            plans,
+            blocks,
             "draw_model",
-            lambda *given, draw=plans.draw_model: draw(*given[:-1], lambda n: (done.append(n), given[-1](n))),
+            lambda *given, draw=blocks.draw_model: draw(*given[:-1], lambda n: (done.append(n), given[-1](n))),
         )
         clf.fit(people(), people()["risk"])
     cost = clf.search_cost(SCHEMA)
@@ -195,14 +195,14 @@ WIDE = Schema({f"x{i}": Boolean() for i in range(300)}, Label("y", (0, 1)))
 def test_a_search_that_is_too_large_is_refused_before_anything_is_charged_or_counted(monkeypatch):
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     budget, X = hr.Budget(1), np.zeros((10, 300))
-    clf = hr.PrivateTreeClassifier(1.0, max_depth=5, schema=WIDE, budget=budget)
+    clf = hr.PrivateTreeClassifier(1.0, search="exact", max_depth=5, schema=WIDE, budget=budget)
     for refused in (lambda: clf.fit(X, X[:, 0]), lambda: clf.search_cost(WIDE)):
         with pytest.raises(SearchTooLargeError, match="Use a smaller max_depth, fewer attributes") as error:
             refused()
         assert error.value.states == 1 + 600 + 600 * 599 // 2 + 600 * 599 * 598 // 6 + 600 * 599 * 598 * 597 // 24
         assert error.value.evaluations == 300 * error.value.states
     assert budget.spent == 0
-    assert re.search("search='greedy'", str(error.value))
+    assert re.search(r"Draw fewer levels at a time \(lookahead=3\)\..*search='auto'", str(error.value))
     assert hr.PrivateTreeClassifier(1.0, max_depth=2).search_cost(WIDE).is_sensible
     monkeypatch.undo()
     clf.set_params(search="greedy", max_depth=1, budget=None).fit(X, X[:, 0])  # it needs no exact search
@@ -235,16 +235,20 @@ def test_a_depth_that_is_drawn_is_told_on_the_card():
 def test_the_depths_that_can_be_drawn_follow_from_the_cost(monkeypatch):
     schema = Schema({f"x{i}": Boolean() for i in range(8)}, Label("y", (False, True)))
     clf = hr.PrivateTreeClassifier(1.0, max_depth=None)
-    whole = clf._draw(schema)
-    assert (whole.depth, whole.draws_size) == (5, True)
+    whole = clf._sought(schema)
+    assert (whole.blocks, whole.draws_size) == ((5,), True)
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", 1 + 16)
-    assert clf._draw(schema).depth == 1  # of depth 2 there are 17 states, and 1 of depth 1
+    assert clf._sought(schema).blocks == (1,)  # of depth 2 there are 17 states, and 1 of depth 1
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", 2 + 16)
-    assert clf._draw(schema).depth == 2
+    assert clf._sought(schema).blocks == (2,)
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_SECONDS", 0.0)
-    assert clf._draw(schema).depth == 0
+    assert clf._sought(schema).blocks == ()
 
 
 def test_greedy_growth_draws_no_size():
-    with pytest.raises(ValueError, match="max_depth must be a whole number >= 0 with search='greedy', got None: only"):
-        hr.PrivateTreeClassifier(1.0, max_depth=None, search="greedy").fit(*conjunction())
+    X, y = conjunction(2000)
+    clf = hr.PrivateTreeClassifier(1000.0, search="greedy", random_state=0).fit(X, y)
+    assert [charge.purpose for charge in clf.privacy_.charges[:-1]] == [
+        f"choice of the tests of level {level}" for level in range(1, len(clf.privacy_.charges))
+    ]
+    assert 2 <= clf.tree_.depth <= 3

@@ -69,7 +69,10 @@ def audit(
     steps = dict(map(_step, resolution or []))
     released = load_model(model)
     if data is None and not released.has_counts:
-        raise ArgumentError(f"{model}: expected a model with released counts, got one without; add --data FILE.")
+        raise ArgumentError(
+            f"{model}: expected a model with released counts, got one without; add --data FILE, or fit with "
+            "--release-counts."
+        )
     whole = None if schema is None else Schema.load(schema)
     rows = None
     if data is not None:

@@ -46,8 +46,9 @@ ESTIMATORS: Mapping[Kind, Callable[..., Estimator]] = {
 class SearchKind(StrEnum):
     """The search."""
 
-    greedy = "greedy"
+    auto = "auto"
     exact = "exact"
+    greedy = "greedy"
 
 
 @app.command("fit")
@@ -62,13 +63,19 @@ def fit(
     model: Annotated[Kind, typer.Option(help="The kind of model.")] = Kind.rule_list,
     search: Annotated[
         SearchKind | None,
-        typer.Option(help="Rule by rule, or one draw from all models. Default: greedy for lists, exact for trees."),
+        typer.Option(
+            help="One draw from all models, or choice by choice. Default: auto, the most joint search that takes about "
+            "ten seconds; the card says which."
+        ),
     ] = None,
-    max_rules: Annotated[int | None, typer.Option(help="Rules in a list, the default rule included.  [5]")] = None,
-    max_literals: Annotated[int | None, typer.Option(help="Conditions in a rule.  [2]")] = None,
+    max_rules: Annotated[
+        int | None, typer.Option(help="Rules in a list, the default rule included. Default: drawn too.")
+    ] = None,
+    max_literals: Annotated[int | None, typer.Option(help="Conditions in a rule.  [1]")] = None,
     negations: Annotated[bool | None, typer.Option(help="Whether a condition in a rule may be negated.")] = None,
     lookahead: Annotated[
-        int | None, typer.Option(help="Exact search for lists: rules drawn jointly at a time. Default: all.")
+        int | None,
+        typer.Option(help="Exact search: rules, or levels of a tree, drawn jointly at a time. Default: all."),
     ] = None,
     mechanism: Annotated[
         str | None,
@@ -87,7 +94,7 @@ def fit(
     confidence: Annotated[
         float | None, typer.Option(help="For smooth-*: probability that they remain.  [0.99]")
     ] = None,
-    max_depth: Annotated[int | None, typer.Option(help="Maximum depth of a tree.  [3]")] = None,
+    max_depth: Annotated[int | None, typer.Option(help="Maximum depth of a tree. Default: drawn too.")] = None,
     release_counts: Annotated[
         bool, typer.Option("--release-counts", help="Exact search: spend a fifth of epsilon on the counts too.")
     ] = False,
@@ -161,8 +168,6 @@ def _estimator(model: Kind, given: dict[str, Any], epsilon: float, **common: Any
         if name not in names:
             takers = " or ".join(kind for kind, other in ESTIMATORS.items() if name in signature(other).parameters)
             raise ArgumentError(f"expected --{name.replace('_', '-')} with --model {takers} only, got --model {model}.")
-    if "verbose" in names:
-        parameters["verbose"] = True
     return make(epsilon, **parameters, **common)
 
 
@@ -179,12 +184,13 @@ def _check_proven(classifier: Estimator, *, research: bool) -> None:
 
 def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree:
     """Fit, once the cost of an exact search is checked."""
-    exact = False
-    if not isinstance(classifier, DPGreedyRLClassifier) and classifier.search == "exact":
-        exact = True
+    cost = None
+    if not isinstance(classifier, DPGreedyRLClassifier):
         declared = classifier.schema
-        classifier.search_cost(
-            declared if isinstance(declared, Schema) else all_boolean(rows.columns, label, default_classes(False))
+        is_declared = isinstance(declared, Schema)
+        cost = classifier.search_cost(
+            declared if is_declared else all_boolean(rows.columns, label, default_classes(False))
         )
-    rows.learn(classifier, label, quietly=exact)
+        classifier.verbose = cost is not None and cost.is_noticeable
+    rows.learn(classifier, label, quietly=cost is not None)
     return classifier.tree_ if isinstance(classifier, PrivateTreeClassifier) else classifier.rule_list_

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
+from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree
 from hedgerow.learn.greedy.rule_lists import PrivateChoice, grow
 from hedgerow.learn.greedy.trees import PrivateTests, grow_tree
 from hedgerow.learn.leaf_counts import LEAF_SHARE, release_leaf_counts, release_tree_counts
 from hedgerow.learn.learned import LearnedList, LearnedTree
+from hedgerow.learn.reached import reached
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.sampler import Draw, ListDraw, Progress, draw_list, draw_model, simplified
+from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gini import SENSITIVITY
@@ -21,18 +25,20 @@ from hedgerow.tally import Tally
 
 @dataclass(frozen=True, kw_only=True)
 class Proven:
-    """Base class of plans with a proven guarantee: no δ, and no notes on the card.
+    """Base class of plans with a proven guarantee: no δ.
 
     Attributes
     ----------
     epsilon : Fraction
         The privacy loss of the whole model.
+    notes : tuple of str
+        Notes on the card.
     """
 
     epsilon: Fraction
+    notes: tuple[str, ...] = ()
     delta = Fraction(0)
     void = None
-    notes = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +68,17 @@ class GreedyList(Proven):
         noise.prepare(DiscreteLaplace(self.epsilon * LEAF_SHARE))
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
-        """Choose the rules, then release the counts with what is left of ε."""
+        """Choose the rules, then release the counts with what is left of ε.
+
+        Rules that no row can reach by the schema, and last rules with the label of the default rule, are left out.
+        """
         antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._each))
-        return LearnedList(antecedents, release_leaf_counts(tally, antecedents, gate, gate.budget.remaining))
+        antecedents = [antecedents[place] for place in reached(tally.schema, antecedents)[:-1]]
+        counts = release_leaf_counts(tally, antecedents, gate, gate.budget.remaining)
+        while antecedents and counts[-2].argmax() == counts[-1].argmax():
+            counts = np.vstack([counts[:-2], counts[-2:].sum(axis=0)])
+            del antecedents[-1]
+        return LearnedList(antecedents, counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,23 +170,21 @@ class DrawnTree(Drawn):
 
     Attributes
     ----------
-    draw : Draw
+    draw : TreeDraw
         What is drawn from.
     """
 
-    draw: Draw
+    draw: TreeDraw
     model = "tree"
 
     def prepare(self, noise: NoiseSource) -> None:
         """Raise ValueError for an epsilon below the supported minimum."""
         self._prepare_counts(noise)
-        noise.prepare(self.draw.mechanism(self._for_draw))
+        noise.prepare(self.draw.block(0).mechanism(self._for_draw / len(self.draw.blocks)))
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:
         """Draw the tree, then release the counts if `release_counts`."""
-        space, drawn = self.draw.space, "its depth and its labels" if self.draw.draws_size else "its labels"
-        purpose = f"draw of a tree of depth up to {self.draw.depth} with {drawn}"
-        tree = simplified(draw_model(tally, self.draw, gate, self._for_draw, purpose, progress))
+        space, tree = self.draw.space, draw_tree(tally, self.draw, gate, self._for_draw, progress)
         left = gate.budget.remaining
         counts = release_tree_counts(tally, space, tree, gate, left) if self.release_counts else None
         return LearnedTree(space, tree, counts)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from sklearn.utils import Tags
 
-from hedgerow.arguments import check_choice, check_flag, check_probability
+from hedgerow.arguments import check_choice, check_flag, check_probability, check_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import Learned, TallyEstimator
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress
-from hedgerow.messages import shown_argument
+from hedgerow.learn.searches import SEARCHES, Sought
 from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, Charge, PrivacyCard, join_reasons
@@ -27,7 +27,8 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 from hedgerow.values import quoted_text
 
-SEARCHES = ("exact", "greedy")
+STOP_PROBABILITY = 0.1
+"""The default chance of the prior to stop at a position; docs/exact.md says how it was chosen."""
 _NOTES = (
     "the names, types and order of the columns count as public, like the schema",
     "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
@@ -126,31 +127,83 @@ class PrivateEstimator(TallyEstimator):
 
 
 class SearchEstimator(PrivateEstimator):
-    """A private estimator whose model is grown greedily or drawn from all models."""
+    """A private estimator whose model is drawn from all models, jointly or in blocks, or grown greedily."""
 
-    search: Literal["greedy", "exact"]
+    search: Literal["auto", "exact", "greedy"]
+    lookahead: int | None
     release_counts: bool
     stop_probability: float
+    _size_name: ClassVar[str]
+    _parts: ClassVar[str]  # what a size counts: "rules" or "levels"
+
+    def search_cost(self, schema: Schema) -> Cost | None:
+        """Return the cost of the exact search of a fit with this schema, which does not depend on the rows.
+
+        None where the search is greedy, which takes little time.
+
+        Raises
+        ------
+        SearchTooLargeError
+            If it exceeds the limits, with what to change.
+        ValueError
+            If a parameter is out of range.
+        """
+        self._check_parameters()
+        return self._sought(schema).cost
+
+    def _sought(self, schema: Schema) -> Sought:
+        """Return the search of a fit."""
+        raise NotImplementedError
+
+    def _drawn(self, schema: Schema, sought: Sought, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
+        """Return the plan of an exact search."""
+        raise NotImplementedError
+
+    def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
+        """Return the plan of a greedy search."""
+        raise NotImplementedError
+
+    def _plan(self, schema: Schema) -> Plan:
+        epsilon, sought = exact(self.epsilon or 0, "epsilon"), self._sought(schema)
+        chose = f"search chosen by its public cost: {sought.describe(self._parts)}"
+        notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
+        if sought.cost is not None:
+            return self._drawn(schema, sought, sought.cost, epsilon, notes)
+        self._check_greedy("where no exact search takes ten seconds or less")
+        return self._grown(schema, epsilon, notes)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("search", self.search, SEARCHES)
         check_flag("release_counts", self.release_counts)
         check_probability("stop_probability", self.stop_probability)
-        if self.search == "greedy" and self.release_counts:
+        if self.lookahead is not None:
+            check_whole("lookahead", self.lookahead, 1)
+        if self.search == "greedy":
+            self._check_greedy("with search='greedy'")
+        if self.lookahead is not None and getattr(self, self._size_name) is None:
             raise ArgumentError(
-                "expected release_counts=False with search='greedy', got True: it releases the counts in any case."
+                f"{self._size_name} must be a whole number with lookahead, got None: a size is drawn with all "
+                f"{self._parts} jointly."
+            )
+
+    def _check_greedy(self, when: str) -> None:
+        """Refuse what a greedy search does not use."""
+        if self.lookahead is not None:
+            raise ArgumentError(
+                f"expected lookahead=None {when}, got a number: {self._parts} are drawn jointly by an exact search "
+                "only; use search='exact'."
+            )
+        if self.search == "greedy" and self.release_counts:
+            raise ArgumentError(f"expected release_counts=False {when}, got True: it releases the counts in any case.")
+        if self.stop_probability != STOP_PROBABILITY:
+            raise ArgumentError(
+                f"expected stop_probability={STOP_PROBABILITY} {when}, got another: it is the prior of an exact search."
             )
 
     def _check_size(self, name: str, value: object, low: int) -> None:
-        if value is None and self.search == "exact":
-            return
-        if value is None:
-            raise ArgumentError(
-                f"{name} must be a whole number >= {low} with search={shown_argument(self.search)}, got None: "
-                "only an exact search draws the size."
-            )
-        super()._check_size(name, value, low)
+        if value is not None:
+            super()._check_size(name, value, low)
 
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Literal
 
 from hedgerow.learn.base import TreeEstimator
+from hedgerow.learn.blocks import TreeDraw, tree_cost
 from hedgerow.learn.plans import DrawnTree, GreedyTree
-from hedgerow.learn.private_base import Plan, SearchEstimator
-from hedgerow.learn.search.cost import Cost, largest_size
-from hedgerow.learn.search.sampler import Draw
+from hedgerow.learn.private_base import STOP_PROBABILITY, Plan, SearchEstimator
+from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.space import Space
-from hedgerow.privacy.amounts import exact
+from hedgerow.learn.searches import Sought, choose_search
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.randomness import RandomState
@@ -18,6 +19,8 @@ from hedgerow.schema.schema import Schema
 
 LARGEST_DEPTH = 5
 """The largest depth that is drawn: 32 leaves, of which a reader can still follow each."""
+GREEDY_DEPTH = 3
+"""The levels of a tree that is grown greedily, if nobody chose their number."""
 
 
 class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
@@ -27,25 +30,31 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     what the schema's cut points cost where they were learned. Tests are ``x``, ``x = v``, ``x <= c``; a missing value
     satisfies only ``x is missing``.
 
-    With ``search="exact"`` the whole tree, its labels included, is one draw by the exponential mechanism from *all*
-    trees of that depth, with score −errors (monotone, sensitivity 1). No other release is needed, so the model has
-    labels and no counts, unless `release_counts` asks for them at a fifth of ε. The draw visits every conjunction of
-    tests: what that costs depends on the schema and the depth, not on the labels, and is checked before any row is
-    read (`search_cost`). A test whose two leaves have the same label is left out of the model.
+    An exact search draws the whole tree, its depth and its labels included, at once by the exponential mechanism from
+    *all* trees, with score −errors (monotone, sensitivity 1). No other release is needed, so the model has labels and
+    no counts, unless `release_counts` asks for them at a fifth of ε. The draw visits every conjunction of tests: what
+    that costs depends on the schema and the depth, not on the labels, and is known before any row is read
+    (`search_cost`). A test whose two leaves have the same label is left out of the model.
 
-    With ``search="greedy"`` every node's test is chosen by permute-and-flip on the negated Gini impurity in rows, a
-    monotone score of sensitivity 2. The nodes of a level hold different rows and share one charge; 80 % of ε is shared
-    equally by the levels, and the rest buys one histogram of leaves by class, which gives the predictions.
+    With `lookahead`, the upper levels are drawn jointly, then the subtrees below them, and so on, each block for an
+    equal share of ε. The subtrees of a block hold different rows and share one charge (parallel composition).
+
+    A greedy search chooses every node's test by permute-and-flip on the negated Gini impurity in rows, a monotone score
+    of sensitivity 2. The nodes of a level hold different rows and share one charge; 80 % of ε is shared equally by the
+    levels, and the rest buys one histogram of leaves by class, which gives the predictions.
 
     Parameters
     ----------
     epsilon : float
         The privacy loss of the whole model, > 0. Must be chosen.
-    max_depth : int or None, default=3
-        Tests one after the other at most. None, with exact search: the depth is drawn too, from those up to 5 of which
-        a search takes about ten seconds at most, each with the same prior probability.
-    search : {"exact", "greedy"}, default="exact"
-        The search. Exact search is far more accurate at small ε, where it is affordable.
+    max_depth : int or None, default=None
+        Tests one after the other at most. None: an exact search draws the depth too, from those up to 5 of which it
+        takes about ten seconds at most, each with the same prior probability; a greedy search grows three levels.
+    search : {"auto", "exact", "greedy"}, default="auto"
+        The search. "auto": the most joint exact search that is expected to take ten seconds or less, by public numbers
+        alone: everything at once, else blocks of levels, else greedy; the card says which.
+    lookahead : int, optional
+        With exact search: how many levels are drawn jointly at a time. None: all, or what "auto" chooses.
     release_counts : bool, default=False
         With exact search: whether to release the rows of each class in each leaf too. Greedy search always does.
     stop_probability : float, default=0.1
@@ -82,19 +91,22 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     --------
     >>> import numpy as np
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 500)
-    >>> clf = PrivateTreeClassifier(epsilon=1.0, max_depth=None).fit(X, X[:, 0] ^ X[:, 1])
+    >>> clf = PrivateTreeClassifier(epsilon=1.0).fit(X, X[:, 0] ^ X[:, 1])
     >>> clf.score(X, X[:, 0] ^ X[:, 1])
     1.0
     """
+
+    _size_name, _parts = "max_depth", "levels"
 
     def __init__(
         self,
         epsilon: float | None = None,
         *,
-        max_depth: int | None = 3,
-        search: Literal["greedy", "exact"] = "exact",
+        max_depth: int | None = None,
+        search: Literal["auto", "exact", "greedy"] = "auto",
+        lookahead: int | None = None,
         release_counts: bool = False,
-        stop_probability: float = 0.1,
+        stop_probability: float = STOP_PROBABILITY,
         schema: Schema | Literal["from-data"] | None = None,
         budget: Budget | None = None,
         random_state: NoiseSource | RandomState = None,
@@ -103,6 +115,7 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
         self.epsilon = epsilon
         self.max_depth = max_depth
         self.search = search
+        self.lookahead = lookahead
         self.release_counts = release_counts
         self.stop_probability = stop_probability
         self.schema = schema
@@ -110,33 +123,23 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def search_cost(self, schema: Schema) -> Cost:
-        """Return the cost of an exact search with this schema, which does not depend on the rows.
+    def _sought(self, schema: Schema) -> Sought:
+        space = Space.of_trees(schema)
+        return choose_search(
+            self.search,
+            None if self.max_depth is None else int(self.max_depth),
+            None if self.lookahead is None else int(self.lookahead),
+            min(LARGEST_DEPTH, space.n_options),
+            lambda blocks, draws_size: tree_cost(space, blocks, draws_size=draws_size),
+            self._parts,
+            "Use a smaller max_depth, fewer attributes, values or cut points, or search='auto'.",
+        )
 
-        Raises
-        ------
-        SearchTooLargeError
-            If it exceeds the limits, with what to change.
-        ValueError
-            If a parameter is out of range.
-        """
-        self._check_parameters()
-        cost = self._draw(schema).cost
-        advice = "Use a smaller max_depth, fewer attributes, values or cut points, or search='greedy'."
-        cost.check(advice)
-        return cost
+    def _drawn(self, schema: Schema, sought: Sought, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
+        stop, counts = float(self.stop_probability), bool(self.release_counts)
+        draw = TreeDraw(Space.of_trees(schema), sought.blocks, stop, sought.draws_size)
+        return DrawnTree(epsilon=epsilon, notes=notes, cost=cost, release_counts=counts, draw=draw)
 
-    def _plan(self, schema: Schema) -> Plan:
-        epsilon = exact(self.epsilon or 0, "epsilon")
-        if self.search == "exact":
-            cost, draw = self.search_cost(schema), self._draw(schema)
-            return DrawnTree(epsilon=epsilon, cost=cost, release_counts=bool(self.release_counts), draw=draw)
-        return GreedyTree(epsilon=epsilon, space=Space.of_trees(schema), depth=int(self.max_depth or 0))
-
-    def _draw(self, schema: Schema) -> Draw:
-        space, stop = Space.of_trees(schema), float(self.stop_probability)
-        if self.max_depth is not None:
-            return Draw(space, int(self.max_depth), stop)
-        most = min(LARGEST_DEPTH, space.n_options)
-        depth = largest_size(lambda depth: Draw(space, depth, stop, draws_size=True).cost, most)
-        return Draw(space, depth, stop, draws_size=True)
+    def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
+        depth = GREEDY_DEPTH if self.max_depth is None else int(self.max_depth)
+        return GreedyTree(epsilon=epsilon, notes=notes, space=Space.of_trees(schema), depth=depth)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -180,7 +180,9 @@ class PermuteAndFlip:
     delta = Fraction(0)
 
     def distance(self, one: Integers, other: Integers) -> float:
-        """Return max |one - other|, infinite where some scores rise and others fall."""
+        """Return max |one - other|, infinite where some scores rise and others fall, or are not as many."""
+        if len(one) != len(other):
+            return math.inf
         change = other - one
         if np.any(change > 0) and np.any(change < 0):
             return math.inf
@@ -215,7 +217,7 @@ class Siblings:
     McSherry, *Privacy Integrated Queries*, SIGMOD 2009, Theorem 4.
     """
 
-    each: PermuteAndFlip
+    each: Simulable
     delta = Fraction(0)
 
     @property
@@ -228,19 +230,19 @@ class Siblings:
         """The sensitivity of each."""
         return self.each.sensitivity
 
-    def distance(self, one: list[Integers], other: list[Integers]) -> float:
+    def distance(self, one: Sequence[Any], other: Sequence[Any]) -> float:
         """Return the distance of the one pair of inputs that differ, infinite where more do."""
-        if [len(values) for values in one] != [len(values) for values in other]:
+        if len(one) != len(other):
             return math.inf
-        moved = [self.each.distance(*pair) for pair in zip(one, other, strict=True) if not np.array_equal(*pair)]
+        moved = [distance for pair in zip(one, other, strict=True) if (distance := self.each.distance(*pair))]
         return math.inf if len(moved) > 1 else sum(moved)
 
-    def build(self) -> Callable[[list[Integers]], list[int]]:
+    def build(self) -> Callable[[Sequence[Any]], list[Any]]:
         """Return a function that runs the mechanism's OpenDP measurement on every input."""
         run = self.each.build()
         return lambda inputs: [run(values) for values in inputs]
 
-    def simulate(self, values: list[Integers], rng: np.random.Generator) -> list[int]:
+    def simulate(self, values: Sequence[Any], rng: np.random.Generator) -> list[Any]:
         """Draw one after the other."""
         return [self.each.simulate(one, rng) for one in values]
 

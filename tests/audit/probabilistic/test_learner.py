@@ -205,7 +205,9 @@ def test_bad_arguments_are_refused():
     for learner in (hr.GreedyRuleListClassifier, "greedy"):
         with pytest.raises(TypeError, match="an estimator of hedgerow or a function"):
             given_learner(model, learner)
-    private = hr.PrivateRuleListClassifier(epsilon=1, schema=BITS, random_state=0).fit(X_DRAWN, Y_DRAWN)
+    private = hr.PrivateRuleListClassifier(epsilon=1, search="greedy", schema=BITS, random_state=0).fit(
+        X_DRAWN, Y_DRAWN
+    )
     with pytest.raises(ValueError, match="exact counts of each class"):
         given_learner(private, GREEDY)
     wide = Schema({"n": Integer(0, 9, cuts=(4,)), "r": Real(0, 1, cuts=(0.5,))}, LABEL)

@@ -114,7 +114,7 @@ def test_parts_of_the_first_axis_are_all_of_it():
 
 
 def test_an_attribute_without_options_has_no_axis():
-    space = Space.of_trees(schema_of(Boolean(), Boolean()), np.array([True, False, True, True]))
+    space = Space.of_trees(schema_of(Boolean(), Boolean())).below(np.array([True, False, True, True]))
     assert [axis.column for axis in Boxes.of(space, 2).axes] == [1]
 
 

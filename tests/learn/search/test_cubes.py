@@ -92,8 +92,8 @@ DEEP = {
     "trees": Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Categorical(tuple("abcd")), Boolean(missing="bin"))),
     "trees of 3 classes": Space.of_trees(schema_of(Integer(0, 9, (1, 3)), Boolean(), Boolean(), classes=3)),
     "lists": list_space(schema_of(Integer(0, 9, (1, 3)), Categorical(tuple("abc")), Boolean())),
-    "trees below a box": Space.of_trees(
-        schema_of(Integer(0, 9, (1, 3, 5)), Boolean(), Boolean()), np.array([1, 1, 1, 0, 1, 1, 0, 1], dtype=bool)
+    "trees below a box": Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Boolean(), Boolean())).below(
+        np.array([1, 1, 1, 0, 1, 1, 0, 1], dtype=bool)
     ),
 }
 

@@ -62,7 +62,7 @@ def test_an_option_is_closed_on_its_own_sides(space):
 def test_below_a_box_the_tests_are_those_that_divide_it(schema, data):
     whole = Space.of_trees(schema)
     side = data.draw(st.integers(0, whole.n_sides - 1))
-    below = Space.of_trees(schema, whole.side_bins[side])
+    below = whole.below(whole.side_bins[side])
     here = side_worlds(whole)[side]
     expected = [a for a, c in zip(whole.antecedents, Models(whole, 0).catches, strict=True) if here & c and here - c]
     assert list(below.antecedents) == expected

@@ -17,7 +17,7 @@ MOST_EVALUATIONS = 2_000_000_000
 MOST_NUMBERS = 100_000_000
 """The largest exact search: minutes on one core, or gigabytes of memory."""
 MOST_SECONDS = 10.0
-"""The longest that the search of a model whose size is drawn is expected to take."""
+"""The longest that a search is expected to take if nobody chose it: its size is drawn, or ``search="auto"``."""
 
 # Seconds on one core of an x86-64 server (benchmarks/exact.py). By masks: for any search; for each evaluation of an
 # option; for each of those and each pattern and class; for each state and pattern. By cubes: for each evaluation and
@@ -85,6 +85,23 @@ class Cost:
         each = self.evaluations * (_EVALUATE + self.bins * _SUM) + self.numbers * _NUMBER
         each += patterns * self.additions * _ADD
         return _ANY + self.tables * _TABLE + kinds * each
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the search is within the limits, and expected to take ten seconds or less.
+
+        By public numbers alone, so that it is the same for every table.
+        """
+        return self.is_sensible and self.seconds(_TYPICAL_PATTERNS) <= MOST_SECONDS
+
+    @property
+    def is_noticeable(self) -> bool:
+        """Whether the search may take a second or more, by public numbers alone."""
+        return self.seconds(_TYPICAL_PATTERNS) >= 1
+
+    def times(self, count: int) -> Cost:
+        """Return the cost of so many searches like this one, one after the other."""
+        return replace(self, **{name: count * getattr(self, name) for name in _SUMMED})
 
     def check(self, advice: str) -> None:
         """Refuse a search that would take too long or too much memory.
@@ -165,14 +182,8 @@ def total_cost(costs: Sequence[Cost]) -> Cost:
 
 
 def largest_size(cost_of: Callable[[int], Cost], most: int) -> int:
-    """Return the largest size up to `most` whose search is expected to take ten seconds or less.
-
-    By public numbers alone, so that it is the same for every table.
-    """
+    """Return the largest size up to `most` whose search is expected to take ten seconds or less."""
     size = 0
-    while size < most:
-        cost = cost_of(size + 1)
-        if not cost.is_sensible or cost.seconds(_TYPICAL_PATTERNS) > MOST_SECONDS:
-            break
+    while size < most and cost_of(size + 1).is_quick:
         size += 1
     return size

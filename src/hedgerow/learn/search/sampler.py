@@ -19,8 +19,7 @@ from hedgerow.learn.search.semirings import Floats, all_models
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Choose, ModelDraw, Rounding
 from hedgerow.privacy.gate import Gate
-from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates
-from hedgerow.schema.schema import Schema
+from hedgerow.privacy.noise import Siblings
 from hedgerow.tally import Tally
 
 Progress = Callable[[int], object]
@@ -165,92 +164,17 @@ def draw_model(
     return gate.release(plan.mechanism(epsilon), lambda: ModelSampler(tally, plan, states, progress), purpose=purpose)
 
 
-@dataclass(frozen=True)
-class ListDraw:
-    """A rule list drawn in blocks of rules, each block jointly; if there is one block, its size may be drawn, too.
+def draw_models(
+    parts: Sequence[tuple[Tally, Draw]], mechanism: ModelDraw, gate: Gate, purpose: str, progress: Progress
+) -> list[Take | Stop]:
+    """Draw one model for each of several tables of different rows, for one charge (parallel composition).
 
-    Attributes
-    ----------
-    candidates : Candidates
-        The rules.
-    blocks : tuple of int
-        How many rules each block may add.
-    stop_probability : float
-        The prior's chance to stop at a position.
-    draws_size : bool
-        Whether the number of rules is drawn, too.
+    A row is in one table at most, so that one added row changes the errors of the models of one table only. The
+    mechanism must be that of a draw as large as any of these.
     """
-
-    candidates: Candidates
-    blocks: tuple[int, ...]
-    stop_probability: float
-    draws_size: bool = False
-
-    def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
-        """Return the plan of one block, after the rules in `chosen`."""
-        space = Space.of_lists(self.candidates, chosen)
-        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size)
-
-
-def list_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
-    """Return the most rules that each block adds: `lookahead` at a time, `most` in all."""
-    size = max(most if lookahead is None else min(lookahead, most), 1)
-    return tuple(min(size, most - start) for start in range(0, max(most, 1), size))
-
-
-def list_cost(
-    schema: Schema, max_literals: int, blocks: tuple[int, ...], *, negations: bool, draws_size: bool = False
-) -> Cost:
-    """Return an upper bound on the cost of drawing a list in these blocks; of several sizes, if that is drawn."""
-    if draws_size:
-        sizes = [(size,) for size in range(max(blocks) + 1)]
-        each = [list_cost(schema, max_literals, size, negations=negations) for size in sizes]
-        return each[-1] if each[-1].method == "cubes" else total_cost(each)
-    if max_literals == 1:
-        space = Space.of_lists(Candidates.of(schema, 1, negations=negations))
-        each = {depth: space_cost(space, min(depth, space.n_options)) for depth in set(blocks)}
-        return total_cost([each[depth] for depth in blocks])
-    n, classes = count_candidates(schema, max_literals, negations=negations), len(schema.classes)
-    return total_cost([masks_cost(options=n, sides=n, depth=depth, classes=classes) for depth in blocks])
-
-
-def draw_list(
-    tally: Tally, plan: ListDraw, gate: Gate, epsilon: Fraction, progress: Progress
-) -> tuple[tuple[Antecedent, ...], tuple[int, ...]]:
-    """Draw a rule list block by block, each for an equal share of `epsilon`; return the rules and the labels.
-
-    A block is drawn jointly with its labels among all lists of its length on the rows that the earlier blocks left. The
-    last block's label of what it leaves is that of the default rule; those of earlier blocks are dropped. Last rules
-    with the label of the default rule are left out, which depends on what was drawn only.
-    """
-    antecedents: list[Antecedent] = []
-    labels: list[int] = []
-    each = epsilon / len(plan.blocks)
-    for number in range(len(plan.blocks)):
-        block = plan.block(number, tuple(antecedents))
-        drawn = "their number and their labels" if plan.draws_size else "their labels"
-        purpose = f"draw of up to {plan.blocks[number]} {'more ' if number else ''}rules with {drawn}"
-        part = draw_model(tally, block, gate, each, purpose, progress)
-        del labels[len(antecedents) :]
-        while isinstance(part, Take):
-            antecedents.append(block.space.antecedents[part.option])
-            labels.append(_label(part.caught))
-            tally, part = tally.without(antecedents[-1]), part.left
-        labels.append(_label(part))
-    while antecedents and labels[-2] == labels[-1]:
-        del antecedents[-1], labels[-1]
-    return tuple(antecedents), tuple(labels)
-
-
-def _label(part: Take | Stop) -> int:
-    assert isinstance(part, Stop)
-    assert part.label is not None
-    return part.label
-
-
-def simplified(part: Take | Stop) -> Take | Stop:
-    """Return a tree that predicts the same without options whose leaves both have the same label."""
-    if isinstance(part, Stop):
-        return part
-    caught, left = simplified(part.caught), simplified(part.left)
-    return caught if isinstance(caught, Stop) and caught == left else Take(part.option, caught, left)
+    each = [(tally, plan, plan.states()) for tally, plan in parts]
+    return gate.release(
+        Siblings(mechanism),
+        lambda: [ModelSampler(tally, plan, states, progress) for tally, plan, states in each],
+        purpose=purpose,
+    )

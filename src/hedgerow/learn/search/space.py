@@ -64,21 +64,17 @@ class Space:
             options = np.flatnonzero(~implies[:, taken].any(axis=1))
             return cls(candidates, options, (LEFT,), everything, implies[np.ix_(options, options)].T)
         whole = cls(candidates, np.arange(len(candidates)), (LEFT,), everything)
-        return whole._below(np.logical_and.reduce(whole.side_bins[taken]))
+        return whole.below(np.logical_and.reduce(whole.side_bins[taken]))
 
     @classmethod
-    def of_trees(cls, schema: Schema, root: Bins | None = None) -> Self:
-        """Return the space of the trees over a schema's tests ``x``, ``x = v``, ``x <= c``, each division once.
-
-        Below the box `root`, only tests that divide it are options.
-        """
+    def of_trees(cls, schema: Schema) -> Self:
+        """Return the space of the trees over a schema's tests ``x``, ``x = v``, ``x <= c``, each division once."""
         candidates = Candidates.of(schema, 1, negations=False)
         everything = np.ones(candidates.truth.shape[1], dtype=bool)
-        whole = cls(candidates, np.array(_tests(candidates), dtype=np.intp), (CAUGHT, LEFT), everything)
-        return whole if root is None else whole._below(root)
+        return cls(candidates, np.array(_tests(candidates), dtype=np.intp), (CAUGHT, LEFT), everything)
 
-    def _below(self, root: Bins) -> Self:
-        """Return the options that divide a box; none if it is empty."""
+    def below(self, root: Bins) -> Self:
+        """Return the space that begins at a box: the options that divide it; none if it is empty."""
         sizes = [len(attribute.bins) for _, attribute in self.candidates.schema.attributes]
         has_rows = np.logical_or.reduceat(root, np.cumsum([0, *sizes[:-1]])).all()
         options = self.options[self.divided(root[None])[0] & has_rows]

@@ -210,7 +210,8 @@ def _of_size(kind: str, learner: str, epsilon: float, seed: int) -> Any:
     size = PRIVATE_SIZES[kind]
     if kind == TREES:
         if learner == PRIVATE:
-            return PrivateTreeClassifier(epsilon, max_depth=size, release_counts=True, schema=None, random_state=seed)
+            tree: dict[str, Any] = {"max_depth": size, "schema": None}
+            return PrivateTreeClassifier(epsilon, search="exact", release_counts=True, random_state=seed, **tree)
         if learner == GREEDY:
             return DecisionTreeClassifier(max_depth=size, random_state=seed)
         return OptimalTreeClassifier(max_depth=size, min_support=0, schema=None)

@@ -114,7 +114,7 @@ def learner(dataset: str, method: str, epsilon: float, seed: int | None, n_rows:
     if method == EXACT:
         return PrivateRuleListClassifier(epsilon, search="exact", **options, **setting.exact)
     if method == PERMUTE_AND_FLIP:
-        return PrivateRuleListClassifier(epsilon, **options)
+        return PrivateRuleListClassifier(epsilon, search="greedy", max_literals=2, **options)
     options |= {"min_remaining": setting.min_support, "confidence": CONFIDENCE}
     delta = Fraction(1, n_rows**2) if PUBLISHED[method].spends_delta else None
     return DPGreedyRLClassifier(epsilon, mechanism=cast(Any, method), delta=delta, **options)

@@ -1,0 +1,197 @@
+"""Draws in blocks: some rules of a list at a time, or some levels of a tree, each block jointly with its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hedgerow.learn.leaf_counts import divided
+from hedgerow.learn.reached import reached
+from hedgerow.learn.search.cost import Cost, masks_cost, space_cost, total_cost
+from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
+from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space
+from hedgerow.privacy.gate import Gate
+from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
+
+
+@dataclass(frozen=True)
+class ListDraw:
+    """A rule list drawn in blocks of rules, each block jointly; if there is one block, its size may be drawn, too.
+
+    Attributes
+    ----------
+    candidates : Candidates
+        The rules.
+    blocks : tuple of int
+        How many rules each block may add.
+    stop_probability : float
+        The prior's chance to stop at a position.
+    draws_size : bool
+        Whether the number of rules is drawn, too.
+    """
+
+    candidates: Candidates
+    blocks: tuple[int, ...]
+    stop_probability: float
+    draws_size: bool = False
+
+    def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
+        """Return the plan of one block, after the rules in `chosen`."""
+        space = Space.of_lists(self.candidates, chosen)
+        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size)
+
+
+@dataclass(frozen=True)
+class TreeDraw:
+    """A tree drawn in blocks of levels: the upper levels jointly, then the subtrees below them, and so on.
+
+    If there is one block, its depth may be drawn, too.
+
+    Attributes
+    ----------
+    space : Space
+        The tests.
+    blocks : tuple of int
+        How many levels each block may add.
+    stop_probability : float
+        The prior's chance to stop at a node.
+    draws_size : bool
+        Whether the depth is drawn, too.
+    """
+
+    space: Space
+    blocks: tuple[int, ...]
+    stop_probability: float
+    draws_size: bool = False
+
+    def block(self, number: int, root: Bins | None = None) -> Draw:
+        """Return the plan of a subtree of one block, below a box; at the root of the tree by default."""
+        space = self.space if root is None else self.space.below(root)
+        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size)
+
+
+def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
+    """Return the most rules, or levels, that each block adds: `lookahead` at a time, `most` in all."""
+    size = max(most if lookahead is None else min(lookahead, most), 1)
+    return tuple(min(size, most - start) for start in range(0, max(most, 1), size))
+
+
+def list_cost(
+    schema: Schema, max_literals: int, blocks: tuple[int, ...], *, negations: bool, draws_size: bool = False
+) -> Cost:
+    """Return an upper bound on the cost of drawing a list in these blocks; of several sizes, if that is drawn."""
+    if draws_size:
+        sizes = [(size,) for size in range(max(blocks) + 1)]
+        each = [list_cost(schema, max_literals, size, negations=negations) for size in sizes]
+        return each[-1] if each[-1].method == "cubes" else total_cost(each)
+    if max_literals == 1:
+        space = Space.of_lists(Candidates.of(schema, 1, negations=negations))
+        each = {depth: space_cost(space, min(depth, space.n_options)) for depth in set(blocks)}
+        return total_cost([each[depth] for depth in blocks])
+    n, classes = count_candidates(schema, max_literals, negations=negations), len(schema.classes)
+    return total_cost([masks_cost(options=n, sides=n, depth=depth, classes=classes) for depth in blocks])
+
+
+def tree_cost(space: Space, blocks: tuple[int, ...], *, draws_size: bool = False) -> Cost:
+    """Return an upper bound on the cost of drawing a tree in these blocks; of several depths, if that is drawn."""
+    if draws_size:
+        return Draw(space, blocks[0], 0.5, draws_size=True).cost  # whatever the prior
+    each = {depth: space_cost(space, min(depth, space.n_options)) for depth in set(blocks)}
+    roots = [2 ** sum(blocks[:number]) for number in range(len(blocks))]
+    return total_cost([each[depth].times(count) for depth, count in zip(blocks, roots, strict=True)])
+
+
+def draw_list(
+    tally: Tally, plan: ListDraw, gate: Gate, epsilon: Fraction, progress: Progress
+) -> tuple[tuple[Antecedent, ...], tuple[int, ...]]:
+    """Draw a rule list block by block, each for an equal share of `epsilon`; return the rules and the labels.
+
+    A block is drawn jointly with its labels among all lists of its length on the rows that the earlier blocks left. The
+    last block's label of what it leaves is that of the default rule; those of earlier blocks are dropped. Rules that no
+    row can reach by the schema, and last rules with the label of the default rule, are left out, which depends on what
+    was drawn only.
+    """
+    antecedents: list[Antecedent] = []
+    labels: list[int] = []
+    each = epsilon / len(plan.blocks)
+    for number in range(len(plan.blocks)):
+        block = plan.block(number, tuple(antecedents))
+        drawn = "their number and their labels" if plan.draws_size else "their labels"
+        purpose = f"draw of up to {plan.blocks[number]} {'more ' if number else ''}rules with {drawn}"
+        part = draw_model(tally, block, gate, each, purpose, progress)
+        del labels[len(antecedents) :]
+        while isinstance(part, Take):
+            antecedents.append(block.space.antecedents[part.option])
+            labels.append(_label(part.caught))
+            tally, part = tally.without(antecedents[-1]), part.left
+        labels.append(_label(part))
+    places = reached(plan.candidates.schema, antecedents)
+    antecedents, labels = [antecedents[i] for i in places[:-1]], [labels[i] for i in places]
+    while antecedents and labels[-2] == labels[-1]:
+        del antecedents[-1], labels[-1]
+    return tuple(antecedents), tuple(labels)
+
+
+def draw_tree(tally: Tally, plan: TreeDraw, gate: Gate, epsilon: Fraction, progress: Progress) -> Take | Stop:
+    """Draw a tree block by block, each for an equal share of `epsilon`.
+
+    The subtrees of a block are drawn from different rows, so that one charge serves them all (parallel composition).
+    Labels are those of the last block. Tests whose two leaves have the same label are left out.
+    """
+    each = epsilon / len(plan.blocks)
+    drawn = "its depth and its labels" if plan.draws_size else "its labels"
+    purpose = f"draw of a tree of depth up to {plan.blocks[0]} with {drawn}"
+    tree = draw_model(tally, plan.block(0), gate, each, purpose, progress)
+    for number in range(1, len(plan.blocks)):
+        leaves = [(rows, plan.block(number, box)) for rows, box in _leaves(tally, plan.space, tree)]
+        purpose = f"draw of the subtrees below, of depth up to {plan.blocks[number]}, with their labels"
+        parts = draw_models(leaves, plan.block(number).mechanism(each), gate, purpose, progress)
+        found = (_in_space(plan.space, draw.space, part) for (_, draw), part in zip(leaves, parts, strict=True))
+        tree = _grafted(tree, found)
+    return simplified(tree)
+
+
+def _leaves(tally: Tally, space: Space, tree: Take | Stop, box: Bins | None = None) -> Iterator[tuple[Tally, Bins]]:
+    """Yield the rows and the box of each leaf, those that satisfy a test first. Exact, private."""
+    box = space.root if box is None else box
+    if isinstance(tree, Stop):
+        yield tally, box
+        return
+    for branch, rows in divided(tally, space, tree.option):
+        part = {CAUGHT: tree.caught, LEFT: tree.left}[branch]
+        yield from _leaves(rows, space, part, box & space.side_bins[space.sides(branch)[tree.option]])
+
+
+def _in_space(space: Space, below: Space, part: Take | Stop) -> Take | Stop:
+    """Return a part with the options numbered as in the whole space."""
+    if isinstance(part, Stop):
+        return part
+    option = int(np.searchsorted(space.options, below.options[part.option]))
+    return Take(option, _in_space(space, below, part.caught), _in_space(space, below, part.left))
+
+
+def _grafted(tree: Take | Stop, parts: Iterator[Take | Stop]) -> Take | Stop:
+    """Return a tree with its leaves replaced, those that satisfy a test first."""
+    if isinstance(tree, Stop):
+        return next(parts)
+    return Take(tree.option, _grafted(tree.caught, parts), _grafted(tree.left, parts))
+
+
+def _label(part: Take | Stop) -> int:
+    assert isinstance(part, Stop)
+    assert part.label is not None
+    return part.label
+
+
+def simplified(part: Take | Stop) -> Take | Stop:
+    """Return a tree that predicts the same without options whose leaves both have the same label."""
+    if isinstance(part, Stop):
+        return part
+    caught, left = simplified(part.caught), simplified(part.left)
+    return caught if isinstance(caught, Stop) and caught == left else Take(part.option, caught, left)

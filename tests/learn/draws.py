@@ -1,0 +1,108 @@
+"""Draws in tests: choices that a script makes, tables, and what is compared."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.learn.search.lattice import Search
+from hedgerow.learn.search.sampler import Draw, draw_model
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import Siblings
+from hedgerow.schema import Boolean
+from tests.learn.enumerate_models import Table, chance, executions, schema_of
+
+ALARM = 1e-6
+FACTORS = [Fraction(7, 10), Fraction(13, 10)]
+EPSILONS = [Fraction(1, 100), Fraction(1, 10), Fraction(1), Fraction(10)]
+SIZES = [20, pytest.param(400, marks=pytest.mark.slow)]
+DRAWS = [700, pytest.param(10_000, marks=pytest.mark.slow)]
+
+
+class Scripted:
+    """A noise source that leaves every choice to a function."""
+
+    void, description = "scripted", "scripted"
+
+    def __init__(self, choose):
+        self.choose = choose
+
+    def prepare(self, mechanism):
+        if isinstance(mechanism, Siblings):
+            one = self.prepare(mechanism.each)
+            return lambda samplers: [one(sampler) for sampler in samplers]
+        return lambda sampler: sampler.sample(float(mechanism.weight), self.choose)
+
+
+def quiet(_):
+    """Progress that nobody looks at."""
+
+
+def draw(table, plan, epsilon, source):
+    return draw_model(table.tally, plan, Gate(hr.Budget(epsilon), source), epsilon, "a draw", quiet)
+
+
+@contextmanager
+def valued_once():
+    """Keep the values of a search that is done many times over, on one table with one weight."""
+    kept, sweep = {}, Search.sweep
+
+    def once(self, **options):
+        if len(self.levels) not in kept:
+            kept[len(self.levels)] = sweep(self, **options)
+        return kept[len(self.levels)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Search, "sweep", once)
+        yield
+
+
+def probabilities(table, plan, epsilon):
+    """The log-probability of every model as the implementation draws it."""
+    found = {}
+    with valued_once():
+        for model, draws in executions(lambda choose: draw(table, plan, epsilon, Scripted(choose))):
+            assert model not in found
+            found[model] = chance(draws)
+    return found
+
+
+def plan_of(found):
+    return Draw(found.space, found.depth, float(found.stop))
+
+
+TWO = schema_of(Boolean(), Boolean(missing="bin"))
+MIXED_ROWS = Table(
+    TWO,
+    (((0, 0), 0, 5), ((0, 1), 1, 4), ((0, 1), 0, 2), ((1, 0), 1, 3), ((1, 1), 0, 2), ((1, 2), 1, 1), ((0, 2), 0, 1)),
+)
+
+
+def frequencies(outcomes, expected):
+    places = {outcome: place for place, outcome in enumerate(expected)}
+    return np.bincount([places[outcome] for outcome in outcomes], minlength=len(places)), list(expected.values())
+
+
+def in_floats(logarithms):
+    chances = {model: float(value.exp()) for model, value in logarithms.items()}
+    assert sum(chances.values()) == pytest.approx(1)
+    return chances
+
+
+def reweighted(monkeypatch, factor):
+    mechanism = Draw.mechanism
+
+    def heavier(self, epsilon):
+        found = mechanism(self, epsilon)
+        return replace(found, weight=found.weight * factor)
+
+    monkeypatch.setattr(Draw, "mechanism", heavier)
+
+
+def loss(one, other):
+    """The largest difference of log-probabilities, either way."""
+    assert one.keys() == other.keys(), "the keys differ"
+    return max(abs(one[key] - other[key]) for key in one)

@@ -1,0 +1,38 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.learn.reached import reached
+from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Literal
+from tests.learn.enumerate_models import all_worlds, holds, schema_of
+
+SCHEMAS = [
+    schema_of(Boolean(), Integer(0, 9, (3, 5)), Boolean(missing="bin")),
+    schema_of(Boolean(), Boolean(), Boolean()),
+    schema_of(Categorical(("a", "b", "c")), Boolean()),
+]
+
+
+@given(st.data(), st.sampled_from(SCHEMAS), st.integers(1, 3))
+def test_the_rules_that_are_reached_are_those_that_some_row_of_the_domain_meets_first(data, schema, literals):
+    candidates = Candidates.of(schema, literals)
+    rules = data.draw(st.lists(st.sampled_from(list(candidates)), max_size=7))
+    first = {
+        next((i for i, rule in enumerate(rules) if holds(schema, rule, w)), len(rules)) for w in all_worlds(schema)
+    }
+    assert reached(schema, rules) == tuple(sorted(first))
+
+
+def test_a_rule_that_contradicts_itself_is_not_reached():
+    schema = SCHEMAS[1]
+    name = schema.names[0]
+    assert reached(schema, [(Literal(name, "true"), Literal(name, "false"))]) == (1,)
+
+
+@pytest.mark.parametrize("size", [10, 40])
+def test_long_lists_over_many_attributes_take_little_time(size):
+    """Each rule leaves something: what is left of a box is divided no further than to the first row that is free."""
+    schema = schema_of(*[Boolean()] * size)
+    rules = [rule for rule in Candidates.of(schema, 2) if len(rule) == 2 and rule[0].operator == rule[1].operator]
+    found = reached(schema, rules)
+    assert found[-1] < len(rules)  # of three booleans two are alike: nothing is left to the default rule
