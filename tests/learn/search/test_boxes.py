@@ -65,7 +65,7 @@ def test_the_options_that_divide_a_box_are_those_that_divide_its_worlds(space, d
         is_open = [bool(here & caught and here - caught) for caught in catches]
         assert group.n_open[places] == sum(is_open)
         told = [True] * len(catches)
-        for options, closed in group.closed(tuple(slice(None) for _ in group.axes[:1])):
+        for options, closed in group.closed(tuple(slice(None) for _ in group.axes[:1]), None):
             whole = np.broadcast_to(closed, (*group.shape, closed.shape[-1]))
             told[options] = (~whole[places]).tolist()
         for axis in boxes.axes:
@@ -158,3 +158,24 @@ def test_no_table_takes_more_numbers_than_is_told():
             bins = [boxes.axes[axis].n_bins for axis in group.axes]
             assert prod(bins) * width <= largest
             assert prod(bins[:1]) * prod(group.shape[1:]) * boxes.space.n_options <= largest
+
+
+@pytest.mark.parametrize("negations", [False, True])
+def test_divisions_are_the_different_pairs_of_parts(negations):
+    schema = schema_of(
+        Integer(0, 9, (1, 3)), Categorical(tuple("ab")), Categorical(tuple("abc"), missing="bin"), Boolean()
+    )
+    boxes = Boxes.of(list_space(schema, negations=negations), 3)
+    places = boxes.divisions
+    parts = [
+        frozenset({tuple(c), tuple(~c & own)}) for c, own in zip(boxes.space.caught, owned(boxes.space), strict=True)
+    ]
+    assert len(set(parts)) == len(places.options)
+    assert [parts.index(parts[option]) for option in places.options] == places.options.tolist()
+    assert places.times.tolist() == [parts.count(parts[option]) for option in places.options]
+    for axis, some in zip(boxes.axes, places.within, strict=True):
+        assert all(axis.options.start <= option < axis.options.stop for option in places.options[some])
+
+
+def owned(space):
+    return space.candidates.own_bins[space.options]

@@ -193,7 +193,9 @@ def test_where_no_rows_are_left_the_value_is_that_of_a_search_that_goes_on(found
         following = values[depth + 1] if depth + 1 < len(values) else None
         everything = np.arange(len(level.states))
         on = searched.rows.on(level.states)
-        visited = searched.semiring.plus(*searched.weigh(depth, everything, on, following))
+        visited = searched.semiring.plus(
+            *searched.weigh(depth, everything, on, following), np.ones(found.space.n_options)
+        )
         np.testing.assert_allclose(visited, values[depth], atol=1e-12)
 
 

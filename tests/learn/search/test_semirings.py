@@ -42,12 +42,13 @@ def test_a_leaf_without_rows_is_the_one_of_the_semiring(semiring, n_classes):
 def test_sums_of_weights_are_those_of_their_exponentials(stops, n_options, data):
     entry = st.one_of(st.floats(-900, 0), st.just(-math.inf))
     options = np.array([[data.draw(entry) for _ in range(n_options)] for _ in stops]).reshape(len(stops), n_options)
-    sums = all_models(1.0, 0.5).plus(np.array(stops), options)
-    least = fewest_errors(0.0).plus(-np.array(stops), -options)
+    times = [data.draw(st.sampled_from([1, 2, 3, 4])) for _ in range(n_options)]
+    sums = all_models(1.0, 0.5).plus(np.array(stops), options, np.array(times, dtype=float))
+    least = fewest_errors(0.0).plus(-np.array(stops), -options, np.array(times, dtype=float))
     for stop, row, total, low in zip(stops, options, sums, least, strict=True):
-        most = max([stop, *row])
+        most, each = max([stop, *row]), [stop, *(x for x, n in zip(row, times, strict=True) for _ in range(n))]
         assert low == -most
-        assert total == pytest.approx(most + math.log(math.fsum(math.exp(x - most) for x in [stop, *row])), rel=1e-12)
+        assert total == pytest.approx(most + math.log(math.fsum(math.exp(x - most) for x in each)), rel=1e-12)
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1), st.fractions(Fraction(1, 1000), Fraction(999, 1000)))
@@ -68,9 +69,9 @@ def test_each_option_of_the_optimum_costs_the_penalty_and_stopping_nothing():
 def test_what_cannot_be_chosen_adds_nothing(semiring):
     stop, options = np.array([-1.5]), np.array([[-2.0, -1.0]])
     closed = np.hstack([options, [[semiring.zero]]])
-    assert semiring.plus(stop, closed) == pytest.approx(semiring.plus(stop, options))
-    assert semiring.plus(stop, np.array([[semiring.zero]])) == pytest.approx(stop)
-    assert semiring.plus(stop, np.zeros((1, 0))) == pytest.approx(stop)
+    assert semiring.plus(stop, closed, np.ones(3)) == pytest.approx(semiring.plus(stop, options, np.ones(2)))
+    assert semiring.plus(stop, np.array([[semiring.zero]]), np.ones(1)) == pytest.approx(stop)
+    assert semiring.plus(stop, np.zeros((1, 0)), np.zeros(0)) == pytest.approx(stop)
 
 
 @pytest.mark.parametrize("rows", [2**31, 2**32 - 1])

@@ -129,9 +129,43 @@ class Boxes:
             summed = max(summed, bins[0] * prod(sets[: size - 1]))
         return max(counted, summed * self.space.n_options)
 
+    @cached_property
+    def divisions(self) -> Divisions:
+        """The different divisions of boxes: two options are one division if each catches what the other leaves."""
+        first: list[int] = []
+        times: list[int] = []
+        within: list[slice] = []
+        for axis in self.axes:
+            parts = axis.caught ^ axis.caught[:, :1]  # alike for complements
+            _, places, counts = np.unique(_keys(parts), return_index=True, return_counts=True)
+            order, start = np.argsort(places), len(first)
+            first += (axis.options.start + places[order]).tolist()
+            times += counts[order].tolist()
+            within.append(slice(start, len(first)))
+        return Divisions(np.array(first, dtype=np.intp), np.array(times, dtype=np.float64), tuple(within))
+
     def axis_of(self, option: int) -> int:
         """Return the index of the axis of an option."""
         return next(place for place, axis in enumerate(self.axes) if option < axis.options.stop)
+
+
+@dataclass(frozen=True, eq=False)
+class Divisions:
+    """The different divisions of boxes that options make.
+
+    Attributes
+    ----------
+    options : ndarray of int, shape (n_divisions,)
+        The first option that makes each.
+    times : ndarray of float, shape (n_divisions,)
+        How many options make it.
+    within : tuple of slice
+        The divisions of each axis.
+    """
+
+    options: NDArray[np.intp]
+    times: NDArray[np.float64]
+    within: tuple[slice, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,12 +213,18 @@ class Group:
         step = max(_LEAST_STEP, numbers // max(1, prod(self.shape[1:])))
         yield from ((slice(start, start + step),) for start in range(0, self.shape[0], step)) if self.axes else ((),)
 
-    def closed(self, block: Block) -> Iterator[tuple[slice, Bins]]:
-        """Yield some options, and for the boxes of a block whether these do not divide them: to be broadcast."""
+    def closed(self, block: Block, divisions: Divisions | None) -> Iterator[tuple[slice, Bins]]:
+        """Yield some options, and for the boxes of a block whether these do not divide them: to be broadcast.
+
+        Options are numbered as they are, or as divisions.
+        """
         for place, (axis, size) in enumerate(zip(self.axes, self.shape, strict=True)):
             one = self.boxes.axes[axis]
-            closed = ~one.divides[1 : size + 1]
-            yield one.options, _along(closed[block] if place == 0 else closed, place, len(self.axes))
+            closed, some = ~one.divides[1 : size + 1], one.options
+            if divisions is not None:
+                some = divisions.within[axis]
+                closed = closed[:, divisions.options[some] - one.options.start]
+            yield some, _along(closed[block] if place == 0 else closed, place, len(self.axes))
 
 
 def _along(values: NDArray[Any], place: int, places: int) -> NDArray[Any]:

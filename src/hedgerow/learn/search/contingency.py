@@ -71,8 +71,8 @@ class BoxRows:
         counts = [np.bincount(code, one, prod(sizes)).reshape(sizes) for one in self.classes]
         return np.stack(counts).astype(np.float64)
 
-    def table(self, group: Axes, weights: Floats) -> Floats:
-        """Return the weights that each option catches in each cell of a group's contingency table.
+    def table(self, group: Axes, weights: Floats, options: slice | NDArray[np.intp] = slice(None)) -> Floats:
+        """Return the weights that each of some options catches in each cell of a group's contingency table.
 
         Shape ``(n_weights, *bins of the group, n_options)``; in float32 where sums of the rows are exact.
         """
@@ -87,7 +87,7 @@ class BoxRows:
                 one += np.bincount(places, np.repeat(weight, len(sizes)), len(one))
         kind = np.float32 if self.total.sum() < EXACT_IN_FLOAT32 else np.float64
         with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
-            caught: Any = counts.reshape(-1, width).astype(kind) @ self._caught.astype(kind)
+            caught: Any = counts.reshape(-1, width).astype(kind) @ self._caught[:, options].astype(kind)
         return caught.reshape(len(weights), *cells, caught.shape[1])
 
     def _code(self, group: Axes) -> NDArray[np.intp]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from hedgerow.learn.search.boxes import Axes, Block, Boxes, Group
+from hedgerow.learn.search.boxes import Axes, Block, Boxes, Divisions, Group
 from hedgerow.learn.search.contingency import BoxRows, summed
 from hedgerow.learn.search.lattice import Stop, Take, enough
 from hedgerow.learn.search.semirings import Floats, Semiring
@@ -128,14 +128,19 @@ class Cubes:
         semiring, value = self._semiring, np.empty(group.shape)
         totals = summed(self._rows.cells(group.axes), group.sets)
         stop = semiring.leaf(totals) + semiring.stop(group.n_open)
-        go = semiring.go(group.n_open)
+        go, divisions = semiring.go(group.n_open), self._divisions(left)
+        times = np.ones(self._boxes.space.n_options) if divisions is None else divisions.times
         for block, options in self._options(group, left, totals):
             options += go[block][..., None]
-            for some, closed in group.closed(block):
+            for some, closed in group.closed(block, divisions):
                 np.copyto(options[..., some], semiring.zero, where=closed)
-            flat = semiring.plus(np.ravel(stop[block]), options.reshape(-1, options.shape[-1]))
+            flat = semiring.plus(np.ravel(stop[block]), options.reshape(-1, options.shape[-1]), times)
             value[block] = flat.reshape(np.shape(value[block]))
         return value
+
+    def _divisions(self, left: int) -> Divisions | None:
+        """Return the different divisions where it is all the same which of its two parts an option catches."""
+        return self._boxes.divisions if left == 1 and not self._min_rows else None
 
     def _options(self, group: Group, left: int, totals: Floats) -> Iterator[tuple[Block, Floats]]:
         """Yield what follows each option: the weights of both branches, shape ``(*boxes of a block, n_options)``."""
@@ -144,7 +149,9 @@ class Cubes:
         is_counted = len(deep) < 2 or self._min_rows > 0
         by_difference = left == 1 and len(totals) == 2
         weights = rows.differences_and_sums[: 1 + (self._min_rows > 0)] if by_difference else rows.classes
-        table = summed(rows.table(group.axes, weights), group.sets[1:], first=2) if is_counted else np.empty(0)
+        divisions = self._divisions(left)
+        some = slice(None) if divisions is None else divisions.options
+        table = summed(rows.table(group.axes, weights, some), group.sets[1:], first=2) if is_counted else np.empty(0)
         for block in group.blocks(_BLOCK_NUMBERS // max(space.n_options, 1)):
             caught = summed(table, [one[block] for one in group.sets[:1]]) if is_counted else table
             total = totals[(slice(None), *block)][..., None]

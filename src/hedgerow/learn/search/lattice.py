@@ -201,12 +201,12 @@ class Search:
         values: list[Floats] = [] if last is None else [last]
         for depth in reversed(range(len(self.levels) - len(values))):
             level = self.levels[depth]
-            value = np.zeros(len(level.states))
+            value, once = np.zeros(len(level.states)), np.ones(self.rows.space.n_options)
             for block in self.rows.blocks(len(value)):
                 rows = self.rows.on(level.states[block])
                 live = np.flatnonzero(rows.any(axis=1))
                 stop, options = self.weigh(depth, block[live], rows[live], values[0] if values else None)
-                value[block[live]] = self.semiring.plus(stop, options)
+                value[block[live]] = self.semiring.plus(stop, options, once)
                 progress(len(block))
             values.insert(0, value)
         return values

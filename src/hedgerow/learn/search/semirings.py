@@ -23,8 +23,8 @@ class Semiring:
     leaf : callable
         From class counts, shape ``(n_classes, ...)``, the weight of a leaf, shape ``(...)``.
     plus : callable
-        From the weights of stopping, shape ``(n,)``, and of each option, shape ``(n, m)``, the weight of the state,
-        shape ``(n,)``.
+        From the weights of stopping, shape ``(n,)``, of each option, shape ``(n, m)``, and how often each of these
+        counts, shape ``(m,)``, the weight of the state, shape ``(n,)``.
     zero : float
         The weight of an option that cannot be taken.
     per_row, spread : float and callable
@@ -34,7 +34,7 @@ class Semiring:
     """
 
     leaf: Callable[[Floats], Floats]
-    plus: Callable[[Floats, Floats], Floats]
+    plus: Callable[[Floats, Floats, Floats], Floats]
     zero: float
     per_row: float
     spread: Callable[[Floats], Floats]
@@ -46,7 +46,7 @@ def fewest_errors(penalty: float) -> Semiring:
     """Return (min, +): the fewest rows that a model gets wrong, each rule or split counting for `penalty` more rows."""
     return Semiring(
         leaf=lambda counts: counts.sum(axis=0) - counts.max(axis=0),
-        plus=lambda stop, options: np.minimum(stop, options.min(axis=1, initial=np.inf)),
+        plus=lambda stop, options, times: np.minimum(stop, options.min(axis=1, initial=np.inf)),  # noqa: ARG005
         zero=np.inf,
         per_row=1.0,
         spread=lambda differences: differences / -2,
@@ -72,9 +72,9 @@ def all_models(epsilon: float, stop_probability: float) -> Semiring:
         shares = np.exp(epsilon * (counts - most)).sum(axis=0) / len(counts)
         return np.log(shares) - epsilon * (counts.sum(axis=0) - most)
 
-    def plus(stop: Floats, options: Floats) -> Floats:
+    def plus(stop: Floats, options: Floats, times: Floats) -> Floats:
         most = np.maximum(stop, options.max(axis=1, initial=-np.inf))
-        return most + np.log(np.exp(stop - most) + np.exp(options - most[:, None]).sum(axis=1))
+        return most + np.log(np.exp(stop - most) + np.exp(options - most[:, None]) @ times)
 
     return Semiring(
         leaf=leaf,
