@@ -20,10 +20,10 @@ MOST_SECONDS = 10.0
 """The longest that a search is expected to take if nobody chose it: its size is drawn, or ``search="auto"``."""
 
 # Seconds on one core of an x86-64 server (benchmarks/exact.py). By masks: for any search; for each evaluation of an
-# option; for each of those and each pattern and class; for each state and pattern. By cubes: for each evaluation and
-# class, and each of those and each bin of the widest attribute; for each table; for each number of a table; for each
-# table, attribute and pattern.
-_ANY, _WEIGH, _COUNT, _MASK = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9
+# option; for each of those and each pattern and class; for each state and pattern; for each option and pattern. By
+# cubes: for each evaluation and class, and each of those and each bin of the widest attribute; for each table; for
+# each number of a table; for each table, attribute and pattern.
+_ANY, _WEIGH, _COUNT, _MASK, _BUILD = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9, 1.5e-8
 _EVALUATE, _SUM, _TABLE, _NUMBER, _ADD = 1.6e-8, 1e-10, 4e-4, 6e-9, 4e-9
 _TYPICAL_PATTERNS = 10_000
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
@@ -79,7 +79,7 @@ class Cost:
         An upper estimate for small tables, where many states hold no rows. The number of patterns is private.
         """
         if self.method == "masks":
-            counting = self.evaluations * self.classes * _COUNT + self.states * _MASK
+            counting = self.evaluations * self.classes * _COUNT + self.states * _MASK + self.options * _BUILD
             return _ANY + self.evaluations * _WEIGH + patterns * counting
         kinds = 1 if self.classes == 2 else 1.7 * self.classes  # of two classes, only their difference is counted
         each = self.evaluations * (_EVALUATE + self.bins * _SUM) + self.numbers * _NUMBER
