@@ -17,9 +17,13 @@ from hedgerow.privacy import opendp as dp
 MOST_ROWS = 2**32
 """Tables with as many rows or more are refused: the bound on rounding holds below."""
 
-_DIGITS = 21  # binary digits of a weight: times a number of rows below 2^32 it is exact in float64
+WEIGHT_DIGITS = 21
+"""Binary digits of a weight: times a number of rows below 2³² it is exact in float64."""
+
+UNIT = Fraction(1, 2**53)
+"""Relative rounding error of one operation in float64."""
+
 _LARGEST_WEIGHT = 2**40  # beyond it one error less decides anyway, and log-weights could overflow
-_UNIT = Fraction(1, 2**53)  # relative rounding error of one operation in float64
 Choose = Callable[[NDArray[np.float64]], int]
 """Draw an index with probability proportional to the exponentials of these log-weights."""
 
@@ -45,6 +49,11 @@ def gumbel_choice() -> Choose:
     space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
     gumbel = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=1.0)
     return lambda log_weights: int(gumbel(log_weights))
+
+
+def seeded_choice(rng: np.random.Generator) -> Choose:
+    """Return the same draw by Gumbel noise of a seeded generator: not private."""
+    return lambda log_weights: int(np.argmax(log_weights + rng.gumbel(size=len(log_weights))))
 
 
 @dataclass(frozen=True)
@@ -98,19 +107,29 @@ class Rounding:
         """
         prior = math.log(max(self.options, 1)) - math.log(self.stop_probability) - math.log1p(-self.stop_probability)
         constant = math.ceil(36 * (prior + 4 * math.log(self.classes) + 4)) + self.options + self.classes + 20
-        relative = 4 * _UNIT * (self.depth + 1) * (5 * self.depth + 1) * MOST_ROWS
-        absolute = 8 * _UNIT * self.leaves**2 * constant
-        if epsilon <= 2 * absolute:
-            raise ArgumentError(
-                f"epsilon for one draw must be > {float(2 * absolute):.3g}, got {float(epsilon):.3g}: "
-                "rounding errors could cost half of it or more. Use a larger epsilon."
-            )
-        return _rounded_down((min(epsilon, _LARGEST_WEIGHT) - absolute) / (1 + relative))
+        relative = 4 * UNIT * (self.depth + 1) * (5 * self.depth + 1) * MOST_ROWS
+        return largest_weight(epsilon, loss=1 + relative, absolute=8 * UNIT * self.leaves**2 * constant)
 
 
-def _rounded_down(value: Fraction) -> Fraction:
-    """Return the largest fraction of `_DIGITS` binary digits that is no larger."""
-    exponent = _DIGITS - math.frexp(float(value))[1] - 1
+def largest_weight(epsilon: Fraction, *, loss: Fraction, absolute: Fraction, digits: int = WEIGHT_DIGITS) -> Fraction:
+    """Return the largest weight of so many binary digits for which ``weight*loss + absolute`` is at most `epsilon`.
+
+    Raises
+    ------
+    ValueError
+        If `absolute`, which is kept for rounding, is half of `epsilon` or more.
+    """
+    if epsilon <= 2 * absolute:
+        raise ArgumentError(
+            f"epsilon for one draw must be > {float(2 * absolute):.3g}, got {float(epsilon):.3g}: "
+            "rounding errors could cost half of it or more. Use a larger epsilon."
+        )
+    return _rounded_down((min(epsilon, _LARGEST_WEIGHT) - absolute) / loss, digits)
+
+
+def _rounded_down(value: Fraction, digits: int) -> Fraction:
+    """Return the largest fraction of so many binary digits that is no larger."""
+    exponent = digits - math.frexp(float(value))[1] - 1
     scale = Fraction(2) ** exponent
     return Fraction(math.floor(value * scale)) / scale
 
@@ -145,9 +164,7 @@ class ModelDraw:
 
     def simulate(self, values: Sampler, rng: np.random.Generator) -> Any:
         """Draw with Gumbel noise of the seeded generator."""
-        return values.sample(
-            float(self.weight), lambda log_weights: int(np.argmax(log_weights + rng.gumbel(size=len(log_weights))))
-        )
+        return values.sample(float(self.weight), seeded_choice(rng))
 
     def __str__(self) -> str:
         kept = float(self.epsilon - self.weight)
