@@ -210,7 +210,9 @@ def test_what_a_file_declares_is_shown_as_the_files_word(tmp_path):
         card = hr.PrivateRuleListClassifier(1.0, schema=loaded).fit(rows(), rows()["y"]).privacy_
         assert [charge.declared for charge in card.charges[:2]] == [True, False]
         first = str(card).split("\n")[3]
-        assert first.startswith("  0.5         a cut point of age (quantile")
+        assert first.startswith(
+            "  0.5         all cut points of age (quantiles for 2 bins, jointly by the exponential mechanism"
+        )
         assert first.endswith("; declared by the schema's file")
         assert card.epsilon == Fraction(3, 2)
     of_memory = hr.PrivateRuleListClassifier(1.0, schema=learned).fit(rows(), rows()["y"]).privacy_

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Quantile, SecureNoise, SeededNoise, Siblings
+from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, SecureNoise, SeededNoise, Siblings
 from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
 
 SIZES = [12_000, pytest.param(400_000, marks=pytest.mark.slow)]
@@ -151,7 +151,6 @@ def test_what_is_charged_is_at_least_what_opendp_accounts_and_hardly_more(epsilo
     for mechanism in (
         PermuteAndFlip(epsilon, 2**21),
         DiscreteLaplace(epsilon),
-        Quantile(epsilon, 0.3, (0.0, 1.0, 2.0)),
     ):
         accounted = Fraction(mechanism.build().map(mechanism.sensitivity))
         assert accounted <= epsilon
@@ -169,9 +168,6 @@ def test_distances_are_those_of_the_declared_metrics():
     assert flip.distance(np.array([1, 5]), np.array([3, 5])) == 2
     assert flip.distance(np.array([1, 5]), np.array([2, 4])) == np.inf  # not monotone
     assert DiscreteLaplace(Fraction(1)).distance(np.array([1, 5]), np.array([3, 4])) == 3
-    quantile = Quantile(Fraction(1), 0.5, (0.0,))
-    assert quantile.distance(np.array([1.0, 2.0, 2.0]), np.array([2.0, 1.0])) == 1
-    assert quantile.distance(np.array([1.0, 2.0]), np.array([1.0, 3.0])) == 2
 
 
 def test_sources_say_what_they_are():

@@ -35,7 +35,8 @@ class Gate:
         """Charge what `mechanism` costs, evaluate `query` on the private counts, and return the noised answer.
 
         The loss is exactly what is charged or less: OpenDP's privacy map, which rounds up, is at most
-        `mechanism.epsilon` at the declared sensitivity (for `ModelDraw` and those in `privacy.ssrl`, see there).
+        `mechanism.epsilon` at the declared sensitivity (for `ModelDraw`, `JointQuantiles` and those in `privacy.ssrl`,
+        see there).
         A failure after the charge is not refunded. `void` says why the release has no guarantee, if it has none; the
         charge carries it, and the reason of a noise source that voids every guarantee.
 

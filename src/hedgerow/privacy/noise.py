@@ -50,17 +50,14 @@ class Mechanism(Protocol):
     def build(self) -> Callable[[Any], Any]:
         """Return what runs it: an OpenDP measurement, whose privacy map at `sensitivity` is at most `epsilon`.
 
-        `hedgerow.privacy.exponential_mechanism.ModelDraw` takes many draws from OpenDP and accounts for them itself.
+        `hedgerow.privacy.exponential_mechanism.ModelDraw` and `hedgerow.privacy.joint_quantiles.JointQuantiles` take
+        many draws from OpenDP and account for them themselves.
         """
         ...
 
     def distance(self, one: Any, other: Any) -> float:
         """Return how far two inputs are in the mechanism's metric."""
         ...
-
-
-class Simulable(Mechanism, Protocol):
-    """A mechanism that can be simulated with a seeded generator."""
 
     def simulate(self, values: Any, rng: np.random.Generator) -> Any:
         """Draw from the mechanism's distribution with `rng`."""
@@ -110,12 +107,8 @@ class SeededNoise:
     void: str | None = "seeded"
     description: str = "seeded NumPy generator: not private"
 
-    def prepare(self, mechanism: Simulable) -> Callable[[Any], Any]:
+    def prepare(self, mechanism: Mechanism) -> Callable[[Any], Any]:
         """Return a function that draws from the mechanism's distribution with the seeded generator."""
-        if not hasattr(mechanism, "simulate"):
-            raise ArgumentError(
-                f"{type(mechanism).__name__} cannot be simulated with a seeded generator; use SecureNoise()."
-            )
         return lambda values: mechanism.simulate(values, self.rng)
 
 
@@ -217,7 +210,7 @@ class Siblings:
     McSherry, *Privacy Integrated Queries*, SIGMOD 2009, Theorem 4.
     """
 
-    each: Simulable
+    each: Mechanism
     delta = Fraction(0)
 
     @property
@@ -288,46 +281,8 @@ class DiscreteLaplace:
         return f"discrete Laplace, sensitivity {self.sensitivity}, scale {float(self.sensitivity / self.epsilon):.4g}"
 
 
-@dataclass(frozen=True)
-class Quantile:
-    """Choose among public candidates one near the `alpha` quantile of the values of one column.
-
-    Input: float64 values, one a row; neighbouring inputs differ by one value added or removed. ε-differential privacy.
-
-    References
-    ----------
-    Smith, *Privacy-Preserving Statistical Estimation with Optimal Convergence Rates*, STOC 2011, Section 4.
-    """
-
-    epsilon: Fraction
-    alpha: float
-    candidates: tuple[float, ...]
-    sensitivity: int = 1
-    delta = Fraction(0)
-
-    def distance(self, one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-        """Return how many values must be added to or removed from one to get the other."""
-        values, change = np.unique(np.concatenate([one, other]), return_inverse=True)
-        counts = np.bincount(change[: len(one)], minlength=len(values))
-        return float(np.abs(counts - np.bincount(change[len(one) :], minlength=len(values))).sum())
-
-    def build(self) -> dp.Measurement:
-        """Return OpenDP's private quantile under symmetric distance."""
-        return self.of_scale(_scale(self))
-
-    def of_scale(self, scale: float) -> dp.Measurement:
-        """Return the measurement with noise of this scale."""
-        space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.symmetric_distance()
-        return dp.m.make_private_quantile(
-            *space, dp.max_divergence(), candidates=list(self.candidates), alpha=self.alpha, scale=scale
-        )
-
-    def __str__(self) -> str:
-        return f"quantile {self.alpha:.4g} by permute-and-flip over {len(self.candidates)} public candidates"
-
-
 @lru_cache(maxsize=1024)
-def _scale(mechanism: PermuteAndFlip | DiscreteLaplace | Quantile) -> float:
+def _scale(mechanism: PermuteAndFlip | DiscreteLaplace) -> float:
     """Return a scale just large enough that the privacy map at the sensitivity is at most `epsilon`."""
     epsilon = mechanism.epsilon
     if epsilon * _LARGEST_SCALE < 1:

@@ -7,7 +7,7 @@ from opendp import combinators as c
 from opendp import measurements as m
 from opendp.domains import atom_domain, vector_domain
 from opendp.measures import max_divergence, zero_concentrated_divergence
-from opendp.metrics import l1_distance, l2_distance, linf_distance, symmetric_distance
+from opendp.metrics import l1_distance, l2_distance, linf_distance
 from opendp.mod import Measurement, enable_features
 
 enable_features("contrib")
@@ -21,7 +21,6 @@ __all__ = [
     "linf_distance",
     "m",
     "max_divergence",
-    "symmetric_distance",
     "vector_domain",
     "zero_concentrated_divergence",
 ]

@@ -1,31 +1,60 @@
-"""Cut points from private rows: quantiles by OpenDP inside declared bounds, charged to a budget."""
+"""Cut points from private rows: quantiles drawn jointly inside declared bounds, charged to a budget."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arguments import check_whole
-from hedgerow.columns import Table
-from hedgerow.errors import SchemaError
+from hedgerow.columns import Column, Table
+from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.messages import shown_argument
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import Quantile
+from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 
 MOST_CANDIDATES = 1_000
-"""The most public candidates among which a cut point is chosen."""
-
-PlannedCut = tuple[str, Quantile]
-"""An attribute's name, and the release of one of its cut points."""
+"""The most public candidates among which the cut points of a number are chosen; `bins` is no larger."""
 
 
-def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class PlannedCuts:
+    """The release of all cut points of one number: public, made before a row is read.
+
+    Attributes
+    ----------
+    name : str
+        The attribute.
+    number : Integer or Real
+        The number, cut at every candidate.
+    mechanism : JointQuantiles
+        What chooses among the candidates.
+    """
+
+    name: str
+    number: Integer | Real
+    mechanism: JointQuantiles
+
+    @classmethod
+    def of(cls, name: str, declared: Integer | Real, epsilon: Fraction, bins: int) -> Self:
+        """Return the release for `epsilon`; raises ValueError if that is below the supported minimum."""
+        candidates = _candidates(declared)
+        return cls(name, replace(declared, cuts=candidates), JointQuantiles(epsilon, bins, len(candidates)))
+
+    def counts(self, column: Column) -> NDArray[np.int64]:
+        """Return the rows inside the domain by the schema's own intervals between candidates, after its policies."""
+        codes = self.number.encode(column)
+        return np.bincount(codes[codes < self.number.n_known], minlength=self.number.n_known)
+
+
+def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, Integer | Real]:
     """Return the numbers without declared cut points, once the public arguments are checked.
 
     These are the numbers whose cut points are those of the default grid, or none.
@@ -35,66 +64,54 @@ def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> tuple[str, .
     SchemaError
         If there is no such number.
     ValueError
-        If `bins` is not a whole number >= 2.
+        If `bins` is not a whole number from 2 to `MOST_CANDIDATES`.
     """
-    check_whole("bins", bins, 2)
-    numbers = ((name, a) for name, a in attributes.items() if isinstance(a, (Integer, Real)))
-    names = tuple(name for name, number in numbers if number.has_default_cuts or not number.cuts)
-    if not names:
+    if check_whole("bins", bins, 2) > MOST_CANDIDATES:
+        raise ArgumentError(f"bins must be a whole number <= {MOST_CANDIDATES}, got {shown_argument(bins)}.")
+    numbers = {name: a for name, a in attributes.items() if isinstance(a, (Integer, Real))}
+    found = {name: number for name, number in numbers.items() if number.has_default_cuts or not number.cuts}
+    if not found:
         raise SchemaError("expected at least one number without declared cut points to learn, got none.")
-    return names
+    return found
 
 
-def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int) -> tuple[PlannedCut, ...]:
-    """Return the releases that share `epsilon` equally, one a cut point; nothing is charged and no row is touched.
+def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int) -> tuple[PlannedCuts, ...]:
+    """Return the releases that share `epsilon` equally, one a number; nothing is charged and no row is touched.
 
     Raises
     ------
     SchemaError
         If there is no number without declared cut points.
     ValueError
-        If `bins` is not a whole number >= 2, or a share is below the supported minimum.
+        If `bins` is not a whole number from 2 to `MOST_CANDIDATES`, or a share is below the supported minimum.
     """
-    names, bins = open_numbers(attributes, bins), int(bins)
-    share = epsilon / (len(names) * (bins - 1))
-    candidates = {name: _candidates(attributes[name]) for name in names}
-    planned = tuple((name, Quantile(share, step / bins, candidates[name])) for name in names for step in range(1, bins))
-    for mechanism in dict(planned).values():
-        mechanism.build()
-    return planned
+    numbers = open_numbers(attributes, bins)
+    return tuple(PlannedCuts.of(name, number, epsilon / len(numbers), int(bins)) for name, number in numbers.items())
 
 
 def learn_cuts(
-    table: Table, attributes: Mapping[str, Attribute], planned: Sequence[PlannedCut], gate: Gate
+    table: Table, attributes: Mapping[str, Attribute], planned: Sequence[PlannedCuts], gate: Gate
 ) -> dict[str, tuple[float, ...]]:
-    """Make the planned releases and return the cut points of each attribute, increasing, without duplicates."""
-    found: dict[str, set[float]] = {name: set() for name, _ in planned}
-    for name, mechanism in planned:
+    """Make the planned releases and return the cut points of each number, increasing, without duplicates."""
+    positions = {name: position for position, name in enumerate(attributes)}
 
-        def query(name: str = name) -> NDArray[np.float64]:
-            return _values(table, name, list(attributes).index(name), attributes[name])
+    def places(plan: PlannedCuts) -> tuple[int, ...]:
+        return gate.release(
+            plan.mechanism,
+            lambda: plan.counts(table.column(plan.name, positions[plan.name])),
+            purpose=f"all cut points of {plan.name}",
+        )
 
-        cut = gate.release(mechanism, query, purpose=f"a cut point of {name}")
-        found[name].add(int(cut) if isinstance(attributes[name], Integer) else float(cut))
-    return {name: tuple(sorted(cuts)) for name, cuts in found.items()}
+    return {plan.name: tuple(plan.number.cuts[place] for place in sorted({*places(plan)})) for plan in planned}
 
 
-def _candidates(attribute: Attribute) -> tuple[float, ...]:
+def _candidates(number: Integer | Real) -> tuple[float, ...]:
     """Return the candidates: public, evenly spaced inside the declared bounds, ``low <= candidate < high``."""
-    assert isinstance(attribute, (Integer, Real))
-    if isinstance(attribute, Integer) and attribute.high - attribute.low <= MOST_CANDIDATES:
-        return tuple(float(value) for value in range(int(attribute.low), int(attribute.high)))
-    found = np.linspace(attribute.low, attribute.high, MOST_CANDIDATES, endpoint=False)
-    digits = 1 - math.floor(math.log10((attribute.high - attribute.low) / MOST_CANDIDATES))
+    whole = isinstance(number, Integer)
+    if whole and number.high - number.low <= MOST_CANDIDATES:
+        return tuple(range(int(number.low), int(number.high)))
+    found = np.linspace(number.low, number.high, MOST_CANDIDATES, endpoint=False)
+    digits = 1 - math.floor(math.log10((number.high - number.low) / MOST_CANDIDATES))
     found = np.round(found, max(digits, 0)) if digits <= 15 else found  # 140.6, not 140.60000000000002
-    found = found[(attribute.low <= found) & (found < attribute.high)]  # rounding may lead out of the domain
-    return tuple(np.unique(np.floor(found) if isinstance(attribute, Integer) else found).tolist())
-
-
-def _values(table: Table, name: str, position: int, attribute: Attribute) -> NDArray[np.float64]:
-    """Return the values inside the domain, at most one per row, after the attribute's policies."""
-    assert isinstance(attribute, (Integer, Real))
-    column = table.column(name, position)
-    present = attribute.encode(column) < len(attribute.known_bins)
-    numbers = replace(column, missing=~present).numbers()
-    return np.clip(numbers[present].astype(np.float64), attribute.low, attribute.high)
+    found = found[(number.low <= found) & (found < number.high)]  # rounding may lead out of the domain
+    return tuple(map(int, np.unique(np.floor(found)))) if whole else tuple(np.unique(found).tolist())

@@ -303,8 +303,8 @@ class Schema:
 
         Every number without declared cut points gets up to ``bins - 1``, in place of its default grid: fewer, and
         balanced ones. Everything else, bounds included, stays as declared. Neighbouring tables differ by one row. ε is
-        shared equally by all the cut points (basic composition); each is chosen by permute-and-flip near its quantile,
-        among public candidates. Cut points that equal the default grid count as not declared.
+        shared equally by the numbers; all cut points of one are drawn jointly, by one exponential mechanism over
+        public candidates. Cut points that equal the default grid count as not declared.
 
         Parameters
         ----------
@@ -317,10 +317,9 @@ class Schema:
         budget : Budget, optional
             Where to charge it. Default: a budget of its own.
         bins : int, default=5
-            How many intervals of about equal mass to aim at.
+            How many intervals of about equal mass to aim at, up to 1,000.
         random_state : NoiseSource, int, RandomState, Generator or None, default=None
-            None: secure noise. Another source is for tests and voids the guarantee. Seeds are refused: private
-            quantiles have no seeded form.
+            None: secure noise. A seed, or another source, is for tests and voids the guarantee.
 
         Returns
         -------
@@ -333,10 +332,13 @@ class Schema:
             If the budget has less than `epsilon` left; nothing is charged then.
         SchemaError
             If all declared numbers have cut points, and other ones than their default grids; nothing is charged then.
+        ValueError
+            If `bins` is not a whole number from 2 to 1,000, or `epsilon` is below the supported minimum; nothing is
+            charged then.
 
         References
         ----------
-        Smith, *Privacy-Preserving Statistical Estimation with Optimal Convergence Rates*, STOC 2011.
+        Gillenwater, Joseph and Kulesza, *Differentially Private Quantiles*, ICML 2021, Section 3.
 
         Examples
         --------
@@ -355,8 +357,8 @@ class Schema:
         declared.check_columns(table)
         own = Budget(epsilon)
         planned = plan_cuts(dict(declared.attributes), own.epsilon, bins)
-        for _, mechanism in planned:
-            source.prepare(mechanism)  # raises before anything is charged
+        for plan in planned:
+            source.prepare(plan.mechanism)  # raises before anything is charged
         void = join_reasons(declared.void, *(charge.void for charge in declared.charges), source.void)
         share = own if budget is None else budget.allocate(epsilon, purpose="cut points of a schema", void=void)
         cuts = learn_cuts(table, dict(declared.attributes), planned, Gate(share, source))
