@@ -102,10 +102,10 @@ RELEASES = {
         quick=("five and six", 0.08),
     ),
     "learned schema": Release(
-        3.0,
-        cuts(3.0),
-        {"no value and one": 0.45, "five values and six": 0.9, "two equal values and another": 0.9},
-        quick=("five values and six", 0.14),
+        5.0,
+        cuts(5.0),
+        {"no value and one": 0.12, "eleven values and twelve": 0.74, "five values and another": 0.54},
+        quick=("five values and another", 0.1),
     ),
     "oracle of counts": Release(
         5.0,

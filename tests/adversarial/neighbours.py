@@ -22,7 +22,7 @@ from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
 SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (False, True)))
 NARROW = Schema({"a": Boolean()}, Label("y", (False, True)))
 BINS = Schema({"a": Boolean(missing="bin"), "b": Boolean(missing="bin")})
-NUMBER = Schema({"n": Integer(0, 2, cuts=())})
+NUMBER = Schema({"n": Integer(0, 3, cuts=())})
 ASKED = RuleList(
     SCHEMA,
     (Rule((Literal("a", "true"),), label=True), Rule((), label=False)),
@@ -79,8 +79,9 @@ def numbers(*values: int) -> Pair:
 
 NUMBERS = {
     "no value and one": numbers(0),
-    "five values and six": numbers(0, 0, 0, 0, 2, 2),  # 0 is better by two ranks than 1 before, and no better after
-    "two equal values and another": numbers(0, 0, 2),
+    # before, the cut points are 1 and 1 but for one draw in a hundred; after, 1 and 2 as often
+    "eleven values and twelve": numbers(*[1] * 5, *[2] * 6, 3),
+    "five values and another": numbers(0, 0, 1, 1, 1, 3),
 }
 
 
@@ -123,10 +124,10 @@ def _truth(model: Model, pair: Pair) -> tuple[NDArray[np.int64], tuple[int, int]
 
 
 def cuts(epsilon: float) -> Callable[[Pair], Draw]:
-    """Return what learns one cut point between 0 and 2."""
+    """Return what learns two cut points between 0 and 3."""
 
     def draw(X: Any, y: Any) -> Hashable:  # noqa: ARG001 -- a schema is learned without labels
-        return hr.Schema.learn(X, NUMBER, epsilon=epsilon, bins=2)["n"].cuts
+        return hr.Schema.learn(X, NUMBER, epsilon=epsilon, bins=3)["n"].cuts
 
     return lambda _: draw
 

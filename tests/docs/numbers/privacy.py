@@ -7,6 +7,8 @@ from math import log
 
 from hedgerow.engines.count import MOST_PATTERNS
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Rounding
+from hedgerow.privacy.joint_quantiles import JointQuantiles
+from hedgerow.schema.private_cuts import MOST_CANDIDATES
 from tests.adversarial.end_to_end import FULL
 from tests.docs.page import Page, records, short
 
@@ -20,10 +22,15 @@ def check(page: Page) -> None:
         "c² > 2 ln(1.25/δ)",
         # what NumPy draws for a uniform number
         "from 53 random bits",
+        # where a score was published
+        "*Differentially Private Quantiles*, ICML 2021, Section 3",
     )
     # trees of depth 4 on 20 booleans, as in the benchmarks, at ε = 1
     weight = Rounding(depth=4, leaves=16, options=20, classes=2, stop_probability=0.1).weight(Fraction(1))
     page.says("about {}e-4 of ε for trees of depth 4", f"{float(1 - weight) * 1e4:.0f}")
+    cuts = JointQuantiles(Fraction(1), bins=10, candidates=MOST_CANDIDATES)
+    kept = float(1 - 2 * cuts.score_sensitivity * cuts.weight)
+    page.says("about {}e-5 for ten bins and {} candidates", f"{kept * 1e5:.0f}", f"{MOST_CANDIDATES:,}")
     page.says("up to 2³² rows")
     assert MOST_ROWS == 2**32
     page.says("draws {} a side, and requires", f"{FULL:,}")
