@@ -1,16 +1,19 @@
-"""docs/fit.md, from the default grid."""
+"""docs/fit.md, from the default grid and the benchmark of cut points."""
 
 from __future__ import annotations
 
 from hedgerow.schema import Integer, Real
 from hedgerow.schema.grid import MOST_WIDTHS
-from tests.docs.page import ROOT, Page
+from tests.docs.page import ROOT, Page, records, short
 
 PAGE = "docs/fit.md"
 
 
 def check(page: Page) -> None:
     page.says("at most {} equal widths", str(MOST_WIDTHS))
+    tree = next(row for row in records("benchmarks/results/cut_points_trees.csv") if row["epsilon"] == "1.0")
+    page.says("an accuracy of {} with half of ε", short(float(tree["jointly"]), 3))
+    page.says("and of {} with the default grids", short(float(tree["default grid"]), 3))
     code = (ROOT / PAGE).read_text(encoding="utf-8")
     for bounds, cuts in (("Integer(0, 120)", Integer(0, 120).cuts), ("Real(36, 42)", Real(36, 42).cuts)):
         assert f"print(hr.{bounds}.cuts) # {cuts}" in " ".join(code.split())
