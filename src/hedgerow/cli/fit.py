@@ -69,9 +69,9 @@ def fit(
         ),
     ] = None,
     max_rules: Annotated[
-        int | None, typer.Option(help="Rules in a list, the default rule included. Default: drawn too.")
+        int | None, typer.Option(help="Rules in a list, the default rule included. Default: drawn too; dp-greedyrl: 5.")
     ] = None,
-    max_literals: Annotated[int | None, typer.Option(help="Conditions in a rule.  [1]")] = None,
+    max_literals: Annotated[int | None, typer.Option(help="Conditions in a rule. Default: 1; dp-greedyrl: 2.")] = None,
     negations: Annotated[bool | None, typer.Option(help="Whether a condition in a rule may be negated.")] = None,
     lookahead: Annotated[
         int | None,
