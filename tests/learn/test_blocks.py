@@ -18,9 +18,10 @@ from hedgerow.learn.blocks import (
     draw_list,
     draw_tree,
     equal_blocks,
-    list_cost,
+    list_costs,
+    longest_path,
     simplified,
-    tree_cost,
+    tree_costs,
 )
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.cost import space_cost
@@ -297,16 +298,16 @@ def test_blocks_add_up_to_the_rules_of_a_list(most, lookahead, blocks):
 
 def test_the_cost_of_a_list_is_that_of_its_blocks_together():
     """Of two booleans, 4 literals and 4 pairs: in blocks of 2 and 1 rules, 1 + 8 states, and 1."""
-    told = list_cost(schema_of(Boolean(), Boolean(), classes=3), 2, (2, 1), negations=True)
+    told = list_costs(schema_of(Boolean(), Boolean(), classes=3), 2, negations=True)((2, 1), False)
     assert (told.options, told.states, told.evaluations, told.classes) == (8, 10, 80, 3)
 
 
 def test_the_cost_of_a_tree_is_that_of_all_subtrees_that_there_can_be():
     space = TREES["one and one"].space
-    of_one, of_two = space_cost(space, 1), space_cost(space, 2)
-    assert tree_cost(space, (2,)) == of_two
-    assert tree_cost(space, (1, 1)).states == 3 * of_one.states
-    assert tree_cost(space, (2, 1)).evaluations == of_two.evaluations + 4 * of_one.evaluations
+    of_one, of_two, costs = space_cost(space, 1), space_cost(space, 2), tree_costs(space)
+    assert costs((2,), False) == of_two
+    assert costs((1, 1), False).states == 3 * of_one.states
+    assert costs((2, 1), False).evaluations == of_two.evaluations + 4 * of_one.evaluations
 
 
 def test_a_list_whose_rules_close_all_others_is_drawn_to_its_end():
@@ -442,3 +443,14 @@ def test_a_simplified_model_predicts_the_same_and_has_no_option_with_twice_the_s
     for node in nodes(short):
         assert not (isinstance(node, Take) and isinstance(node.caught, Stop) and node.caught == node.left)
     assert simplified(short) == short
+
+
+@given(models(150))
+def test_no_path_is_longer_than_is_told(found):
+    literals = len(found.space.candidates.members)
+    most = longest_path(found.schema, literals, negations=True)
+
+    def depth(part):
+        return 1 + max(depth(part.caught), depth(part.left)) if isinstance(part, Take) else 0
+
+    assert max(map(depth, found.priors)) <= most

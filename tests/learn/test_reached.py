@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,3 +37,15 @@ def test_long_lists_over_many_attributes_take_little_time(size):
     rules = [rule for rule in Candidates.of(schema, 2) if len(rule) == 2 and rule[0].operator == rule[1].operator]
     found = reached(schema, rules)
     assert found[-1] < len(rules)  # of three booleans two are alike: nothing is left to the default rule
+
+
+def test_of_lists_that_nobody_can_read_some_rules_may_stay():
+    """To tell which rules rows reach is hard in general: the work is bounded, and what is not known stays."""
+    schema, rng = schema_of(*[Boolean()] * 40), np.random.default_rng(1)
+    names = schema.names
+    rules = [
+        tuple(Literal(names[i], str(rng.choice(["true", "false"]))) for i in rng.choice(40, 3, replace=False))
+        for _ in range(300)
+    ]
+    found = reached(schema, rules)
+    assert 100 < len(found) <= 301

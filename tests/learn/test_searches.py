@@ -2,10 +2,12 @@
 
 import pytest
 
+import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.searches import Sought, choose_search
+from hedgerow.schema import Boolean, Label, Schema
 
 QUICK, SLOW, HUGE = (Cost(10, 10, evaluations, 2) for evaluations in (10, 1_000_000_000, 10_000_000_000))
 
@@ -83,3 +85,27 @@ def test_a_search_is_told_in_words():
     assert chosen("auto", 3).describe("levels") == "exact: up to 3 levels jointly"
     assert chosen("auto", 5).describe("levels") == "exact: up to 5 levels, 3 jointly at a time"
     assert Sought().describe("rules") == "greedy: no exact search is within the limits and ten seconds"
+
+
+THREE = Schema({name: Boolean() for name in "abc"}, Label("y", (0, 1)))
+
+
+@pytest.mark.parametrize("size", [3, 13, 40])
+@pytest.mark.parametrize("search", ["auto", "exact", "greedy"])
+def test_no_share_goes_to_levels_that_there_cannot_be(search, size):
+    plan = hr.PrivateTreeClassifier(1, max_depth=size, search=search)._plan(THREE)
+    assert plan.depth == 3 if search == "greedy" else plan.draw.blocks == (3,)
+
+
+@pytest.mark.parametrize("size", [4, 100, 10**20])
+@pytest.mark.parametrize("search", ["auto", "exact", "greedy"])
+def test_no_share_goes_to_rules_that_there_cannot_be(search, size):
+    plan = hr.PrivateRuleListClassifier(1, max_rules=size, search=search)._plan(THREE)
+    assert plan.most == 3 if search == "greedy" else plan.draw.blocks == (3,)
+
+
+def test_a_huge_number_of_rules_is_planned_at_once():
+    wide = Schema({f"x{i}": Boolean() for i in range(30)}, Label("y", (0, 1)))
+    for literals in (1, 2):
+        estimator = hr.PrivateRuleListClassifier(1, max_rules=10**9, max_literals=literals)
+        assert 0 < max(estimator._sought(wide).blocks) <= 12

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from math import prod
 
 import numpy as np
 
@@ -18,6 +20,9 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
+
+CostOf = Callable[[tuple[int, ...], bool], Cost]
+"""From the sizes of the blocks, and whether the size is drawn, the cost of an exact search."""
 
 
 @dataclass(frozen=True)
@@ -82,29 +87,49 @@ def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
     return tuple(min(size, most - start) for start in range(0, max(most, 1), size))
 
 
-def list_cost(
-    schema: Schema, max_literals: int, blocks: tuple[int, ...], *, negations: bool, draws_size: bool = False
-) -> Cost:
-    """Return an upper bound on the cost of drawing a list in these blocks; of several sizes, if that is drawn."""
-    if draws_size:
-        sizes = [(size,) for size in range(max(blocks) + 1)]
-        each = [list_cost(schema, max_literals, size, negations=negations) for size in sizes]
-        return each[-1] if each[-1].method == "cubes" else total_cost(each)
-    if max_literals == 1:
-        space = Space.of_lists(Candidates.of(schema, 1, negations=negations))
-        each = {depth: space_cost(space, min(depth, space.n_options)) for depth in set(blocks)}
-        return total_cost([each[depth] for depth in blocks])
+def list_costs(schema: Schema, max_literals: int, *, negations: bool) -> CostOf:
+    """Return a function that bounds the cost of drawing a list in some blocks; of several sizes, if that is drawn."""
     n, classes = count_candidates(schema, max_literals, negations=negations), len(schema.classes)
-    return total_cost([masks_cost(options=n, sides=n, depth=depth, classes=classes) for depth in blocks])
+    is_small = max_literals == 1 or not n  # without candidates, an error
+    space = Space.of_lists(Candidates.of(schema, 1, negations=negations)) if is_small else None
+
+    @cache
+    def jointly(size: int) -> Cost:
+        if space is not None:
+            return space_cost(space, min(size, space.n_options))
+        return masks_cost(options=n, sides=n, depth=size, classes=classes)
+
+    def cost(blocks: tuple[int, ...], draws_size: bool) -> Cost:
+        whole = jointly(blocks[0])
+        if draws_size and whole.method == "masks":
+            return total_cost([jointly(size) for size in range(blocks[0] + 1)])
+        return whole if len(blocks) == 1 else total_cost([jointly(size) for size in blocks])
+
+    return cost
 
 
-def tree_cost(space: Space, blocks: tuple[int, ...], *, draws_size: bool = False) -> Cost:
-    """Return an upper bound on the cost of drawing a tree in these blocks; of several depths, if that is drawn."""
-    if draws_size:
-        return Draw(space, blocks[0], 0.5, draws_size=True).cost  # whatever the prior
-    each = {depth: space_cost(space, min(depth, space.n_options)) for depth in set(blocks)}
-    roots = [2 ** sum(blocks[:number]) for number in range(len(blocks))]
-    return total_cost([each[depth].times(count) for depth, count in zip(blocks, roots, strict=True)])
+def tree_costs(space: Space) -> CostOf:
+    """Return a function that bounds the cost of drawing a tree in some blocks; of several depths, if that is drawn."""
+    leaves = prod(attribute.n_bins for _, attribute in space.candidates.schema.attributes)
+
+    @cache
+    def jointly(depth: int) -> Cost:
+        return space_cost(space, min(depth, space.n_options))
+
+    def cost(blocks: tuple[int, ...], draws_size: bool) -> Cost:
+        if draws_size:
+            return Draw(space, blocks[0], 0.5, draws_size=True).cost  # whatever the prior
+        roots = [min(2 ** sum(blocks[:number]), leaves) for number in range(len(blocks))]
+        return total_cost([jointly(depth).times(count) for depth, count in zip(blocks, roots, strict=True)])
+
+    return cost
+
+
+def longest_path(schema: Schema, max_literals: int, *, negations: bool) -> int:
+    """Return how many rules, or tests, there can be one after the other, each of which divides what is left."""
+    if max_literals == 1:
+        return sum(attribute.n_bins - 1 for _, attribute in schema.attributes)
+    return count_candidates(schema, max_literals, negations=negations)
 
 
 def draw_list(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from hedgerow.schema.candidates import Antecedent
 from hedgerow.schema.schema import Schema
 
 Box = dict[str, int]
 """The rows of an antecedent: the bins of each attribute that it restricts, bit i for bin i. Others may have any bin."""
-_MOST_BOXES = 100_000
+_MOST_LOOKS = 1_000_000
 
 
 def reached(schema: Schema, antecedents: Sequence[Antecedent]) -> tuple[int, ...]:
@@ -31,45 +31,43 @@ def reached(schema: Schema, antecedents: Sequence[Antecedent]) -> tuple[int, ...
     >>> reached(schema, [(Literal("a", "true"),), (Literal("a", "false"),)])
     (0, 1)
     """
+    whole = {name: (1 << attribute.n_bins) - 1 for name, attribute in schema.attributes}
     boxes = [_box(schema, antecedent) for antecedent in (*antecedents, ())]
-    return tuple(place for place, box in enumerate(boxes) if _is_reached(schema, box, boxes[:place]))
+    looks = iter(range(_MOST_LOOKS))
+    return tuple(place for place, box in enumerate(boxes) if _is_reached(whole, box, boxes[:place], looks))
 
 
 def _box(schema: Schema, antecedent: Antecedent) -> Box:
     box: Box = {}
     for literal in antecedent:
-        truth = schema[literal.attribute].truth(literal)
-        bins = sum(1 << int(place) for place in truth.nonzero()[0])
-        box[literal.attribute] = _bins(schema, box, literal.attribute) & bins
+        bins = sum(1 << int(place) for place in schema[literal.attribute].truth(literal).nonzero()[0])
+        box[literal.attribute] = box.get(literal.attribute, bins) & bins
     return box
 
 
-def _bins(schema: Schema, box: Box, name: str) -> int:
-    return box.get(name, (1 << schema[name].n_bins) - 1)
-
-
-def _is_reached(schema: Schema, box: Box, earlier: Sequence[Box]) -> bool:
+def _is_reached(whole: Box, box: Box, earlier: Sequence[Box], looks: Iterator[int]) -> bool:
     """Return whether a box has rows outside all of some others.
 
     What one of the others leaves of it is divided into boxes, attribute by attribute, and the first that meets none of
-    the rest decides. After very many of them, which a list that can be read does not need, the answer is yes.
+    the rest decides. When all looks at a pair of boxes are spent, which a list that can be read does not need, the
+    answer is yes.
     """
     stack = [(box, 0)] if all(box.values()) else []
-    for _ in range(_MOST_BOXES):
-        if not stack:
-            return False
-        part, first = stack.pop()
-        meeting = (place for place in range(first, len(earlier)) if _meet(schema, part, earlier[place]))
-        place = next(meeting, None)
-        if place is None:
+    while stack:
+        part, place = stack.pop()
+        while place < len(earlier) and not _meet(whole, part, earlier[place]):
+            place += 1
+            if next(looks, None) is None:
+                return True
+        if place == len(earlier) or next(looks, None) is None:
             return True
         for name, bins in earlier[place].items():
-            own = _bins(schema, part, name)
+            own = part.get(name, whole[name])
             if own & ~bins:
                 stack.append(({**part, name: own & ~bins}, place + 1))
             part = {**part, name: own & bins}
-    return True
+    return False
 
 
-def _meet(schema: Schema, box: Box, other: Box) -> bool:
-    return all(_bins(schema, box, name) & bins for name, bins in other.items())
+def _meet(whole: Box, box: Box, other: Box) -> bool:
+    return all(box.get(name, whole[name]) & bins for name, bins in other.items())

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Literal
 
 from hedgerow.learn.base import RuleListEstimator
-from hedgerow.learn.blocks import ListDraw, list_cost
+from hedgerow.learn.blocks import ListDraw, list_costs, longest_path
 from hedgerow.learn.plans import DrawnList, GreedyList
 from hedgerow.learn.private_base import STOP_PROBABILITY, Plan, SearchEstimator
 from hedgerow.learn.search.cost import Cost
@@ -135,10 +135,10 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         literals, negations = int(self.max_literals), bool(self.negations)
         return choose_search(
             self.search,
-            None if self.max_rules is None else int(self.max_rules) - 1,
+            None if self.max_rules is None else self._most(schema),
             None if self.lookahead is None else int(self.lookahead),
             LARGEST_LIST - 1,
-            lambda blocks, draws_size: list_cost(schema, literals, blocks, negations=negations, draws_size=draws_size),
+            list_costs(schema, literals, negations=negations),
             self._parts,
             "Use fewer rules (max_rules), fewer literals (max_literals), fewer attributes, values or cut points, or "
             "search='auto'.",
@@ -150,8 +150,13 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         return DrawnList(epsilon=epsilon, notes=notes, cost=cost, release_counts=counts, draw=draw)
 
     def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
+        candidates, most = self._candidates(schema), self._most(schema)
+        return GreedyList(epsilon=epsilon, notes=notes, candidates=candidates, most=most)
+
+    def _most(self, schema: Schema) -> int:
+        """Return the most rules but the default: no more than there can be one after the other."""
         rules = GREEDY_RULES if self.max_rules is None else int(self.max_rules)
-        return GreedyList(epsilon=epsilon, notes=notes, candidates=self._candidates(schema), most=rules - 1)
+        return min(rules - 1, longest_path(schema, int(self.max_literals), negations=bool(self.negations)))
 
     def _candidates(self, schema: Schema) -> Candidates:
         return Candidates.of(schema, int(self.max_literals), negations=bool(self.negations))

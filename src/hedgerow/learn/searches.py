@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from hedgerow.learn.blocks import equal_blocks
+from hedgerow.learn.blocks import CostOf, equal_blocks
 from hedgerow.learn.search.cost import Cost, largest_size
 
 SEARCHES = ("auto", "exact", "greedy")
 _MOST_JOINTLY = 12
-CostOf = Callable[[tuple[int, ...], bool], Cost]
-"""From the sizes of the blocks, and whether the size is drawn, the cost of an exact search."""
 
 
 @dataclass(frozen=True)
@@ -104,4 +101,6 @@ def _most_joint(size: int, cost_of: CostOf) -> Sought:
 
 def _largest_lookahead(size: int, most: int, cost_of: CostOf) -> int:
     """Return the most rules, or levels, at a time that are within the limits; 0 if there are none."""
-    return next((n for n in range(most, 0, -1) if cost_of(equal_blocks(size, n), False).is_sensible), 0)
+    return next(
+        (n for n in range(min(most, _MOST_JOINTLY), 0, -1) if cost_of(equal_blocks(size, n), False).is_sensible), 0
+    )

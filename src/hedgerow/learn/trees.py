@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Literal
 
 from hedgerow.learn.base import TreeEstimator
-from hedgerow.learn.blocks import TreeDraw, tree_cost
+from hedgerow.learn.blocks import TreeDraw, longest_path, tree_costs
 from hedgerow.learn.plans import DrawnTree, GreedyTree
 from hedgerow.learn.private_base import STOP_PROBABILITY, Plan, SearchEstimator
 from hedgerow.learn.search.cost import Cost
@@ -127,10 +127,10 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
         space = Space.of_trees(schema)
         return choose_search(
             self.search,
-            None if self.max_depth is None else int(self.max_depth),
+            None if self.max_depth is None else self._depth(schema),
             None if self.lookahead is None else int(self.lookahead),
             min(LARGEST_DEPTH, space.n_options),
-            lambda blocks, draws_size: tree_cost(space, blocks, draws_size=draws_size),
+            tree_costs(space),
             self._parts,
             "Use a smaller max_depth, fewer attributes, values or cut points, or search='auto'.",
         )
@@ -141,5 +141,9 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
         return DrawnTree(epsilon=epsilon, notes=notes, cost=cost, release_counts=counts, draw=draw)
 
     def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
+        return GreedyTree(epsilon=epsilon, notes=notes, space=Space.of_trees(schema), depth=self._depth(schema))
+
+    def _depth(self, schema: Schema) -> int:
+        """Return the depth, which is no more than there are tests one after the other, so that no share is idle."""
         depth = GREEDY_DEPTH if self.max_depth is None else int(self.max_depth)
-        return GreedyTree(epsilon=epsilon, notes=notes, space=Space.of_trees(schema), depth=depth)
+        return min(depth, longest_path(schema, 1, negations=False))

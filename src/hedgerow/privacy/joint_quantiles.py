@@ -24,7 +24,7 @@ from hedgerow.privacy.exponential_mechanism import (
 Counts = NDArray[np.int64]
 LogWeights = NDArray[np.float64]
 
-_MOST_TERMS = 10**8  # that a draw adds up, in about a second
+_MOST_TERMS = 10**8  # that a draw adds up, in about a second; with one part a candidate up to 5e8
 _MOST_PARTS = 2**10 - 1  # for each quantile, so that a weight has some digits left
 _BLOCK = 64  # starts at a time, whose terms fit into a processor's cache
 

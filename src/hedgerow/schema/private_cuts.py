@@ -111,7 +111,7 @@ def _candidates(number: Integer | Real) -> tuple[float, ...]:
     if whole and number.high - number.low <= MOST_CANDIDATES:
         return tuple(range(int(number.low), int(number.high)))
     found = np.linspace(number.low, number.high, MOST_CANDIDATES, endpoint=False)
-    digits = 1 - math.floor(math.log10((number.high - number.low) / MOST_CANDIDATES))
+    digits = 1 - math.floor(math.log10(number.high - number.low) - math.log10(MOST_CANDIDATES))
     found = np.round(found, max(digits, 0)) if digits <= 15 else found  # 140.6, not 140.60000000000002
     found = found[(number.low <= found) & (found < number.high)]  # rounding may lead out of the domain
     return tuple(map(int, np.unique(np.floor(found)))) if whole else tuple(np.unique(found).tolist())
