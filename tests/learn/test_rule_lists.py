@@ -302,12 +302,12 @@ def test_a_search_that_is_too_large_is_refused_with_a_lookahead_that_is_accepted
 
 def test_a_search_that_no_lookahead_makes_small_enough_is_refused_without_proposing_one(monkeypatch):
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
-    schema, budget = booleans(80), hr.Budget(1)
-    clf = exact_list(schema=schema, budget=budget, max_literals=2, max_rules=4)  # 12,800 candidates
+    schema, budget = booleans(160), hr.Budget(1)
+    clf = exact_list(schema=schema, budget=budget, max_literals=2, max_rules=4)  # 51,200 candidates
     with pytest.raises(SearchTooLargeError, match=r"Use fewer rules \(max_rules\), fewer literals") as error:
-        clf.fit(np.zeros((10, 80)), np.zeros(10))
+        clf.fit(np.zeros((10, 160)), np.zeros(10))
     assert "lookahead" not in str(error.value)
-    with pytest.raises(SearchTooLargeError, match="12,800 options"):
+    with pytest.raises(SearchTooLargeError, match="51,200 options"):
         clf.set_params(lookahead=1).search_cost(schema)
     assert clf.set_params(max_literals=1).search_cost(schema).is_sensible
     assert budget.spent == 0

@@ -14,6 +14,7 @@ from hedgerow.learn.leaf_counts import divided
 from hedgerow.learn.reached import reached
 from hedgerow.learn.search.cost import Cost, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.pairs import MOST_PAIRED
 from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
 from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space
 from hedgerow.privacy.gate import Gate
@@ -90,8 +91,8 @@ def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
 def list_costs(schema: Schema, max_literals: int, *, negations: bool) -> CostOf:
     """Return a function that bounds the cost of drawing a list in some blocks; of several sizes, if that is drawn."""
     n, classes = count_candidates(schema, max_literals, negations=negations), len(schema.classes)
-    is_small = max_literals == 1 or not n  # without candidates, an error
-    space = Space.of_lists(Candidates.of(schema, 1, negations=negations)) if is_small else None
+    is_built = max_literals == 1 or not n or (max_literals == 2 and n <= MOST_PAIRED)  # without candidates, an error
+    space = Space.of_lists(Candidates.of(schema, max_literals, negations=negations)) if is_built else None
 
     @cache
     def jointly(size: int) -> Cost:

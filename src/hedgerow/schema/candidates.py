@@ -122,15 +122,15 @@ class Candidates(Sequence[Antecedent]):
         return tuple(self.literals[i] for i in self.members[length][index - self._starts[length]])
 
     @cached_property
-    def _implied(self) -> NDArray[np.bool_]:
-        """Whether literal i implies literal j: no bin is in i and not in j."""
+    def literal_implications(self) -> NDArray[np.bool_]:
+        """Whether literal i implies literal j: no bin is in i and not in j. Shape ``(n_literals, n_literals)``."""
         truth = self.truth.astype(np.float32)
         return truth @ (1 - truth.T) == 0
 
     @cached_property
     def implications(self) -> NDArray[np.bool_]:
         """Whether candidate i implies candidate j, by the schema alone, shape ``(n_candidates, n_candidates)``."""
-        true = np.vstack([np.logical_or.reduce(self._implied[part.T]) for part in self.members])
+        true = np.vstack([np.logical_or.reduce(self.literal_implications[part.T]) for part in self.members])
         return np.hstack([np.logical_and.reduce(true[:, part.T].swapaxes(0, 1)) for part in self.members])
 
     def implying(self, index: int) -> NDArray[np.bool_]:
@@ -140,7 +140,10 @@ class Candidates(Sequence[Antecedent]):
         """
         wanted = [self.literals.index(literal) for literal in self[index]]
         return np.concatenate(
-            [np.logical_and.reduce([self._implied[part, w].any(axis=1) for w in wanted]) for part in self.members]
+            [
+                np.logical_and.reduce([self.literal_implications[part, w].any(axis=1) for w in wanted])
+                for part in self.members
+            ]
         )
 
 

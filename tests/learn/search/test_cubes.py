@@ -186,15 +186,6 @@ def test_the_weight_of_a_leaf_of_two_classes_is_by_rows_and_difference():
             assert found == pytest.approx(float(semiring.leaf(np.array(counts, dtype=float))), rel=1e-12)
 
 
-def test_what_is_looked_up_is_what_is_computed(monkeypatch):
-    weights = all_models(0.25, 0.5).spread
-    found = cubes._looked_up(weights, np.array([3.0, 4.0]))
-    differences = np.array([-7.0, 0, 5], dtype=np.float32)
-    assert found(differences).tolist() == weights(np.array([7.0, 0, 5])).tolist()
-    monkeypatch.setattr(cubes, "_MOST_TABULATED", 5)
-    assert cubes._looked_up(weights, np.array([3.0, 4.0]))(differences).tolist() == found(differences).tolist()
-
-
 def test_a_fraction_of_a_penalty_is_kept():
     table = rows_of(DEEP["trees"], 3)
     found = Cubes(table.tally, Boxes.of(DEEP["trees"], 2), fewest_errors(float(Fraction(1, 8)))).total(2)

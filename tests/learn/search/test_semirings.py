@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.search.semirings import all_models, fewest_errors
+from hedgerow.learn.search import semirings
+from hedgerow.learn.search.semirings import all_models, fewest_errors, looked_up
 
 COUNTS = st.lists(st.lists(st.integers(0, 40), min_size=2, max_size=4), min_size=1, max_size=5).filter(
     lambda rows: len(set(map(len, rows))) == 1
@@ -78,3 +79,12 @@ def test_what_cannot_be_chosen_adds_nothing(semiring):
 def test_the_weight_of_a_large_leaf_neither_overflows_nor_loses_its_digits(rows):
     counts = np.array([[rows], [rows - 3]], dtype=float)
     assert all_models(10.0, 0.5).leaf(counts)[0] == -10.0 * (rows - 3) + math.log1p(math.exp(-30)) - math.log(2)
+
+
+def test_what_is_looked_up_is_what_is_computed(monkeypatch):
+    weights = all_models(0.25, 0.5).spread
+    found = looked_up(weights, np.array([3.0, 4.0]))
+    differences = np.array([-7.0, 0, 5], dtype=np.float32)
+    assert found(differences).tolist() == weights(np.array([7.0, 0, 5])).tolist()
+    monkeypatch.setattr(semirings, "_MOST_TABULATED", 5)
+    assert looked_up(weights, np.array([3.0, 4.0]))(differences).tolist() == found(differences).tolist()

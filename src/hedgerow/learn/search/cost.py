@@ -9,6 +9,7 @@ from typing import Literal
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.space import Space
 
 MOST_OPTIONS = 10_000
@@ -25,6 +26,7 @@ MOST_SECONDS = 10.0
 # each number of a table; for each table, attribute and pattern.
 _ANY, _WEIGH, _COUNT, _MASK, _BUILD = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9, 1.5e-8
 _EVALUATE, _SUM, _TABLE, _NUMBER, _ADD = 1.6e-8, 1e-10, 4e-4, 6e-9, 4e-9
+_PAIR = 2.2e-8  # by pairs of rules, for each of them and class
 _TYPICAL_PATTERNS = 10_000
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
 _SUMMED = ("states", "evaluations", "tables", "numbers", "additions")
@@ -44,9 +46,9 @@ class Cost:
         Pairs of a state and an option to be evaluated.
     classes : int
         Classes of the label.
-    method : {"masks", "cubes"}
+    method : {"masks", "cubes", "pairs"}
         How rows are counted: by masks over the patterns, or by contingency tables, whose cost grows little with the
-        number of patterns.
+        number of patterns: of boxes, or of pairs of rules.
     tables, numbers, additions, largest, bins : int
         By cubes: contingency tables to be counted, the numbers in all of them, how often each pattern is added to one,
         the numbers that the largest takes, summed and for all classes, and the most bins of an attribute.
@@ -56,7 +58,7 @@ class Cost:
     states: int
     evaluations: int
     classes: int
-    method: Literal["masks", "cubes"] = "masks"
+    method: Literal["masks", "cubes", "pairs"] = "masks"
     tables: int = 0
     numbers: int = 0
     additions: int = 0
@@ -67,7 +69,7 @@ class Cost:
     def is_sensible(self) -> bool:
         """Whether the search is within the limits."""
         return (
-            self.options <= MOST_OPTIONS
+            (self.options <= MOST_OPTIONS or self.method == "pairs")
             and self.states <= MOST_STATES
             and self.largest <= MOST_NUMBERS
             and self.evaluations <= MOST_EVALUATIONS
@@ -81,6 +83,9 @@ class Cost:
         if self.method == "masks":
             counting = self.evaluations * self.classes * _COUNT + self.states * _MASK + self.options * _BUILD
             return _ANY + self.evaluations * _WEIGH + patterns * counting
+        if self.method == "pairs":
+            each = self.evaluations * _PAIR + self.numbers * _NUMBER + patterns * self.additions * _ADD
+            return _ANY + self.tables * _TABLE + (1 if self.classes == 2 else 2 * self.classes) * each
         kinds = 1 if self.classes == 2 else 1.7 * self.classes  # of two classes, only their difference is counted
         each = self.evaluations * (_EVALUATE + self.bins * _SUM) + self.numbers * _NUMBER
         each += patterns * self.additions * _ADD
@@ -162,16 +167,42 @@ def cubes_cost(boxes: Boxes) -> Cost:
     )
 
 
+def pairs_cost(pairs: Pairs, depth: int) -> Cost:
+    """Return the cost of all lists of up to two rules of up to two literals, counted by contingency tables."""
+    n, classes, cells = pairs.space.n_options, len(pairs.space.candidates.schema.classes), sum(pairs.group_cells)
+    tables = len(pairs.group_cells) ** 2 if depth > 1 else len(pairs.group_cells)
+    states = 1 + n * (depth > 1)
+    return Cost(
+        n,
+        states,
+        states * n,
+        classes,
+        "pairs",
+        tables,
+        numbers=cells * n * (depth > 1),
+        additions=tables,
+        largest=pairs.largest_table * (1 if classes == 2 else classes),
+    )
+
+
 def space_cost(space: Space, depth: int) -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less."""
     schema = space.candidates.schema
     masks = masks_cost(options=space.n_options, sides=space.n_sides, depth=depth, classes=len(schema.classes))
+    pairs = Pairs.of(space, depth)
+    if pairs is not None:
+        return cheaper(masks, pairs_cost(pairs, depth), _TYPICAL_PATTERNS)
     can_be_tables = 0 < depth <= _MOST_CHOICES and 0 < space.n_options <= MOST_OPTIONS
     boxes = Boxes.of(space, depth) if can_be_tables else None
     if boxes is None:
         return masks
     patterns = min(prod(len(attribute.bins) for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
-    return min(masks, cubes_cost(boxes), key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))
+    return cheaper(masks, cubes_cost(boxes), patterns)
+
+
+def cheaper(one: Cost, other: Cost, patterns: int) -> Cost:
+    """Return the cost of the method that is within the limits, or takes less time."""
+    return min(one, other, key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:

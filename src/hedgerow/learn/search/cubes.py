@@ -19,12 +19,11 @@ import numpy as np
 from hedgerow.learn.search.boxes import Axes, Block, Boxes, Divisions, Group
 from hedgerow.learn.search.contingency import BoxRows, summed
 from hedgerow.learn.search.lattice import Stop, Take, enough
-from hedgerow.learn.search.semirings import Floats, Semiring
+from hedgerow.learn.search.semirings import Floats, Semiring, looked_up
 from hedgerow.learn.search.space import CAUGHT, LEFT
 from hedgerow.tally import Tally
 
 _BLOCK_NUMBERS = 2**17  # of a block of boxes and their options: fits in the cache
-_MOST_TABULATED = 2**20  # differences of two classes whose weight is looked up
 Box = dict[int, int]
 """The set of bins of each axis that was chosen on."""
 
@@ -56,7 +55,7 @@ class Cubes:
     ) -> None:
         self._boxes, self._semiring, self._min_rows = boxes, semiring, min_rows
         self._rows = BoxRows.of(tally, boxes)
-        self._spread = _looked_up(semiring.spread, self._rows.total)
+        self._spread = looked_up(semiring.spread, self._rows.total)
         self._values: list[dict[Axes, Floats]] = [{}]
         for left in range(1, boxes.depth + 1):
             values: dict[Axes, Floats] = {}
@@ -196,12 +195,3 @@ class Cubes:
             values = values.take(children - 1, axis=place, mode="clip")
             found[..., one.options] = np.moveaxis(values, place + (axis in sizes), -1)
         return found
-
-
-def _looked_up(function: Callable[[Floats], Floats], total: Floats) -> Callable[[Floats], Floats]:
-    """Return a function of differences of two classes, even in them, as a table of its values where that is small."""
-    size = int(total.sum()) + 1
-    if len(total) != 2 or size > _MOST_TABULATED:
-        return lambda differences: function(np.abs(differences).astype(np.float64))
-    values = function(np.arange(size, dtype=np.float64))
-    return lambda differences: values.take(np.abs(differences).astype(np.intp))

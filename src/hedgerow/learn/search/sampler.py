@@ -15,6 +15,7 @@ from hedgerow.learn.search.cost import Cost, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.exhaustive import ExhaustiveLevel, exhaustive_levels
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, Stop, Take
+from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.semirings import Floats, all_models
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Choose, ModelDraw, Rounding
@@ -23,8 +24,8 @@ from hedgerow.privacy.noise import Siblings
 from hedgerow.tally import Tally
 
 Progress = Callable[[int], object]
-States = Boxes | Sequence[ExhaustiveLevel]
-"""The states of a search that counts by contingency tables, or by masks."""
+States = Boxes | Pairs | Sequence[ExhaustiveLevel]
+"""The states of a search that counts by contingency tables, of boxes or of pairs of rules, or by masks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Draw:
     def cost(self) -> Cost:
         """The cost of the draw, by the method that costs less."""
         cost = space_cost(self.space, self.depth)
-        if cost.method == "cubes" or not self.draws_size:
+        if cost.method != "masks" or not self.draws_size:
             return cost
         n, sides, classes = self.space.n_options, self.space.n_sides, cost.classes
         return total_cost([masks_cost(options=n, sides=sides, depth=d, classes=classes) for d in self.sizes])
@@ -69,8 +70,9 @@ class Draw:
 
     def states(self) -> States:
         """Return what is visited: the same for every table."""
-        boxes = Boxes.of(self.space, self.depth) if self.cost.method == "cubes" else None
-        return exhaustive_levels(self.space, self.depth) if boxes is None else boxes
+        kinds = {"cubes": Boxes.of, "pairs": Pairs.of}
+        states = kinds[self.cost.method](self.space, self.depth) if self.cost.method in kinds else None
+        return exhaustive_levels(self.space, self.depth) if states is None else states
 
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
         """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
@@ -107,6 +109,8 @@ class ModelSampler:
         self._tally, self._plan, self._states = tally, plan, states
         if isinstance(states, Boxes):
             total = sum(states.count(choices) for choices in range(plan.depth))
+        elif isinstance(states, Pairs):
+            total = 1 + states.space.n_options * (plan.depth > 1)
         else:
             total = sum(len(level.states) for size in plan.sizes for level in states[:size])
         self._progress = _in_public_steps(total, progress)
@@ -124,6 +128,8 @@ class ModelSampler:
         plan, semiring = self._plan, all_models(weight, self._plan.stop_probability)
         if isinstance(self._states, Boxes):
             models = Cubes(self._tally, self._states, semiring, progress=self._progress)
+        elif isinstance(self._states, Pairs):
+            models = PairValues(self._tally, self._states, semiring, self._progress)
         else:
             rows = PatternMatrix(self._tally, plan.space)
             models = Masks(Search(rows, self._states, semiring), plan.sizes, self._progress)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+_MOST_TABULATED = 2**20  # differences of two classes whose weight is looked up
 
 
 @dataclass(frozen=True)
@@ -85,3 +86,12 @@ def all_models(epsilon: float, stop_probability: float) -> Semiring:
         stop=lambda n_open: np.where(n_open > 0, log_stop, 0.0),
         go=lambda n_open: log_go - np.log(np.maximum(n_open, 1)),
     )
+
+
+def looked_up(function: Callable[[Floats], Floats], total: Floats) -> Callable[[Floats], Floats]:
+    """Return a function of differences of two classes, even in them, as a table of its values where that is small."""
+    size = int(total.sum()) + 1
+    if len(total) != 2 or size > _MOST_TABULATED:
+        return lambda differences: function(np.abs(differences).astype(np.float64))
+    values = function(np.arange(size, dtype=np.float64))
+    return lambda differences: values.take(np.abs(differences).astype(np.intp))

@@ -38,16 +38,12 @@ class Space:
         The branches that are searched further: `LEFT` for lists, `CAUGHT` and `LEFT` for trees.
     root : ndarray of bool, shape (n_bins,)
         The box where the search begins.
-    closed : ndarray of bool, shape (n_sides, n_options), or None
-        For options of several literals: whether, by the schema, an option cannot catch rows of a side. Sides go by
-        branch, then by option. None where states are boxes.
     """
 
     candidates: Candidates
     options: NDArray[np.intp]
     branches: tuple[int, ...]
     root: Bins
-    closed: NDArray[np.bool_] | None = None
 
     @classmethod
     def of_lists(cls, candidates: Candidates, chosen: Sequence[Antecedent] = ()) -> Self:
@@ -60,9 +56,11 @@ class Space:
         taken = np.array([position[antecedent] for antecedent in chosen], dtype=np.intp)
         everything = np.ones(candidates.truth.shape[1], dtype=bool)
         if len(candidates.members) > 1:
-            implies = candidates.implications
-            options = np.flatnonzero(~implies[:, taken].any(axis=1))
-            return cls(candidates, options, (LEFT,), everything, implies[np.ix_(options, options)].T)
+            closed = np.zeros(len(candidates), dtype=bool)
+            for index in taken:
+                closed |= candidates.implying(int(index))
+            options = np.flatnonzero(~closed)
+            return cls(candidates, options, (LEFT,), everything)
         whole = cls(candidates, np.arange(len(candidates)), (LEFT,), everything)
         return whole.below(np.logical_and.reduce(whole.side_bins[taken]))
 
@@ -93,7 +91,15 @@ class Space:
     @property
     def has_boxes(self) -> bool:
         """Whether every state is a box."""
-        return self.closed is None
+        return len(self.candidates.members) == 1
+
+    @cached_property
+    def closed(self) -> NDArray[np.bool_] | None:
+        """For options of several literals, whether one cannot catch rows that another leaves, by the schema alone.
+
+        Shape ``(n_sides, n_options)``: sides go by branch, then by option. None where states are boxes.
+        """
+        return None if self.has_boxes else self.candidates.implications[np.ix_(self.options, self.options)].T
 
     @cached_property
     def antecedents(self) -> tuple[Antecedent, ...]:

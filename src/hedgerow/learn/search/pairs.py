@@ -1,0 +1,288 @@
+"""The recursion over lists of up to two rules of up to two literals, by contingency tables of up to four attributes.
+
+The rows that two rules both catch are a sum over the contingency table of their attributes. So for each two pairs of
+attributes the table is counted once, and multiplied from either side by which cells the rules on them catch. What is
+left to do is to weigh each pair of rules once, whatever the number of patterns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Stop, Take
+from hedgerow.learn.search.semirings import Floats, Semiring, looked_up
+from hedgerow.learn.search.space import CAUGHT, Space
+from hedgerow.tally import Tally
+
+MOST_RULES = 2
+MOST_LITERALS = 2
+"""The longest lists, and the longest rules, that are searched in this way."""
+MOST_PAIRED = 45_000
+"""The most rules to choose from: of more, there are too many pairs to weigh."""
+_BLOCK = 2**20  # pairs of rules at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The options on the same one or two attributes.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The attributes.
+    sizes : tuple of int
+        How many bins they have.
+    options : ndarray of int, shape (n,)
+        The options.
+    cells : ndarray of bool, shape (n, n_cells)
+        Which cells of the attributes' contingency table each option catches.
+    """
+
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+    options: NDArray[np.intp]
+    cells: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The rules of a search for lists of up to two of them: the same for every table.
+
+    Attributes
+    ----------
+    space : Space
+        The options.
+    depth : int
+        The most rules.
+    """
+
+    space: Space
+    depth: int
+
+    @classmethod
+    def of(cls, space: Space, depth: int) -> Self | None:
+        """Return the rules of a search; None where it is another kind of search."""
+        is_such = CAUGHT not in space.branches and not space.has_boxes
+        is_such &= 0 < depth <= MOST_RULES and len(space.candidates.members) <= MOST_LITERALS
+        return cls(space, depth) if is_such else None
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The options by their attributes."""
+        candidates = self.space.candidates
+        sizes = [attribute.n_bins for _, attribute in candidates.schema.attributes]
+        ends = np.cumsum(sizes)
+        column = np.searchsorted(ends, candidates.own_bins.argmax(axis=1), side="right")
+        truth = [candidates.truth[i, ends[c] - sizes[c] : ends[c]] for i, c in enumerate(column.tolist())]
+        members: dict[tuple[int, ...], list[tuple[int, NDArray[np.bool_]]]] = {}
+        for option, literals in enumerate(self.literals):
+            key = tuple(int(column[literal]) for literal in literals)
+            cells = truth[literals[0]] if len(literals) == 1 else np.logical_and.outer(*(truth[i] for i in literals))
+            members.setdefault(key, []).append((option, cells.ravel()))
+        return tuple(
+            Group(key, tuple(sizes[c] for c in key), np.array([o for o, _ in group]), np.array([c for _, c in group]))
+            for key, group in members.items()
+        )
+
+    @cached_property
+    def literals(self) -> list[tuple[int, ...]]:
+        """The literals of each option."""
+        candidates = [tuple(row) for part in self.space.candidates.members for row in part.tolist()]
+        return [candidates[option] for option in self.space.options]
+
+    @cached_property
+    def _implying(self) -> NDArray[np.bool_]:
+        """Which options imply each literal, shape ``(n_literals, n_options)``."""
+        implied = self.space.candidates.literal_implications
+        return np.stack([implied[list(literals)].any(axis=0) for literals in self.literals], axis=1)
+
+    def open(self, options: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which options may follow each of some, shape ``(n, n_options)``: those that do not imply it."""
+        implying = self._implying
+        return ~np.stack([np.logical_and.reduce(implying[list(self.literals[int(o)])]) for o in options])
+
+    @property
+    def group_cells(self) -> list[int]:
+        """The cells of each group's contingency table: of each attribute, and each two, that can have literals."""
+        candidates = self.space.candidates
+        names = {literal.attribute for literal in candidates.literals}
+        sizes = [attribute.n_bins for name, attribute in candidates.schema.attributes if name in names]
+        return [*sizes, *(one * other for one, other in combinations(sizes, 2))]
+
+    @property
+    def largest_table(self) -> int:
+        """The numbers of the largest table, for one class: the cells of two attributes, for each option."""
+        return max(self.group_cells) * self.space.n_options
+
+
+class PairValues:
+    """The values of all lists of up to two rules over one table: exact, private.
+
+    Parameters
+    ----------
+    tally : Tally
+        The table.
+    pairs : Pairs
+        What is searched.
+    semiring : Semiring
+        The semiring of the values.
+    progress : callable
+        Called with the number of states done since the call before.
+    """
+
+    def __init__(
+        self, tally: Tally, pairs: Pairs, semiring: Semiring, progress: Callable[[int], object] = lambda _: None
+    ) -> None:
+        self._pairs, self._semiring = pairs, semiring
+        bins, counts = tally.bins_and_counts()
+        self._classes = np.ascontiguousarray(counts.T, dtype=np.float64)
+        self._codes = [_codes(bins, group) for group in pairs.groups]
+        self._total = self._classes.sum(axis=1)
+        self._spread = looked_up(semiring.spread, self._total)
+        self._caught = self._counted(np.ones(len(bins), dtype=bool))
+        progress(1)
+        self._left = self._values_left(progress) if pairs.depth > 1 else np.zeros(0)
+
+    def total(self, left: int) -> float:
+        """Return the value of the root with so many choices left."""
+        if not left:
+            return float(self._semiring.leaf(self._total))
+        stop, options = self._root(left)
+        return float(self._semiring.plus(stop[None], options[None], np.ones(len(options)))[0])
+
+    def walk(
+        self, left: int, choose_option: Callable[[Floats], int], choose_label: Callable[[Floats], int]
+    ) -> Take | Stop:
+        """Build one list of up to `left` rules."""
+        return self._below(left, None, choose_option, choose_label)
+
+    def _below(
+        self,
+        left: int,
+        first: int | None,
+        choose_option: Callable[[Floats], int],
+        choose_label: Callable[[Floats], int],
+    ) -> Take | Stop:
+        rows = np.ones(self._classes.shape[1], dtype=bool) if first is None else ~self._catches(first)
+        total = self._classes[:, rows].sum(axis=1)
+        if not left:
+            return Stop(choose_label(total))
+        if first is None:
+            stop, options = self._root(left)
+        else:
+            is_open = self._pairs.open(np.array([first]))[0]
+            stop, options = self._last(total, self._counted(rows), is_open)
+        taken = np.flatnonzero(options != self._semiring.zero)
+        place = choose_option(np.append(stop, options[taken]))
+        if not place:
+            return Stop(choose_label(total))
+        option = int(taken[place - 1])
+        caught = self._classes[:, rows & self._catches(option)].sum(axis=1)
+        if first is not None or left == 1:
+            both = rows & ~self._catches(option)
+            return Take(option, Stop(choose_label(caught)), Stop(choose_label(self._classes[:, both].sum(axis=1))))
+        label = Stop(choose_label(caught))
+        return Take(option, label, self._below(left - 1, option, choose_option, choose_label))
+
+    def _root(self, left: int) -> tuple[Floats, Floats]:
+        """Return the weight of stopping at the root, and of each option there."""
+        semiring, n = self._semiring, self._pairs.space.n_options
+        if left == 1:
+            return self._last(self._total, self._caught, np.ones(n, dtype=bool))
+        stop = semiring.leaf(self._total) + semiring.stop(np.array(n))
+        return stop, semiring.go(np.array(n)) + semiring.leaf(self._caught) + self._left
+
+    def _last(self, total: Floats, caught: Floats, is_open: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Return the weights of stopping and of each option where no other can follow."""
+        semiring, n_open = self._semiring, np.array(is_open.sum())
+        options = semiring.go(n_open) + semiring.leaf(caught) + semiring.leaf(total[:, None] - caught)
+        options[~is_open] = semiring.zero
+        return semiring.leaf(total) + semiring.stop(n_open), options
+
+    def _catches(self, option: int) -> NDArray[np.bool_]:
+        for group, codes in zip(self._pairs.groups, self._codes, strict=True):
+            place = np.flatnonzero(group.options == option)
+            if len(place):
+                return group.cells[place[0]][codes]
+        raise AssertionError("an option is in one of the groups")
+
+    def _counted(self, rows: NDArray[np.bool_]) -> Floats:
+        """Return the rows of each class that each option catches among some, shape ``(n_classes, n_options)``."""
+        found = np.zeros((len(self._classes), self._pairs.space.n_options))
+        for group, codes in zip(self._pairs.groups, self._codes, strict=True):
+            for counts, weights in zip(found, self._classes, strict=True):
+                cells = np.bincount(codes[rows], weights[rows], group.cells.shape[1]).astype(np.float64)
+                counts[group.options] = _product(group.cells, cells)
+        return found
+
+    # After each first rule, all second ones
+
+    def _values_left(self, progress: Callable[[int], object]) -> Floats:
+        """Return the value of what each option leaves, with one choice left, shape ``(n_options,)``."""
+        semiring, once = self._semiring, np.ones(self._pairs.space.n_options)
+        values = np.zeros(self._pairs.space.n_options)
+        for place, group in enumerate(self._pairs.groups):
+            tables = [self._table(place, weights) for weights in self._weights]
+            step = max(1, _BLOCK // len(values))
+            for start in range(0, len(group.options), step):
+                first, cells = group.options[start : start + step], group.cells[start : start + step]
+                stop, options = self._second(first, [_product(cells, table) for table in tables])
+                values[first] = semiring.plus(stop, options, once)
+                progress(len(first))
+        return values
+
+    @property
+    def _weights(self) -> Floats:
+        """What is counted of each pattern: of two classes how many more rows the first has, else the rows of each."""
+        return self._classes[:1] - self._classes[1:] if len(self._classes) == 2 else self._classes
+
+    def _table(self, place: int, weights: Floats) -> NDArray[np.floating]:
+        """Return the weights that each option catches in each cell of a group, shape ``(n_cells, n_options)``."""
+        groups, kind = self._pairs.groups, np.float32 if self._total.sum() < EXACT_IN_FLOAT32 else np.float64
+        n_cells = groups[place].cells.shape[1]
+        table = np.zeros((n_cells, self._pairs.space.n_options), dtype=kind)
+        for other, codes in zip(groups, self._codes, strict=True):
+            width = other.cells.shape[1]
+            counts = np.bincount(self._codes[place] * width + codes, weights, n_cells * width)
+            table[:, other.options] = _product(other.cells, counts.reshape(n_cells, width).astype(kind).T).T
+        return table
+
+    def _second(self, first: NDArray[np.intp], both: list[NDArray[np.floating]]) -> tuple[Floats, Floats]:
+        """Return the weights of stopping and of each option after each of some first rules.
+
+        From what each two of them catch both, of two classes as differences: the weight of a leaf is a multiple of its
+        rows, which add up to those that the first rule leaves, and a function of the difference.
+        """
+        semiring, is_open = self._semiring, self._pairs.open(first)
+        n_open, total = is_open.sum(axis=1), self._total[:, None] - self._caught[:, first]
+        if len(both) < len(total):
+            caught = (self._caught[0] - self._caught[1]).astype(both[0].dtype) - both[0]
+            options = self._spread(caught)
+            options += self._spread((total[0] - total[1]).astype(caught.dtype)[:, None] - caught)
+            options += (semiring.per_row / 2 * total.sum(axis=0))[:, None]
+        else:
+            caught = self._caught[:, None] - np.stack(both)
+            options = semiring.leaf(caught) + semiring.leaf(total[..., None] - caught)
+        options += semiring.go(n_open)[:, None]
+        np.copyto(options, semiring.zero, where=~is_open)
+        return semiring.leaf(total) + semiring.stop(n_open), options
+
+
+def _product(cells: NDArray[np.bool_], counts: NDArray[np.floating]) -> NDArray[np.floating]:
+    with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
+        return cells.astype(counts.dtype) @ counts
+
+
+def _codes(bins: NDArray[np.integer], group: Group) -> NDArray[np.intp]:
+    """Return the cell of each pattern."""
+    code = np.zeros(len(bins), dtype=np.intp)
+    for column, size in zip(group.columns, group.sizes, strict=True):
+        code = code * size + bins[:, column]
+    return code

@@ -1,0 +1,114 @@
+"""The recursion over pairs of rules against that by masks, and against all lists one by one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.learn.search.cost import pairs_cost, space_cost
+from hedgerow.learn.search.exhaustive import exhaustive_levels
+from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search
+from hedgerow.learn.search.pairs import Pairs, PairValues
+from hedgerow.learn.search.semirings import all_models
+from hedgerow.learn.search.space import Space
+from hedgerow.schema import Boolean, Candidates, Categorical, Integer
+from tests.learn.enumerate_models import Models, Table, executions, list_space, log_sum, schema_of, schemas, tables
+
+SIZES = [12, pytest.param(300, marks=pytest.mark.slow)]
+TWO = schema_of(Boolean(), Boolean(missing="bin"))
+SPACES = {
+    "booleans": list_space(TWO, 2, negations=False),
+    "a number": list_space(schema_of(Integer(0, 9, (3, 5)), Boolean()), 2, negations=False),
+    "three classes": list_space(schema_of(Boolean(), Boolean(), classes=3), 2, negations=False),
+}
+wide = schemas.map(lambda schema: list_space(schema, 2)).filter(lambda space: not space.has_boxes)
+
+
+def values(table, space, depth, semiring):
+    return PairValues(table.tally, Pairs.of(space, depth), semiring)
+
+
+def by_masks(table, space, depth, semiring):
+    return Masks(Search(PatternMatrix(table.tally, space), exhaustive_levels(space, depth), semiring), range(depth + 1))
+
+
+@pytest.mark.parametrize("examples", SIZES)
+def test_values_are_those_by_masks(examples):
+    @settings(max_examples=examples)
+    @given(wide, st.integers(1, 2), st.data(), st.sampled_from([1, 2**22]))
+    def same(space, depth, data, scale):
+        table = data.draw(tables(space.candidates.schema))
+        table = replace(table, rows=tuple((bins, label, times * scale) for bins, label, times in table.rows))
+        semiring = all_models(0.7 / scale, 0.3)
+        one, other = (make(table, space, depth, semiring) for make in (values, by_masks))
+        for size in range(depth + 1):
+            assert one.total(size) == pytest.approx(other.total(size), rel=1e-12, abs=1e-12)
+
+    same()
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_walk_offers_what_a_walk_by_masks_offers(space, depth):
+    worlds = [world for world in Models(space, 0).worlds if sum(world)]
+    table = Table(
+        space.candidates.schema, tuple((w, y, 1 + (3 * sum(w) + y) % 4) for w in sorted(worlds) for y in (0, 1))
+    )
+    semiring = all_models(1.5, 0.25)
+    one, other = (make(table, space, depth, semiring) for make in (values, by_masks))
+    for size in range(depth + 1):
+        ways = [dict(executions(lambda choose, s=size, w=w: w.walk(s, choose, choose))) for w in (one, other)]
+        assert ways[0].keys() == ways[1].keys() == Models(space, size).priors.keys()
+        for model, draws in ways[0].items():
+            assert [place for _, place in draws] == [place for _, place in ways[1][model]]
+            for (offered, _), (expected, _) in zip(draws, ways[1][model], strict=True):
+                np.testing.assert_allclose(offered, expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+@pytest.mark.parametrize("weight", [0.01, 2.0])
+def test_the_value_of_each_size_is_the_sum_over_all_lists_of_that_size(space, weight):
+    table = Table(space.candidates.schema, tuple((w, y, 2 + y) for w in Models(space, 0).worlds for y in (0, 1)))
+    searched = values(table, space, 2, all_models(weight, 0.5))
+    for size in range(3):
+        expected = float(log_sum(Models(space, size).log_weights(table, weight).values()))
+        assert searched.total(size) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_after_chosen_rules_the_options_are_those_that_imply_none_of_them():
+    candidates = Candidates.of(schema_of(Boolean(), Integer(0, 9, (3, 5)), Boolean()), 2)
+    chosen = (candidates[0], candidates[20])
+    space = Space.of_lists(candidates, chosen)
+    implies = candidates.implications
+    kept = ~(implies[:, 0] | implies[:, 20])
+    assert space.options.tolist() == np.flatnonzero(kept).tolist()
+    pairs = Pairs.of(space, 2)
+    assert (pairs.open(np.arange(space.n_options)) == ~space.closed).all()
+    assert sorted(np.concatenate([group.options for group in pairs.groups]).tolist()) == list(range(space.n_options))
+    assert {group.cells.shape[1] for group in pairs.groups} <= set(pairs.group_cells)
+
+
+@pytest.mark.parametrize(
+    ("space", "depth"),
+    [
+        (list_space(TWO, 2), 3),
+        (list_space(TWO, 2), 0),
+        (list_space(TWO), 2),
+        (Space.of_trees(TWO), 2),
+        (list_space(schema_of(Boolean(), Boolean(), Boolean()), 3), 2),
+    ],
+)
+def test_other_searches_are_not_of_pairs(space, depth):
+    assert Pairs.of(space, depth) is None
+
+
+def test_the_cost_of_pairs_follows_from_the_schema():
+    space = list_space(schema_of(Categorical(tuple("abcd")), Integer(0, 9, (3, 5)), Boolean()), 2)
+    told = pairs_cost(Pairs.of(space, 2), 2)
+    n = space.n_options
+    assert (told.options, told.states, told.evaluations) == (n, 1 + n, n + n * n)
+    assert (told.tables, told.numbers) == (6**2, (4 + 3 + 2 + 4 * 3 + 4 * 2 + 3 * 2) * n)
+    assert told.largest == 4 * 3 * n
+    assert space_cost(space, 2).method in {"masks", "pairs"}
