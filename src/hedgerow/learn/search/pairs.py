@@ -108,6 +108,11 @@ class Pairs:
         implying = self._implying
         return ~np.stack([np.logical_and.reduce(implying[list(self.literals[int(o)])]) for o in options])
 
+    def place_of(self, option: int) -> tuple[int, int]:
+        """Return the group of an option, and where it is in there."""
+        places = (np.flatnonzero(group.options == option) for group in self.groups)
+        return next((place, int(rows[0])) for place, rows in enumerate(places) if len(rows))
+
     @property
     def group_cells(self) -> list[int]:
         """The cells of each group's contingency table: of each attribute, and each two, that can have literals."""
@@ -207,11 +212,8 @@ class PairValues:
         return semiring.leaf(total) + semiring.stop(n_open), options
 
     def _catches(self, option: int) -> NDArray[np.bool_]:
-        for group, codes in zip(self._pairs.groups, self._codes, strict=True):
-            place = np.flatnonzero(group.options == option)
-            if len(place):
-                return group.cells[place[0]][codes]
-        raise AssertionError("an option is in one of the groups")
+        place, row = self._pairs.place_of(option)
+        return self._pairs.groups[place].cells[row][self._codes[place]]
 
     def _counted(self, rows: NDArray[np.bool_]) -> Floats:
         """Return the rows of each class that each option catches among some, shape ``(n_classes, n_options)``."""
