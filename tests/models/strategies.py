@@ -304,9 +304,17 @@ def schemas(draw: st.DrawFn) -> Schema:
 
 
 def leaves(classes: tuple) -> st.SearchStrategy[Leaf]:
-    """Generate leaves with counts, a label or both."""
+    """Generate leaves with counts, a label or both, the label at times with probabilities."""
     counts, labels = st.tuples(*[st.integers(-5, 60)] * len(classes)), st.sampled_from(classes)
-    return st.builds(Leaf, counts) | st.builds(Leaf, label=labels) | st.builds(Leaf, counts, labels)
+    labelled = st.builds(Leaf, counts) | st.builds(Leaf, label=labels) | st.builds(Leaf, counts, labels)
+    return labelled | st.builds(_likely, st.none() | counts, st.lists(st.integers(0, 9), min_size=1), st.just(classes))
+
+
+def _likely(counts: tuple | None, parts: list[int], classes: tuple) -> Leaf:
+    """A leaf with the shares of these parts as probabilities; of no parts, with all classes alike."""
+    shares = [float(part) for part in (parts * len(classes))[: len(classes)]]
+    found = tuple(share / sum(shares) for share in shares) if sum(shares) else (1 / len(classes),) * len(classes)
+    return Leaf(counts, classes[found.index(max(found))], found)
 
 
 def literals_of(schema: Schema) -> list[Literal]:
@@ -324,7 +332,9 @@ def rule_lists(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None =
     conjunctions = st.lists(st.sampled_from(literals), min_size=1, max_size=3).map(tuple) if literals else st.nothing()
     antecedents = draw(st.lists(conjunctions, min_size=1, max_size=5)) if literals else []
     found = [draw(leaves(schema.classes)) for _ in (*antecedents, ())]
-    rules = [Rule(a, leaf.counts, leaf.label) for a, leaf in zip((*antecedents, ()), found, strict=True)]
+    rules = [
+        Rule(a, leaf.counts, leaf.label, leaf.probabilities) for a, leaf in zip((*antecedents, ()), found, strict=True)
+    ]
     return RuleList(schema, tuple(rules), drawn_card(draw, privacy))
 
 

@@ -1,3 +1,4 @@
+import math
 import time
 from itertools import product
 from typing import Any
@@ -192,3 +193,49 @@ def test_a_label_among_many_classes_that_contradict_it_takes_no_time() -> None:
     assert time.process_time() - start < 5
     assert (shares == shares[0]).sum() > 1000
     assert shares.argmax() == 0
+
+
+LIKELY = Leaf(label="b", probabilities=(0.25, 0.5, 0.25))
+
+
+def test_drawn_probabilities_are_those_of_the_leaf_whatever_was_counted() -> None:
+    counted = Leaf((90, 5, 5), "b", (0.25, 0.5, 0.25))
+    assert shares(LIKELY, counted, Leaf((2, 0, 0))) == [[0.25, 0.5, 0.25], [0.25, 0.5, 0.25], [1, 0, 0]]
+    assert predicted(LIKELY, counted) == ("b", "b")
+
+
+def test_counts_beside_drawn_probabilities_are_no_share_of_other_leaves() -> None:
+    """A leaf without positive counts has the share of all released counts but those of drawn leaves."""
+    assert shares(Leaf((0, 0, 0)), Leaf((9, 0, 0), "b", (0.25, 0.5, 0.25)), Leaf((0, 2, 2)))[0] == [0, 0.5, 0.5]
+
+
+def test_a_note_names_a_drawn_probability_and_never_as_a_share_of_the_rows() -> None:
+    row = np.array([0.25, 0.5, 0.25])
+    assert leaf_note(LIKELY, row) == "50 %"
+    assert leaf_note(Leaf((90, 5, 5), "b", (0.25, 0.5, 0.25)), row) == "50 %; 100 rows"
+    assert leaf_note(Leaf(label="a", probabilities=(13 / 15, 1 / 15, 1 / 15)), np.array([13 / 15])) == "86.7 %"
+
+
+@pytest.mark.parametrize(
+    "values", [(), (0.5, 0.6, -0.1), (1.5,), (math.nan, 0.5), (1, 0, 0), ("1.0",), "1.0", 1.0, {0.5: 1}]
+)
+def test_probabilities_are_numbers_between_0_and_1(values: Any) -> None:
+    with pytest.raises(ValueError, match=r"^expected numbers between 0 and 1 as probabilities, got something else\.$"):
+        Leaf(label="a", probabilities=values)
+
+
+def test_probabilities_sum_to_1_within_rounding() -> None:
+    assert Leaf(label="a", probabilities=[0.1] * 10).probabilities == (0.1,) * 10  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^expected probabilities that sum to 1, got 0\.9\.$"):
+        Leaf(label="a", probabilities=(0.5, 0.4))
+
+
+def test_probabilities_come_with_the_label_that_they_make_most_probable() -> None:
+    with pytest.raises(ValueError, match=r"^expected a label beside probabilities, got none\.$"):
+        Leaf((1, 2, 3), probabilities=(0.25, 0.5, 0.25))
+    for label, found in (("a", (0.25, 0.5, 0.25)), ("b", (0.4, 0.4, 0.2))):
+        with pytest.raises(ValueError, match=r"^expected the label of a rule to be its most probable class, got "):
+            check_leaves([Leaf(label=label, probabilities=found)], CLASSES, "rule")
+    with pytest.raises(ValueError, match=r"^expected 3 probabilities a rule, got 2\.$"):
+        check_leaves([Leaf(label="a", probabilities=(0.5, 0.5))], CLASSES, "rule")
+    check_leaves([LIKELY, Leaf(label="a", probabilities=(0.4, 0.4, 0.2))], CLASSES, "rule")

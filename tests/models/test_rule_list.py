@@ -333,6 +333,64 @@ def test_a_plot_without_counts_shows_the_classes_and_no_scale() -> None:
         plt.close("all")
 
 
+# --- drawn probabilities ---------------------------------------------------------------------------------------------
+
+LIKELY = RuleList(SCHEMA, (Rule((YOUNG,), None, "no", (0.81, 0.19)), Rule((), None, "yes", (0.46, 0.54))), NONE)
+COUNTED = RuleList(SCHEMA, (Rule((YOUNG,), (10, 30), "no", (0.81, 0.19)), *LIKELY.rules[1:]), NONE)
+NOTE = "probabilities were drawn with the model; counts are another, noisy release"
+
+
+def test_drawn_probabilities_are_what_is_predicted_whatever_was_counted() -> None:
+    frame = pd.DataFrame(ROWS)
+    for model in (LIKELY, COUNTED):
+        assert model.predict_proba(frame)[[0, 5]].tolist() == [[0.81, 0.19], [0.46, 0.54]]
+        assert model.predict(frame).tolist() == ["no", "no", "yes", "yes", "yes", "yes"]
+
+
+def test_the_text_says_a_drawn_probability_and_not_of_how_many_rows_it_is_a_share() -> None:
+    assert str(LIKELY) == "if age <= 30 then no    # 81 %\nelse yes                # 54 %"
+    assert str(COUNTED) == "if age <= 30 then no    # 81 %; 40 rows\nelse yes                # 54 %"
+
+
+def test_records_have_a_drawn_probability_also_without_counts() -> None:
+    assert [(one["probability"], one["counts"]) for one in LIKELY.get_rules()] == [(0.81, None), (0.54, None)]
+    assert COUNTED.get_rules()[0] | {"condition": ""} == {
+        "rule": 1,
+        "condition": "",
+        "prediction": "no",
+        "probability": 0.81,
+        "counts": {"no": 10, "yes": 30},
+    }
+
+
+def test_html_says_that_probabilities_and_counts_are_two_releases() -> None:
+    texts = Markup(LIKELY.to_html()).texts
+    assert texts[:7] == ["if", "then", "probability", "1", "age <= 30", "no", "81.0 %"]
+    assert texts[7:-1] == ["2", "otherwise", "yes", "54.0 %"]
+    assert NOTE in Markup(COUNTED.to_html()).texts
+    assert COUNTED.to_html().count("<td></td>") == 2
+    assert NOTE not in BOTH.to_html()
+
+
+def test_the_file_holds_drawn_probabilities() -> None:
+    assert json.loads(COUNTED.to_json())["rules"][0]["probabilities"] == [0.81, 0.19]
+    for model in (LIKELY, COUNTED):
+        assert RuleList.from_json(model.to_json()) == model
+
+
+def test_a_plot_shows_drawn_probabilities_and_never_counts_beside_them() -> None:
+    with mpl.rc_context({"backend": "Agg"}):
+        import matplotlib.pyplot as plt
+
+        for model in (LIKELY, COUNTED):
+            axes = model.plot()
+            assert [bar.get_width() for bar in axes.patches] == pytest.approx([0.81, 0.46, 0.19, 0.54])
+            assert axes.get_xlabel() == "probability"
+        assert axes.get_title(loc="right").replace("\n", " ") == f"none (example); {NOTE}"
+        assert axes.get_yticklabels()[0].get_text().endswith("no (81 %; 40 rows)")
+        plt.close("all")
+
+
 # --- files ---------------------------------------------------------------------------------------------------------
 
 

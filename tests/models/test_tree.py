@@ -5,11 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
+from matplotlib.patches import Rectangle
 
 from hedgerow.errors import DomainError, ModelFormatError, SchemaError
 from hedgerow.models import Leaf, RuleList, Split, Tree
@@ -225,6 +227,29 @@ def test_a_consistent_digest_does_not_excuse_nonsense(change: Callable[[dict[str
         Tree.from_json(json.dumps(seal(data)))
 
 
+LIKELY = Tree(SCHEMA, Split(YOUNG, Leaf((6, 2), "no", (0.9, 0.1)), Leaf(None, "yes", (0.28, 0.72))), NONE)
+
+
+@pytest.mark.parametrize(
+    ("value", "match"),
+    [
+        ([1.0], "expected 2 probabilities a leaf, got 1"),
+        ([0.1, 0.9], "expected the label of a leaf to be its most probable class"),
+        ([0.9, 0.2], "expected probabilities that sum to 1, got 1.1"),
+        ([1e400, 0.1], "expected numbers between 0 and 1 as probabilities"),
+        ([1, 0], "expected numbers between 0 and 1 as probabilities"),
+        ("0.9", "expected numbers between 0 and 1 as probabilities"),
+        (None, "its parts contradict one another"),
+    ],
+)
+def test_probabilities_of_a_file_are_checked(value: Any, match: str) -> None:
+    data = LIKELY.to_dict()
+    del data["digest"]
+    data["root"]["true"]["probabilities"] = value
+    with pytest.raises(ModelFormatError, match=f"^not a valid tree: {match}|^not a hedgerow model: "):
+        Tree.from_json(json.dumps(seal(data)))
+
+
 # --- for readers ---------------------------------------------------------------------------------------------------
 
 
@@ -241,6 +266,19 @@ def test_the_text_is_the_tree_as_a_person_reads_it() -> None:
 
 def test_without_counts_the_text_has_no_comments() -> None:
     assert str(DRAWN) == "if age <= 30: no\nelse: yes"
+
+
+def test_drawn_probabilities_stand_in_the_text_the_plot_and_the_file() -> None:
+    assert str(LIKELY) == "if age <= 30: no    # 90 %; 8 rows\nelse: yes           # 72 %"
+    assert Tree.from_json(LIKELY.to_json()) == LIKELY
+    with mpl.rc_context({"backend": "Agg"}):
+        import matplotlib.pyplot as plt
+
+        axes = LIKELY.plot()
+        lines = [text.get_text().replace("\u00a0", " ") for text in axes.texts]
+        assert {"90 %; 8 rows", "72 %"} <= set(lines)
+        assert len([patch for patch in axes.patches if isinstance(patch, Rectangle)]) == 4  # two shares a leaf
+        plt.close("all")
 
 
 def test_a_single_leaf_is_always() -> None:

@@ -1,7 +1,8 @@
-"""Leaves: released counts of the rows routed to them, a drawn label, or both."""
+"""Leaves: released counts of the rows routed to them, a drawn label or drawn probabilities, or both."""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +18,13 @@ from hedgerow.values import listed
 MOST_PROBABILITIES = 2**22
 """Maximum of leaves times classes of a model, where the array of its probabilities has 32 MiB."""
 _LARGEST_COUNT = 2**63
+_OFF = 1e-9  # what rounding may add to the sum of probabilities
 _WIDEST = 200  # characters of the longest line by which notes are aligned
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """Release about the rows of one leaf: counts by class, a label, or both.
+    """Release about the rows of one leaf: counts by class, a label with or without probabilities, or both.
 
     Attributes
     ----------
@@ -31,22 +33,26 @@ class Leaf:
         None where none were released.
     label : str, int or bool, optional
         The class predicted, where it was drawn with the model. None where the counts decide.
+    probabilities : tuple of float, optional
+        The probability of each class, in the order of the schema's classes, where they were drawn with the model; the
+        label is the most probable class, the first of equals.
 
     Raises
     ------
     ValueError
-        If there is neither.
+        If there is neither, or the probabilities are none, or come without a label.
 
     Examples
     --------
     >>> Leaf((90, 10))
-    Leaf(counts=(90, 10), label=None)
-    >>> Leaf(label="no").rows is None
+    Leaf(counts=(90, 10), label=None, probabilities=None)
+    >>> Leaf(label="no", probabilities=(0.9, 0.1)).rows is None
     True
     """
 
     counts: tuple[int, ...] | None = None
     label: str | int | None = None
+    probabilities: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.counts is not None:
@@ -57,6 +63,8 @@ class Leaf:
             raise ArgumentError("expected counts, a label, or both; got neither.")
         if not isinstance(self.label, (str, int, type(None))):
             raise ArgumentError(f"expected text, a whole number or a boolean as a label, got {shown(self.label)}.")
+        if self.probabilities is not None:
+            object.__setattr__(self, "probabilities", _checked_probabilities(self.probabilities, self.label))
 
     @property
     def rows(self) -> int | None:
@@ -64,14 +72,27 @@ class Leaf:
         return None if self.counts is None else max(sum(self.counts), 0)
 
     def to_dict(self, prediction: Any) -> dict[str, Any]:
-        """Return the leaf and what it predicts as JSON-ready data; the label only where there is one."""
+        """Return the leaf and what it predicts as JSON-ready data; label and probabilities only where there are any."""
         counts = None if self.counts is None else list(self.counts)
-        return {"then": prediction, "counts": counts} | ({} if self.label is None else {"label": self.label})
+        found = {"then": prediction, "counts": counts} | ({} if self.label is None else {"label": self.label})
+        return found | ({} if self.probabilities is None else {"probabilities": list(self.probabilities)})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` wrote."""
-        return cls(data["counts"], data.get("label"))
+        return cls(data["counts"], data.get("label"), data.get("probabilities"))
+
+
+def _checked_probabilities(values: object, label: object) -> tuple[float, ...]:
+    """Return probabilities as a tuple of floats."""
+    if label is None:
+        raise ArgumentError("expected a label beside probabilities, got none.")
+    found = tuple(values) if isinstance(values, (tuple, list)) else ()
+    if not found or not all(isinstance(one, float) and 0 <= one <= 1 for one in found):
+        raise ArgumentError("expected numbers between 0 and 1 as probabilities, got something else.")
+    if abs(math.fsum(found) - 1) > _OFF:
+        raise ArgumentError(f"expected probabilities that sum to 1, got {math.fsum(found):.6g}.")
+    return tuple(map(float, found))
 
 
 def check_leaves(leaves: Sequence[Leaf], classes: Sequence[Any], name: str) -> None:
@@ -80,8 +101,8 @@ def check_leaves(leaves: Sequence[Leaf], classes: Sequence[Any], name: str) -> N
     Raises
     ------
     ValueError
-        If a leaf has not one count a class, or its label is not a class or of another type; or if there are too many
-        leaves and classes for an array of probabilities.
+        If a leaf has not one count a class, or its label is not a class or of another type, or not the most probable
+        one where it has probabilities; or if there are too many leaves and classes for an array of probabilities.
     """
     if len(leaves) * len(classes) > MOST_PROBABILITIES:
         raise ArgumentError(
@@ -97,21 +118,34 @@ def check_leaves(leaves: Sequence[Leaf], classes: Sequence[Any], name: str) -> N
                 f"expected the label of a {name} to be one of the schema's classes {listed(classes)}; got "
                 f"{shown(leaf.label)}."
             )
+        if leaf.probabilities is not None:
+            _check_mode(leaf.probabilities, leaf.label, classes, name)
+
+
+def _check_mode(probabilities: Sequence[float], label: Any, classes: Sequence[Any], name: str) -> None:
+    if len(probabilities) != len(classes):
+        raise ArgumentError(f"expected {len(classes)} probabilities a {name}, got {len(probabilities)}.")
+    if probabilities.index(max(probabilities)) != classes.index(label):
+        raise ArgumentError(f"expected the label of a {name} to be its most probable class, got another one.")
 
 
 def leaf_probabilities(leaves: Sequence[Leaf], classes: Sequence[Any]) -> NDArray[np.float64]:
     """Return the class probabilities of each leaf, shape ``(n_leaves, n_classes)``, read-only.
 
-    Negative counts count as 0, and a leaf whose counts are all 0 has the share of each class in all released counts.
-    Where the counts contradict the label, its class and the largest others are averaged until none is more probable
-    (the nearest shares, by least squares, of which the label is a mode). A label without counts has probability 1.
+    Drawn probabilities are those, whatever the counts are. Otherwise negative counts count as 0, and a leaf whose
+    counts are all 0 has the share of each class in all released counts. Where the counts contradict the label, its
+    class and the largest others are averaged until none is more probable (the nearest shares, by least squares, of
+    which the label is a mode). A label without counts has probability 1.
     """
     found = np.zeros((len(leaves), len(classes)))
     for row, leaf in zip(found, leaves, strict=True):
-        if leaf.counts is not None:
+        if leaf.counts is not None and leaf.probabilities is None:
             row[:] = np.maximum(np.array(leaf.counts, dtype=np.float64), 0.0)
     whole = found.sum(axis=0) if found.sum() > 0 else np.ones(len(classes))
     for row, leaf in zip(found, leaves, strict=True):
+        if leaf.probabilities is not None:
+            row[:] = leaf.probabilities
+            continue
         if leaf.counts is None:
             row[classes.index(leaf.label)] = 1.0
             continue
@@ -147,7 +181,12 @@ def leaf_predictions(
 
 
 def leaf_note(leaf: Leaf, probabilities: NDArray[np.float64]) -> str | None:
-    """Return the share of the predicted class and the number of rows in words; None where none were released."""
+    """Return the probability of the predicted class and the number of rows in words; None where none were released.
+
+    "81 %; 120 rows" has a drawn probability, which is no share of the released rows; "80.0 % of 120" is one.
+    """
+    if leaf.probabilities is not None:
+        return f"{100 * probabilities.max():.3g} %" + ("" if leaf.rows is None else f"; {leaf.rows} rows")
     return None if leaf.rows is None else f"{100 * probabilities.max():.1f} % of {leaf.rows}"
 
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
+
+
 class Model(ABC):
     """A released model that routes every row to one leaf. Subclasses are dataclasses, which define its fields."""
 
@@ -83,11 +86,12 @@ class Model(ABC):
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
-        """Class probabilities of each leaf, estimated from the release, shape ``(n_leaves, n_classes)``.
+        """Class probabilities of each leaf, from the release alone, shape ``(n_leaves, n_classes)``.
 
-        Negative counts count as 0; a leaf whose counts are then all 0 has the share of each class in the whole model. A
-        leaf's label without counts has probability 1; where counts contradict it, its class and the largest others
-        are averaged until the label is among the most probable classes.
+        Those drawn with the model where there are any, whether counts were released too or not. Otherwise negative
+        counts count as 0; a leaf whose counts are then all 0 has the share of each class in the whole model. A leaf's
+        label without counts has probability 1; where counts contradict it, its class and the largest others are
+        averaged until the label is among the most probable classes.
         """
         return leaf_probabilities(self.leaves, self.schema.classes)
 
@@ -102,6 +106,11 @@ class Model(ABC):
         return any(leaf.counts is not None for leaf in self.leaves)
 
     @property
+    def has_probabilities(self) -> bool:
+        """Whether probabilities of any leaf were drawn with the model."""
+        return any(leaf.probabilities is not None for leaf in self.leaves)
+
+    @property
     def _notes(self) -> list[str | None]:
         return [leaf_note(*both) for both in zip(self.leaves, self.probabilities, strict=True)]
 
@@ -112,7 +121,9 @@ class Model(ABC):
     @property
     def _caption(self) -> str:
         headline = printable(self.privacy.headline)
-        return headline if self.has_counts else f"{headline}; no counts were released"
+        if not self.has_counts:
+            return f"{headline}; no counts were released"
+        return f"{headline}; {_TWO_RELEASES}" if self.has_probabilities else headline
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """Return the leaf of each row, shape ``(n_rows,)``, counted from 0 in the order of `leaves`.
@@ -137,14 +148,19 @@ class Model(ABC):
         return np.array(self.predictions)[self.apply(X)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `apply` for `X` and errors."""
+        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `apply` for `X` and errors.
+
+        They are those of the row's leaf (`probabilities`): where they were drawn with the model, counts that were
+        released too do not change them.
+        """
         return self.probabilities[self.apply(X)]
 
     def get_rules(self) -> list[dict[str, Any]]:
         """Return one record a leaf: number, condition, prediction, its probability, released counts by class.
 
-        The last two are None where no counts were released. ``pandas.DataFrame(model.get_rules())`` makes a frame of
-        it.
+        The counts are None where none were released; so is the probability, unless it was drawn. A drawn
+        probability is no share of the counts, which are a release of their own. ``pandas.DataFrame(model.get_rules())``
+        makes a frame of it.
         """
         classes = self.schema.classes
         return [
@@ -152,11 +168,11 @@ class Model(ABC):
                 self.leaf_name: number,
                 "condition": condition,
                 "prediction": prediction,
-                "probability": None if leaf.counts is None else float(shares.max()),
+                "probability": None if note is None else float(shares.max()),
                 "counts": None if leaf.counts is None else dict(zip(classes, leaf.counts, strict=True)),
             }
-            for number, (leaf, condition, prediction, shares) in enumerate(
-                zip(self.leaves, self.conditions, self.predictions, self.probabilities, strict=True), start=1
+            for number, (leaf, condition, prediction, shares, note) in enumerate(
+                zip(self.leaves, self.conditions, self.predictions, self.probabilities, self._notes, strict=True), 1
             )
         ]
 
@@ -225,12 +241,14 @@ class Model(ABC):
 
     def to_html(self) -> str:
         """Return the leaves and the card as an HTML fragment; names and values are escaped."""
-        counted = ["probability", *map(shown_text, self.schema.classes)] if self.has_counts else []
-        head = "".join(f"<th>{escape(name)}</th>" for name in ["", "if", "then", *counted])
-        rows = "".join(_html_row(*row.values(), columns=len(counted)) for row in self.get_rules())
-        return (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><pre>{escape(str(self.privacy))}</pre>"
-        )
+        shares = ["probability"] if self.has_counts or self.has_probabilities else []
+        classes = list(map(shown_text, self.schema.classes)) if self.has_counts else []
+        head = "".join(f"<th>{escape(name)}</th>" for name in ["", "if", "then", *shares, *classes])
+        records = self.get_rules()
+        rows = "".join(_html_row(*row.values(), shares=len(shares), classes=len(classes)) for row in records)
+        note = f"<p>{_TWO_RELEASES}</p>" if self.has_counts and self.has_probabilities else ""
+        card = f"<pre>{escape(str(self.privacy))}</pre>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}{card}"
 
 
 def _contradiction(schema: Schema, card: PrivacyCard) -> str | None:
@@ -246,9 +264,10 @@ def _contradiction(schema: Schema, card: PrivacyCard) -> str | None:
 
 
 def _html_row(
-    number: int, condition: str, prediction: Any, probability: float | None, counts: Any, columns: int
+    number: int, condition: str, prediction: Any, probability: float | None, counts: Any, *, shares: int, classes: int
 ) -> str:
-    released = [""] * columns if probability is None else [f"{100 * probability:.1f} %", *map(str, counts.values())]
+    released = [""] * shares if probability is None else [f"{100 * probability:.1f} %"]
+    released += [""] * classes if counts is None else map(str, counts.values())
     return (
         f"<tr><td>{number}</td><td style='text-align:left'>{escape(condition)}</td>"
         f"<td><b>{escape(shown_text(prediction))}</b></td>{''.join(f'<td>{text}</td>' for text in released)}</tr>"

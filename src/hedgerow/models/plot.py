@@ -51,7 +51,12 @@ def shortened(text: str, longest: int = 80) -> str:
 
 
 def leaf_bars(
-    leaves: Sequence[str], counts: NDArray[Any], classes: Sequence[str], caption: str, ax: Axes | None
+    leaves: Sequence[str],
+    counts: NDArray[Any],
+    classes: Sequence[str],
+    caption: str,
+    ax: Axes | None,
+    unit: str = "released rows",
 ) -> Axes:
     """Draw one horizontal bar a leaf, stacked by class; negative counts are drawn as 0, absent counts as text."""
     axes = _named_lines(leaves, classes, caption, ax)
@@ -63,7 +68,7 @@ def leaf_bars(
         left += width
     for place in np.flatnonzero(np.isnan(counts).all(axis=1)):
         axes.text(0, int(place), " no counts were released", va="center", fontsize="small", color="0.4")
-    axes.set_xlabel("released rows")
+    axes.set_xlabel(unit)
     class_legend(axes, bars, classes, **(_BESIDE if ax is None else {}))
     return axes
 

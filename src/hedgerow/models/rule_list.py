@@ -38,11 +38,13 @@ class Rule:
         none were released.
     label : str, int or bool, optional
         The class predicted, where it was drawn with the rule. None where the counts decide.
+    probabilities : tuple of float, optional
+        The probability of each class, where they were drawn with the rule; the label is the most probable class.
 
     Raises
     ------
     ValueError
-        If there are neither counts nor a label.
+        If there are neither counts nor a label, or probabilities without one.
 
     Examples
     --------
@@ -53,15 +55,17 @@ class Rule:
     antecedent: tuple[Literal, ...]
     counts: tuple[int, ...] | None = None
     label: str | int | None = None
+    probabilities: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "antecedent", tuple(self.antecedent))
         object.__setattr__(self, "counts", self.leaf.counts)
+        object.__setattr__(self, "probabilities", self.leaf.probabilities)
 
     @cached_property
     def leaf(self) -> Leaf:
-        """The released counts and label."""
-        return Leaf(self.counts, self.label)
+        """The released counts, label and probabilities."""
+        return Leaf(self.counts, self.label, self.probabilities)
 
     @property
     def condition(self) -> str:
@@ -146,7 +150,7 @@ class RuleList(Model):
         for rule in data["rules"]:
             antecedent = tuple(Literal.from_dict(x) for x in rule["if"])
             leaf = Leaf.from_dict(rule)
-            rules.append(Rule(antecedent, leaf.counts, leaf.label))
+            rules.append(Rule(antecedent, leaf.counts, leaf.label, leaf.probabilities))
         return cls(schema, tuple(rules), privacy)
 
     def to_sql(self, dialect: DialectName = "duckdb") -> str:
@@ -184,15 +188,21 @@ class RuleList(Model):
         return list(zip(antecedents, self.predictions, strict=True))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw one bar a rule, and return the axes: its released counts, or its class if none were released at all."""
-        classes = self.schema.classes
+        """Draw one bar a rule, and return the axes.
+
+        It shows the drawn probabilities of a model that has such, else the released counts; else the class alone.
+        """
+        classes, notes = self.schema.classes, self._notes
         plot.check_drawable(len(self.rules), len(classes))
         rules = [
             f"{i}. {plot.shortened(' and '.join(_unbroken(x) for x in rule.antecedent) or 'otherwise', 300)} "
             f"→{plot.NO_BREAK}{plot.shortened(shown_text(prediction))}"
+            + (f" ({notes[i - 1]})" if self.has_probabilities and notes[i - 1] else "")
             for i, (rule, prediction) in enumerate(zip(self.rules, self.predictions, strict=True), 1)
         ]
         names = [shown_text(value) for value in classes]
+        if self.has_probabilities:
+            return plot.leaf_bars(rules, self.probabilities, names, self._caption, ax, "probability")
         if not self.has_counts:
             return plot.class_bars(rules, [classes.index(c) for c in self.predictions], names, self._caption, ax)
         none = [np.nan] * len(classes)

@@ -43,7 +43,7 @@ class Split:
     Examples
     --------
     >>> Split(Literal("smoker", "true"), Leaf(label="yes"), Leaf((40, 3))).false
-    Leaf(counts=(40, 3), label=None)
+    Leaf(counts=(40, 3), label=None, probabilities=None)
     """
 
     literal: Literal
@@ -219,7 +219,7 @@ class Tree(Model):
         check_drawable(len(leaves), len(classes))
 
         def drawn(i: int) -> tree_plot.DrawnLeaf:
-            shares = () if leaves[i].counts is None else tuple(map(float, self.probabilities[i]))
+            shares = () if notes[i] is None else tuple(map(float, self.probabilities[i]))
             note = (notes[i] or "").replace("of ", f"of{tree_plot.NO_BREAK}")
             return tree_plot.DrawnLeaf(classes.index(self.predictions[i]), note, shares)
 

@@ -31,9 +31,10 @@ Atom = tuple[Any, ...]
 
 
 def disclosed_by(model: Any, schema: Schema) -> Hashable:
-    """Return all that a model discloses: its decision paths, their counts, and its stored labels."""
+    """Return all that a model discloses: its decision paths, their counts, and its stored labels or probabilities."""
     released = released_model(model)
-    return paths_of(model, schema)[0], None if released is None else tuple(leaf.label for leaf in released.leaves)
+    stored = None if released is None else tuple((leaf.label, leaf.probabilities) for leaf in released.leaves)
+    return paths_of(model, schema)[0], stored
 
 
 def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> Refit:
