@@ -107,7 +107,7 @@ def leaves_of(problem, model, rows=None, depth=0):
     """Yield (rows, label, depth) of each leaf of a model, and (rows, None, depth) of what each option catches."""
     rows = frozenset(range(len(problem.rows))) if rows is None else rows
     if isinstance(model, Stop):
-        yield rows, model.label, depth
+        yield rows, model.value, depth
         return
     fact = problem.satisfying(problem.space.antecedents[model.option])
     yield rows & fact, None, depth

@@ -71,7 +71,7 @@ def probabilities(table, plan, epsilon):
 
 
 def plan_of(found):
-    return Draw(found.space, found.depth, float(found.stop))
+    return Draw(found.space, found.depth, float(found.stop), objective=found.objective)
 
 
 TWO = schema_of(Boolean(), Boolean(missing="bin"))

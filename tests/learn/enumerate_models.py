@@ -1,10 +1,11 @@
 """Tiny tables, and all rule lists or trees of a space one by one: too simple to be wrong, and too slow for more.
 
 Nothing here looks at the search. Which options are open is decided by listing the *worlds*, all combinations of schema
-bins; priors are fractions; errors are counted by sending every row through the model; logarithms have 60 digits.
+bins; priors are fractions; losses are summed by sending every row through the model; logarithms have 60 digits.
 """
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
@@ -12,9 +13,12 @@ from functools import cache, cached_property
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
+from hedgerow.learn.search import losses
 from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Real, Schema
 from hedgerow.tally import Tally
@@ -62,6 +66,15 @@ class Models:
     space: Space
     depth: int
     stop: Fraction = Fraction(1, 2)
+    objective: str = "errors"
+
+    @cached_property
+    def row_loss(self):
+        return Loss.of(self.objective, len(self.schema.classes))
+
+    @property
+    def n_values(self):
+        return len(self.row_loss.values)
 
     @property
     def schema(self):
@@ -102,8 +115,8 @@ class Models:
 
         @cache
         def below(depth, sides):
-            return len(self.schema.classes) + sum(
-                (below(depth - 1, sides | {self.catches[o]}) if self.is_tree else len(self.schema.classes))
+            return self.n_values + sum(
+                (below(depth - 1, sides | {self.catches[o]}) if self.is_tree else self.n_values)
                 * below(depth - 1, sides | {self.worlds - self.catches[o]})
                 for o in (self.open(sides) if depth else ())
             )
@@ -117,9 +130,8 @@ class Models:
 
     def _below(self, depth, sides):
         found = self.open(sides) if depth else []
-        classes = range(len(self.schema.classes))
-        for label in classes:
-            yield Stop(label), Fraction(1, len(classes)) * (self.stop if found else 1)
+        for value in range(self.n_values):
+            yield Stop(value), Fraction(1, self.n_values) * (self.stop if found else 1)
         for option in found:
             share = (1 - self.stop) / len(found)
             caught, left = self.catches[option], self.worlds - self.catches[option]
@@ -127,13 +139,15 @@ class Models:
             for (yes, p), (no, q) in product(one, list(self._below(depth - 1, sides | {left}))):
                 yield Take(option, yes, no), share * p * q
 
-    def predict(self, model, world):
+    def value_of(self, model, world):
         while isinstance(model, Take):
             model = model.caught if world in self.catches[model.option] else model.left
-        return model.label
+        return model.value
 
-    def errors(self, model, table):
-        return sum(times for bins, label, times in table.rows if self.predict(model, bins) != label)
+    def loss(self, model, table):
+        """The loss of a model: of errors, how many there are."""
+        losses = (self.row_loss.table[label][self.value_of(model, bins)] * n for bins, label, n in table.rows)
+        return Fraction(sum(losses), self.row_loss.steps)
 
     def support(self, model, worlds=None):
         """Yield the worlds that each option of a model catches and leaves where it stands."""
@@ -145,10 +159,10 @@ class Models:
             yield from self.support(model.left, here - caught)
 
     def log_weights(self, table, weight):
-        """Return ``ln(prior·exp(−weight·errors))`` of every model, to 60 digits."""
-        weight = decimal(Fraction(weight))
+        """Return ``ln(prior·exp(−weight·loss))`` of every model, to 60 digits."""
+        weight = Fraction(weight)
         return {
-            model: PRECISE.subtract(_ln(prior), PRECISE.multiply(weight, Decimal(self.errors(model, table))))
+            model: PRECISE.subtract(_ln(prior), decimal(weight * self.loss(model, table)))
             for model, prior in self.priors.items()
         }
 
@@ -254,15 +268,23 @@ narrow = st.builds(
 STOPS = st.sampled_from([0.5, 0.25, 0.9])
 
 
+@contextmanager
+def coarse_grid():
+    """Leaves of two probabilities a class: so that all models can be listed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(losses, "_MIXTURES", (Fraction(1, 4), Fraction(4, 5)))
+        yield
+
+
 @st.composite
-def models(draw, most=1500):
+def models(draw, most=1500, objective="errors"):
     """Spaces with a depth of 0 to 3, less where there would be more than so many models."""
     wide = draw(st.sampled_from([False, False, True]))
     space = draw(spaces if wide else spaces_over(narrow))
     depth, stop = draw(st.sampled_from([0, 1, 2, 3, 3, 3])), Fraction(draw(STOPS))
-    while depth and (space.n_options**depth > 20 * most or Models(space, depth, stop).count > most):
+    while depth and (space.n_options**depth > 20 * most or Models(space, depth, stop, objective).count > most):
         depth -= 1
-    return Models(space, depth, stop)
+    return Models(space, depth, stop, objective)
 
 
 @st.composite

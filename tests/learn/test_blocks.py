@@ -83,15 +83,17 @@ def composed(plan, table, epsilon):
             total[shortest(plan.candidates.schema, rules, labels)] += probability
             return
         block = plan.block(number, rules)
-        found = Models(Space.of_lists(plan.candidates, rules), plan.blocks[number], Fraction(plan.stop_probability))
+        found = Models(
+            Space.of_lists(plan.candidates, rules), plan.blocks[number], Fraction(plan.stop_probability), plan.objective
+        )
         weight = block.mechanism(epsilon / len(plan.blocks)).weight
         for model, value in found.log_probabilities(table, weight).items():
             part, more, said, left = model, rules, labels[: len(rules)], table
             while isinstance(part, Take):
-                more, said = (*more, found.space.antecedents[part.option]), (*said, part.caught.label)
+                more, said = (*more, found.space.antecedents[part.option]), (*said, part.caught.value)
                 left = left.only(found.worlds - found.catches[part.option])
                 part = part.left
-            follow(number + 1, more, (*said, part.label), left, probability * float(value.exp()))
+            follow(number + 1, more, (*said, part.value), left, probability * float(value.exp()))
 
     follow(0, (), (), table, 1.0)
     return dict(total)
@@ -106,7 +108,7 @@ def composed_tree(plan, table, epsilon):
         """Every tree from one block on, below a box, as tests and labels, with its probability."""
         if number == len(plan.blocks):
             return {None: 1.0}
-        found = Models(plan.space.below(root), plan.blocks[number], Fraction(plan.stop_probability))
+        found = Models(plan.space.below(root), plan.blocks[number], Fraction(plan.stop_probability), plan.objective)
         total = defaultdict(float)
         for model, value in found.log_probabilities(table, weights[number]).items():
             for tree, probability in grown(number, found.space, model, root, table).items():
@@ -439,7 +441,7 @@ def nodes(model):
 def test_a_simplified_model_predicts_the_same_and_has_no_option_with_twice_the_same_label(found, data):
     model = data.draw(st.sampled_from(list(found.priors)))
     short = simplified(model)
-    assert all(found.predict(short, world) == found.predict(model, world) for world in found.worlds)
+    assert all(found.value_of(short, world) == found.value_of(model, world) for world in found.worlds)
     for node in nodes(short):
         assert not (isinstance(node, Take) and isinstance(node.caught, Stop) and node.caught == node.left)
     assert simplified(short) == short

@@ -25,7 +25,7 @@ def test_a_list_has_the_rules_in_order_with_python_integers():
 
 
 def test_labels_are_classes_by_their_numbers():
-    model = LearnedList([(B,)], labels=[1, 0]).model(SCHEMA, CARD)
+    model = LearnedList([(B,)], values=[1, 0]).model(SCHEMA, CARD)
     assert [(rule.counts, rule.label) for rule in model.rules] == [(None, "yes"), (None, "no")]
 
 

@@ -1,4 +1,4 @@
-"""Draws in blocks: some rules of a list at a time, or some levels of a tree, each block jointly with its labels."""
+"""Draws in blocks: some rules of a list at a time, or some levels of a tree, each block jointly with its leaves."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hedgerow.learn.leaf_counts import divided
 from hedgerow.learn.reached import reached
 from hedgerow.learn.search.cost import Cost, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.pairs import MOST_PAIRED
 from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
 from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space
@@ -40,17 +41,20 @@ class ListDraw:
         The prior's chance to stop at a position.
     draws_size : bool
         Whether the number of rules is drawn, too.
+    objective : {"errors", "brier", "mixed"}
+        The loss of a row.
     """
 
     candidates: Candidates
     blocks: tuple[int, ...]
     stop_probability: float
     draws_size: bool = False
+    objective: Objective = "errors"
 
     def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
         """Return the plan of one block, after the rules in `chosen`."""
         space = Space.of_lists(self.candidates, chosen)
-        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size)
+        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size, self.objective)
 
 
 @dataclass(frozen=True)
@@ -69,17 +73,20 @@ class TreeDraw:
         The prior's chance to stop at a node.
     draws_size : bool
         Whether the depth is drawn, too.
+    objective : {"errors", "brier", "mixed"}
+        The loss of a row.
     """
 
     space: Space
     blocks: tuple[int, ...]
     stop_probability: float
     draws_size: bool = False
+    objective: Objective = "errors"
 
     def block(self, number: int, root: Bins | None = None) -> Draw:
         """Return the plan of a subtree of one block, below a box; at the root of the tree by default."""
         space = self.space if root is None else self.space.below(root)
-        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size)
+        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size, self.objective)
 
 
 def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
@@ -88,7 +95,7 @@ def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
     return tuple(min(size, most - start) for start in range(0, max(most, 1), size))
 
 
-def list_costs(schema: Schema, max_literals: int, *, negations: bool) -> CostOf:
+def list_costs(schema: Schema, max_literals: int, *, negations: bool, objective: Objective = "errors") -> CostOf:
     """Return a function that bounds the cost of drawing a list in some blocks; of several sizes, if that is drawn."""
     n, classes = count_candidates(schema, max_literals, negations=negations), len(schema.classes)
     is_built = max_literals == 1 or not n or (max_literals == 2 and n <= MOST_PAIRED)  # without candidates, an error
@@ -97,8 +104,8 @@ def list_costs(schema: Schema, max_literals: int, *, negations: bool) -> CostOf:
     @cache
     def jointly(size: int) -> Cost:
         if space is not None:
-            return space_cost(space, min(size, space.n_options))
-        return masks_cost(options=n, sides=n, depth=size, classes=classes)
+            return space_cost(space, min(size, space.n_options), objective)
+        return masks_cost(options=n, sides=n, depth=size, classes=classes, objective=objective)
 
     def cost(blocks: tuple[int, ...], draws_size: bool) -> Cost:
         whole = jointly(blocks[0])
@@ -109,17 +116,17 @@ def list_costs(schema: Schema, max_literals: int, *, negations: bool) -> CostOf:
     return cost
 
 
-def tree_costs(space: Space) -> CostOf:
+def tree_costs(space: Space, objective: Objective = "errors") -> CostOf:
     """Return a function that bounds the cost of drawing a tree in some blocks; of several depths, if that is drawn."""
     leaves = prod(attribute.n_bins for _, attribute in space.candidates.schema.attributes)
 
     @cache
     def jointly(depth: int) -> Cost:
-        return space_cost(space, min(depth, space.n_options))
+        return space_cost(space, min(depth, space.n_options), objective)
 
     def cost(blocks: tuple[int, ...], draws_size: bool) -> Cost:
         if draws_size:
-            return Draw(space, blocks[0], 0.5, draws_size=True).cost  # whatever the prior
+            return Draw(space, blocks[0], 0.5, draws_size=True, objective=objective).cost  # whatever the prior
         roots = [min(2 ** sum(blocks[:number]), leaves) for number in range(len(blocks))]
         return total_cost([jointly(depth).times(count) for depth, count in zip(blocks, roots, strict=True)])
 
@@ -136,47 +143,49 @@ def longest_path(schema: Schema, max_literals: int, *, negations: bool) -> int:
 def draw_list(
     tally: Tally, plan: ListDraw, gate: Gate, epsilon: Fraction, progress: Progress
 ) -> tuple[tuple[Antecedent, ...], tuple[int, ...]]:
-    """Draw a rule list block by block, each for an equal share of `epsilon`; return the rules and the labels.
+    """Draw a rule list block by block, each for an equal share of `epsilon`; return the rules and the rules' values.
 
-    A block is drawn jointly with its labels among all lists of its length on the rows that the earlier blocks left. The
-    last block's label of what it leaves is that of the default rule; those of earlier blocks are dropped. Rules that no
-    row can reach by the schema, and last rules with the label of the default rule, are left out, which depends on what
-    was drawn only.
+    A block is drawn jointly with its values, such as labels, among all lists of its length on the rows that the earlier
+    blocks left. The last block's value of what it leaves is that of the default rule; those of earlier blocks are
+    dropped. Rules that no row can reach by the schema, and last rules with the value of the default rule, are left out,
+    which depends on what was drawn only.
     """
     antecedents: list[Antecedent] = []
-    labels: list[int] = []
+    values: list[int] = []
     each = epsilon / len(plan.blocks)
     for number in range(len(plan.blocks)):
         block = plan.block(number, tuple(antecedents))
-        drawn = "their number and their labels" if plan.draws_size else "their labels"
+        what = _drawn_values(plan.objective)
+        drawn = f"their number and their {what}" if plan.draws_size else f"their {what}"
         purpose = f"draw of up to {plan.blocks[number]} {'more ' if number else ''}rules with {drawn}"
         part = draw_model(tally, block, gate, each, purpose, progress)
-        del labels[len(antecedents) :]
+        del values[len(antecedents) :]
         while isinstance(part, Take):
             antecedents.append(block.space.antecedents[part.option])
-            labels.append(_label(part.caught))
+            values.append(_value(part.caught))
             tally, part = tally.without(antecedents[-1]), part.left
-        labels.append(_label(part))
+        values.append(_value(part))
     places = reached(plan.candidates.schema, antecedents)
-    antecedents, labels = [antecedents[i] for i in places[:-1]], [labels[i] for i in places]
-    while antecedents and labels[-2] == labels[-1]:
-        del antecedents[-1], labels[-1]
-    return tuple(antecedents), tuple(labels)
+    antecedents, values = [antecedents[i] for i in places[:-1]], [values[i] for i in places]
+    while antecedents and values[-2] == values[-1]:
+        del antecedents[-1], values[-1]
+    return tuple(antecedents), tuple(values)
 
 
 def draw_tree(tally: Tally, plan: TreeDraw, gate: Gate, epsilon: Fraction, progress: Progress) -> Take | Stop:
     """Draw a tree block by block, each for an equal share of `epsilon`.
 
     The subtrees of a block are drawn from different rows, so that one charge serves them all (parallel composition).
-    Labels are those of the last block. Tests whose two leaves have the same label are left out.
+    Values, such as labels, are those of the last block. Tests whose two leaves have the same value are left out.
     """
     each = epsilon / len(plan.blocks)
-    drawn = "its depth and its labels" if plan.draws_size else "its labels"
+    what = _drawn_values(plan.objective)
+    drawn = f"its depth and its {what}" if plan.draws_size else f"its {what}"
     purpose = f"draw of a tree of depth up to {plan.blocks[0]} with {drawn}"
     tree = draw_model(tally, plan.block(0), gate, each, purpose, progress)
     for number in range(1, len(plan.blocks)):
         leaves = [(rows, plan.block(number, box)) for rows, box in _leaves(tally, plan.space, tree)]
-        purpose = f"draw of the subtrees below, of depth up to {plan.blocks[number]}, with their labels"
+        purpose = f"draw of the subtrees below, of depth up to {plan.blocks[number]}, with their {what}"
         parts = draw_models(leaves, plan.block(number).mechanism(each), gate, purpose, progress)
         found = (_in_space(plan.space, draw.space, part) for (_, draw), part in zip(leaves, parts, strict=True))
         tree = _grafted(tree, found)
@@ -209,14 +218,19 @@ def _grafted(tree: Take | Stop, parts: Iterator[Take | Stop]) -> Take | Stop:
     return Take(tree.option, _grafted(tree.caught, parts), _grafted(tree.left, parts))
 
 
-def _label(part: Take | Stop) -> int:
+def _value(part: Take | Stop) -> int:
     assert isinstance(part, Stop)
-    assert part.label is not None
-    return part.label
+    assert part.value is not None
+    return part.value
+
+
+def _drawn_values(objective: Objective) -> str:
+    """Return in words what is drawn of a leaf."""
+    return "labels" if objective == "errors" else "probabilities"
 
 
 def simplified(part: Take | Stop) -> Take | Stop:
-    """Return a tree that predicts the same without options whose leaves both have the same label."""
+    """Return a tree that predicts the same without options whose leaves both have the same value."""
     if isinstance(part, Stop):
         return part
     caught, left = simplified(part.caught), simplified(part.left)

@@ -1,4 +1,4 @@
-"""Results of learners: rules or tests with counts or labels, from which a model is built."""
+"""Results of learners: rules or tests with counts, labels or probabilities, from which a model is built."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.rule_list import Rule, RuleList
@@ -27,24 +28,24 @@ class LearnedList:
         Those of the rules, without the default rule.
     counts : ndarray of shape (n_rules, n_classes), optional
         Rows of each class in each rule, the default rule last.
-    labels : sequence of int, optional
-        The class that each rule predicts, the default rule last. Needed where there are no counts.
+    values : sequence of int, optional
+        The value of each rule, the default rule last: a class, or what `loss` has. Needed where there are no counts.
+    loss : Loss, optional
+        The loss by which the values were drawn. None where they are classes.
     """
 
     antecedents: Sequence[Antecedent]
     counts: Counts | None = None
-    labels: Sequence[int] | None = None
+    values: Sequence[int] | None = None
+    loss: Loss | None = None
 
     def model(self, schema: Schema, card: PrivacyCard) -> RuleList:
         """Return the rule list."""
-        rules = (
-            Rule(
-                antecedent,
-                None if self.counts is None else tuple(map(int, self.counts[i])),
-                None if self.labels is None else schema.classes[self.labels[i]],
-            )
-            for i, antecedent in enumerate([*self.antecedents, ()])
-        )
+        rules: list[Rule] = []
+        for i, antecedent in enumerate([*self.antecedents, ()]):
+            counts, value = (None if each is None else each[i] for each in (self.counts, self.values))
+            leaf = _leaf(counts, value, self.loss, schema)
+            rules.append(Rule(antecedent, leaf.counts, leaf.label, leaf.probabilities))
         return RuleList(schema, tuple(rules), card)
 
 
@@ -57,23 +58,34 @@ class LearnedTree:
     space : Space
         The tests there are.
     tree : Take or Stop
-        The tests taken, and the labels of the leaves where they were drawn.
+        The tests taken, and the values of the leaves where they were drawn: classes, or what `loss` has.
     counts : iterable of rows of shape (n_classes,), optional
-        Rows of each class in each leaf, the rows that satisfy a test first. Needed where there are no labels.
+        Rows of each class in each leaf, the rows that satisfy a test first. Needed where there are no values.
+    loss : Loss, optional
+        The loss by which the values were drawn. None where they are classes.
     """
 
     space: Space
     tree: Take | Stop
     counts: Iterable[Any] | None = None
+    loss: Loss | None = None
 
     def model(self, schema: Schema, card: PrivacyCard) -> Tree:
         """Return the tree."""
-        return Tree(schema, _node(self.tree, self.space, None if self.counts is None else iter(self.counts)), card)
+        return Tree(schema, self._node(self.tree, None if self.counts is None else iter(self.counts)), card)
+
+    def _node(self, part: Take | Stop, counts: Iterator[Any] | None) -> Split | Leaf:
+        if isinstance(part, Stop):
+            return _leaf(None if counts is None else next(counts), part.value, self.loss, self.space.candidates.schema)
+        (literal,) = self.space.antecedents[part.option]
+        return Split(literal, self._node(part.caught, counts), self._node(part.left, counts))
 
 
-def _node(part: Take | Stop, space: Space, counts: Iterator[Any] | None) -> Split | Leaf:
-    if isinstance(part, Stop):
-        label = None if part.label is None else space.candidates.schema.classes[part.label]
-        return Leaf(None if counts is None else tuple(map(int, next(counts))), label)
-    (literal,) = space.antecedents[part.option]
-    return Split(literal, _node(part.caught, space, counts), _node(part.left, space, counts))
+def _leaf(counts: Any, value: int | None, loss: Loss | None, schema: Schema) -> Leaf:
+    """Return a leaf of released counts, of a drawn value, or of both."""
+    released = None if counts is None else tuple(map(int, counts))
+    if value is None:
+        return Leaf(released)
+    if loss is None or not loss.draws_probabilities:
+        return Leaf(released, schema.classes[value])
+    return Leaf(released, schema.classes[loss.labels[value]], loss.values[value])

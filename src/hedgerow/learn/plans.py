@@ -140,7 +140,7 @@ class Drawn(Proven):
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnList(Drawn):
-    """A rule list drawn with its labels, in one block or several.
+    """A rule list drawn with its labels or probabilities, in one block or several.
 
     Attributes
     ----------
@@ -158,15 +158,15 @@ class DrawnList(Drawn):
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:
         """Draw the list, then release the counts if `release_counts`."""
-        antecedents, labels = draw_list(tally, self.draw, gate, self._for_draw, progress)
+        antecedents, values = draw_list(tally, self.draw, gate, self._for_draw, progress)
         left = gate.budget.remaining
         counts = release_leaf_counts(tally, antecedents, gate, left) if self.release_counts else None
-        return LearnedList(antecedents, counts, labels)
+        return LearnedList(antecedents, counts, values, self.draw.block(0).loss)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnTree(Drawn):
-    """A tree drawn with its labels.
+    """A tree drawn with its labels or probabilities.
 
     Attributes
     ----------
@@ -187,4 +187,4 @@ class DrawnTree(Drawn):
         space, tree = self.draw.space, draw_tree(tally, self.draw, gate, self._for_draw, progress)
         left = gate.budget.remaining
         counts = release_tree_counts(tally, space, tree, gate, left) if self.release_counts else None
-        return LearnedTree(space, tree, counts)
+        return LearnedTree(space, tree, counts, self.draw.block(0).loss)

@@ -18,7 +18,7 @@ MOST_ROWS = 2**32
 """Tables with as many rows or more are refused: the bound on rounding holds below."""
 
 WEIGHT_DIGITS = 21
-"""Binary digits of a weight: times a number of rows below 2³² it is exact in float64."""
+"""Binary digits of the weight of a loss of whole rows: times a number below 2³² it is exact in float64."""
 
 UNIT = Fraction(1, 2**53)
 """Relative rounding error of one operation in float64."""
@@ -32,7 +32,7 @@ class Sampler(Protocol):
     """All models of a kind over one private table, from which one can be drawn."""
 
     def sample(self, weight: float, choose: Choose) -> Any:
-        """Draw a model with probability proportional to ``prior·exp(−weight·errors)``, every choice by `choose`."""
+        """Draw a model with probability proportional to ``prior·exp(−weight·loss)``, every choice by `choose`."""
         ...
 
     def distance(self, other: Any) -> float:
@@ -68,32 +68,38 @@ class Rounding:
         Leaves that a model can have.
     options : int
         Options at the first position.
-    classes : int
-        Classes of the label.
+    values : int
+        Values that a leaf can have: the classes, or a grid of probabilities.
     stop_probability : float
         The prior probability of stopping at a position.
+    steps : int
+        Steps in a loss of 1, a power of two; losses are whole numbers of them.
     """
 
     depth: int
     leaves: int
     options: int
-    classes: int
+    values: int
     stop_probability: float
+    steps: int = 1
 
     def weight(self, epsilon: Fraction) -> Fraction:
-        """Return the largest weight of an error with which a draw costs no more than `epsilon`, rounding included.
+        """Return the largest weight of a loss of 1 with which a draw costs no more than `epsilon`, rounding included.
 
-        The draw is the exponential mechanism with score −errors, which adding a row never raises and lowers by at most
-        one: with weight ``w`` and exact arithmetic the loss is ``w``. The log-weights are computed in float64. With
-        ``u = 2⁻⁵³``, ``n`` rows in a state, ``d`` options still to take and ``l`` leaves below, the error of a state's
-        log-value is at most ``u·((5d + 1)·w·n + 2l·c)``: ``w`` has 21 binary digits, so that ``w`` times a number of
-        errors, or half of it, is exact; a leaf rounds ``w·n`` once and an option and a sum of options five times
+        The draw is the exponential mechanism with score −loss, which adding a row never raises and lowers by at most
+        one: with weight ``w`` and exact arithmetic the privacy loss is ``w``. The log-weights are computed in float64.
+        With ``u = 2⁻⁵³``, ``n`` rows in a state, ``d`` options still to take and ``l`` leaves below, the error of a
+        state's log-value is at most ``u·((5d + 1)·w·n + 2l·c)``. A leaf's loss under each value is a whole number of
+        steps, below ``2³²·steps``, and ``w/steps`` has ``21 − log₂ steps`` binary digits: their product, half of it
+        where steps are rows, and the difference of two such products are exact. So a leaf rounds ``w·n``, which no loss
+        is above, once, where the least loss is taken off the logarithm; an option and a sum of options round five times
         together, the states below share the rows; and ``c`` bounds what does not grow with the rows, from the size of
-        the prior's logarithms, the lengths of the sums, and four units in the last place for NumPy's exp and log. Each
-        choice's log-probability is off by at most twice that, the choices of one level share the rows, the size, where
-        it is drawn, is one choice more at the root, and there are two tables: ``4·u·((d + 1)·(5d + 1)·w·n + 2l²·c)`` in
-        all, with ``n`` below `MOST_ROWS`. Labels are drawn from exact weights, and the draws themselves, by OpenDP, are
-        exact for the log-weights they are given.
+        the prior's logarithms, the lengths of the sums, those over the values included, and four units in the last
+        place for NumPy's exp and log; exponents below −700 are taken as −700, which beside a sum of 1 is far less than
+        ``u``. Each choice's log-probability is off by at most twice that, the choices of one level share the rows, the
+        size, where it is drawn, is one choice more at the root, and there are two tables: ``4·u·((d + 1)·(5d + 1)·w·n +
+        2l²·c)`` in all, with ``n`` below `MOST_ROWS`. Values are drawn from exact weights, and the draws themselves, by
+        OpenDP, are exact for the log-weights they are given.
 
         Raises
         ------
@@ -102,13 +108,15 @@ class Rounding:
 
         Examples
         --------
-        >>> float(Rounding(depth=4, leaves=5, options=40, classes=2, stop_probability=0.5).weight(Fraction(1)))
+        >>> float(Rounding(depth=4, leaves=5, options=40, values=2, stop_probability=0.5).weight(Fraction(1)))
         0.9997997283935547
         """
         prior = math.log(max(self.options, 1)) - math.log(self.stop_probability) - math.log1p(-self.stop_probability)
-        constant = math.ceil(36 * (prior + 4 * math.log(self.classes) + 4)) + self.options + self.classes + 20
+        constant = math.ceil(36 * (prior + 4 * math.log(self.values) + 4)) + self.options + self.values + 20
         relative = 4 * UNIT * (self.depth + 1) * (5 * self.depth + 1) * MOST_ROWS
-        return largest_weight(epsilon, loss=1 + relative, absolute=8 * UNIT * self.leaves**2 * constant)
+        digits = WEIGHT_DIGITS - (self.steps.bit_length() - 1)
+        absolute = 8 * UNIT * self.leaves**2 * constant
+        return largest_weight(epsilon, loss=1 + relative, absolute=absolute, digits=digits)
 
 
 def largest_weight(epsilon: Fraction, *, loss: Fraction, absolute: Fraction, digits: int = WEIGHT_DIGITS) -> Fraction:
@@ -136,11 +144,11 @@ def _rounded_down(value: Fraction, digits: int) -> Fraction:
 
 @dataclass(frozen=True)
 class ModelDraw:
-    """Draw one model of all, with probability proportional to ``prior·exp(−weight·errors)``.
+    """Draw one model of all, with probability proportional to ``prior·exp(−weight·loss)``.
 
-    Input: a `Sampler`. Neighbouring tables differ by one row, which changes the errors of every model by 0 or 1 in one
-    direction (a monotone score), so that ``weight``-differential privacy follows without the factor of two of general
-    scores. `epsilon` is `weight` plus the bound on what rounding adds to the loss.
+    Input: a `Sampler`. Neighbouring tables differ by one row, which changes the loss of every model by 0 to 1 in one
+    direction (a monotone score; errors are such a loss), so that ``weight``-differential privacy follows without the
+    factor of two of general scores. `epsilon` is `weight` plus the bound on what rounding adds to the loss.
 
     References
     ----------
@@ -150,6 +158,7 @@ class ModelDraw:
 
     epsilon: Fraction
     weight: Fraction
+    score: str = "errors"
     sensitivity: int = 1
     delta = Fraction(0)
 
@@ -169,6 +178,6 @@ class ModelDraw:
     def __str__(self) -> str:
         kept = float(self.epsilon - self.weight)
         return (
-            f"exponential mechanism over all models, weight exp(-{float(self.weight):.8g} errors), sensitivity 1, "
-            f"{kept:.2g} kept for rounding"
+            f"exponential mechanism over all models, weight exp(-{float(self.weight):.8g} {self.score}), "
+            f"sensitivity 1, {kept:.2g} kept for rounding"
         )

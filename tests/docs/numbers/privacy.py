@@ -26,7 +26,7 @@ def check(page: Page) -> None:
         "*Differentially Private Quantiles*, ICML 2021, Section 3",
     )
     # trees of depth 4 on 20 booleans, as in the benchmarks, at ε = 1
-    weight = Rounding(depth=4, leaves=16, options=20, classes=2, stop_probability=0.1).weight(Fraction(1))
+    weight = Rounding(depth=4, leaves=16, options=20, values=2, stop_probability=0.1).weight(Fraction(1))
     page.says("about {}e-4 of ε for trees of depth 4", f"{float(1 - weight) * 1e4:.0f}")
     cuts = JointQuantiles(Fraction(1), bins=10, candidates=MOST_CANDIDATES)
     kept = float(1 - 2 * cuts.score_sensitivity * cuts.weight)

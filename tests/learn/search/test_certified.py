@@ -105,7 +105,7 @@ def test_the_best_model_has_no_option_that_saves_nothing(problem, settings):
             return
         both = (part.caught, part.left)
         if all(isinstance(one, Stop) for one in both):
-            assert part.caught.label != part.left.label
+            assert part.caught.value != part.left.value
         for one in both:
             check(one, is_tree)
 

@@ -13,12 +13,14 @@ from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search
+from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.semirings import all_models, fewest_errors
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Categorical, Integer
 from tests.learn.enumerate_models import (
     Models,
     Table,
+    coarse_grid,
     executions,
     list_space,
     log_sum,
@@ -30,8 +32,11 @@ from tests.learn.enumerate_models import (
 )
 
 SIZES = [15, pytest.param(300, marks=pytest.mark.slow)]
-boxed = models(400).filter(lambda found: found.depth and found.space.has_boxes)
 wide = st.one_of(schemas.map(Space.of_trees), schemas.map(list_space))
+
+
+def boxed(objective):
+    return models(400, objective).filter(lambda found: found.depth and found.space.has_boxes)
 
 
 def by_masks(table, space, depth, semiring, min_rows=0.0):
@@ -39,28 +44,34 @@ def by_masks(table, space, depth, semiring, min_rows=0.0):
     return Masks(search, range(depth + 1))
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
-def test_the_value_of_each_size_is_the_sum_over_all_models_of_that_size(examples):
+def test_the_value_of_each_size_is_the_sum_over_all_models_of_that_size(examples, objective):
     @settings(max_examples=examples)
-    @given(boxed, st.data(), st.sampled_from([0.01, 0.5, 2.0, 10.0]))
+    @given(boxed(objective), st.data(), st.sampled_from([0.01, 0.5, 2.0, 10.0]))
     def same(found, data, weight):
         table = data.draw(tables(found.schema))
-        searched = Cubes(table.tally, Boxes.of(found.space, found.depth), all_models(weight, float(found.stop)))
+        semiring = all_models(weight, float(found.stop), None if objective == "errors" else found.row_loss)
+        searched = Cubes(table.tally, Boxes.of(found.space, found.depth), semiring)
         for size in range(found.depth + 1):
             weights = replace(found, depth=size).log_weights(table, weight)
             expected = float(log_sum(weights.values()))
             assert searched.total(size) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
-    same()
+    with coarse_grid():
+        same()
 
 
 @pytest.mark.parametrize("examples", SIZES)
 def test_values_are_those_by_masks(examples):
     @settings(max_examples=examples)
-    @given(wide, st.integers(1, 3), st.data(), st.sampled_from([0, 2]), st.sampled_from(["sum", "least"]))
+    @given(wide, st.integers(1, 3), st.data(), st.sampled_from([0, 2]), st.sampled_from(["sum", "mixed", "least"]))
     def same(space, depth, data, min_rows, kind):
         table = data.draw(tables(space.candidates.schema))
-        semiring, min_rows = (all_models(0.7, 0.3), 0) if kind == "sum" else (fewest_errors(0.5), min_rows)
+        summed = all_models(
+            0.7, 0.3, Loss.of("mixed", len(space.candidates.schema.classes)) if kind == "mixed" else None
+        )
+        semiring, min_rows = (fewest_errors(0.5), min_rows) if kind == "least" else (summed, 0)
         one = Cubes(table.tally, Boxes.of(space, depth), semiring, min_rows)
         other = by_masks(table, space, depth, semiring, min_rows)
         for size in range(depth + 1):
@@ -113,7 +124,8 @@ def rows_of(space, seed, scale=1):
 @pytest.mark.parametrize("space", DEEP.values(), ids=DEEP)
 def test_deep_searches_agree(space, scale):
     """Also of more rows than the single precision holds, and than are looked up."""
-    for semiring, min_rows in ((all_models(0.5, 0.1), 0), (fewest_errors(1.0), 3 * scale)):
+    mixed = all_models(0.5, 0.1, Loss.of("mixed", len(space.candidates.schema.classes)))
+    for semiring, min_rows in ((all_models(0.5, 0.1), 0), (mixed, 0), (fewest_errors(1.0), 3 * scale)):
         table = rows_of(space, 1, scale)
         one = Cubes(table.tally, Boxes.of(space, 4), semiring, min_rows)
         other = by_masks(table, space, 4, semiring, min_rows)

@@ -99,14 +99,14 @@ def check_sum(found, table, weight):
 def check_least(found, table, penalty, min_rows):
     searched = search(table, found, fewest_errors(penalty), min_rows)
     best = min(
-        found.errors(model, table) + penalty * options_in(model)
+        found.loss(model, table) + penalty * options_in(model)
         for model in found.priors
         if in_support(found, model, table, min_rows)
     )
     assert root(searched) == best
     values = searched.sweep()
     model = searched.walk(values, lambda w: int(w.argmin()), lambda counts: int(counts.argmax()))
-    assert found.errors(model, table) + penalty * options_in(model) == best
+    assert found.loss(model, table) + penalty * options_in(model) == best
     assert in_support(found, model, table, min_rows)
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hedgerow.learn.search.cost import pairs_cost, space_cost
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search
+from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
@@ -37,11 +38,12 @@ def by_masks(table, space, depth, semiring):
 @pytest.mark.parametrize("examples", SIZES)
 def test_values_are_those_by_masks(examples):
     @settings(max_examples=examples)
-    @given(wide, st.integers(1, 2), st.data(), st.sampled_from([1, 2**22]))
-    def same(space, depth, data, scale):
+    @given(wide, st.integers(1, 2), st.data(), st.sampled_from([1, 2**22]), st.sampled_from(OBJECTIVES))
+    def same(space, depth, data, scale, objective):
+        loss = None if objective == "errors" else Loss.of(objective, len(space.candidates.schema.classes))
         table = data.draw(tables(space.candidates.schema))
         table = replace(table, rows=tuple((bins, label, times * scale) for bins, label, times in table.rows))
-        semiring = all_models(0.7 / scale, 0.3)
+        semiring = all_models(0.7 / scale, 0.3, loss)
         one, other = (make(table, space, depth, semiring) for make in (values, by_masks))
         for size in range(depth + 1):
             assert one.total(size) == pytest.approx(other.total(size), rel=1e-12, abs=1e-12)

@@ -19,6 +19,7 @@ from hedgerow.learn.search import sampler as exact
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import Search
+from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.sampler import Draw, ModelSampler, draw_model
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
@@ -48,7 +49,9 @@ from tests.learn.draws import (
 from tests.learn.enumerate_models import (
     Models,
     Table,
+    all_worlds,
     chance,
+    coarse_grid,
     executions,
     list_space,
     log_sum,
@@ -62,10 +65,11 @@ from tests.privacy.chances import p_value
 # What is drawn
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
-def test_every_model_is_drawn_with_its_exact_probability(examples):
+def test_every_model_is_drawn_with_its_exact_probability(examples, objective):
     @settings(max_examples=examples)
-    @given(models(150), st.data(), st.sampled_from(EPSILONS))
+    @given(models(150, objective), st.data(), st.sampled_from(EPSILONS))
     def same(found, data, epsilon):
         table, plan = data.draw(tables(found.schema)), plan_of(found)
         expected = found.log_probabilities(table, plan.mechanism(epsilon).weight)
@@ -75,15 +79,29 @@ def test_every_model_is_drawn_with_its_exact_probability(examples):
         for model, value in expected.items():
             assert drawn[model] == pytest.approx(float(value), abs=1e-9)
 
-    same()
+    with coarse_grid():
+        same()
 
 
+@pytest.mark.parametrize("space", [Space.of_trees(schema_of(Boolean(), classes=3)), list_space(TWO, negations=False)])
+@pytest.mark.parametrize("objective", ["brier", "mixed"])
+def test_every_probability_of_the_whole_grid_is_drawn_with_its_exact_probability(space, objective):
+    found, epsilon = Models(space, 1, Fraction(1, 4), objective), Fraction(1)
+    table = Table(space.candidates.schema, tuple((w, i % 2, 3 * i + 1) for i, w in enumerate(all_worlds(found.schema))))
+    expected = found.log_probabilities(table, plan_of(found).mechanism(epsilon).weight)
+    drawn = probabilities(table, plan_of(found), epsilon)
+    assert drawn.keys() == expected.keys()
+    for model, value in expected.items():
+        assert drawn[model] == pytest.approx(float(value), abs=1e-9)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
-def test_a_drawn_size_has_the_same_prior_as_any_other(examples):
+def test_a_drawn_size_has_the_same_prior_as_any_other(examples, objective):
     """By either method: P(size d) = 1/(D + 1), then today's prior of that depth, all weighed by their errors."""
 
     @settings(max_examples=examples)
-    @given(models(60), st.data(), st.sampled_from(EPSILONS))
+    @given(models(60, objective), st.data(), st.sampled_from(EPSILONS))
     def same(found, data, epsilon):
         table, plan = data.draw(tables(found.schema)), replace(plan_of(found), draws_size=True)
         weight, expected = plan.mechanism(epsilon).weight, defaultdict(list)
@@ -101,7 +119,8 @@ def test_a_drawn_size_has_the_same_prior_as_any_other(examples):
             for model, values in expected.items():
                 assert drawn[model] == pytest.approx(float((log_sum(values) - total).exp()), abs=1e-9)
 
-    same()
+    with coarse_grid():
+        same()
 
 
 def test_a_size_that_is_given_is_the_size_of_the_prior():
@@ -156,19 +175,22 @@ def test_models_are_drawn_as_often_as_their_probability_says_by_secure_noise(dra
 # What it costs
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
-def test_one_row_changes_the_log_probability_of_no_model_by_more_than_epsilon(examples):
+def test_one_row_changes_the_log_probability_of_no_model_by_more_than_epsilon(examples, objective):
     """Differential privacy itself, of the log-weights as computed in floating point: every model, both directions."""
 
     @settings(max_examples=examples)
-    @given(models(120), st.data(), st.sampled_from(EPSILONS))
+    @given(models(120, objective), st.data(), st.sampled_from(EPSILONS))
     def private(found, data, epsilon):
         one, other = data.draw(neighbours(found.schema))
         assert loss(*(probabilities(table, plan_of(found), epsilon) for table in (one, other))) <= epsilon
 
-    private()
+    with coarse_grid():
+        private()
 
 
+NARROW = Table(schema_of(Boolean()), (((0,), 0, 40), ((1,), 1, 40))), ((0,), 1)
 CLEAR = Table(TWO, (((0, 0), 0, 40), ((1, 0), 1, 40)))
 CASES = [
     (CLEAR, ((0, 0), 1)),  # a row against the majority: nearly all of epsilon is used
@@ -177,29 +199,45 @@ CASES = [
 ]
 
 
+def largest_loss(found, objective):
+    """The privacy loss of these neighbours at an epsilon of 1, of small models on a coarse grid."""
+    depth = found.depth if objective == "errors" else 1
+    with coarse_grid():
+        plan = plan_of(replace(found, objective=objective, depth=depth))
+        cases = CASES if found.schema == TWO else [NARROW]
+        return max(loss(*(probabilities(t, plan, Fraction(1)) for t in (one, one.plus(*row)))) for one, row in cases)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("found", [Models(list_space(TWO), 2), Models(Space.of_trees(TWO), 2)], ids=["lists", "trees"])
-def test_most_of_epsilon_is_used(found):
+def test_most_of_epsilon_is_used(found, objective):
     """So that the tests of privacy have power: the largest loss of these neighbours is above 0.8 of epsilon."""
-    epsilon = Fraction(1)
-    losses = [loss(*(probabilities(t, plan_of(found), epsilon) for t in (one, one.plus(*row)))) for one, row in CASES]
-    assert 0.8 * epsilon < max(losses) <= epsilon
+    assert 0.8 < largest_loss(found, objective) <= 1
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("found", [Models(list_space(TWO), 2), Models(Space.of_trees(TWO), 2)], ids=["lists", "trees"])
-def test_a_weight_30_percent_above_epsilon_is_caught(monkeypatch, found):
+def test_a_weight_30_percent_above_epsilon_is_caught(monkeypatch, found, objective):
     reweighted(monkeypatch, Fraction(13, 10))
-    epsilon = Fraction(1)
-    losses = [loss(*(probabilities(t, plan_of(found), epsilon) for t in (one, one.plus(*row)))) for one, row in CASES]
-    assert max(losses) > epsilon
+    assert largest_loss(found, objective) > 1
+
+
+@pytest.mark.parametrize("objective", ["brier", "mixed"])
+def test_a_row_that_can_lose_more_than_1_is_caught(monkeypatch, objective):
+    """A loss whose steps are half of its range: `Loss` refuses it, so it is made without the check."""
+    monkeypatch.setattr(Loss, "__post_init__", lambda _: None)
+    fair = Draw.loss.func
+    monkeypatch.setattr(Draw, "loss", property(lambda plan: replace(fair(plan), steps=32)))
+    assert largest_loss(Models(Space.of_trees(schema_of(Boolean())), 1), objective) > 1
 
 
 @pytest.mark.parametrize("found", [Models(list_space(TWO), 2), Models(Space.of_trees(TWO), 2)], ids=["lists", "trees"])
 def test_a_prior_that_counts_models_and_leaves_empty_states_out_is_caught(monkeypatch, found):
     """Every model weighs alike, and states without rows are not visited: one row there makes many models possible."""
 
-    def counting(weight, stop_probability):
+    def counting(*given):
         nothing = {"stop": lambda n: np.zeros(len(n)), "go": lambda n: np.zeros(len(n))}
-        return replace(all_models(weight, stop_probability), **nothing)
+        return replace(all_models(*given), **nothing)
 
     monkeypatch.setattr(exact, "all_models", counting)
     one, row = CASES[1]
@@ -283,7 +321,7 @@ def test_the_mechanism_of_a_plan_knows_how_large_the_search_is(monkeypatch, spac
     seen, real = [], exact.Rounding
     monkeypatch.setattr(exact, "Rounding", lambda *size: seen.append(size) or real(*size))
     mechanism = Draw(space, depth, 0.25).mechanism(Fraction(1, 2))
-    assert seen == [(depth, leaves, space.n_options, 2, 0.25)]
+    assert seen == [(depth, leaves, space.n_options, 2, 0.25, 1)]
     assert isinstance(mechanism, ModelDraw)
     assert mechanism.epsilon == Fraction(1, 2)
     assert mechanism.weight == real(*seen[0]).weight(Fraction(1, 2))

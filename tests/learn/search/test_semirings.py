@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.learn.search import semirings
+from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.semirings import all_models, fewest_errors, looked_up
 
 COUNTS = st.lists(st.lists(st.integers(0, 40), min_size=2, max_size=4), min_size=1, max_size=5).filter(
@@ -23,15 +24,47 @@ def test_a_leaf_weighs_the_mean_over_labels_of_the_exponential_of_its_errors(cou
         assert value == pytest.approx(math.log(mean), rel=1e-12, abs=1e-14)
 
 
+@given(COUNTS, WEIGHTS, st.sampled_from(OBJECTIVES))
+def test_a_leaf_weighs_the_mean_over_values_of_the_exponential_of_its_loss(counts, weight, objective):
+    loss = Loss.of(objective, len(counts[0]))
+    found = all_models(weight, 0.5, loss).leaf(np.array(counts, dtype=float).T)
+    for one, value in zip(counts, found, strict=True):
+        losses = [sum(n * row[v] for n, row in zip(one, loss.table, strict=True)) for v in range(len(loss.values))]
+        mean = math.fsum(math.exp(-weight * total / loss.steps) for total in losses) / len(losses)
+        assert value == pytest.approx(math.log(mean), rel=1e-12, abs=1e-14)
+
+
+@given(COUNTS, WEIGHTS)
+def test_errors_are_the_same_by_the_table_of_their_loss(counts, weight):
+    counts = np.array(counts, dtype=float).T
+    table = all_models(weight, 0.5, Loss.of("errors", len(counts)))
+    assert table.leaf(counts).tolist() == all_models(weight, 0.5).leaf(counts).tolist()
+    assert table.spread is None
+
+
+def test_leaves_of_any_shape_are_weighed_block_by_block(monkeypatch):
+    """Also where all but one value underflow."""
+    counts = np.random.default_rng(3).integers(0, 3000, (2, 7, 1, 13)).astype(float)
+    semiring = all_models(1.0, 0.5, Loss.of("mixed", 2))
+    whole = semiring.leaf(counts)
+    assert whole.shape == (7, 1, 13)
+    monkeypatch.setattr(semirings, "_BLOCK", 5)
+    np.testing.assert_array_equal(semiring.leaf(counts), whole)
+    monkeypatch.setattr(semirings, "_LEAST", -np.inf)
+    np.testing.assert_array_equal(semiring.leaf(counts), whole)
+
+
 @given(COUNTS)
 def test_a_leaf_costs_the_rows_outside_its_majority(counts):
     found = fewest_errors(1.0).leaf(np.array(counts, dtype=float).T)
     assert found.tolist() == [sum(one) - max(one) for one in counts]
 
 
-@pytest.mark.parametrize("semiring", [all_models(0.7, 0.3), fewest_errors(0.5)])
+@pytest.mark.parametrize("kind", ["errors", "mixed", "least"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_leaf_without_rows_is_the_one_of_the_semiring(semiring, n_classes):
+def test_a_leaf_without_rows_is_the_one_of_the_semiring(kind, n_classes):
+    mixed = all_models(0.7, 0.3, Loss.of("mixed", n_classes))
+    semiring = {"errors": all_models(0.7, 0.3), "mixed": mixed, "least": fewest_errors(0.5)}[kind]
     assert semiring.leaf(np.zeros((n_classes, 4))) == pytest.approx(0, abs=1e-15)
 
 

@@ -118,7 +118,7 @@ def _best_of(rows: PatternMatrix, settings: SearchSettings, expansion: Expansion
 def _objective(rows: PatternMatrix, settings: SearchSettings, model: Take | Stop, here: np.ndarray) -> float:
     if isinstance(model, Stop):
         counts = rows.totals(here)[:, 0]
-        return float(counts.sum() - counts[model.label])
+        return float(counts.sum() - counts[model.value])
     caught = rows.caught(model.option)
     parts = ((model.caught, here & caught), (model.left, here & ~caught))
     return settings.penalty + sum(_objective(rows, settings, part, mask) for part, mask in parts)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.losses import Loss, Objective
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.space import Space
 
@@ -52,6 +53,8 @@ class Cost:
     tables, numbers, additions, largest, bins : int
         By cubes: contingency tables to be counted, the numbers in all of them, how often each pattern is added to one,
         the numbers that the largest takes, summed and for all classes, and the most bins of an attribute.
+    losses : int
+        Losses of a leaf that are summed: its values times the classes; 0 where the loss is errors.
     """
 
     options: int
@@ -64,6 +67,7 @@ class Cost:
     additions: int = 0
     largest: int = 0
     bins: int = 0
+    losses: int = 0
 
     @property
     def is_sensible(self) -> bool:
@@ -133,7 +137,7 @@ class Cost:
         )
 
 
-def masks_cost(*, options: int, sides: int, depth: int, classes: int) -> Cost:
+def masks_cost(*, options: int, sides: int, depth: int, classes: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all sets of fewer than `depth` sides, counted by masks.
 
     Examples
@@ -142,10 +146,14 @@ def masks_cost(*, options: int, sides: int, depth: int, classes: int) -> Cost:
     40 options, 10,701 states, 428,040 evaluations; about 0.05 s for 1,000 distinct patterns of rows
     """
     states = sum(comb(sides, taken) for taken in range(min(depth, sides + 1)))
-    return Cost(options, states, states * options, classes)
+    return Cost(options, states, states * options, classes, losses=_losses(objective, classes))
 
 
-def cubes_cost(boxes: Boxes) -> Cost:
+def _losses(objective: Objective, classes: int) -> int:
+    return 0 if objective == "errors" else Loss.of(objective, classes).by_value.size
+
+
+def cubes_cost(boxes: Boxes, objective: Objective = "errors") -> Cost:
     """Return the cost of all boxes within fewer choices than the depth, counted by contingency tables."""
     choices, options, classes = range(boxes.depth), boxes.space.n_options, len(boxes.space.candidates.schema.classes)
     states = sum(map(boxes.count, choices))
@@ -164,10 +172,11 @@ def cubes_cost(boxes: Boxes) -> Cost:
         additions=tables * len(bins),
         largest=kinds * boxes.largest_table(),
         bins=max(bins),
+        losses=_losses(objective, classes),
     )
 
 
-def pairs_cost(pairs: Pairs, depth: int) -> Cost:
+def pairs_cost(pairs: Pairs, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all lists of up to two rules of up to two literals, counted by contingency tables."""
     n, classes, cells = pairs.space.n_options, len(pairs.space.candidates.schema.classes), sum(pairs.group_cells)
     tables = len(pairs.group_cells) ** 2 if depth > 1 else len(pairs.group_cells)
@@ -181,23 +190,24 @@ def pairs_cost(pairs: Pairs, depth: int) -> Cost:
         tables,
         numbers=cells * n * (depth > 1),
         additions=tables,
-        largest=pairs.largest_table * (1 if classes == 2 else classes),
+        largest=pairs.largest_table * (1 if classes == 2 and objective == "errors" else classes),
+        losses=_losses(objective, classes),
     )
 
 
-def space_cost(space: Space, depth: int) -> Cost:
+def space_cost(space: Space, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less."""
-    schema = space.candidates.schema
-    masks = masks_cost(options=space.n_options, sides=space.n_sides, depth=depth, classes=len(schema.classes))
+    schema, n, sides = space.candidates.schema, space.n_options, space.n_sides
+    masks = masks_cost(options=n, sides=sides, depth=depth, classes=len(schema.classes), objective=objective)
     pairs = Pairs.of(space, depth)
     if pairs is not None:
-        return cheaper(masks, pairs_cost(pairs, depth), _TYPICAL_PATTERNS)
+        return cheaper(masks, pairs_cost(pairs, depth, objective), _TYPICAL_PATTERNS)
     can_be_tables = 0 < depth <= _MOST_CHOICES and 0 < space.n_options <= MOST_OPTIONS
     boxes = Boxes.of(space, depth) if can_be_tables else None
     if boxes is None:
         return masks
     patterns = min(prod(len(attribute.bins) for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
-    return cheaper(masks, cubes_cost(boxes), patterns)
+    return cheaper(masks, cubes_cost(boxes, objective), patterns)
 
 
 def cheaper(one: Cost, other: Cost, patterns: int) -> Cost:

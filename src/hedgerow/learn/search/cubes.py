@@ -69,17 +69,17 @@ class Cubes:
         return float(self._values[left][()]) if left else float(self._semiring.leaf(self._rows.total))
 
     def walk(
-        self, left: int, choose_option: Callable[[Floats], int], choose_label: Callable[[Floats], int]
+        self, left: int, choose_option: Callable[[Floats], int], choose_value: Callable[[Floats], int]
     ) -> Take | Stop:
         """Build one model of up to `left` choices from the root down, as `Search.walk` does."""
 
         def below(left: int, box: Box, rows: BoxRows) -> Take | Stop:
             if not left:
-                return Stop(choose_label(rows.total))
+                return Stop(choose_value(rows.total))
             stop, options = self._weigh(left, box, rows)
             taken = np.flatnonzero(options != self._semiring.zero)
             place = choose_option(np.append(stop, options[taken]))
-            return take(int(taken[place - 1]), left, box, rows) if place else Stop(choose_label(rows.total))
+            return take(int(taken[place - 1]), left, box, rows) if place else Stop(choose_value(rows.total))
 
         def take(option: int, left: int, box: Box, rows: BoxRows) -> Take:
             axis, caught = rows.caught(option)
@@ -90,7 +90,7 @@ class Cubes:
                     child = self._boxes.axes[axis].child(box.get(axis, 0), option, branch)
                     parts.append(below(left - 1, {**box, axis: child}, part))
                 else:
-                    parts.append(Stop(choose_label(part.total)))
+                    parts.append(Stop(choose_value(part.total)))
             return Take(option, *parts)
 
         return below(left, {}, self._rows)
@@ -146,21 +146,21 @@ class Cubes:
         space, rows = self._boxes.space, self._rows
         deep = {branch: self._children(group, left - 1, branch) for branch in space.branches if left > 1}
         is_counted = len(deep) < 2 or self._min_rows > 0
-        by_difference = left == 1 and len(totals) == 2
-        weights = rows.differences_and_sums[: 1 + (self._min_rows > 0)] if by_difference else rows.classes
+        spread = self._spread if left == 1 and len(totals) == 2 else None
+        weights = rows.differences_and_sums[: 1 + (self._min_rows > 0)] if spread else rows.classes
         divisions = self._divisions(left)
         some = slice(None) if divisions is None else divisions.options
         table = summed(rows.table(group.axes, weights, some), group.sets[1:], first=2) if is_counted else np.empty(0)
         for block in group.blocks(_BLOCK_NUMBERS // max(space.n_options, 1)):
             caught = summed(table, [one[block] for one in group.sets[:1]]) if is_counted else table
             total = totals[(slice(None), *block)][..., None]
-            if by_difference:
-                options = self._of_differences(caught[0], total)
+            if spread:
+                options = self._of_differences(spread, caught[0], total)
             else:
                 here = {branch: one[block] for branch, one in deep.items()}
                 options = self._of_branches(here, caught.astype(np.float64), total)
             if self._min_rows:
-                held = caught[1:] if by_difference else caught
+                held = caught[1:] if spread else caught
                 left_over = total.sum(axis=0, keepdims=True) - held.sum(axis=0, keepdims=True)
                 options[~enough(self._min_rows, held, left_over, space)] = self._semiring.zero
             yield block, options
@@ -172,14 +172,14 @@ class Cubes:
         options += deep[LEFT] if LEFT in deep else leaf(total - caught)
         return options
 
-    def _of_differences(self, caught: Floats, total: Floats) -> Floats:
+    def _of_differences(self, spread: Callable[[Floats], Floats], caught: Floats, total: Floats) -> Floats:
         """Return the weights of both branches as leaves, of two classes: from how many more rows the first class has.
 
         The weight of a leaf is a multiple of its rows, which add up to those of the box, and a function of the
         difference, which is looked up.
         """
-        options = self._spread(caught)
-        options += self._spread((total[0] - total[1]).astype(caught.dtype) - caught)
+        options = spread(caught)
+        options += spread((total[0] - total[1]).astype(caught.dtype) - caught)
         options += self._semiring.per_row / 2 * total.sum(axis=0)
         return options
 

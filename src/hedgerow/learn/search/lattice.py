@@ -118,9 +118,9 @@ class Level(Protocol):
 
 @dataclass(frozen=True)
 class Stop:
-    """A leaf: the index of its class, or None if the label is decided later."""
+    """A leaf: the index of its value in the loss, such as its class; None if the label is decided later."""
 
-    label: int | None
+    value: int | None
 
 
 @dataclass(frozen=True)
@@ -215,17 +215,17 @@ class Search:
         self,
         values: Sequence[Floats],
         choose_option: Callable[[Floats], int],
-        choose_label: Callable[[Floats], int],
+        choose_value: Callable[[Floats], int],
     ) -> Take | Stop:
         """Build one model from the root down.
 
         `choose_option` gets the weights of stopping and of the open options and returns the index of one of them;
-        `choose_label` gets the rows of each class in a leaf and returns the class.
+        `choose_value` gets the rows of each class in a leaf and returns the index of its value.
         """
         depths = len(self.levels)
 
         def leaf(rows: NDArray[np.bool_]) -> Stop:
-            return Stop(choose_label(self.rows.totals(rows)[:, 0]))
+            return Stop(choose_value(self.rows.totals(rows)[:, 0]))
 
         def below(depth: int, index: int, rows: NDArray[np.bool_]) -> Take | Stop:
             if depth == depths or index < 0:
@@ -281,7 +281,7 @@ class Masks:
         return float(search.semiring.leaf(search.rows.totals(np.ones((1, len(search.rows)), dtype=bool)))[0])
 
     def walk(
-        self, left: int, choose_option: Callable[[Floats], int], choose_label: Callable[[Floats], int]
+        self, left: int, choose_option: Callable[[Floats], int], choose_value: Callable[[Floats], int]
     ) -> Take | Stop:
         """Build one model of up to `left` choices from the root down."""
-        return self._searches[left].walk(self._values[left], choose_option, choose_label)
+        return self._searches[left].walk(self._values[left], choose_option, choose_value)

@@ -150,7 +150,7 @@ class PairValues:
         self._classes = np.ascontiguousarray(counts.T, dtype=np.float64)
         self._codes = [_codes(bins, group) for group in pairs.groups]
         self._total = self._classes.sum(axis=1)
-        self._spread = looked_up(semiring.spread, self._total)
+        self._spread = looked_up(semiring.spread, self._total) if len(self._total) == 2 else None
         self._caught = self._counted(np.ones(len(bins), dtype=bool))
         progress(1)
         self._left = self._values_left(progress) if pairs.depth > 1 else np.zeros(0)
@@ -242,8 +242,8 @@ class PairValues:
 
     @property
     def _weights(self) -> Floats:
-        """What is counted of each pattern: of two classes how many more rows the first has, else the rows of each."""
-        return self._classes[:1] - self._classes[1:] if len(self._classes) == 2 else self._classes
+        """What is counted of each pattern: how many more rows the first class has, where that is enough, or all."""
+        return self._classes[:1] - self._classes[1:] if self._spread is not None else self._classes
 
     def _table(self, place: int, weights: Floats) -> NDArray[np.floating]:
         """Return the weights that each option catches in each cell of a group, shape ``(n_cells, n_options)``."""
@@ -259,12 +259,12 @@ class PairValues:
     def _second(self, first: NDArray[np.intp], both: list[NDArray[np.floating]]) -> tuple[Floats, Floats]:
         """Return the weights of stopping and of each option after each of some first rules.
 
-        From what each two of them catch both, of two classes as differences: the weight of a leaf is a multiple of its
+        From what each two of them catch both, of two classes as differences where a leaf's weight is a multiple of its
         rows, which add up to those that the first rule leaves, and a function of the difference.
         """
         semiring, is_open = self._semiring, self._pairs.open(first)
         n_open, total = is_open.sum(axis=1), self._total[:, None] - self._caught[:, first]
-        if len(both) < len(total):
+        if self._spread is not None:
             caught = (self._caught[0] - self._caught[1]).astype(both[0].dtype) - both[0]
             options = self._spread(caught)
             options += self._spread((total[0] - total[1]).astype(caught.dtype)[:, None] - caught)

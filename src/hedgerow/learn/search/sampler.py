@@ -1,11 +1,11 @@
-"""Exact private draws: one model of all rule lists, or trees, by the exponential mechanism on errors."""
+"""Exact private draws: one model of all rule lists, or trees, by the exponential mechanism on its loss."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from hedgerow.learn.search.cost import Cost, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.exhaustive import ExhaustiveLevel, exhaustive_levels
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, Stop, Take
+from hedgerow.learn.search.losses import Loss, Objective
 from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.semirings import Floats, all_models
 from hedgerow.learn.search.space import CAUGHT, Space
@@ -43,12 +44,15 @@ class Draw:
     draws_size : bool
         Whether the size is drawn, too: the prior gives every depth from 0 to `depth` the same chance, then each model
         of up to that depth its own. Otherwise the depth is `depth`.
+    objective : {"errors", "brier", "mixed"}
+        The loss of a row.
     """
 
     space: Space
     depth: int
     stop_probability: float
     draws_size: bool = False
+    objective: Objective = "errors"
 
     def __post_init__(self) -> None:
         most = min(self.depth, self.space.n_options)  # on one path each option is taken once at most
@@ -57,11 +61,17 @@ class Draw:
     @cached_property
     def cost(self) -> Cost:
         """The cost of the draw, by the method that costs less."""
-        cost = space_cost(self.space, self.depth)
+        cost = space_cost(self.space, self.depth, self.objective)
         if cost.method != "masks" or not self.draws_size:
             return cost
         n, sides, classes = self.space.n_options, self.space.n_sides, cost.classes
-        return total_cost([masks_cost(options=n, sides=sides, depth=d, classes=classes) for d in self.sizes])
+        of = partial(masks_cost, options=n, sides=sides, classes=classes, objective=self.objective)
+        return total_cost([of(depth=depth) for depth in self.sizes])
+
+    @cached_property
+    def loss(self) -> Loss:
+        """The loss of a row."""
+        return Loss.of(self.objective, len(self.space.candidates.schema.classes))
 
     @property
     def sizes(self) -> range:
@@ -77,9 +87,10 @@ class Draw:
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
         """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
         leaves = 2**self.depth if CAUGHT in self.space.branches else self.depth + 1
-        classes = len(self.space.candidates.schema.classes)
-        rounding = Rounding(self.depth, leaves, self.space.n_options, classes, self.stop_probability)
-        return ModelDraw(epsilon, rounding.weight(epsilon))
+        values, steps = len(self.loss.values), self.loss.steps
+        rounding = Rounding(self.depth, leaves, self.space.n_options, values, self.stop_probability, steps)
+        score = self.objective if self.objective == "errors" else f"{self.objective} loss"
+        return ModelDraw(epsilon, rounding.weight(epsilon), score)
 
 
 class ModelSampler:
@@ -116,16 +127,17 @@ class ModelSampler:
         self._progress = _in_public_steps(total, progress)
 
     def sample(self, weight: float, choose: Choose) -> Take | Stop:
-        """Draw a model with probability proportional to ``prior·exp(−weight·errors)``: its rules and its labels.
+        """Draw a model with probability proportional to ``prior·exp(−weight·loss)``: its rules and its leaves' values.
 
         If the size is drawn, it is chosen first, by the weights of all models of each size. All states are visited,
         independent of the labels; those without rows have the weight 1 by the prior.
         """
+        plan, loss = self._plan, self._plan.loss
+        semiring = all_models(weight, plan.stop_probability, loss if loss.draws_probabilities else None)
 
-        def label(counts: Floats) -> int:
-            return choose(-weight * (counts.sum() - counts))
+        def value(counts: Floats) -> int:
+            return choose(-(weight / loss.steps) * loss.totals(counts))
 
-        plan, semiring = self._plan, all_models(weight, self._plan.stop_probability)
         if isinstance(self._states, Boxes):
             models = Cubes(self._tally, self._states, semiring, progress=self._progress)
         elif isinstance(self._states, Pairs):
@@ -136,7 +148,7 @@ class ModelSampler:
         size = plan.depth
         if plan.draws_size:
             size = choose(np.array([models.total(each) for each in plan.sizes]))
-        return models.walk(size, choose, label)
+        return models.walk(size, choose, value)
 
     def distance(self, other: ModelSampler) -> float:
         """Return by how many rows the tables differ; infinite if rows were both added and removed."""
@@ -162,9 +174,9 @@ def _in_public_steps(total: int, progress: Progress) -> Progress:
 def draw_model(
     tally: Tally, plan: Draw, gate: Gate, epsilon: Fraction, purpose: str, progress: Progress
 ) -> Take | Stop:
-    """Draw one model of a plan: its options and the labels of its leaves, for one charge of `epsilon`.
+    """Draw one model of a plan: its options and the values of its leaves, for one charge of `epsilon`.
 
-    Neighbouring tables differ by one row; the errors of every model then differ by 0 or 1, all in one direction.
+    Neighbouring tables differ by one row; the loss of every model then differs by 0 to 1, all in one direction.
     """
     states = plan.states()
     return gate.release(plan.mechanism(epsilon), lambda: ModelSampler(tally, plan, states, progress), purpose=purpose)
@@ -175,7 +187,7 @@ def draw_models(
 ) -> list[Take | Stop]:
     """Draw one model for each of several tables of different rows, for one charge (parallel composition).
 
-    A row is in one table at most, so that one added row changes the errors of the models of one table only. The
+    A row is in one table at most, so that one added row changes the loss of the models of one table only. The
     mechanism must be that of a draw as large as any of these.
     """
     each = [(tally, plan, plan.states()) for tally, plan in parts]

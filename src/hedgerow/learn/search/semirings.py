@@ -11,8 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.learn.search.losses import Loss
+
 Floats = NDArray[np.float64]
 _MOST_TABULATED = 2**20  # differences of two classes whose weight is looked up
+_BLOCK = 2**13  # leaves at a time, so that their losses fit in the cache
+_LEAST = -700.0  # exp is slow where it underflows; beside 1, its value there is nothing
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,9 @@ class Semiring:
         counts, shape ``(m,)``, the weight of the state, shape ``(n,)``.
     zero : float
         The weight of an option that cannot be taken.
-    per_row, spread : float and callable
-        Of two classes, the weight of a leaf is ``per_row·n/2 + spread(d)``: of its n rows one class has d more.
+    per_row, spread : float and callable, or None
+        Of two classes, the weight of a leaf is ``per_row·n/2 + spread(d)``: of its n rows one class has d more. None
+        where it is not.
     stop, go : callable
         From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option.
     """
@@ -38,7 +43,7 @@ class Semiring:
     plus: Callable[[Floats, Floats, Floats], Floats]
     zero: float
     per_row: float
-    spread: Callable[[Floats], Floats]
+    spread: Callable[[Floats], Floats] | None
     stop: Callable[[NDArray[np.intp]], Floats]
     go: Callable[[NDArray[np.intp]], Floats]
 
@@ -56,19 +61,28 @@ def fewest_errors(penalty: float) -> Semiring:
     )
 
 
-def all_models(epsilon: float, stop_probability: float) -> Semiring:
-    """Return (Σ, ×) in natural logarithms: the weights ``prior(model)·exp(−epsilon·errors(model))`` of all models.
+def all_models(epsilon: float, stop_probability: float, loss: Loss | None = None) -> Semiring:
+    """Return (Σ, ×) in natural logarithms: the weights ``prior(model)·exp(−epsilon·loss(model))`` of all models.
 
     The prior is a probability over models: at every position where options are open stop with `stop_probability`, else
-    take one of them, uniformly; in every leaf one of the classes, uniformly. So in a state without rows the weights of
-    all models sum to 1.
+    take one of them, uniformly; in every leaf one of the loss's values, uniformly. So in a state without rows the
+    weights of all models sum to 1.
 
     Weights are exact up to the rounding that `hedgerow.privacy.exponential_mechanism.Rounding` bounds, provided that
-    `epsilon` has few enough digits for ``epsilon·errors`` to be exact.
+    `epsilon` has few enough digits for ``epsilon·loss`` to be exact.
+
+    Parameters
+    ----------
+    epsilon : float
+        The weight of a loss of 1.
+    stop_probability : float
+        The prior's chance to stop at a position.
+    loss : Loss, optional
+        The loss of a row. None: errors, of any number of classes; of two classes these need no more than a difference.
     """
     log_stop, log_go = np.log(stop_probability), np.log1p(-stop_probability)
 
-    def leaf(counts: Floats) -> Floats:
+    def errors(counts: Floats) -> Floats:
         most = counts.max(axis=0)
         shares = np.exp(epsilon * (counts - most)).sum(axis=0) / len(counts)
         return np.log(shares) - epsilon * (counts.sum(axis=0) - most)
@@ -77,21 +91,44 @@ def all_models(epsilon: float, stop_probability: float) -> Semiring:
         most = np.maximum(stop, options.max(axis=1, initial=-np.inf))
         return most + np.log(np.exp(stop - most) + np.exp(options - most[:, None]) @ times)
 
+    def spread(differences: Floats) -> Floats:
+        return epsilon * differences / 2 + np.log((1 + np.exp(-epsilon * differences)) / 2)
+
     return Semiring(
-        leaf=leaf,
+        leaf=errors if loss is None else _by_loss(loss, epsilon / loss.steps),
         plus=plus,
         zero=-np.inf,
         per_row=-epsilon,
-        spread=lambda differences: epsilon * differences / 2 + np.log((1 + np.exp(-epsilon * differences)) / 2),
+        spread=spread if loss is None else None,
         stop=lambda n_open: np.where(n_open > 0, log_stop, 0.0),
         go=lambda n_open: log_go - np.log(np.maximum(n_open, 1)),
     )
 
 
-def looked_up(function: Callable[[Floats], Floats], total: Floats) -> Callable[[Floats], Floats]:
+def looked_up(function: Callable[[Floats], Floats] | None, total: Floats) -> Callable[[Floats], Floats] | None:
     """Return a function of differences of two classes, even in them, as a table of its values where that is small."""
+    if function is None:
+        return None
     size = int(total.sum()) + 1
     if len(total) != 2 or size > _MOST_TABULATED:
         return lambda differences: function(np.abs(differences).astype(np.float64))
     values = function(np.arange(size, dtype=np.float64))
     return lambda differences: values.take(np.abs(differences).astype(np.intp))
+
+
+def _by_loss(loss: Loss, unit: float) -> Callable[[Floats], Floats]:
+    """Return the logarithm of the mean over values of ``exp(−unit·loss)``, the loss in steps; block by block."""
+
+    def leaf(counts: Floats) -> Floats:
+        flat = counts.reshape(len(counts), -1)
+        found = np.empty(flat.shape[1])
+        for start in range(0, len(found), _BLOCK):
+            losses = loss.totals(flat[:, start : start + _BLOCK])
+            least = losses.min(axis=0)
+            losses -= least
+            losses *= -unit
+            shares = np.exp(np.maximum(losses, _LEAST, out=losses), out=losses).sum(axis=0) / len(losses)
+            found[start : start + _BLOCK] = np.log(shares) - unit * least
+        return found.reshape(counts.shape[1:])
+
+    return leaf

@@ -1,0 +1,128 @@
+"""Losses of a row: errors, Brier's score, or half of each, as tables of whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import ArgumentError
+
+Objective = Literal["errors", "brier", "mixed"]
+OBJECTIVES: tuple[Objective, ...] = ("errors", "brier", "mixed")
+STEPS = 64
+"""The resolution of a loss that is not just errors: a power of two."""
+
+_MIXTURES = tuple(Fraction(percent, 100) for percent in (8, 26, 44, 62, 80))
+_SHARE_OF_ERRORS = {"brier": Fraction(0), "mixed": Fraction(1, 2)}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a row of each class costs in a leaf of each value. Public; a whole number of steps between 0 and 1.
+
+    A leaf's value is one of a public grid of probability vectors; its label is the most probable class. A model's loss
+    on a table is the sum over the rows of ``table[class][value of the row's leaf] / steps``.
+
+    **One added row raises the loss of every model by an amount between 0 and 1, and lowers that of none**: the row is
+    of one class and in one leaf, so exactly one entry of the table is added, and `__post_init__` refuses a table with
+    an entry outside ``[0, steps]``. The loss has therefore sensitivity 1 and one direction, as errors have, and the
+    exponential mechanism with weight ``w`` is ``w``-differentially private (fact 3 in docs/privacy.md). Subtracting
+    from a row's losses what depends on its class alone, such as the least of them, changes the losses of all models on
+    a table alike, hence no probability: any bounded loss fits, and one with a smaller range counts for more.
+
+    Attributes
+    ----------
+    values : tuple of tuple of float
+        The grid: probabilities of each class.
+    table : tuple of tuple of int
+        By class, the loss of each value, in steps.
+    steps : int
+        Steps in a loss of 1, a power of two.
+
+    Raises
+    ------
+    ValueError
+        If an entry is not between 0 and `steps`, or that is no power of two.
+    """
+
+    values: tuple[tuple[float, ...], ...]
+    table: tuple[tuple[int, ...], ...]
+    steps: int
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.steps & (self.steps - 1):
+            raise ArgumentError("expected a power of two as the steps of a loss, got another number.")
+        if not all(0 <= entry <= self.steps for row in self.table for entry in row):
+            raise ArgumentError("expected losses between 0 and 1, got another one.")
+
+    @classmethod
+    def of(cls, objective: Objective, n_classes: int) -> Self:
+        """Return the loss of an objective.
+
+        "errors": the values are the classes, each with probability 1, and a row of another class costs 1. Otherwise
+        they are the mixtures of each class, by 8, 26, 44, 62 and 80 %, with all classes alike: of two classes, .10,
+        .19, .28, .37, .46, .54, …, .90. "brier" is Brier's score ``B(y, p) = Σ (p_k − [k = y])²``, less the least that
+        a row of its class can have, divided by the largest difference Δ; "mixed" is half of that and half an error:
+
+            ℓ(y, p) = λ·[label(p) ≠ y] + (1 − λ)·(B(y, p) − min_q B(y, q))/Δ,    λ = 0 or ½
+
+        rounded to the nearest step. Both parts are between 0 and 1.
+
+        Examples
+        --------
+        >>> Loss.of("errors", 2).table
+        ((0, 1), (1, 0))
+        >>> Loss.of("brier", 2).table[0]
+        (0, 2, 5, 10, 16, 23, 31, 41, 52, 64)
+        """
+        classes = range(n_classes)
+        if objective == "errors":
+            values = tuple(tuple(float(k == label) for k in classes) for label in classes)
+            return cls(values, tuple(tuple(int(y != label) for label in classes) for y in classes), 1)
+        grid = _grid(n_classes)
+        share, table = _SHARE_OF_ERRORS[objective], list[tuple[int, ...]]()
+        for y in classes:
+            scores = [sum((p - (k == y)) ** 2 for k, p in enumerate(value)) for value in grid]
+            span = max(scores) - min(scores)
+            wrong = [int(value.index(max(value)) != y) for value in grid]
+            losses = (
+                share * error + (1 - share) * (score - min(scores)) / span
+                for error, score in zip(wrong, scores, strict=True)
+            )
+            table.append(tuple(round(STEPS * loss) for loss in losses))
+        return cls(tuple(tuple(map(float, value)) for value in grid), tuple(table), STEPS)
+
+    @property
+    def draws_probabilities(self) -> bool:
+        """Whether the values are more than labels."""
+        return any(max(value) < 1 for value in self.values)
+
+    @cached_property
+    def labels(self) -> tuple[int, ...]:
+        """The label of each value: its most probable class, the first of equals."""
+        return tuple(value.index(max(value)) for value in self.values)
+
+    @cached_property
+    def by_value(self) -> NDArray[np.float64]:
+        """The table with a row for each value, shape ``(n_values, n_classes)``."""
+        return np.array(self.table, dtype=np.float64).T
+
+    def totals(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss of rows of each class, shape ``(n_classes, n)``, under each value, in steps: exact."""
+        with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
+            return self.by_value @ counts
+
+
+def _grid(n_classes: int) -> list[list[Fraction]]:
+    """Return the mixtures of each class with all classes alike; of two classes, the second's chance ascends."""
+    even = Fraction(1, n_classes)
+    return [
+        [(1 - mixture) * even + mixture * (k == label) for k in range(n_classes)]
+        for label in range(n_classes)
+        for mixture in (_MIXTURES if label else reversed(_MIXTURES))
+    ]

@@ -1,0 +1,117 @@
+"""Losses of a row as whole numbers: between 0 and 1, near what they are rounded from, and the same after a shift."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.learn.search.losses import OBJECTIVES, STEPS, Loss
+
+CLASSES = st.integers(2, 12)
+objectives = pytest.mark.parametrize("objective", OBJECTIVES)
+
+
+def exactly(objective, value, y, grid):
+    """The loss of the design, in floating point."""
+    score = [sum((p - (k == y)) ** 2 for k, p in enumerate(one)) for one in grid]
+    own = sum((p - (k == y)) ** 2 for k, p in enumerate(value))
+    share = {"errors": 1, "brier": 0, "mixed": 0.5}[objective]
+    return share * (max(value) > value[y]) + (1 - share) * (own - min(score)) / (max(score) - min(score))
+
+
+@objectives
+@given(n_classes=CLASSES)
+def test_losses_are_within_half_a_step_of_the_formula_and_between_0_and_1(objective, n_classes):
+    loss = Loss.of(objective, n_classes)
+    assert loss.steps == (1 if objective == "errors" else STEPS)
+    for y, row in enumerate(loss.table):
+        assert min(row) == 0  # what depends on the class alone is subtracted
+        assert max(row) == loss.steps
+        assert all(type(entry) is int and 0 <= entry <= loss.steps for entry in row)
+        for value, entry in zip(loss.values, row, strict=True):
+            assert abs(entry / loss.steps - exactly(objective, value, y, loss.values)) <= 0.5 / loss.steps + 1e-12
+
+
+@objectives
+@given(n_classes=CLASSES)
+def test_values_are_probabilities_whose_label_is_clear_and_no_class_is_preferred(objective, n_classes):
+    loss = Loss.of(objective, n_classes)
+    assert len(set(loss.values)) == len(loss.values) == n_classes * (1 if objective == "errors" else 5)
+    for value, label in zip(loss.values, loss.labels, strict=True):
+        assert sum(value) == pytest.approx(1, abs=1e-12)
+        assert sorted(value)[-2] < value[label]
+    assert np.bincount(loss.labels).tolist() == [len(loss.values) // n_classes] * n_classes
+    assert len({tuple(sorted(row)) for row in loss.table}) == 1
+    assert loss.draws_probabilities == (objective != "errors")
+
+
+def test_two_classes_have_ten_probabilities_from_a_tenth_to_nine_tenths():
+    loss = Loss.of("mixed", 2)
+    assert [round(100 * second) for _, second in loss.values] == [10, 19, 28, 37, 46, 54, 63, 72, 81, 90]
+    assert loss.labels == (0,) * 5 + (1,) * 5
+    # ½·[error] + ½·(p² − .01)/.80 for the first class, in 64ths
+    assert loss.table[0] == (0, 1, 3, 5, 8, 43, 47, 52, 58, 64)
+    assert loss.table[1] == loss.table[0][::-1]
+    assert Loss.of("errors", 3).table == ((0, 1, 1), (1, 0, 1), (1, 1, 0))
+
+
+@given(st.sampled_from(OBJECTIVES), st.integers(2, 5), st.data())
+def test_the_loss_of_rows_is_the_sum_over_them_exactly(objective, n_classes, data):
+    loss = Loss.of(objective, n_classes)
+    count = st.one_of(st.integers(0, 5), st.integers(2**30, 2**31))
+    counts = data.draw(st.lists(count, min_size=n_classes, max_size=n_classes))
+    found = loss.totals(np.array(counts, dtype=float)[:, None])[:, 0]
+    expected = [sum(n * row[v] for n, row in zip(counts, loss.table, strict=True)) for v in range(len(loss.values))]
+    assert found.tolist() == expected
+
+
+@given(st.sampled_from(OBJECTIVES), st.integers(2, 5), st.data())
+def test_one_more_row_raises_the_loss_of_every_value_by_0_to_1(objective, n_classes, data):
+    loss = Loss.of(objective, n_classes)
+    counts = np.array(data.draw(st.lists(st.integers(0, 99), min_size=n_classes, max_size=n_classes)), dtype=float)
+    more = counts + np.eye(n_classes)[data.draw(st.integers(0, n_classes - 1))]
+    added = (loss.totals(more) - loss.totals(counts)) / loss.steps
+    assert ((added >= 0) & (added <= 1)).all()
+
+
+@given(st.sampled_from(["brier", "mixed"]), st.integers(2, 4), st.data())
+def test_a_shift_by_class_changes_no_probability_of_a_value(objective, n_classes, data):
+    loss = Loss.of(objective, n_classes)
+    shifts = data.draw(st.lists(st.integers(0, 9), min_size=n_classes, max_size=n_classes))
+    table = tuple(tuple(e + s for e in row) for row, s in zip(loss.table, shifts, strict=True))
+    shifted = replace(loss, table=table, steps=2 * STEPS)  # in halves, so that it fits
+    counts = np.array(data.draw(st.lists(st.integers(0, 20), min_size=n_classes, max_size=n_classes)), dtype=float)
+    chances = []
+    for one in (loss, shifted):
+        weights = np.exp(-0.01 * (one.totals(counts) - one.totals(counts).min()))
+        chances.append(weights / weights.sum())
+    np.testing.assert_allclose(*chances, rtol=1e-9)
+
+
+@given(st.integers(2, 4), st.data())
+def test_more_rows_of_a_class_make_its_probability_no_smaller(n_classes, data):
+    """Brier's score is proper: the best value is one near the shares of the rows."""
+    loss = Loss.of("brier", n_classes)
+    counts = np.array(data.draw(st.lists(st.integers(0, 500), min_size=n_classes, max_size=n_classes)), dtype=float)
+    if not counts.sum():
+        return
+    shares, values = counts / counts.sum(), np.array(loss.values)
+    distances = ((values - shares) ** 2).sum(axis=1)
+    best = loss.totals(counts).argmin()
+    spread = Fraction(1, STEPS) * 2  # of a step, as large as Brier's score at most
+    assert distances[best] <= distances.min() + float(spread)
+
+
+@pytest.mark.parametrize("entry", [-1, 3])
+def test_a_table_with_a_loss_outside_0_and_1_is_refused(entry):
+    with pytest.raises(ValueError, match=r"^expected losses between 0 and 1, got another one\.$"):
+        Loss(((1.0, 0.0), (0.0, 1.0)), ((0, 1), (entry, 0)), 2)
+
+
+@pytest.mark.parametrize("steps", [0, 3, 100])
+def test_steps_are_a_power_of_two(steps):
+    with pytest.raises(ValueError, match=r"^expected a power of two as the steps of a loss, got another number\.$"):
+        Loss(((1.0, 0.0), (0.0, 1.0)), ((0, 1), (1, 0)), steps)
