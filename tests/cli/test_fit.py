@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.models import Tree
+from hedgerow.models import Tree, load_model
 from tests.cli.table import DELTA, FIT, GOOD, SSRL, TREE
 
 
@@ -80,6 +80,19 @@ def test_counts_are_released_where_they_are_asked_for(run):
     words = (*FIT, "--max-rules", "3", "--lookahead", "1", "--release-counts", "-o", "list.json")
     assert run(*words)[0] == 0
     assert hr.RuleList.load("list.json").has_counts
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("words", [TREE, FIT])
+def test_a_model_is_drawn_by_the_loss_that_is_asked_for(words, run):
+    code, out, _ = run(*words, "--objective", "brier", "-o", "m.json")
+    assert code == 0
+    assert "brier loss" in out
+    model = load_model("m.json")
+    assert model.has_probabilities
+    assert {"P(no)", "P(yes)"} < set(run("predict", "m.json", "data.csv", "--proba")[1].splitlines()[0].split('"'))
+    assert run(*words, "--objective", "errors", "--force", "-o", "m.json")[0] == 0
+    assert not load_model("m.json").has_probabilities
 
 
 @pytest.mark.usefixtures("folder")

@@ -23,7 +23,8 @@ def question(values):
     if isinstance(values, ModelSampler):
         plan, space = values._plan, values._plan.space
         closed = None if space.closed is None else space.closed.tolist()
-        return plan.depth, plan.sizes, plan.stop_probability, space.antecedents, space.branches, closed, visited(values)
+        public = plan.depth, plan.sizes, plan.stop_probability, plan.objective
+        return *public, space.antecedents, space.branches, closed, visited(values)
     return [question(one) for one in values] if isinstance(values, list) else values.shape
 
 

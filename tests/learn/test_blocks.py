@@ -51,6 +51,7 @@ from tests.learn.enumerate_models import (
     Table,
     all_worlds,
     chance,
+    coarse_grid,
     executions,
     holds,
     list_space,
@@ -174,6 +175,7 @@ PLANS = {
     "one and one": ListDraw(Candidates.of(TWO, 1, negations=False), (1, 1), 0.5),
     "three times one": ListDraw(Candidates.of(PAIR, 1, negations=False), (1, 1, 1), 0.25),
     "two and one": ListDraw(Candidates.of(PAIR, 1, negations=False), (2, 1), 0.5),
+    "by Brier's score": ListDraw(Candidates.of(schema_of(Boolean()), 1), (1, 1), 0.5, objective="brier"),
     "three classes": ListDraw(Candidates.of(schema_of(Boolean(), classes=3), 1), (1, 1), 0.75),
 }
 
@@ -184,6 +186,7 @@ def some_rows(schema):
     return Table(schema, tuple((w, y, 1 + (i * 7 + y * 5) % 4) for i, w in enumerate(worlds) for y in (0, 1)))
 
 
+@coarse_grid()
 def check_composed(plan, table, epsilon):
     expected = (composed if isinstance(plan, ListDraw) else composed_tree)(plan, table, epsilon)
     drawn, _ = released(table, plan, epsilon)
@@ -212,6 +215,7 @@ TREES = {
     "one and one": TreeDraw(Space.of_trees(PAIR), (1, 1), 0.5),
     "of numbers": TreeDraw(Space.of_trees(schema_of(Integer(0, 9, (3, 5)))), (1, 1), 0.25),
     "two and one": TreeDraw(Space.of_trees(schema_of(Boolean(missing="bin"))), (2, 1), 0.5),
+    "by half of Brier's score": TreeDraw(Space.of_trees(schema_of(Boolean())), (1, 1), 0.5, objective="mixed"),
     "three classes": TreeDraw(Space.of_trees(schema_of(Boolean(missing="bin"), classes=3)), (1, 1), 0.75),
 }
 
@@ -332,6 +336,7 @@ def test_a_list_may_be_allowed_more_rules_than_there_are_candidates(depth, rows)
     assert np.exp(list(drawn.values())).sum() == pytest.approx(1, abs=1e-12)
 
 
+@coarse_grid()
 def check_blocks(plan, one, other, epsilon):
     (lists, ways), (other_lists, other_ways) = (released(table, plan, epsilon) for table in (one, other))
     assert loss(ways, other_ways) <= epsilon

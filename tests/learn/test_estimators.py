@@ -33,6 +33,10 @@ PRIVATE = {
     ),
     "private tree, exact": hr.PrivateTreeClassifier(1.0, max_depth=2),
     "private tree, exact, with counts": hr.PrivateTreeClassifier(1.0, max_depth=2, release_counts=True),
+    "private list, by Brier's score": hr.PrivateRuleListClassifier(1.0, objective="brier", **EXACT),
+    "private tree, by half of it, with counts": hr.PrivateTreeClassifier(
+        1.0, objective="mixed", max_depth=2, release_counts=True
+    ),
     "private tree, greedy": hr.PrivateTreeClassifier(1.0, max_depth=2, search="greedy"),
 }
 OPEN = {
@@ -296,6 +300,8 @@ NOISE = [
     ({"stop_probability": "half"}, "stop_probability must be between 0 and 1, got 'half'"),
     ({"stop_probability": None}, "stop_probability must be between 0 and 1"),
     ({"release_counts": "no"}, "release_counts must be True or False, got 'no'"),
+    ({"objective": "accuracy"}, "objective must be one of errors, brier, mixed, got 'accuracy'"),
+    ({"objective": None}, "objective must be one of errors, brier, mixed, got None"),
     ({"budget": 1.0}, "budget must be a Budget or None"),
     (
         {"random_state": "seed"},

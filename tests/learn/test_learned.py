@@ -4,6 +4,7 @@ import numpy as np
 
 from hedgerow.learn.learned import LearnedList, LearnedTree
 from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.models import Leaf, Split
 from hedgerow.privacy.card import PrivacyCard
@@ -39,3 +40,17 @@ def test_a_tree_has_what_a_test_catches_first_and_its_counts_in_this_order():
     assert [leaf.counts for leaf in counted.leaves] == [(0, 4), (3, 0), (1, 2)]
     grown = LearnedTree(SPACE, Take(options[A,], Stop(None), Stop(None)), counts[:2]).model(SCHEMA, CARD)
     assert grown.root == Split(A, Leaf((0, 4)), Leaf((3, 0)))
+
+
+def test_values_of_a_loss_are_labels_with_probabilities():
+    loss = Loss.of("mixed", 2)
+    model = LearnedList([(B,)], values=[9, 1], loss=loss).model(SCHEMA, CARD)
+    assert [(rule.label, rule.probabilities) for rule in model.rules] == [("yes", (0.1, 0.9)), ("no", (0.81, 0.19))]
+    tree = Take(SPACE.antecedents.index((A,)), Stop(5), Stop(0))
+    drawn = LearnedTree(SPACE, tree, np.array([[1, 2], [3, 4]]), loss).model(SCHEMA, CARD)
+    assert drawn.leaves == (Leaf((1, 2), "yes", (0.46, 0.54)), Leaf((3, 4), "no", (0.9, 0.1)))
+
+
+def test_values_of_errors_are_labels_alone():
+    model = LearnedList([(B,)], values=[1, 0], loss=Loss.of("errors", 2)).model(SCHEMA, CARD)
+    assert [(rule.label, rule.probabilities) for rule in model.rules] == [("yes", None), ("no", None)]

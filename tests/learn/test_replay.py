@@ -13,6 +13,7 @@ from hedgerow.learn import blocks, plans
 from hedgerow.learn.greedy import rule_lists as greedy
 from hedgerow.learn.greedy import trees as greedy_trees
 from hedgerow.learn.search import sampler as exact
+from hedgerow.learn.search.losses import OBJECTIVES
 from hedgerow.learn.search.sampler import ModelSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.exponential_mechanism import ModelDraw
@@ -29,6 +30,11 @@ LEARNERS = {
     "greedy trees": (GREEDY_TREE, {"max_depth": [0, 1, 3]}),
     "exact lists": (EXACT_LIST, {"max_rules": [1, 2, 3, 4], "release_counts": [False, True]}),
     "exact lists in blocks": (EXACT_LIST, {"lookahead": [1, 2], "max_rules": [4, 6], "release_counts": [False, True]}),
+    "exact lists by any loss": (
+        EXACT_LIST,
+        {"objective": OBJECTIVES, "max_rules": [2, 3], "release_counts": [False, True]},
+    ),
+    "exact trees by any loss": (EXACT_TREE, {"objective": OBJECTIVES, "lookahead": [1, None], "max_depth": [2]}),
     "exact lists of two literals": (EXACT_LIST, {"max_literals": [2], "max_rules": [2]}),
     "exact trees in blocks": (EXACT_TREE, {"lookahead": [1, 2], "max_depth": [2, 3], "release_counts": [False, True]}),
     "exact trees": (EXACT_TREE, {"max_depth": [0, 1, 2], "release_counts": [False, True]}),

@@ -12,6 +12,7 @@ import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import blocks
 from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
 from tests.learn.best_models import Problem, problems
@@ -210,6 +211,53 @@ def test_without_counts_the_label_of_a_rule_is_certain():
     assert set(clf.predict_proba(data).ravel().tolist()) == {0.0, 1.0}
 
 
+@given(problems("list"), st.integers(1, 3), SEEDS, st.sampled_from(["brier", "mixed"]), st.booleans())
+def test_rules_have_a_probability_of_the_grid_and_the_last_one_another_than_the_default(
+    problem, max_rules, seed, objective, release_counts
+):
+    clf = exact_list(
+        0.3, max_rules=max_rules, objective=objective, release_counts=release_counts, random_state=seed
+    ).fit_tally(problem.tally)
+    loss = Loss.of(objective, len(problem.schema.classes))
+    *rules, default = clf.rule_list_.rules
+    assert not rules or rules[-1].probabilities != default.probabilities
+    for rule, shares in zip(clf.rule_list_.rules, clf.rule_list_.probabilities, strict=True):
+        assert rule.probabilities in loss.values
+        assert shares.tolist() == list(rule.probabilities)
+        assert rule.label == problem.schema.classes[int(shares.argmax())]
+        assert (rule.counts is not None) == release_counts
+
+
+@pytest.mark.parametrize("objective", ["brier", "mixed"])
+def test_the_card_says_by_which_loss_and_that_probabilities_were_drawn(objective):
+    clf = exact_list(objective=objective, max_rules=3).fit(*conjunction())
+    (charge,) = clf.privacy_.charges
+    assert charge.purpose == "draw of up to 2 rules with their probabilities"
+    assert re.search(rf"weight exp\(-0\.9\d* {objective} loss\), sensitivity 1", charge.mechanism)
+
+
+def test_with_much_budget_the_drawn_probability_is_that_of_the_grid_nearest_to_the_share_of_the_rows():
+    data = people(3000)
+    tally = hr.Tally.count(data, "risk", SCHEMA)
+    clf = exact_list(1000.0, max_rules=4, objective="brier", schema=SCHEMA, random_state=0).fit_tally(tally)
+    counts = tally.leaf_counts([rule.antecedent for rule in clf.rule_list_.rules[:-1]])
+    held = counts.sum(axis=1) > 0  # a rule that catches no row costs no more than its prior
+    assert held.sum() >= 3
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    values = np.array(Loss.of("brier", counts.shape[1]).values)
+    for rule, row in zip(np.array(clf.rule_list_.rules)[held], shares[held], strict=True):
+        distances = ((values - row) ** 2).sum(axis=1)
+        assert ((np.array(rule.probabilities) - row) ** 2).sum() <= distances.min() + 1 / 32  # by rounding to steps
+
+
+def test_a_search_by_another_loss_than_errors_takes_longer_and_says_so():
+    seconds = [
+        exact_list(max_rules=4, objective=objective, schema=SCHEMA).search_cost(SCHEMA).seconds(1000)
+        for objective in ("errors", "mixed", "brier")
+    ]
+    assert seconds[0] < seconds[1] == seconds[2]
+
+
 def test_the_stop_probability_decides_how_long_a_list_is_where_the_data_say_nothing():
     X = np.zeros((4, 8), dtype=bool)
     lengths = []
@@ -364,6 +412,7 @@ def test_a_number_of_rules_is_drawn_by_an_exact_search_of_all_rules_jointly():
         ({"lookahead": 2}, "expected lookahead=None with search='greedy', got a number"),
         ({"release_counts": True}, "expected release_counts=False with search='greedy', got True"),
         ({"stop_probability": 0.2}, "expected stop_probability=0.1 with search='greedy', got another"),
+        ({"objective": "brier"}, "expected objective='errors' with search='greedy', got 'brier': it is the loss of an"),
     ],
 )
 def test_an_option_that_greedy_search_does_not_use_is_refused(parameters, message):

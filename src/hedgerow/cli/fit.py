@@ -51,6 +51,14 @@ class SearchKind(StrEnum):
     greedy = "greedy"
 
 
+class ObjectiveKind(StrEnum):
+    """The loss of an exact search."""
+
+    errors = "errors"
+    brier = "brier"
+    mixed = "mixed"
+
+
 @app.command("fit")
 def fit(
     data: Annotated[str, typer.Argument(help=f"The sensitive table: {DATA}.")],
@@ -98,6 +106,10 @@ def fit(
     release_counts: Annotated[
         bool, typer.Option("--release-counts", help="Exact search: spend a fifth of epsilon on the counts too.")
     ] = False,
+    objective: Annotated[
+        ObjectiveKind | None,
+        typer.Option(help="Exact search: what a row costs. All but errors give leaves probabilities.  [errors]"),
+    ] = None,
     budget: Annotated[
         Path | None, typer.Option(help="Budget file to charge (`hedgerow budget`); a spent one refuses.")
     ] = None,
@@ -140,6 +152,7 @@ def fit(
         "confidence": confidence,
         "max_depth": max_depth,
         "release_counts": release_counts or None,
+        "objective": None if objective is None else objective.value,
     }
     check_output(output, data, schema, force=force)
     declared = None if schema is None else load_schema(schema)

@@ -14,6 +14,7 @@ from hedgerow.arguments import check_choice, check_flag, check_probability, chec
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import Learned, TallyEstimator
 from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.losses import OBJECTIVES, Objective
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.searches import SEARCHES, Sought
 from hedgerow.privacy.amounts import exact, total
@@ -29,6 +30,8 @@ from hedgerow.values import quoted_text
 
 STOP_PROBABILITY = 0.1
 """The default chance of the prior to stop at a position; docs/exact.md says how it was chosen."""
+OBJECTIVE: Objective = "errors"
+"""The default loss of an exact search; docs/exact.md says how it was chosen."""
 _NOTES = (
     "the names, types and order of the columns count as public, like the schema",
     "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
@@ -133,6 +136,7 @@ class SearchEstimator(PrivateEstimator):
     lookahead: int | None
     release_counts: bool
     stop_probability: float
+    objective: Objective
     _size_name: ClassVar[str]
     _parts: ClassVar[str]  # what a size counts: "rules" or "levels"
 
@@ -177,6 +181,7 @@ class SearchEstimator(PrivateEstimator):
         check_choice("search", self.search, SEARCHES)
         check_flag("release_counts", self.release_counts)
         check_probability("stop_probability", self.stop_probability)
+        check_choice("objective", self.objective, OBJECTIVES)
         if self.lookahead is not None:
             check_whole("lookahead", self.lookahead, 1)
         if self.search == "greedy":
@@ -199,6 +204,10 @@ class SearchEstimator(PrivateEstimator):
         if self.stop_probability != STOP_PROBABILITY:
             raise ArgumentError(
                 f"expected stop_probability={STOP_PROBABILITY} {when}, got another: it is the prior of an exact search."
+            )
+        if self.objective != OBJECTIVE:
+            raise ArgumentError(
+                f"expected objective={OBJECTIVE!r} {when}, got {self.objective!r}: it is the loss of an exact search."
             )
 
     def _check_size(self, name: str, value: object, low: int) -> None:

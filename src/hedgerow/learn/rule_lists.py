@@ -8,8 +8,9 @@ from typing import Literal
 from hedgerow.learn.base import RuleListEstimator
 from hedgerow.learn.blocks import ListDraw, list_costs, longest_path
 from hedgerow.learn.plans import DrawnList, GreedyList
-from hedgerow.learn.private_base import STOP_PROBABILITY, Plan, SearchEstimator
+from hedgerow.learn.private_base import OBJECTIVE, STOP_PROBABILITY, Plan, SearchEstimator
 from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.searches import Sought, choose_search
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import NoiseSource
@@ -30,7 +31,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     what the schema's cut points cost where they were learned.
 
     An exact search draws the whole list, the number of rules and the labels included, at once by the exponential
-    mechanism from *all* rule lists, with score −errors (monotone, sensitivity 1). No other release is needed, so the
+    mechanism from *all* rule lists, with score −loss (monotone, sensitivity 1). No other release is needed, so the
     model has labels and no counts, unless `release_counts` asks for them at a fifth of ε. The draw visits every set of
     rules: what that costs depends on the schema and the parameters, not on the labels, and is known before any row is
     read (`search_cost`). With `lookahead`, some rules are drawn jointly at a time, each block for an equal share of ε.
@@ -39,7 +40,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     sensitivity 2; 80 % of ε is shared equally by the choices. The rest of ε, and what unused choices leave, buys one
     histogram of rules by class (sensitivity 1), which gives all predictions and displayed counts.
 
-    Rules that no row can reach by the schema, and last rules with the label of the default rule, are left out.
+    Rules that no row can reach by the schema, and last rules that say the same as the default rule, are left out.
 
     Parameters
     ----------
@@ -63,6 +64,11 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     stop_probability : float, default=0.1
         With exact search: the prior probability that a list ends at any one position. docs/exact.md says how the
         default was chosen.
+    objective : {"errors", "brier", "mixed"}, default="errors"
+        With exact search: the loss of a row. "errors": 0 or 1, and leaves have labels. "brier": Brier's score, shifted
+        and divided so that it is between 0 and 1; "mixed": half of each. Leaves then have a drawn probability of each
+        class, which `predict_proba` gives, whether counts are released or not. docs/exact.md says how the default was
+        chosen.
     schema : Schema, None or "from-data", default=None
         The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data"
         infers the domain from the rows, which voids the guarantee; the card says so.
@@ -113,6 +119,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         lookahead: int | None = None,
         release_counts: bool = False,
         stop_probability: float = STOP_PROBABILITY,
+        objective: Objective = OBJECTIVE,
         schema: Schema | Literal["from-data"] | None = None,
         budget: Budget | None = None,
         random_state: NoiseSource | RandomState = None,
@@ -126,6 +133,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         self.lookahead = lookahead
         self.release_counts = release_counts
         self.stop_probability = stop_probability
+        self.objective = objective
         self.schema = schema
         self.budget = budget
         self.random_state = random_state
@@ -138,7 +146,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
             None if self.max_rules is None else self._most(schema),
             None if self.lookahead is None else int(self.lookahead),
             LARGEST_LIST - 1,
-            list_costs(schema, literals, negations=negations),
+            list_costs(schema, literals, negations=negations, objective=self.objective),
             self._parts,
             "Use fewer rules (max_rules), fewer literals (max_literals), fewer attributes, values or cut points, or "
             "search='auto'.",
@@ -146,7 +154,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
 
     def _drawn(self, schema: Schema, sought: Sought, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
         stop, counts = float(self.stop_probability), bool(self.release_counts)
-        draw = ListDraw(self._candidates(schema), sought.blocks, stop, sought.draws_size)
+        draw = ListDraw(self._candidates(schema), sought.blocks, stop, sought.draws_size, self.objective)
         return DrawnList(epsilon=epsilon, notes=notes, cost=cost, release_counts=counts, draw=draw)
 
     def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:

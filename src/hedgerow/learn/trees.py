@@ -8,8 +8,9 @@ from typing import Literal
 from hedgerow.learn.base import TreeEstimator
 from hedgerow.learn.blocks import TreeDraw, longest_path, tree_costs
 from hedgerow.learn.plans import DrawnTree, GreedyTree
-from hedgerow.learn.private_base import STOP_PROBABILITY, Plan, SearchEstimator
+from hedgerow.learn.private_base import OBJECTIVE, STOP_PROBABILITY, Plan, SearchEstimator
 from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.searches import Sought, choose_search
 from hedgerow.privacy.budget import Budget
@@ -31,10 +32,10 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     satisfies only ``x is missing``.
 
     An exact search draws the whole tree, its depth and its labels included, at once by the exponential mechanism from
-    *all* trees, with score −errors (monotone, sensitivity 1). No other release is needed, so the model has labels and
+    *all* trees, with score −loss (monotone, sensitivity 1). No other release is needed, so the model has labels and
     no counts, unless `release_counts` asks for them at a fifth of ε. The draw visits every conjunction of tests: what
     that costs depends on the schema and the depth, not on the labels, and is known before any row is read
-    (`search_cost`). A test whose two leaves have the same label is left out of the model.
+    (`search_cost`). A test whose two leaves say the same is left out of the model.
 
     With `lookahead`, the upper levels are drawn jointly, then the subtrees below them, and so on, each block for an
     equal share of ε. The subtrees of a block hold different rows and share one charge (parallel composition).
@@ -60,6 +61,11 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     stop_probability : float, default=0.1
         With exact search: the prior probability that a branch ends at any one node. docs/exact.md says how the default
         was chosen.
+    objective : {"errors", "brier", "mixed"}, default="errors"
+        With exact search: the loss of a row. "errors": 0 or 1, and leaves have labels. "brier": Brier's score, shifted
+        and divided so that it is between 0 and 1; "mixed": half of each. Leaves then have a drawn probability of each
+        class, which `predict_proba` gives, whether counts are released or not. docs/exact.md says how the default was
+        chosen.
     schema : Schema, None or "from-data", default=None
         The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data"
         infers the domain from the rows, which voids the guarantee; the card says so.
@@ -107,6 +113,7 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
         lookahead: int | None = None,
         release_counts: bool = False,
         stop_probability: float = STOP_PROBABILITY,
+        objective: Objective = OBJECTIVE,
         schema: Schema | Literal["from-data"] | None = None,
         budget: Budget | None = None,
         random_state: NoiseSource | RandomState = None,
@@ -118,6 +125,7 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
         self.lookahead = lookahead
         self.release_counts = release_counts
         self.stop_probability = stop_probability
+        self.objective = objective
         self.schema = schema
         self.budget = budget
         self.random_state = random_state
@@ -130,14 +138,14 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
             None if self.max_depth is None else self._depth(schema),
             None if self.lookahead is None else int(self.lookahead),
             min(LARGEST_DEPTH, space.n_options),
-            tree_costs(space),
+            tree_costs(space, self.objective),
             self._parts,
             "Use a smaller max_depth, fewer attributes, values or cut points, or search='auto'.",
         )
 
     def _drawn(self, schema: Schema, sought: Sought, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
         stop, counts = float(self.stop_probability), bool(self.release_counts)
-        draw = TreeDraw(Space.of_trees(schema), sought.blocks, stop, sought.draws_size)
+        draw = TreeDraw(Space.of_trees(schema), sought.blocks, stop, sought.draws_size, self.objective)
         return DrawnTree(epsilon=epsilon, notes=notes, cost=cost, release_counts=counts, draw=draw)
 
     def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from math import prod
 
 import pytest
@@ -71,6 +72,23 @@ def test_each_limit_refuses_what_is_beyond_it_and_says_what_to_change(monkeypatc
     ) as caught:
         allowed.check("Use less.")
     assert (caught.value.states, caught.value.evaluations) == (allowed.states, allowed.evaluations)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("method", ["masks", "cubes"])
+def test_leaves_of_more_values_and_classes_take_longer(classes, method):
+    space = Space.of_trees(schema_of(*[Integer(0, 9, (1, 3, 5))] * 3, classes=classes))
+    n, sides = space.n_options, space.n_sides
+    errors, mixed = (
+        masks_cost(options=n, sides=sides, depth=3, classes=classes, objective=objective)
+        if method == "masks"
+        else cubes_cost(Boxes.of(space, 3), objective)
+        for objective in ("errors", "mixed")
+    )
+    assert (errors.losses, mixed.losses) == (0, 5 * classes**2)
+    assert replace(mixed, losses=0) == errors
+    more = mixed.seconds(1000) - errors.seconds(1000)
+    assert more == pytest.approx(mixed.evaluations * mixed.losses * cost._LOSS)
 
 
 def test_more_patterns_more_classes_and_more_states_take_longer():

@@ -24,10 +24,11 @@ MOST_SECONDS = 10.0
 # Seconds on one core of an x86-64 server (benchmarks/exact.py). By masks: for any search; for each evaluation of an
 # option; for each of those and each pattern and class; for each state and pattern; for each option and pattern. By
 # cubes: for each evaluation and class, and each of those and each bin of the widest attribute; for each table; for
-# each number of a table; for each table, attribute and pattern.
+# each number of a table; for each table, attribute and pattern. By either, for each evaluation and loss of a leaf.
 _ANY, _WEIGH, _COUNT, _MASK, _BUILD = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9, 1.5e-8
 _EVALUATE, _SUM, _TABLE, _NUMBER, _ADD = 1.6e-8, 1e-10, 4e-4, 6e-9, 4e-9
 _PAIR = 2.2e-8  # by pairs of rules, for each of them and class
+_LOSS = 4e-9
 _TYPICAL_PATTERNS = 10_000
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
 _SUMMED = ("states", "evaluations", "tables", "numbers", "additions")
@@ -84,16 +85,18 @@ class Cost:
 
         An upper estimate for small tables, where many states hold no rows. The number of patterns is private.
         """
+        leaves = _ANY + self.evaluations * self.losses * _LOSS
         if self.method == "masks":
             counting = self.evaluations * self.classes * _COUNT + self.states * _MASK + self.options * _BUILD
-            return _ANY + self.evaluations * _WEIGH + patterns * counting
+            return leaves + self.evaluations * _WEIGH + patterns * counting
         if self.method == "pairs":
             each = self.evaluations * _PAIR + self.numbers * _NUMBER + patterns * self.additions * _ADD
-            return _ANY + self.tables * _TABLE + (1 if self.classes == 2 else 2 * self.classes) * each
+            kinds = 1 if self.classes == 2 and not self.losses else 2 * self.classes
+            return leaves + self.tables * _TABLE + kinds * each
         kinds = 1 if self.classes == 2 else 1.7 * self.classes  # of two classes, only their difference is counted
         each = self.evaluations * (_EVALUATE + self.bins * _SUM) + self.numbers * _NUMBER
         each += patterns * self.additions * _ADD
-        return _ANY + self.tables * _TABLE + kinds * each
+        return leaves + self.tables * _TABLE + kinds * each
 
     @property
     def is_quick(self) -> bool:
