@@ -45,10 +45,10 @@ def test_a_tree_has_what_a_test_catches_first_and_its_counts_in_this_order():
 def test_values_of_a_loss_are_labels_with_probabilities():
     loss = Loss.of("mixed", 2)
     model = LearnedList([(B,)], values=[9, 1], loss=loss).model(SCHEMA, CARD)
-    assert [(rule.label, rule.probabilities) for rule in model.rules] == [("yes", (0.1, 0.9)), ("no", (0.81, 0.19))]
+    assert [(rule.label, rule.probabilities) for rule in model.rules] == [("yes", (0.05, 0.95)), ("no", (0.85, 0.15))]
     tree = Take(SPACE.antecedents.index((A,)), Stop(5), Stop(0))
     drawn = LearnedTree(SPACE, tree, np.array([[1, 2], [3, 4]]), loss).model(SCHEMA, CARD)
-    assert drawn.leaves == (Leaf((1, 2), "yes", (0.46, 0.54)), Leaf((3, 4), "no", (0.9, 0.1)))
+    assert drawn.leaves == (Leaf((1, 2), "yes", (0.45, 0.55)), Leaf((3, 4), "no", (0.95, 0.05)))
 
 
 def test_values_of_errors_are_labels_alone():

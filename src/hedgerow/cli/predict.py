@@ -33,7 +33,7 @@ def predict(
     data: Annotated[Path, typer.Argument(help="CSV file with the columns that the model uses.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Add the probability of every class; 0 or 1 without counts.")
+        bool, typer.Option("--proba", help="Add the probability of every class; 0 or 1 where leaves have labels alone.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and not CSV.")] = False,

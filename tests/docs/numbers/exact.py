@@ -1,9 +1,10 @@
-"""docs/exact.md, from the files of benchmarks/prior.py and benchmarks/exact.py."""
+"""docs/exact.md, from the files of benchmarks/prior.py, benchmarks/objectives.py and benchmarks/exact.py."""
 
 from __future__ import annotations
 
 import re
 
+from hedgerow.learn.search.losses import STEPS, Loss
 from hedgerow.schema import Boolean, Label, Schema, count_candidates
 from tests.docs.page import Page, figures, records, short
 
@@ -19,6 +20,7 @@ def check(page: Page) -> None:
     page.says("with {} rules to choose from,", str(count_candidates(adult, 2)))
     page.says("two at a time take {} s and three take {} s", figures(two, 1), figures(three))
     _prior(page)
+    _objectives(page)
     _tables(page)
 
 
@@ -35,6 +37,40 @@ def _prior(page: Page) -> None:
     page.row("accuracy", *(short(accuracy, 4) for accuracy, _, _ in numbers))
     page.row("lost", "", *(f"{short(less, 4)} ± {short(error, 4)}" for less, error in list(lost.values())[1:]))
     page.says("{} is the largest chance", chosen)
+
+
+def _objectives(page: Page) -> None:
+    page.given("85 %; 120 rows", "85 % of 120")  # made up, to show the form
+    page.given("are clipped at .01", "on breast cancer at ε = 0.1")
+    two = [f".{round(100 * second):02d}" for _, second in Loss.of("mixed", 2).values]
+    page.says("in whole steps of 1/{}, with", str(STEPS))
+    page.says("by {}, {}, {}, {} and {} %, with all classes alike", *_mixtures())
+    page.says("of two classes the chances {}, {}, {}, …, {}", *two[:3], two[-1])
+    rows = records("benchmarks/results/objectives.csv")
+    objectives = list(dict.fromkeys(row["objective"] for row in rows))
+    page.row("data, ε", *objectives)
+    for name, words in (("breast_cancer", "breast cancer"), ("ctg", "cardiotocography")):
+        for epsilon in ("0.1", "1.0"):
+            cells = [_means(rows, name, epsilon, objective) for objective in objectives]
+            page.row(f"{words}, {float(epsilon):g}", *cells)
+    page.says("loses up to {} of accuracy at ε = 0.1", short(_most_lost(rows, "0.1"), 3))
+    page.says("at most {} at ε = 1", short(_most_lost(rows, "1.0"), 4))
+
+
+def _mixtures() -> list[str]:
+    return [f"{round(100 * (2 * second - 1))}" for _, second in Loss.of("mixed", 2).values[5:]]
+
+
+def _means(rows: list[dict[str, str]], name: str, epsilon: str, objective: str) -> str:
+    same = [r for r in rows if (r["dataset"], r["epsilon"], r["objective"]) == (name, epsilon, objective)]
+    scores = ([float(row[score]) for row in same] for score in ("accuracy", "AUROC", "log-loss"))
+    return " / ".join(short(sum(each) / len(each), 3) for each in scores)
+
+
+def _most_lost(rows: list[dict[str, str]], epsilon: str) -> float:
+    """Return the most accuracy that "mixed" loses against errors."""
+    mixed = (row for row in rows if (row["epsilon"], row["objective"]) == (epsilon, "mixed"))
+    return max(-float(row["accuracy − errors"].split(" ± ")[0]) for row in mixed)
 
 
 def _tables(page: Page) -> None:

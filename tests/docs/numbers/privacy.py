@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import log
 
 from hedgerow.engines.count import MOST_PATTERNS
+from hedgerow.learn.search.losses import STEPS
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Rounding
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.schema.private_cuts import MOST_CANDIDATES
@@ -32,6 +33,7 @@ def check(page: Page) -> None:
     kept = float(1 - 2 * cuts.score_sensitivity * cuts.weight)
     page.says("about {}e-5 for ten bins and {} candidates", f"{kept * 1e5:.0f}", f"{MOST_CANDIDATES:,}")
     page.says("up to 2³² rows")
+    page.says("in whole steps of 1/{} (", str(STEPS))
     assert MOST_ROWS == 2**32
     page.says("draws {} a side, and requires", f"{FULL:,}")
     page.says("more than {} million patterns", str(MOST_PATTERNS // 10**6))

@@ -48,12 +48,12 @@ def test_values_are_probabilities_whose_label_is_clear_and_no_class_is_preferred
     assert loss.draws_probabilities == (objective != "errors")
 
 
-def test_two_classes_have_ten_probabilities_from_a_tenth_to_nine_tenths():
+def test_two_classes_have_ten_probabilities_equally_spaced():
     loss = Loss.of("mixed", 2)
-    assert [round(100 * second) for _, second in loss.values] == [10, 19, 28, 37, 46, 54, 63, 72, 81, 90]
+    assert [round(100 * second) for _, second in loss.values] == [5, 15, 25, 35, 45, 55, 65, 75, 85, 95]
     assert loss.labels == (0,) * 5 + (1,) * 5
-    # ½·[error] + ½·(p² − .01)/.80 for the first class, in 64ths
-    assert loss.table[0] == (0, 1, 3, 5, 8, 43, 47, 52, 58, 64)
+    # ½·[error] + ½·(p² − .0025)/.90 for the first class, in 64ths
+    assert loss.table[0] == (0, 1, 2, 4, 7, 43, 47, 52, 58, 64)
     assert loss.table[1] == loss.table[0][::-1]
     assert Loss.of("errors", 3).table == ((0, 1, 1), (1, 0, 1), (1, 1, 0))
 

@@ -17,7 +17,7 @@ OBJECTIVES: tuple[Objective, ...] = ("errors", "brier", "mixed")
 STEPS = 64
 """The resolution of a loss that is not just errors: a power of two."""
 
-_MIXTURES = tuple(Fraction(percent, 100) for percent in (8, 26, 44, 62, 80))
+_MIXTURES = tuple(Fraction(percent, 100) for percent in (10, 30, 50, 70, 90))
 _SHARE_OF_ERRORS = {"brier": Fraction(0), "mixed": Fraction(1, 2)}
 
 
@@ -65,8 +65,8 @@ class Loss:
         """Return the loss of an objective.
 
         "errors": the values are the classes, each with probability 1, and a row of another class costs 1. Otherwise
-        they are the mixtures of each class, by 8, 26, 44, 62 and 80 %, with all classes alike: of two classes, .10,
-        .19, .28, .37, .46, .54, …, .90. "brier" is Brier's score ``B(y, p) = Σ (p_k − [k = y])²``, less the least that
+        they are the mixtures of each class, by 10, 30, 50, 70 and 90 %, with all classes alike: of two classes, .05,
+        .15, .25, …, .95. "brier" is Brier's score ``B(y, p) = Σ (p_k − [k = y])²``, less the least that
         a row of its class can have, divided by the largest difference Δ; "mixed" is half of that and half an error:
 
             ℓ(y, p) = λ·[label(p) ≠ y] + (1 − λ)·(B(y, p) − min_q B(y, q))/Δ,    λ = 0 or ½
@@ -78,7 +78,7 @@ class Loss:
         >>> Loss.of("errors", 2).table
         ((0, 1), (1, 0))
         >>> Loss.of("brier", 2).table[0]
-        (0, 2, 5, 10, 16, 23, 31, 41, 52, 64)
+        (0, 1, 4, 9, 14, 21, 30, 40, 51, 64)
         """
         classes = range(n_classes)
         if objective == "errors":

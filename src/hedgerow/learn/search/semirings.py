@@ -117,7 +117,7 @@ def looked_up(function: Callable[[Floats], Floats] | None, total: Floats) -> Cal
 
 
 def _by_loss(loss: Loss, unit: float) -> Callable[[Floats], Floats]:
-    """Return the logarithm of the mean over values of ``exp(−unit·loss)``, the loss in steps; block by block."""
+    """Return the weight of leaves: the logarithm of the mean over values of ``exp(−unit·loss)``, the loss in steps."""
 
     def leaf(counts: Floats) -> Floats:
         flat = counts.reshape(len(counts), -1)
