@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.audit.probabilistic.learner import LearnerKnowledge, given_learner
+from hedgerow.audit.probabilistic.refit import disclosed_by
 from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Integer, Label, Literal, Real, Schema
@@ -220,3 +221,10 @@ def test_bad_arguments_are_refused():
     split = RuleList(wide, (Rule((Literal("n", "<=", (4,)),), (1, 1)), Rule((), (1, 0))), card)
     with pytest.raises(ValueError, match="whose thresholds are cut points of the schema"):
         given_learner(split, GREEDY, uncut)
+
+
+def test_a_model_discloses_its_drawn_probabilities_too():
+    card = PrivacyCard.none("example", software="hedgerow")
+    models = [RuleList(BITS, (Rule((), None, 1, shares),), card) for shares in ((0.25, 0.75), (0.05, 0.95), None)]
+    assert len({disclosed_by(model, BITS) for model in models}) == 3
+    assert disclosed_by(models[0], BITS) == disclosed_by(RuleList.from_json(models[0].to_json()), BITS)
