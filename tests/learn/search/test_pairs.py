@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.learn.search import pairs as module
 from hedgerow.learn.search.cost import pairs_cost, space_cost
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search
@@ -89,7 +90,7 @@ def test_after_chosen_rules_the_options_are_those_that_imply_none_of_them():
     pairs = Pairs.of(space, 2)
     assert (pairs.open(np.arange(space.n_options)) == ~space.closed).all()
     assert sorted(np.concatenate([group.options for group in pairs.groups]).tolist()) == list(range(space.n_options))
-    assert {group.cells.shape[1] for group in pairs.groups} <= set(pairs.group_cells)
+    assert {group.cells.shape[1] for group in pairs.groups} <= {cells for _, cells in pairs.group_sizes}
 
 
 @pytest.mark.parametrize(
@@ -114,3 +115,34 @@ def test_the_cost_of_pairs_follows_from_the_schema():
     assert (told.tables, told.numbers) == (6**2, (4 + 3 + 2 + 4 * 3 + 4 * 2 + 3 * 2) * n)
     assert told.largest == 4 * 3 * n
     assert space_cost(space, 2).method in {"masks", "pairs"}
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_the_cost_tells_every_multiplication(monkeypatch, depth):
+    done, product = [], module._product
+
+    def counted(cells, counts):
+        done.append(cells.size * (counts.shape[1] if counts.ndim == 2 else 0))  # the first counts: hardly any
+        return product(cells, counts)
+
+    monkeypatch.setattr(module, "_product", counted)
+    space = list_space(schema_of(Categorical(tuple("abcd")), Integer(0, 9, (3, 5)), Boolean(missing="bin")), 2)
+    values(Table(space.candidates.schema, (((0, 0, 0), 1, 5),)), space, depth, all_models(1.0, 0.5))
+    assert pairs_cost(Pairs.of(space, depth), depth).products == sum(done)
+    assert (sum(done) > 0) == (depth > 1)
+
+
+def test_pairs_on_wide_attributes_are_told_to_take_longer_than_as_many_on_narrow_ones():
+    """Measured on one core: 37 s for two attributes of 95 values, 9,215 candidates; 1.3 s for 8,226 narrow ones."""
+    wide, narrow = (
+        pairs_cost(Pairs.of(list_space(schema_of(*kinds), 2, negations=negations), 2), 2)
+        for kinds, negations in (
+            ([Categorical(tuple(range(95)))] * 2, False),
+            ([Integer(0, 99, (10, 20, 30, 40, 50, 60))] * 4 + [Categorical(tuple("abcdefgh"))] * 2, True),
+        )
+    )
+    assert (wide.options, narrow.options) == (9215, 8226)
+    assert 37 / 2 < wide.seconds(6000) < 2 * 37
+    assert not wide.is_quick
+    assert 1.3 / 2 < narrow.seconds(10_000) < 2 * 1.3
+    assert narrow.is_quick

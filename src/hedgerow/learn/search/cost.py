@@ -27,11 +27,11 @@ MOST_SECONDS = 10.0
 # each number of a table; for each table, attribute and pattern. By either, for each evaluation and loss of a leaf.
 _ANY, _WEIGH, _COUNT, _MASK, _BUILD = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9, 1.5e-8
 _EVALUATE, _SUM, _TABLE, _NUMBER, _ADD = 1.6e-8, 1e-10, 4e-4, 6e-9, 4e-9
-_PAIR = 2.2e-8  # by pairs of rules, for each of them and class
+_PAIR, _MULTIPLY = 2.2e-8, 2.3e-11  # by pairs of rules, for each of them and class; for each multiplication
 _LOSS = 4e-9
 _TYPICAL_PATTERNS = 10_000
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
-_SUMMED = ("states", "evaluations", "tables", "numbers", "additions")
+_SUMMED = ("states", "evaluations", "tables", "numbers", "additions", "products")
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,8 @@ class Cost:
     tables, numbers, additions, largest, bins : int
         By cubes: contingency tables to be counted, the numbers in all of them, how often each pattern is added to one,
         the numbers that the largest takes, summed and for all classes, and the most bins of an attribute.
+    products : int
+        By pairs: the multiplications in the products of matrices, which are more the wider the attributes are.
     losses : int
         Losses of a leaf that are summed: its values times the classes; 0 where the loss is errors.
     """
@@ -68,6 +70,7 @@ class Cost:
     additions: int = 0
     largest: int = 0
     bins: int = 0
+    products: int = 0
     losses: int = 0
 
     @property
@@ -90,7 +93,8 @@ class Cost:
             counting = self.evaluations * self.classes * _COUNT + self.states * _MASK + self.options * _BUILD
             return leaves + self.evaluations * _WEIGH + patterns * counting
         if self.method == "pairs":
-            each = self.evaluations * _PAIR + self.numbers * _NUMBER + patterns * self.additions * _ADD
+            each = self.evaluations * _PAIR + self.products * _MULTIPLY + self.numbers * _NUMBER
+            each += patterns * self.additions * _ADD
             kinds = 1 if self.classes == 2 and not self.losses else 2 * self.classes
             return leaves + self.tables * _TABLE + kinds * each
         kinds = 1 if self.classes == 2 else 1.7 * self.classes  # of two classes, only their difference is counted
@@ -181,8 +185,9 @@ def cubes_cost(boxes: Boxes, objective: Objective = "errors") -> Cost:
 
 def pairs_cost(pairs: Pairs, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all lists of up to two rules of up to two literals, counted by contingency tables."""
-    n, classes, cells = pairs.space.n_options, len(pairs.space.candidates.schema.classes), sum(pairs.group_cells)
-    tables = len(pairs.group_cells) ** 2 if depth > 1 else len(pairs.group_cells)
+    n, classes = pairs.space.n_options, len(pairs.space.candidates.schema.classes)
+    cells = [cells for _, cells in pairs.group_sizes]
+    tables = len(cells) ** (2 if depth > 1 else 1)
     states = 1 + n * (depth > 1)
     return Cost(
         n,
@@ -191,10 +196,11 @@ def pairs_cost(pairs: Pairs, depth: int, objective: Objective = "errors") -> Cos
         classes,
         "pairs",
         tables,
-        numbers=cells * n * (depth > 1),
+        numbers=sum(cells) * n * (depth > 1),
         additions=tables,
         largest=pairs.largest_table * (1 if classes == 2 and objective == "errors" else classes),
         losses=_losses(objective, classes),
+        products=pairs.products,
     )
 
 

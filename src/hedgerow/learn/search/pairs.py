@@ -7,6 +7,7 @@ left to do is to weigh each pair of rules once, whatever the number of patterns.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -114,17 +115,26 @@ class Pairs:
         return next((place, int(rows[0])) for place, rows in enumerate(places) if len(rows))
 
     @property
-    def group_cells(self) -> list[int]:
-        """The cells of each group's contingency table: of each attribute, and each two, that can have literals."""
+    def group_sizes(self) -> list[tuple[int, int]]:
+        """The most options of each group, and its cells: of each attribute, and each two, that can have literals."""
         candidates = self.space.candidates
-        names = {literal.attribute for literal in candidates.literals}
-        sizes = [attribute.n_bins for name, attribute in candidates.schema.attributes if name in names]
-        return [*sizes, *(one * other for one, other in combinations(sizes, 2))]
+        literals = Counter(literal.attribute for literal in candidates.literals)
+        sizes = [(literals[name], a.n_bins) for name, a in candidates.schema.attributes if name in literals]
+        return [*sizes, *((m * n, size * other) for (m, size), (n, other) in combinations(sizes, 2))]
 
     @property
     def largest_table(self) -> int:
         """The numbers of the largest table, for one class: the cells of two attributes, for each option."""
-        return max(self.group_cells) * self.space.n_options
+        return max(cells for _, cells in self.group_sizes) * self.space.n_options
+
+    @property
+    def products(self) -> int:
+        """The multiplications for one class: of all cells' tables, and of them, by the cells that each option catches.
+
+        At most: there may be fewer options after chosen rules.
+        """
+        each = sum(options * cells for options, cells in self.group_sizes)
+        return each * (self.space.n_options + sum(cells for _, cells in self.group_sizes)) * (self.depth > 1)
 
 
 class PairValues:
