@@ -24,12 +24,12 @@ from hedgerow.learn.blocks import (
     tree_costs,
 )
 from hedgerow.learn.search import cost
-from hedgerow.learn.search.cost import space_cost
+from hedgerow.learn.search.cost import space_cost, total_cost
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import SeededNoise
-from hedgerow.schema import Boolean, Candidates, Integer
+from hedgerow.schema import Boolean, Candidates, Categorical, Integer
 from hedgerow.tally import Tally
 from tests.learn.draws import (
     ALARM,
@@ -306,6 +306,19 @@ def test_the_cost_of_a_list_is_that_of_its_blocks_together():
     """Of two booleans, 4 literals and 4 pairs: in blocks of 2 and 1 rules, 1 + 8 states, and 1."""
     told = list_costs(schema_of(Boolean(), Boolean(), classes=3), 2, negations=True)((2, 1), False)
     assert (told.options, told.states, told.evaluations, told.classes) == (8, 10, 80, 3)
+
+
+LABEL_ONLY = Categorical(("a",))  # no literal divides it
+
+
+@pytest.mark.parametrize(("kinds", "most"), [((Boolean(), Integer(0, 9, (3, 5)), LABEL_ONLY), 2), ((Boolean(),), 1)])
+@pytest.mark.parametrize("blocks", [(1,), (2,), (2, 1)])
+def test_more_literals_than_attributes_cost_what_as_many_do(kinds, most, blocks):
+    schema = schema_of(*kinds)
+    costs = [list_costs(schema, literals, negations=True)(blocks, False) for literals in (most, most + 1, 9)]
+    assert costs[0] == costs[1] == costs[2]
+    assert costs[0] == total_cost([space_cost(list_space(schema, most), min(n, costs[0].options)) for n in blocks])
+    assert longest_path(schema, most, negations=True) == longest_path(schema, 9, negations=True)
 
 
 def test_the_cost_of_a_tree_is_that_of_all_subtrees_that_there_can_be():

@@ -19,7 +19,7 @@ from hedgerow.learn.search.pairs import MOST_PAIRED
 from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
 from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space
 from hedgerow.privacy.gate import Gate
-from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates
+from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates, longest_candidate
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -98,7 +98,8 @@ def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
 def list_costs(schema: Schema, max_literals: int, *, negations: bool, objective: Objective = "errors") -> CostOf:
     """Return a function that bounds the cost of drawing a list in some blocks; of several sizes, if that is drawn."""
     n, classes = count_candidates(schema, max_literals, negations=negations), len(schema.classes)
-    is_built = max_literals == 1 or not n or (max_literals == 2 and n <= MOST_PAIRED)  # without candidates, an error
+    literals = longest_candidate(schema, max_literals, negations=negations)
+    is_built = literals < 2 or (literals == 2 and n <= MOST_PAIRED)  # without candidates, an error
     space = Space.of_lists(Candidates.of(schema, max_literals, negations=negations)) if is_built else None
 
     @cache
@@ -135,7 +136,7 @@ def tree_costs(space: Space, objective: Objective = "errors") -> CostOf:
 
 def longest_path(schema: Schema, max_literals: int, *, negations: bool) -> int:
     """Return how many rules, or tests, there can be one after the other, each of which divides what is left."""
-    if max_literals == 1:
+    if longest_candidate(schema, max_literals, negations=negations) == 1:
         return sum(attribute.n_bins - 1 for _, attribute in schema.attributes)
     return count_candidates(schema, max_literals, negations=negations)
 

@@ -38,6 +38,18 @@ def count_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
     return sum(polynomial[1:])
 
 
+def longest_candidate(schema: Schema, max_literals: int, *, negations: bool = True) -> int:
+    """Return the most literals of a candidate: of `max_literals`, no more than attributes that have literals.
+
+    Examples
+    --------
+    >>> from hedgerow.schema.attributes import Boolean
+    >>> longest_candidate(Schema({"a": Boolean(), "b": Boolean()}), max_literals=3)
+    2
+    """
+    return min(max_literals, sum(bool(a.count_literals(negations=negations)) for _, a in schema.attributes))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Candidates(Sequence[Antecedent]):
     """The candidate antecedents of a schema, shortest first; never filtered by their support in private data.
@@ -67,7 +79,7 @@ class Candidates(Sequence[Antecedent]):
         """
         check_whole("max_literals", max_literals, 1)
         sizes = [attribute.count_literals(negations=negations) for _, attribute in schema.attributes]
-        max_literals = min(int(max_literals), sum(map(bool, sizes)))
+        max_literals = longest_candidate(schema, int(max_literals), negations=negations)
         size = count_candidates(schema, max_literals, negations=negations)
         if size > MOST_CANDIDATES:
             raise SchemaError(
