@@ -27,7 +27,8 @@ MOST_SECONDS = 10.0
 # each number of a table; for each table, attribute and pattern. By either, for each evaluation and loss of a leaf.
 _ANY, _WEIGH, _COUNT, _MASK, _BUILD = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9, 1.5e-8
 _EVALUATE, _SUM, _TABLE, _NUMBER, _ADD = 1.6e-8, 1e-10, 4e-4, 6e-9, 4e-9
-_PAIR, _MULTIPLY = 2.2e-8, 2.3e-11  # by pairs of rules, for each of them and class; for each multiplication
+# By pairs of rules: for each of them and class; for each multiplication; for each table.
+_PAIR, _MULTIPLY, _PAIR_TABLE = 2.2e-8, 2.3e-11, 1e-5
 _LOSS = 4e-9
 _TYPICAL_PATTERNS = 10_000
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
@@ -96,7 +97,7 @@ class Cost:
             each = self.evaluations * _PAIR + self.products * _MULTIPLY + self.numbers * _NUMBER
             each += patterns * self.additions * _ADD
             kinds = 1 if self.classes == 2 and not self.losses else 2 * self.classes
-            return leaves + self.tables * _TABLE + kinds * each
+            return leaves + self.tables * _PAIR_TABLE + kinds * each
         kinds = 1 if self.classes == 2 else 1.7 * self.classes  # of two classes, only their difference is counted
         each = self.evaluations * (_EVALUATE + self.bins * _SUM) + self.numbers * _NUMBER
         each += patterns * self.additions * _ADD
@@ -208,14 +209,14 @@ def space_cost(space: Space, depth: int, objective: Objective = "errors") -> Cos
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less."""
     schema, n, sides = space.candidates.schema, space.n_options, space.n_sides
     masks = masks_cost(options=n, sides=sides, depth=depth, classes=len(schema.classes), objective=objective)
+    patterns = min(prod(attribute.n_bins for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
     pairs = Pairs.of(space, depth)
     if pairs is not None:
-        return cheaper(masks, pairs_cost(pairs, depth, objective), _TYPICAL_PATTERNS)
+        return cheaper(masks, pairs_cost(pairs, depth, objective), patterns)
     can_be_tables = 0 < depth <= _MOST_CHOICES and 0 < space.n_options <= MOST_OPTIONS
     boxes = Boxes.of(space, depth) if can_be_tables else None
     if boxes is None:
         return masks
-    patterns = min(prod(len(attribute.bins) for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
     return cheaper(masks, cubes_cost(boxes, objective), patterns)
 
 
