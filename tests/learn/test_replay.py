@@ -12,8 +12,10 @@ import hedgerow as hr
 from hedgerow.learn import blocks, plans
 from hedgerow.learn.greedy import rule_lists as greedy
 from hedgerow.learn.greedy import trees as greedy_trees
+from hedgerow.learn.search import cost
 from hedgerow.learn.search import sampler as exact
 from hedgerow.learn.search.losses import OBJECTIVES
+from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.sampler import ModelSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.exponential_mechanism import ModelDraw
@@ -101,6 +103,23 @@ def test_private_learners_do_the_same_under_secure_noise(name, rows, row):
 @given(st.lists(ROW, max_size=30), ROW)
 def test_learning_cut_points_does_the_same_on_neighbouring_tables(rows, row):
     check(learn_cuts, rows, row, SecureNoise())
+
+
+@pytest.mark.parametrize("max_rules", [3, 4])
+def test_lists_drawn_by_pairs_do_the_same_on_neighbouring_tables(monkeypatch, max_rules):
+    """Two rules jointly by pairs, whatever masks would cost; then, of three, one more."""
+    monkeypatch.setattr(cost, "_WEIGH", 1.0)
+    estimator = hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=2, max_rules=max_rules, lookahead=2)
+    recorder = Recorder(SecureNoise())
+    learner(estimator)(frame(ROWS), recorder)
+    assert [type(sampler._states) for _, sampler, _ in recorder.trace] == [Pairs] * (max_rules - 2)
+
+    @settings(max_examples=10)
+    @given(rows=st.lists(ROW, max_size=30), row=ROW)
+    def same(rows, row):
+        check(learner(estimator), rows, row, SecureNoise())
+
+    same()
 
 
 ROWS = [

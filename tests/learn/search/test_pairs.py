@@ -1,6 +1,7 @@
 """The recursion over pairs of rules against that by masks, and against all lists one by one."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,15 +9,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.learn.search import pairs as module
+from hedgerow.learn.search import sampler as sampling
 from hedgerow.learn.search.cost import pairs_cost, space_cost
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.pairs import Pairs, PairValues
+from hedgerow.learn.search.sampler import Draw, ModelSampler
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer
-from tests.learn.enumerate_models import Models, Table, executions, list_space, log_sum, schema_of, schemas, tables
+from tests.learn.enumerate_models import (
+    Models,
+    Table,
+    exact_chance,
+    executions,
+    list_space,
+    log_sum,
+    schema_of,
+    schemas,
+    tables,
+)
 
 SIZES = [12, pytest.param(300, marks=pytest.mark.slow)]
 TWO = schema_of(Boolean(), Boolean(missing="bin"))
@@ -154,3 +167,21 @@ def test_pairs_on_many_narrow_attributes_are_told_the_time_they_take():
     assert (told.method, told.options, told.is_quick) == ("pairs", 7625, True)
     assert 2.2 / 2 < told.seconds(1000) < 2 * 2.2
     assert 5.2 / 2 < told.seconds(10_000) < 2 * 5.2
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_rounding_takes_no_more_than_is_kept_for_it(monkeypatch, classes):
+    """Against 60 digits, with nearly 2^32 rows: twice the error of a log-probability, for the two tables."""
+    found = Models(list_space(schema_of(Boolean(), Boolean(), classes=classes), 2, negations=False), 2, Fraction(1, 10))
+    rows = [((i // 2, i % 2), y, (2**32 - 9) // (5 * classes) + 7 * i - y) for i in range(4) for y in range(classes)]
+    table, plan = Table(found.schema, tuple(rows)), Draw(found.space, 2, 0.1)
+    for epsilon in (Fraction(1, 1000), Fraction(1)):
+        weight = plan.mechanism(epsilon).weight
+        expected = found.log_probabilities(table, weight)
+        searched = values(table, found.space, 2, all_models(float(weight), 0.1))
+        sampler = ModelSampler(table.tally, plan, Pairs.of(found.space, 2), lambda _: None)
+        monkeypatch.setattr(sampling, "PairValues", lambda *_, once=searched: once)
+        ways = executions(lambda choose, sampler=sampler, weight=weight: sampler.sample(float(weight), choose))
+        errors = {model: float(abs(exact_chance(draws) - expected[model])) for model, draws in ways}
+        assert errors.keys() == expected.keys()
+        assert 0 < 2 * max(errors.values()) <= epsilon - weight

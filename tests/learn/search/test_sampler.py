@@ -20,6 +20,7 @@ from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import Search
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
+from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.sampler import Draw, ModelSampler, draw_model
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
@@ -98,7 +99,7 @@ def test_every_probability_of_the_whole_grid_is_drawn_with_its_exact_probability
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
 def test_a_drawn_size_has_the_same_prior_as_any_other(examples, objective):
-    """By either method: P(size d) = 1/(D + 1), then today's prior of that depth, all weighed by their errors."""
+    """By every method: P(size d) = 1/(D + 1), then today's prior of that depth, all weighed by their errors."""
 
     @settings(max_examples=examples)
     @given(models(60, objective), st.data(), st.sampled_from(EPSILONS))
@@ -110,7 +111,8 @@ def test_a_drawn_size_has_the_same_prior_as_any_other(examples, objective):
                 expected[model].append(value)
         total = log_sum(value for values in expected.values() for value in values)
         boxes = Boxes.of(plan.space, plan.depth) if plan.depth else None
-        for states in (exhaustive_levels(plan.space, plan.depth), *([boxes] if boxes else [])):
+        pairs = Pairs.of(plan.space, plan.depth)
+        for states in filter(None, (exhaustive_levels(plan.space, plan.depth), boxes, pairs)):
             sampler, drawn = ModelSampler(table.tally, plan, states, quiet), defaultdict(float)
             with valued_once():
                 for model, draws in executions(lambda choose, s=sampler: s.sample(float(weight), choose)):
