@@ -91,6 +91,16 @@ def test_leaves_of_more_values_and_classes_take_longer(classes, method):
     assert more == pytest.approx(mixed.evaluations * mixed.losses * cost._LOSS)
 
 
+def test_pairs_are_refused_by_their_own_limit_of_options():
+    """Of 45,000, not of 10,000: a search of 30,000 that has too large a table is not told to have too many options."""
+    assert Cost(45_000, 1, 1, 2, "pairs").is_sensible
+    assert not Cost(45_001, 1, 1, 2, "pairs").is_sensible
+    with pytest.raises(
+        SearchTooLargeError, match=r"at most 45,000 options, .* got 30,000 options, .* 200,000,000 numb"
+    ):
+        Cost(30_000, 1, 1, 2, "pairs", largest=200_000_000).check("Use less.")
+
+
 def test_more_patterns_more_classes_and_more_states_take_longer():
     one = masks_cost(options=40, sides=40, depth=3, classes=2)
     assert 0 < one.seconds(0) < one.seconds(100) < one.seconds(1000)

@@ -10,7 +10,7 @@ from typing import Literal
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.losses import Loss, Objective
-from hedgerow.learn.search.pairs import Pairs
+from hedgerow.learn.search.pairs import MOST_PAIRED, Pairs
 from hedgerow.learn.search.space import Space
 
 MOST_OPTIONS = 10_000
@@ -78,11 +78,15 @@ class Cost:
     def is_sensible(self) -> bool:
         """Whether the search is within the limits."""
         return (
-            (self.options <= MOST_OPTIONS or self.method == "pairs")
+            self.options <= self._most_options
             and self.states <= MOST_STATES
             and self.largest <= MOST_NUMBERS
             and self.evaluations <= MOST_EVALUATIONS
         )
+
+    @property
+    def _most_options(self) -> int:
+        return MOST_PAIRED if self.method == "pairs" else MOST_OPTIONS
 
     def seconds(self, patterns: int) -> float:
         """Return about how long the search takes on one core for a table of so many distinct patterns.
@@ -131,9 +135,10 @@ class Cost:
         if self.is_sensible:
             return
         raise SearchTooLargeError(
-            f"Expected an exact search of at most {MOST_OPTIONS:,} options, {MOST_STATES:,} states, {MOST_NUMBERS:,} "
-            f"numbers in a table and {MOST_EVALUATIONS:,} evaluations of an option in a state, got {self.options:,} "
-            f"options, {self.states:,} states, {self.largest:,} numbers and {self.evaluations:,} evaluations. {advice}",
+            f"Expected an exact search of at most {self._most_options:,} options, {MOST_STATES:,} states, "
+            f"{MOST_NUMBERS:,} numbers in a table and {MOST_EVALUATIONS:,} evaluations of an option in a state, "
+            f"got {self.options:,} options, {self.states:,} states, {self.largest:,} numbers "
+            f"and {self.evaluations:,} evaluations. {advice}",
             states=self.states,
             evaluations=self.evaluations,
         )
