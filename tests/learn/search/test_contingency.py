@@ -36,13 +36,15 @@ def test_cells_and_what_options_catch_in_them_are_counted(found):
     table, boxes, rows = found
     catches = Models(boxes.space, 0).catches
     for group in boxes.groups(2):
-        cells, caught = rows.cells(group.axes), rows.table(group.axes, rows.classes)
+        cells, caught = rows.cells(group.axes), rows.table(group.axes, rows.classes, rows.caught_bins)
         assert caught.shape == (*cells.shape, boxes.space.n_options)
         for label, *places in np.ndindex(cells.shape):
             assert cells[label, *places] == counted(table, boxes, group.axes, places, label)
             for option, worlds in enumerate(catches):
                 expected = counted(table, boxes, group.axes, places, label, worlds)
                 assert caught[label, *places, option] == expected
+        sides = rows.table(group.axes, rows.classes, rows.sides)
+        assert np.array_equal(sides, 2 * caught - cells[..., None])
 
 
 @settings(max_examples=10)
@@ -50,10 +52,10 @@ def test_cells_and_what_options_catch_in_them_are_counted(found):
 def test_blocks_of_patterns_add_up(found):
     _, boxes, rows = found
     group = next(reversed(list(boxes.groups(2)))).axes
-    whole = rows.table(group, rows.classes)
+    whole = rows.table(group, rows.classes, rows.caught_bins)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(contingency, "_BLOCK_PATTERNS", 2)
-        assert np.array_equal(rows.table(group, rows.classes), whole)
+        assert np.array_equal(rows.table(group, rows.classes, rows.caught_bins), whole)
 
 
 @settings(max_examples=10)
@@ -86,6 +88,6 @@ def test_counts_are_in_a_type_that_holds_them_exactly(rows, kind):
     schema = schema_of(Boolean())
     table = Table(schema, (((1,), 0, rows - 1), ((0,), 1, 1)))
     found = BoxRows.of(table.tally, Boxes.of(Space.of_trees(schema), 1))
-    caught = found.table((), found.classes)
+    caught = found.table((), found.classes, found.caught_bins)
     assert caught.dtype == kind
     assert caught.ravel().tolist() == [rows - 1, 0]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hedgerow.learn.search import semirings
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
-from hedgerow.learn.search.semirings import all_models, fewest_errors, looked_up
+from hedgerow.learn.search.semirings import all_models, fewest_errors
 
 COUNTS = st.lists(st.lists(st.integers(0, 40), min_size=2, max_size=4), min_size=1, max_size=5).filter(
     lambda rows: len(set(map(len, rows))) == 1
@@ -114,10 +114,24 @@ def test_the_weight_of_a_large_leaf_neither_overflows_nor_loses_its_digits(rows)
     assert all_models(10.0, 0.5).leaf(counts)[0] == -10.0 * (rows - 3) + math.log1p(math.exp(-30)) - math.log(2)
 
 
-def test_what_is_looked_up_is_what_is_computed(monkeypatch):
-    weights = all_models(0.25, 0.5).spread
-    found = looked_up(weights, np.array([3.0, 4.0]))
-    differences = np.array([-7.0, 0, 5], dtype=np.float32)
-    assert found(differences).tolist() == weights(np.array([7.0, 0, 5])).tolist()
-    monkeypatch.setattr(semirings, "_MOST_TABULATED", 5)
-    assert looked_up(weights, np.array([3.0, 4.0]))(differences).tolist() == found(differences).tolist()
+@pytest.mark.parametrize("semiring", [all_models(0.7, 0.3), fewest_errors(0.5)])
+def test_the_weight_of_two_leaves_is_by_the_sum_and_the_difference_of_their_differences(semiring):
+    for one, other in ((0, 0), (3, 5), (7, -2), (-400, 100)):
+        pair = np.abs(np.array([one, other, one + other, one - other], dtype=float))
+        leaves = semiring.spread(pair[:2]).sum()
+        both = semiring.plus(semiring.spread(pair[2:3]), semiring.spread(pair[3:])[:, None], np.ones(1))
+        assert leaves == pytest.approx(semiring.half + float(both[0]), rel=1e-12, abs=1e-12)
+
+
+@given(st.integers(1, 1000))
+def test_any_one_option_as_often_as_options_are_open_is_that_of_one(n_open):
+    for semiring in (all_models(0.7, 0.3), fewest_errors(0.5)):
+        each = np.full((1, n_open), semiring.go(np.array(n_open)))
+        together = semiring.plus(np.array([semiring.zero]), each, np.ones(n_open))
+        assert together == pytest.approx(semiring.go(np.array([1])), rel=1e-12)
+
+
+def test_shares_too_small_to_count_are_lost_without_warning():
+    plus = all_models(1.0, 0.5).plus
+    assert plus(np.array([-3.0]), np.array([[-703.5, -5000.0, -np.inf]]), np.ones(3)).tolist() == [-3.0]
+    assert all_models(1.0, 0.5).leaf(np.array([[5000.0], [3.0]])).tolist() == [-3.0 - math.log(2)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import prod
 from typing import Any, Self
 
@@ -23,7 +23,7 @@ MOST_SETS = 50_000
 """The most sets of bins of one attribute: beyond it, boxes are more than other states."""
 MOST_WORK = 50_000_000
 """The most bins that are looked at to find the sets after one more choice, and bytes that this takes."""
-_LEAST_STEP = 32  # sets of the first axis at a time, so that sums are products of matrices
+_LEAST_STEP = 16  # sets of the first axis at a time, so that sums are products of matrices
 Axes = tuple[int, ...]
 Block = tuple[slice, ...]
 
@@ -209,9 +209,11 @@ class Group:
         return found
 
     def blocks(self, numbers: int) -> Iterator[Block]:
-        """Yield parts of the first axis, of about so many boxes."""
-        step = max(_LEAST_STEP, numbers // max(1, prod(self.shape[1:])))
-        yield from ((slice(start, start + step),) for start in range(0, self.shape[0], step)) if self.axes else ((),)
+        """Yield parts of the first two axes, of about so many boxes."""
+        first = max(_LEAST_STEP, numbers // max(1, prod(self.shape[1:])))
+        steps = first, max(1, numbers // max(1, first * prod(self.shape[2:])))
+        each = zip(self.shape, steps, strict=False)
+        yield from product(*([slice(at, at + step) for at in range(0, size, step)] for size, step in each))
 
     def closed(self, block: Block, divisions: Divisions | None) -> Iterator[tuple[slice, Bins]]:
         """Yield some options, and for the boxes of a block whether these do not divide them: to be broadcast.
@@ -224,7 +226,7 @@ class Group:
             if divisions is not None:
                 some = divisions.within[axis]
                 closed = closed[:, divisions.options[some] - one.options.start]
-            yield some, _along(closed[block] if place == 0 else closed, place, len(self.axes))
+            yield some, _along(closed[block[place]] if place < len(block) else closed, place, len(self.axes))
 
 
 def _along(values: NDArray[Any], place: int, places: int) -> NDArray[Any]:

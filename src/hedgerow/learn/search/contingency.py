@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from hedgerow.learn.search.boxes import Axes, Boxes
 from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32
@@ -71,10 +72,11 @@ class BoxRows:
         counts = [np.bincount(code, one, prod(sizes)).reshape(sizes) for one in self.classes]
         return np.stack(counts).astype(np.float64)
 
-    def table(self, group: Axes, weights: Floats, options: slice | NDArray[np.intp] = slice(None)) -> Floats:
-        """Return the weights that each of some options catches in each cell of a group's contingency table.
+    def table(self, group: Axes, weights: Floats, factors: Floats) -> Floats:
+        """Return for each option the sum of weights in each cell of a group's contingency table, times its factors.
 
-        Shape ``(n_weights, *bins of the group, n_options)``; in float32 where sums of the rows are exact.
+        `factors` are columns of `caught_bins` or of `sides`. Shape ``(n_weights, *bins of the group, n_options)``; in
+        float32 where sums of the rows are exact.
         """
         sizes = [axis.n_bins for axis in self.boxes.axes]
         starts, width = np.cumsum([0, *sizes])[:-1], sum(sizes)
@@ -87,7 +89,7 @@ class BoxRows:
                 one += np.bincount(places, np.repeat(weight, len(sizes)), len(one))
         kind = np.float32 if self.total.sum() < EXACT_IN_FLOAT32 else np.float64
         with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
-            caught: Any = counts.reshape(-1, width).astype(kind) @ self._caught[:, options].astype(kind)
+            caught: Any = counts.reshape(-1, width).astype(kind) @ factors.astype(kind)
         return caught.reshape(len(weights), *cells, caught.shape[1])
 
     def _code(self, group: Axes) -> NDArray[np.intp]:
@@ -97,20 +99,21 @@ class BoxRows:
         return code
 
     @cached_property
-    def _caught(self) -> Floats:
-        """Which options catch each bin, shape ``(bins of all axes, n_options)``."""
-        axes = self.boxes.axes
-        caught = np.zeros((sum(axis.n_bins for axis in axes), self.boxes.space.n_options))
-        start = 0
-        for axis in axes:
-            caught[start : start + axis.n_bins, axis.options] = axis.caught.T
-            start += axis.n_bins
-        return caught
+    def caught_bins(self) -> Floats:
+        """1 where an option catches a bin of its axis, else 0, shape ``(bins of all axes, n_options)``."""
+        return np.maximum(self.sides, 0)
+
+    @cached_property
+    def sides(self) -> Floats:
+        """1 where an option catches a bin of its axis, -1 where it leaves it, 0 for other axes, of the same shape."""
+        return block_diag(*(2.0 * axis.caught.T - 1 for axis in self.boxes.axes))
 
 
 def summed(table: Floats, sets: Sequence[NDArray[np.bool_]], first: int = 1) -> Floats:
     """Return a table summed from bins to sets of bins, from its axis `first` on."""
     for place, members in enumerate(sets, first):
+        before, after = table.shape[:place], table.shape[place + 1 :]
+        lines = table.reshape(prod(before), table.shape[place], prod(after))
         with np.errstate(invalid="ignore"):
-            table = np.moveaxis(np.tensordot(members.astype(table.dtype), table, axes=(1, place)), 0, place)
+            table = (members.astype(table.dtype) @ lines).reshape(*before, len(members), *after)
     return table

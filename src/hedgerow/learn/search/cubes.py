@@ -15,15 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.learn.search.boxes import Axes, Block, Boxes, Divisions, Group
 from hedgerow.learn.search.contingency import BoxRows, summed
+from hedgerow.learn.search.last_choice import CLOSED, LastChoice
 from hedgerow.learn.search.lattice import Stop, Take, enough
-from hedgerow.learn.search.semirings import Floats, Semiring, looked_up
+from hedgerow.learn.search.semirings import Floats, Semiring
 from hedgerow.learn.search.space import CAUGHT, LEFT
 from hedgerow.tally import Tally
 
-_BLOCK_NUMBERS = 2**17  # of a block of boxes and their options: fits in the cache
+_BLOCK_NUMBERS = 2**19  # of a block of boxes and their options: their counts fit in the cache
 Box = dict[int, int]
 """The set of bins of each axis that was chosen on."""
 
@@ -55,7 +57,7 @@ class Cubes:
     ) -> None:
         self._boxes, self._semiring, self._min_rows = boxes, semiring, min_rows
         self._rows = BoxRows.of(tally, boxes)
-        self._spread = looked_up(semiring.spread, self._rows.total)
+        self._last = LastChoice.of(semiring, self._rows.total)
         self._values: list[dict[Axes, Floats]] = [{}]
         for left in range(1, boxes.depth + 1):
             values: dict[Axes, Floats] = {}
@@ -98,7 +100,7 @@ class Cubes:
     def _weigh(self, left: int, box: Box, rows: BoxRows) -> tuple[Floats, Floats]:
         """Return the weights of stopping at one box, shape ``(1,)``, and of each option there."""
         semiring, space = self._semiring, self._boxes.space
-        caught, total = rows.table((), rows.classes).astype(np.float64), rows.total[:, None]
+        caught, total = rows.table((), rows.classes, rows.caught_bins).astype(np.float64), rows.total[:, None]
         divides = [axis.divides[box.get(place, 0)] for place, axis in enumerate(self._boxes.axes)]
         is_open = np.concatenate([*divides, np.zeros(0, dtype=bool)])
         n_open = is_open.sum(keepdims=True)
@@ -124,64 +126,72 @@ class Cubes:
 
     def _valued(self, group: Group, left: int) -> Floats:
         """Return the values of the boxes of a group, with so many choices left."""
-        semiring, value = self._semiring, np.empty(group.shape)
-        totals = summed(self._rows.cells(group.axes), group.sets)
-        stop = semiring.leaf(totals) + semiring.stop(group.n_open)
-        go, divisions = semiring.go(group.n_open), self._divisions(left)
-        times = np.ones(self._boxes.space.n_options) if divisions is None else divisions.times
-        for block, options in self._options(group, left, totals):
-            options += go[block][..., None]
-            for some, closed in group.closed(block, divisions):
-                np.copyto(options[..., some], semiring.zero, where=closed)
-            flat = semiring.plus(np.ravel(stop[block]), options.reshape(-1, options.shape[-1]), times)
-            value[block] = flat.reshape(np.shape(value[block]))
+        value, totals = np.empty(group.shape), summed(self._rows.cells(group.axes), group.sets)
+        last = self._last if left == 1 else None
+        parts = self._by_branches(group, left, totals) if last is None else self._by_difference(group, totals, last)
+        for block, part in parts:
+            value[block] = part.reshape(np.shape(value[block]))
         return value
 
-    def _divisions(self, left: int) -> Divisions | None:
-        """Return the different divisions where it is all the same which of its two parts an option catches."""
-        return self._boxes.divisions if left == 1 and not self._min_rows else None
-
-    def _options(self, group: Group, left: int, totals: Floats) -> Iterator[tuple[Block, Floats]]:
-        """Yield what follows each option: the weights of both branches, shape ``(*boxes of a block, n_options)``."""
-        space, rows = self._boxes.space, self._rows
-        deep = {branch: self._children(group, left - 1, branch) for branch in space.branches if left > 1}
-        is_counted = len(deep) < 2 or self._min_rows > 0
-        spread = self._spread if left == 1 and len(totals) == 2 else None
-        weights = rows.differences_and_sums[: 1 + (self._min_rows > 0)] if spread else rows.classes
-        divisions = self._divisions(left)
-        some = slice(None) if divisions is None else divisions.options
-        table = summed(rows.table(group.axes, weights, some), group.sets[1:], first=2) if is_counted else np.empty(0)
-        for block in group.blocks(_BLOCK_NUMBERS // max(space.n_options, 1)):
-            caught = summed(table, [one[block] for one in group.sets[:1]]) if is_counted else table
-            total = totals[(slice(None), *block)][..., None]
-            if spread:
-                options = self._of_differences(spread, caught[0], total)
-            else:
-                here = {branch: one[block] for branch, one in deep.items()}
-                options = self._of_branches(here, caught.astype(np.float64), total)
+    def _by_difference(self, group: Group, totals: Floats, last: LastChoice) -> Iterator[tuple[Block, Floats]]:
+        """Yield the values of the boxes of each block: of two classes, with one choice left, by their differences."""
+        rows, n_open, (divisions, times) = self._rows, group.n_open, self._divisions(1)
+        weights = rows.differences_and_sums[: 1 + (self._min_rows > 0)]
+        for block, sides in self._sums(group, weights, rows.sides, divisions):
+            total = totals[(slice(None), *block)]
+            options = np.abs(sides[0], out=sides[0])
+            _close(options, CLOSED, group, block, divisions)
             if self._min_rows:
-                held = caught[1:] if spread else caught
-                left_over = total.sum(axis=0, keepdims=True) - held.sum(axis=0, keepdims=True)
-                options[~enough(self._min_rows, held, left_over, space)] = self._semiring.zero
-            yield block, options
+                options[~self._enough((total.sum(axis=0)[..., None] + sides[1:]) / 2, total)] = CLOSED
+            flat = options.reshape(-1, len(times))
+            yield block, last.values(total.reshape(2, -1), np.ravel(n_open[block]), flat, times)
 
-    def _of_branches(self, deep: dict[int, Floats], caught: Floats, total: Floats) -> Floats:
-        """Return the weights of both branches: the values that are searched further, of others those of leaves."""
-        leaf = self._semiring.leaf
-        options = deep[CAUGHT].copy() if CAUGHT in deep else leaf(caught)
-        options += deep[LEFT] if LEFT in deep else leaf(total - caught)
-        return options
+    def _by_branches(self, group: Group, left: int, totals: Floats) -> Iterator[tuple[Block, Floats]]:
+        """Yield the values of the boxes of each block: a branch that is not searched further is a leaf."""
+        rows, semiring, n_open, (divisions, times) = self._rows, self._semiring, group.n_open, self._divisions(left)
+        deep = {branch: self._children(group, left - 1, branch) for branch in self._boxes.space.branches if left > 1}
+        is_counted = len(deep) < 2 or self._min_rows > 0
+        stop, go = semiring.leaf(totals) + semiring.stop(n_open), semiring.go(n_open)
+        for block, caught in self._sums(group, rows.classes[: None if is_counted else 0], rows.caught_bins, divisions):
+            total = totals[(slice(None), *block)]
+            options = deep[CAUGHT][block].copy() if CAUGHT in deep else semiring.leaf(caught.astype(np.float64))
+            options += deep[LEFT][block] if LEFT in deep else semiring.leaf(total[..., None] - caught)
+            options += go[block][..., None]
+            _close(options, semiring.zero, group, block, divisions)
+            if self._min_rows:
+                options[~self._enough(caught, total)] = semiring.zero
+            yield block, semiring.plus(np.ravel(stop[block]), options.reshape(-1, len(times)), times)
 
-    def _of_differences(self, spread: Callable[[Floats], Floats], caught: Floats, total: Floats) -> Floats:
-        """Return the weights of both branches as leaves, of two classes: from how many more rows the first class has.
+    def _divisions(self, left: int) -> tuple[Divisions | None, Floats]:
+        """Return the different divisions where it is all the same which part an option catches, and how often each is.
 
-        The weight of a leaf is a multiple of its rows, which add up to those of the box, and a function of the
-        difference, which is looked up.
+        Otherwise options are told apart, and each is there once.
         """
-        options = spread(caught)
-        options += spread((total[0] - total[1]).astype(caught.dtype) - caught)
-        options += self._semiring.per_row / 2 * total.sum(axis=0)
-        return options
+        if left > 1 or self._min_rows:
+            return None, np.ones(self._boxes.space.n_options)
+        return self._boxes.divisions, self._boxes.divisions.times
+
+    def _sums(
+        self, group: Group, weights: Floats, factors: Floats, divisions: Divisions | None
+    ) -> Iterator[tuple[Block, NDArray[np.floating]]]:
+        """Yield for the boxes of each block the sums of weights times factors, shape ``(n, *boxes, n_options)``.
+
+        Of options, or of divisions. If there are no weights, nothing is counted.
+        """
+        blocks = group.blocks(_BLOCK_NUMBERS // max(self._boxes.space.n_options, 1))
+        if not len(weights):
+            yield from ((block, weights) for block in blocks)
+            return
+        factors = factors if divisions is None else factors[:, divisions.options]
+        table = summed(self._rows.table(group.axes, weights, factors), group.sets[1:], first=2)
+        for block in blocks:
+            part = table[(slice(None), slice(None), *block[1:])]
+            yield block, summed(part, [one[block[0]] for one in group.sets[:1]])
+
+    def _enough(self, caught: NDArray[np.floating], total: Floats) -> NDArray[np.bool_]:
+        """Return which options catch, and in a tree also leave, enough rows of some boxes."""
+        left = total.sum(axis=0)[None, ..., None] - caught.sum(axis=0, keepdims=True)
+        return enough(self._min_rows, caught, left, self._boxes.space)
 
     def _children(self, group: Group, left: int, branch: int) -> Floats:
         """Return the values of each option's branch in all boxes of a group, shape ``(*boxes, n_options)``."""
@@ -195,3 +205,11 @@ class Cubes:
             values = values.take(children - 1, axis=place, mode="clip")
             found[..., one.options] = np.moveaxis(values, place + (axis in sizes), -1)
         return found
+
+
+def _close(
+    options: NDArray[np.floating], value: float, group: Group, block: Block, divisions: Divisions | None
+) -> None:
+    """Give the options, or divisions, that do not divide the boxes of a block this value."""
+    for some, closed in group.closed(block, divisions):
+        np.copyto(options[..., some], value, where=closed)

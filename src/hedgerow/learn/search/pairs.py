@@ -17,8 +17,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.learn.search.last_choice import CLOSED, LastChoice
 from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Stop, Take
-from hedgerow.learn.search.semirings import Floats, Semiring, looked_up
+from hedgerow.learn.search.semirings import Floats, Semiring
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.tally import Tally
 
@@ -160,7 +161,7 @@ class PairValues:
         self._classes = np.ascontiguousarray(counts.T, dtype=np.float64)
         self._codes = [_codes(bins, group) for group in pairs.groups]
         self._total = self._classes.sum(axis=1)
-        self._spread = looked_up(semiring.spread, self._total) if len(self._total) == 2 else None
+        self._last_choice = LastChoice.of(semiring, self._total)
         self._caught = self._counted(np.ones(len(bins), dtype=bool))
         progress(1)
         self._left = self._values_left(progress) if pairs.depth > 1 else np.zeros(0)
@@ -238,22 +239,20 @@ class PairValues:
 
     def _values_left(self, progress: Callable[[int], object]) -> Floats:
         """Return the value of what each option leaves, with one choice left, shape ``(n_options,)``."""
-        semiring, once = self._semiring, np.ones(self._pairs.space.n_options)
         values = np.zeros(self._pairs.space.n_options)
         for place, group in enumerate(self._pairs.groups):
             tables = [self._table(place, weights) for weights in self._weights]
             step = max(1, _BLOCK // len(values))
             for start in range(0, len(group.options), step):
                 first, cells = group.options[start : start + step], group.cells[start : start + step]
-                stop, options = self._second(first, [_product(cells, table) for table in tables])
-                values[first] = semiring.plus(stop, options, once)
+                values[first] = self._second(first, [_product(cells, table) for table in tables])
                 progress(len(first))
         return values
 
     @property
     def _weights(self) -> Floats:
         """What is counted of each pattern: how many more rows the first class has, where that is enough, or all."""
-        return self._classes[:1] - self._classes[1:] if self._spread is not None else self._classes
+        return self._classes[:1] - self._classes[1:] if self._last_choice is not None else self._classes
 
     def _table(self, place: int, weights: Floats) -> NDArray[np.floating]:
         """Return the weights that each option catches in each cell of a group, shape ``(n_cells, n_options)``."""
@@ -266,25 +265,25 @@ class PairValues:
             table[:, other.options] = _product(other.cells, counts.reshape(n_cells, width).astype(kind).T).T
         return table
 
-    def _second(self, first: NDArray[np.intp], both: list[NDArray[np.floating]]) -> tuple[Floats, Floats]:
-        """Return the weights of stopping and of each option after each of some first rules.
+    def _second(self, first: NDArray[np.intp], both: list[NDArray[np.floating]]) -> Floats:
+        """Return the values of what some first rules leave, from what each two rules catch both, by class.
 
-        From what each two of them catch both, of two classes as differences where a leaf's weight is a multiple of its
-        rows, which add up to those that the first rule leaves, and a function of the difference.
+        Where differences are enough, `both` is of these only.
         """
         semiring, is_open = self._semiring, self._pairs.open(first)
         n_open, total = is_open.sum(axis=1), self._total[:, None] - self._caught[:, first]
-        if self._spread is not None:
-            caught = (self._caught[0] - self._caught[1]).astype(both[0].dtype) - both[0]
-            options = self._spread(caught)
-            options += self._spread((total[0] - total[1]).astype(caught.dtype)[:, None] - caught)
-            options += (semiring.per_row / 2 * total.sum(axis=0))[:, None]
-        else:
-            caught = self._caught[:, None] - np.stack(both)
-            options = semiring.leaf(caught) + semiring.leaf(total[..., None] - caught)
+        once = np.ones(len(self._caught[0]))
+        if self._last_choice is not None:
+            kind, (one, other) = both[0].dtype, self._caught
+            options = 2 * both[0] - (2 * (one - other)).astype(kind)
+            options += (total[0] - total[1]).astype(kind)[:, None]
+            np.copyto(np.abs(options, out=options), CLOSED, where=~is_open)
+            return self._last_choice.values(total, n_open, options, once)
+        caught = self._caught[:, None] - np.stack(both)
+        options = semiring.leaf(caught) + semiring.leaf(total[..., None] - caught)
         options += semiring.go(n_open)[:, None]
         np.copyto(options, semiring.zero, where=~is_open)
-        return semiring.leaf(total) + semiring.stop(n_open), options
+        return semiring.plus(semiring.leaf(total) + semiring.stop(n_open), options, once)
 
 
 def _product(cells: NDArray[np.bool_], counts: NDArray[np.floating]) -> NDArray[np.floating]:

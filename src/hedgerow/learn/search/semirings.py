@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from hedgerow.learn.search.losses import Loss
 
 Floats = NDArray[np.float64]
-_MOST_TABULATED = 2**20  # differences of two classes whose weight is looked up
 _BLOCK = 2**13  # leaves at a time, so that their losses fit in the cache
-_LEAST = -700.0  # exp is slow where it underflows; beside 1, its value there is nothing
+_LEAST_LOG = -700.0
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,11 @@ class Semiring:
     per_row, spread : float and callable, or None
         Of two classes, the weight of a leaf is ``per_row·n/2 + spread(d)``: of its n rows one class has d more. None
         where it is not.
+    half : float
+        The weight with ``spread(a) ⊗ spread(b) = half ⊗ (spread(a + b) ⊕ spread(a − b))``.
     stop, go : callable
-        From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option.
+        From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option, which
+        so many times is that of one open option.
     """
 
     leaf: Callable[[Floats], Floats]
@@ -44,6 +46,7 @@ class Semiring:
     zero: float
     per_row: float
     spread: Callable[[Floats], Floats] | None
+    half: float
     stop: Callable[[NDArray[np.intp]], Floats]
     go: Callable[[NDArray[np.intp]], Floats]
 
@@ -56,6 +59,7 @@ def fewest_errors(penalty: float) -> Semiring:
         zero=np.inf,
         per_row=1.0,
         spread=lambda differences: differences / -2,
+        half=0.0,
         stop=lambda n_open: np.zeros(np.shape(n_open)),
         go=lambda n_open: np.full(np.shape(n_open), penalty),
     )
@@ -84,12 +88,12 @@ def all_models(epsilon: float, stop_probability: float, loss: Loss | None = None
 
     def errors(counts: Floats) -> Floats:
         most = counts.max(axis=0)
-        shares = np.exp(epsilon * (counts - most)).sum(axis=0) / len(counts)
+        shares = _exp(epsilon * (counts - most)).sum(axis=0) / len(counts)
         return np.log(shares) - epsilon * (counts.sum(axis=0) - most)
 
     def plus(stop: Floats, options: Floats, times: Floats) -> Floats:
         most = np.maximum(stop, options.max(axis=1, initial=-np.inf))
-        return most + np.log(np.exp(stop - most) + np.exp(options - most[:, None]) @ times)
+        return most + np.log(np.exp(stop - most) + _exp(options - most[:, None]) @ times)
 
     def spread(differences: Floats) -> Floats:
         return epsilon * differences / 2 + np.log((1 + np.exp(-epsilon * differences)) / 2)
@@ -100,20 +104,10 @@ def all_models(epsilon: float, stop_probability: float, loss: Loss | None = None
         zero=-np.inf,
         per_row=-epsilon,
         spread=spread if loss is None else None,
+        half=float(np.log(0.5)),
         stop=lambda n_open: np.where(n_open > 0, log_stop, 0.0),
         go=lambda n_open: log_go - np.log(np.maximum(n_open, 1)),
     )
-
-
-def looked_up(function: Callable[[Floats], Floats] | None, total: Floats) -> Callable[[Floats], Floats] | None:
-    """Return a function of differences of two classes, even in them, as a table of its values where that is small."""
-    if function is None:
-        return None
-    size = int(total.sum()) + 1
-    if len(total) != 2 or size > _MOST_TABULATED:
-        return lambda differences: function(np.abs(differences).astype(np.float64))
-    values = function(np.arange(size, dtype=np.float64))
-    return lambda differences: values.take(np.abs(differences).astype(np.intp))
 
 
 def _by_loss(loss: Loss, unit: float) -> Callable[[Floats], Floats]:
@@ -127,8 +121,14 @@ def _by_loss(loss: Loss, unit: float) -> Callable[[Floats], Floats]:
             least = losses.min(axis=0)
             losses -= least
             losses *= -unit
-            shares = np.exp(np.maximum(losses, _LEAST, out=losses), out=losses).sum(axis=0) / len(losses)
+            shares = _exp(losses).sum(axis=0) / len(losses)
             found[start : start + _BLOCK] = np.log(shares) - unit * least
         return found.reshape(counts.shape[1:])
 
     return leaf
+
+
+def _exp(shares: Floats) -> Floats:
+    """Return exponentials in place; of less than e⁻⁷⁰⁰, which 1 absorbs, e⁻⁷⁰⁰: smaller numbers take much longer."""
+    np.maximum(shares, _LEAST_LOG, out=shares)
+    return np.exp(shares, out=shares)

@@ -1,0 +1,80 @@
+"""Values of states with one choice left against the weights of their leaves, one option after the other."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.learn.search import last_choice
+from hedgerow.learn.search.last_choice import CLOSED, LastChoice, looked_up
+from hedgerow.learn.search.losses import Loss
+from hedgerow.learn.search.semirings import all_models, fewest_errors
+
+counts = st.tuples(st.integers(0, 400), st.integers(0, 400))
+SEMIRINGS = [all_models(0.01, 0.3), all_models(2.0, 0.3), all_models(20.0, 0.3), fewest_errors(0.5)]
+
+
+@st.composite
+def states(draw):
+    """Some states as rows of each class that each option catches and leaves, the same numbers for all options."""
+    n_options = draw(st.integers(1, 4))
+    totals = draw(st.lists(counts, min_size=1, max_size=4))
+    caught = [
+        [[draw(st.integers(0, rows)) for _ in range(n_options)] for rows in total] for total in totals
+    ]  # shape (n, 2, n_options)
+    is_open = [[draw(st.booleans()) for _ in range(n_options)] for _ in totals]
+    times = [draw(st.integers(1, 3)) for _ in range(n_options)]
+    return np.array(totals, dtype=float), np.array(caught, dtype=float), np.array(is_open), np.array(times, dtype=float)
+
+
+def one_by_one(semiring, total, caught, is_open, times):
+    """Return the value of one state from its leaves."""
+    n_open = np.array(int(times[is_open].sum()))
+    leaves = semiring.leaf(caught) + semiring.leaf(total[:, None] - caught)
+    options = np.where(is_open, semiring.go(n_open) + leaves, semiring.zero)
+    stop = semiring.leaf(total) + semiring.stop(n_open)
+    return float(semiring.plus(np.reshape(stop, 1), options[None], times)[0])
+
+
+@pytest.mark.parametrize("semiring", SEMIRINGS)
+@pytest.mark.parametrize("numbers", [1, 2**16])
+@given(found=states())
+def test_values_are_those_of_all_leaves(semiring, numbers, found):
+    totals, caught, is_open, times = found
+    expected = [one_by_one(semiring, *one, times) for one in zip(totals, caught, is_open, strict=True)]
+    sides = 2 * caught - totals[..., None]
+    differences = np.where(is_open, np.abs(sides[:, 0] - sides[:, 1]), CLOSED)
+    n_open = (is_open * times).sum(axis=1).astype(np.intp)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(last_choice, "_BLOCK_NUMBERS", numbers)
+        values = LastChoice.of(semiring, totals.sum(axis=0)).values(totals.T, n_open, differences, times)
+    assert values.tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_a_state_that_no_option_divides_is_a_leaf():
+    for semiring in SEMIRINGS:
+        totals = np.array([[5.0], [2.0]])
+        found = LastChoice.of(semiring, totals[:, 0]).values(
+            totals, np.array([0]), np.full((1, 3), CLOSED, dtype=np.float32), np.ones(3)
+        )
+        assert found == pytest.approx(semiring.leaf(totals), rel=1e-14)
+
+
+@pytest.mark.parametrize("semiring", [all_models(0.25, 0.5), fewest_errors(1.0)])
+def test_what_is_looked_up_is_what_is_computed(monkeypatch, semiring):
+    found = looked_up(semiring.spread, np.array([3.0, 4.0]), semiring.zero)
+    differences = np.array([7.0, 0, 5, CLOSED], dtype=np.float32)
+    assert found(differences[:3]).tolist() == semiring.spread(np.array([7.0, 0, 5])).tolist()
+    assert math.isinf(found(differences)[3])
+    monkeypatch.setattr(last_choice, "_MOST_TABULATED", 5)
+    assert looked_up(semiring.spread, np.array([3.0, 4.0]), semiring.zero)(differences).tolist() == (
+        found(differences).tolist()
+    )
+
+
+def test_where_differences_are_not_enough_there_is_nothing_to_look_up():
+    assert LastChoice.of(all_models(1.0, 0.5), np.ones(3)) is None
+    assert LastChoice.of(all_models(1.0, 0.5, Loss.of("mixed", 2)), np.ones(2)) is None
+    assert LastChoice.of(all_models(1.0, 0.5, Loss.of("errors", 2)), np.ones(2)) is None  # as any other table of losses
