@@ -93,13 +93,15 @@ class Rounding:
         steps, below ``2³²·steps``, and ``w/steps`` has ``21 − log₂ steps`` binary digits: their product, half of it
         where steps are rows, and the difference of two such products are exact. So a leaf rounds ``w·n``, which no loss
         is above, once, where the least loss is taken off the logarithm; an option and a sum of options round five times
-        together, the states below share the rows; and ``c`` bounds what does not grow with the rows, from the size of
-        the prior's logarithms, the lengths of the sums, those over the values included, and four units in the last
-        place for NumPy's exp and log; exponents below −700 are taken as −700, which beside a sum of 1 is far less than
-        ``u``. Each choice's log-probability is off by at most twice that, the choices of one level share the rows, the
-        size, where it is drawn, is one choice more at the root, and there are two tables: ``4·u·((d + 1)·(5d + 1)·w·n +
-        2l²·c)`` in all, with ``n`` below `MOST_ROWS`. Values are drawn from exact weights, and the draws themselves, by
-        OpenDP, are exact for the log-weights they are given.
+        together, the states below share the rows (errors of two classes, where one choice is left, are weighed by
+        differences: ``w·n`` rounds 4.5 times at most on the way to stopping, 3 times on that to an option, below the 6
+        of d = 1); and ``c`` bounds what does not grow with the rows, from the size of the prior's logarithms, the
+        lengths of the sums, those over the values included, and four units in the last place for NumPy's exp and log;
+        exponents below −700 are taken as −700, which beside a sum of 1 is far less than ``u``. Each choice's
+        log-probability is off by at most twice that, the choices of one level share the rows, the size, where it is
+        drawn, is one choice more at the root, and there are two tables: ``4·u·((d + 1)·(5d + 1)·w·n + 2l²·c)`` in all,
+        with ``n`` below `MOST_ROWS`. Values are drawn from exact weights, and the draws themselves, by OpenDP, are
+        exact for the log-weights they are given.
 
         Raises
         ------

@@ -50,7 +50,7 @@ def test_leaves_of_any_shape_are_weighed_block_by_block(monkeypatch):
     assert whole.shape == (7, 1, 13)
     monkeypatch.setattr(semirings, "_BLOCK", 5)
     np.testing.assert_array_equal(semiring.leaf(counts), whole)
-    monkeypatch.setattr(semirings, "_LEAST", -np.inf)
+    monkeypatch.setattr(semirings, "_LEAST_LOG", -np.inf)
     np.testing.assert_array_equal(semiring.leaf(counts), whole)
 
 

@@ -106,7 +106,7 @@ class BoxRows:
     @cached_property
     def sides(self) -> Floats:
         """1 where an option catches a bin of its axis, -1 where it leaves it, 0 for other axes, of the same shape."""
-        return block_diag(*(2.0 * axis.caught.T - 1 for axis in self.boxes.axes))
+        return np.asarray(block_diag(*(2.0 * axis.caught.T - 1 for axis in self.boxes.axes)), dtype=np.float64)
 
 
 def summed(table: Floats, sets: Sequence[NDArray[np.bool_]], first: int = 1) -> Floats:

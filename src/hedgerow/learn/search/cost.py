@@ -23,12 +23,14 @@ MOST_SECONDS = 10.0
 
 # Seconds on one core of an x86-64 server (benchmarks/exact.py). By masks: for any search; for each evaluation of an
 # option; for each of those and each pattern and class; for each state and pattern; for each option and pattern. By
-# cubes: for each evaluation and class, and each of those and each bin of the widest attribute; for each table; for
-# each number of a table; for each table, attribute and pattern. By either, for each evaluation and loss of a leaf.
+# cubes: for each evaluation of two classes, or else for each and class; each of those and each bin of the widest
+# attribute; for each table; for each number of a table; for each table, attribute and pattern. By either, for each
+# evaluation and loss of a leaf.
 _ANY, _WEIGH, _COUNT, _MASK, _BUILD = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9, 1.5e-8
-_EVALUATE, _SUM, _TABLE, _NUMBER, _ADD = 1.6e-8, 1e-10, 4e-4, 6e-9, 4e-9
+_LOOK_UP, _EVALUATE, _SUM, _TABLE, _NUMBER, _ADD = 4.5e-9, 1.4e-8, 6e-11, 4e-4, 6e-9, 4e-9
+_COUNTED = 0.6  # of each class, if there are more than two: of two, their difference is counted where it matters
 # By pairs of rules: for each of them and class; for each multiplication; for each table.
-_PAIR, _MULTIPLY, _PAIR_TABLE = 2.2e-8, 2.3e-11, 1e-5
+_PAIR, _MULTIPLY, _PAIR_TABLE = 1.1e-8, 2.3e-11, 1e-5
 _LOSS = 4e-9
 _TYPICAL_PATTERNS = 10_000
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
@@ -94,18 +96,18 @@ class Cost:
         An upper estimate for small tables, where many states hold no rows. The number of patterns is private.
         """
         leaves = _ANY + self.evaluations * self.losses * _LOSS
+        is_two = self.classes == 2 and not self.losses  # then differences are enough
         if self.method == "masks":
             counting = self.evaluations * self.classes * _COUNT + self.states * _MASK + self.options * _BUILD
             return leaves + self.evaluations * _WEIGH + patterns * counting
         if self.method == "pairs":
             each = self.evaluations * _PAIR + self.products * _MULTIPLY + self.numbers * _NUMBER
             each += patterns * self.additions * _ADD
-            kinds = 1 if self.classes == 2 and not self.losses else 2 * self.classes
-            return leaves + self.tables * _PAIR_TABLE + kinds * each
-        kinds = 1 if self.classes == 2 else 1.7 * self.classes  # of two classes, only their difference is counted
-        each = self.evaluations * (_EVALUATE + self.bins * _SUM) + self.numbers * _NUMBER
-        each += patterns * self.additions * _ADD
-        return leaves + self.tables * _TABLE + kinds * each
+            return leaves + self.tables * _PAIR_TABLE + (1 if is_two else 2 * self.classes) * each
+        evaluating = (_LOOK_UP if is_two else _EVALUATE) + self.bins * _SUM
+        counting = self.numbers * _NUMBER + patterns * self.additions * _ADD
+        kinds, counted = (1, 1) if is_two else (self.classes, _COUNTED * self.classes)
+        return leaves + self.tables * _TABLE + kinds * self.evaluations * evaluating + counted * counting
 
     @property
     def is_quick(self) -> bool:

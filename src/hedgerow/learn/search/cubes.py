@@ -173,7 +173,7 @@ class Cubes:
 
     def _sums(
         self, group: Group, weights: Floats, factors: Floats, divisions: Divisions | None
-    ) -> Iterator[tuple[Block, NDArray[np.floating]]]:
+    ) -> Iterator[tuple[Block, Floats]]:
         """Yield for the boxes of each block the sums of weights times factors, shape ``(n, *boxes, n_options)``.
 
         Of options, or of divisions. If there are no weights, nothing is counted.
@@ -188,7 +188,7 @@ class Cubes:
             part = table[(slice(None), slice(None), *block[1:])]
             yield block, summed(part, [one[block[0]] for one in group.sets[:1]])
 
-    def _enough(self, caught: NDArray[np.floating], total: Floats) -> NDArray[np.bool_]:
+    def _enough(self, caught: Floats, total: Floats) -> NDArray[np.bool_]:
         """Return which options catch, and in a tree also leave, enough rows of some boxes."""
         left = total.sum(axis=0)[None, ..., None] - caught.sum(axis=0, keepdims=True)
         return enough(self._min_rows, caught, left, self._boxes.space)
@@ -207,9 +207,7 @@ class Cubes:
         return found
 
 
-def _close(
-    options: NDArray[np.floating], value: float, group: Group, block: Block, divisions: Divisions | None
-) -> None:
+def _close(options: Floats, value: float, group: Group, block: Block, divisions: Divisions | None) -> None:
     """Give the options, or divisions, that do not divide the boxes of a block this value."""
     for some, closed in group.closed(block, divisions):
         np.copyto(options[..., some], value, where=closed)
