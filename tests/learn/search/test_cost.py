@@ -11,6 +11,7 @@ from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import Cost, cubes_cost, largest_size, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import PatternMatrix, Search
+from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Categorical, Integer
@@ -103,6 +104,13 @@ def test_pairs_are_refused_by_their_own_limit_of_options():
         SearchTooLargeError, match=r"at most 45,000 options, .* got 30,000 options, .* 200,000,000 numb"
     ):
         Cost(30_000, 1, 1, 2, "pairs", largest=200_000_000).check("Use less.")
+
+
+def test_the_cost_of_another_loss_than_errors_needs_no_table_of_it(monkeypatch):
+    """A plan asks for the costs of many searches, and tables of many classes are large."""
+    monkeypatch.setattr(Loss, "of", lambda *_: pytest.fail("a table was made"))
+    space = Space.of_trees(schema_of(*[Integer(0, 9, (1, 3, 5))] * 3, classes=200))
+    assert space_cost(space, 2, "mixed").losses == 5 * 200**2
 
 
 def test_more_patterns_more_classes_and_more_states_take_longer():

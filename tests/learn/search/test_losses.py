@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from time import process_time
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.search.losses import OBJECTIVES, STEPS, Loss
+from hedgerow.learn.search.losses import OBJECTIVES, STEPS, Loss, n_values
 
 CLASSES = st.integers(2, 12)
 objectives = pytest.mark.parametrize("objective", OBJECTIVES)
@@ -40,12 +41,25 @@ def test_losses_are_within_half_a_step_of_the_formula_and_between_0_and_1(object
 def test_values_are_probabilities_whose_label_is_clear_and_no_class_is_preferred(objective, n_classes):
     loss = Loss.of(objective, n_classes)
     assert len(set(loss.values)) == len(loss.values) == n_classes * (1 if objective == "errors" else 5)
+    assert n_values(objective, n_classes) == len(loss.values)
     for value, label in zip(loss.values, loss.labels, strict=True):
         assert sum(value) == pytest.approx(1, abs=1e-12)
         assert sorted(value)[-2] < value[label]
     assert np.bincount(loss.labels).tolist() == [len(loss.values) // n_classes] * n_classes
     assert len({tuple(sorted(row)) for row in loss.table}) == 1
     assert loss.draws_probabilities == (objective != "errors")
+
+
+@pytest.mark.parametrize("objective", ["brier", "mixed"])
+def test_losses_of_a_hundred_classes_are_there_within_seconds_and_between_0_and_1(objective):
+    """Summed class by class, the scores of 100 classes took a minute."""
+    begun = process_time()
+    loss = Loss.of(objective, 100)
+    assert process_time() - begun < 5
+    assert (min(map(min, loss.table)), max(map(max, loss.table))) == (0, STEPS)
+    assert loss.labels == tuple(np.repeat(range(100), 5))
+    for y, value in [(0, 0), (0, 499), (99, 0), (99, 499), (50, 252)]:
+        assert abs(loss.table[y][value] / STEPS - exactly(objective, loss.values[value], y, loss.values)) <= 0.5 / STEPS
 
 
 def test_two_classes_have_ten_probabilities_equally_spaced():

@@ -9,7 +9,7 @@ from typing import Literal
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.losses import Loss, Objective
+from hedgerow.learn.search.losses import Objective, n_values
 from hedgerow.learn.search.pairs import MOST_PAIRED, Pairs
 from hedgerow.learn.search.space import Space
 
@@ -165,7 +165,7 @@ def masks_cost(*, options: int, sides: int, depth: int, classes: int, objective:
 
 
 def _losses(objective: Objective, classes: int) -> int:
-    return 0 if objective == "errors" else Loss.of(objective, classes).by_value.size
+    return 0 if objective == "errors" else n_values(objective, classes) * classes
 
 
 def cubes_cost(boxes: Boxes, objective: Objective = "errors") -> Cost:

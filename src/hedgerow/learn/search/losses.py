@@ -84,18 +84,13 @@ class Loss:
         if objective == "errors":
             values = tuple(tuple(float(k == label) for k in classes) for label in classes)
             return cls(values, tuple(tuple(int(y != label) for label in classes) for y in classes), 1)
-        grid = _grid(n_classes)
-        share, table = _SHARE_OF_ERRORS[objective], list[tuple[int, ...]]()
-        for y in classes:
-            scores = [sum((p - (k == y)) ** 2 for k, p in enumerate(value)) for value in grid]
-            span = max(scores) - min(scores)
-            wrong = [int(value.index(max(value)) != y) for value in grid]
-            losses = (
-                share * error + (1 - share) * (score - min(scores)) / span
-                for error, score in zip(wrong, scores, strict=True)
-            )
-            table.append(tuple(round(STEPS * loss) for loss in losses))
-        return cls(tuple(tuple(map(float, value)) for value in grid), tuple(table), STEPS)
+        losses = _losses_by_mixture(_SHARE_OF_ERRORS[objective], n_classes)
+        probabilities = [(float(own), float(other)) for own, other in _mixtures(n_classes)]
+        places = range(len(_MIXTURES))
+        grid = [(label, place) for label in classes for place in (places if label else reversed(places))]
+        values = tuple(tuple(probabilities[place][k != label] for k in classes) for label, place in grid)
+        table = tuple(tuple(losses[place][y != label] for label, place in grid) for y in classes)
+        return cls(values, table, STEPS)
 
     @property
     def draws_probabilities(self) -> bool:
@@ -118,11 +113,30 @@ class Loss:
             return self.by_value @ counts
 
 
-def _grid(n_classes: int) -> list[list[Fraction]]:
-    """Return the mixtures of each class with all classes alike; of two classes, the second's chance ascends."""
+def n_values(objective: Objective, n_classes: int) -> int:
+    """Return how many values a leaf can have."""
+    return n_classes if objective == "errors" else n_classes * len(_MIXTURES)
+
+
+def _mixtures(n_classes: int) -> list[tuple[Fraction, Fraction]]:
+    """Return, of each mixture of a class with all classes alike, the probability of that class and of any other."""
     even = Fraction(1, n_classes)
-    return [
-        [(1 - mixture) * even + mixture * (k == label) for k in range(n_classes)]
-        for label in range(n_classes)
-        for mixture in (_MIXTURES if label else reversed(_MIXTURES))
-    ]
+    return [(mixture + (1 - mixture) * even, (1 - mixture) * even) for mixture in _MIXTURES]
+
+
+def _losses_by_mixture(share_of_errors: Fraction, n_classes: int) -> list[tuple[int, int]]:
+    """Return, of each mixture, the losses in steps of a row of that class and of a row of any other.
+
+    Brier's score is ``1 − 2·p_y + Σ p_k²``: it depends on the mixture and on whether y is its class, on nothing else.
+    So the least and the largest score are the same for every class.
+    """
+    scores = list[tuple[Fraction, Fraction]]()
+    for own, other in _mixtures(n_classes):
+        squares = own**2 + (n_classes - 1) * other**2
+        scores.append((1 - 2 * own + squares, 1 - 2 * other + squares))
+    least, largest = min(map(min, scores)), max(map(max, scores))
+
+    def steps(error: int, score: Fraction) -> int:
+        return round(STEPS * (share_of_errors * error + (1 - share_of_errors) * (score - least) / (largest - least)))
+
+    return [(steps(0, own), steps(1, other)) for own, other in scores]
