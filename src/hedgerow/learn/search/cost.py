@@ -22,16 +22,16 @@ MOST_SECONDS = 10.0
 """The longest that a search is expected to take if nobody chose it: its size is drawn, or ``search="auto"``."""
 
 # Seconds on one core of an x86-64 server (benchmarks/exact.py). By masks: for any search; for each evaluation of an
-# option; for each of those and each pattern and class; for each state and pattern; for each option and pattern. By
-# cubes: for each evaluation of two classes, or else for each and class; each of those and each bin of the widest
-# attribute; for each table; for each number of a table; for each table, attribute and pattern. By either, for each
-# evaluation and loss of a leaf.
-_ANY, _WEIGH, _COUNT, _MASK, _BUILD = 4.5e-4, 2.7e-8, 1.6e-11, 2.2e-9, 1.5e-8
+# option and class; for each of those and each pattern; for each state, pattern and class; for each option and pattern.
+# By cubes: for each evaluation of two classes, or else for each and class; each of those and each bin of the widest
+# attribute; for each table; for each number of a table; for each table, attribute and pattern. By any, for each
+# evaluation and value of a leaf.
+_ANY, _WEIGH, _COUNT, _MASK, _BUILD = 4.5e-4, 1.35e-8, 1.6e-11, 1.1e-9, 1.5e-8
 _LOOK_UP, _EVALUATE, _SUM, _TABLE, _NUMBER, _ADD = 4.5e-9, 1.4e-8, 6e-11, 4e-4, 6e-9, 4e-9
 _COUNTED = 0.6  # of each class, if there are more than two: of two, their difference is counted where it matters
 # By pairs of rules: for each of them and class; for each multiplication; for each table.
 _PAIR, _MULTIPLY, _PAIR_TABLE = 1.1e-8, 2.3e-11, 1e-5
-_LOSS = 4e-9
+_LOSS = 3.5e-9
 _TYPICAL_PATTERNS = 10_000
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
 _SUMMED = ("states", "evaluations", "tables", "numbers", "additions", "products")
@@ -60,7 +60,7 @@ class Cost:
     products : int
         By pairs: the multiplications in the products of matrices, which are more the wider the attributes are.
     losses : int
-        Losses of a leaf that are summed: its values times the classes; 0 where the loss is errors.
+        Values of a leaf whose losses are summed; 0 where the loss is errors, which need no sum over values.
     """
 
     options: int
@@ -98,8 +98,8 @@ class Cost:
         leaves = _ANY + self.evaluations * self.losses * _LOSS
         is_two = self.classes == 2 and not self.losses  # then differences are enough
         if self.method == "masks":
-            counting = self.evaluations * self.classes * _COUNT + self.states * _MASK + self.options * _BUILD
-            return leaves + self.evaluations * _WEIGH + patterns * counting
+            counting = self.classes * (self.evaluations * _COUNT + self.states * _MASK) + self.options * _BUILD
+            return leaves + self.classes * self.evaluations * _WEIGH + patterns * counting
         if self.method == "pairs":
             each = self.evaluations * _PAIR + self.products * _MULTIPLY + self.numbers * _NUMBER
             each += patterns * self.additions * _ADD
@@ -165,7 +165,7 @@ def masks_cost(*, options: int, sides: int, depth: int, classes: int, objective:
 
 
 def _losses(objective: Objective, classes: int) -> int:
-    return 0 if objective == "errors" else n_values(objective, classes) * classes
+    return 0 if objective == "errors" else n_values(objective, classes)
 
 
 def cubes_cost(boxes: Boxes, objective: Objective = "errors") -> Cost:
