@@ -219,8 +219,8 @@ def test_a_note_names_a_drawn_probability_and_never_as_a_share_of_the_rows() -> 
 @pytest.mark.parametrize(
     "values", [(), (0.5, 0.6, -0.1), (1.5,), (math.nan, 0.5), (1, 0, 0), ("1.0",), "1.0", 1.0, {0.5: 1}]
 )
-def test_probabilities_are_numbers_between_0_and_1(values: Any) -> None:
-    with pytest.raises(ValueError, match=r"^expected numbers between 0 and 1 as probabilities, got something else\.$"):
+def test_probabilities_are_floats_between_0_and_1(values: Any) -> None:
+    with pytest.raises(ValueError, match=r"^expected floats between 0 and 1 as probabilities, got something else\.$"):
         Leaf(label="a", probabilities=values)
 
 

@@ -236,9 +236,9 @@ LIKELY = Tree(SCHEMA, Split(YOUNG, Leaf((6, 2), "no", (0.9, 0.1)), Leaf(None, "y
         ([1.0], "expected 2 probabilities a leaf, got 1"),
         ([0.1, 0.9], "expected the label of a leaf to be its most probable class"),
         ([0.9, 0.2], "expected probabilities that sum to 1, got 1.1"),
-        ([1e400, 0.1], "expected numbers between 0 and 1 as probabilities"),
-        ([1, 0], "expected numbers between 0 and 1 as probabilities"),
-        ("0.9", "expected numbers between 0 and 1 as probabilities"),
+        ([1e400, 0.1], "expected floats between 0 and 1 as probabilities"),
+        ([1, 0], "expected floats between 0 and 1 as probabilities"),
+        ("0.9", "expected floats between 0 and 1 as probabilities"),
         (None, "its parts contradict one another"),
     ],
 )

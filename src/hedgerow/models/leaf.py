@@ -89,7 +89,7 @@ def _checked_probabilities(values: object, label: object) -> tuple[float, ...]:
         raise ArgumentError("expected a label beside probabilities, got none.")
     found = tuple(values) if isinstance(values, (tuple, list)) else ()
     if not found or not all(isinstance(one, float) and 0 <= one <= 1 for one in found):
-        raise ArgumentError("expected numbers between 0 and 1 as probabilities, got something else.")
+        raise ArgumentError("expected floats between 0 and 1 as probabilities, got something else.")
     if abs(math.fsum(found) - 1) > _OFF:
         raise ArgumentError(f"expected probabilities that sum to 1, got {math.fsum(found):.6g}.")
     return tuple(map(float, found))
