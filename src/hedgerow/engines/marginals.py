@@ -16,7 +16,7 @@ from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.predict import predicted_class, used_attributes
 from hedgerow.engines.queries import ask
 from hedgerow.errors import DomainError
-from hedgerow.models.model import Model
+from hedgerow.models.leaf_model import LeafModel
 from hedgerow.schema.label import Label, checked_classes
 from hedgerow.schema.schema import Schema
 
@@ -76,7 +76,7 @@ def count_all(table: Expression) -> int:
 
 
 def count_errors(
-    table: Expression, label: Label, inputs: Inputs, bins: Schema, hypothesis: Model | int
+    table: Expression, label: Label, inputs: Inputs, bins: Schema, hypothesis: LeafModel | int
 ) -> tuple[Counts, Counts]:
     """Return the rows of each bin that a model, or one class for all, gets wrong and right. Exact, private.
 

@@ -11,7 +11,7 @@ from typing import Any
 import ibis
 
 from hedgerow.engines.columns import Expression
-from hedgerow.models.model import Model
+from hedgerow.models.leaf_model import LeafModel
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
@@ -19,13 +19,13 @@ FAILS = -9
 """Code for a row that a model refuses; not the code of a class."""
 
 
-def used_attributes(model: Model) -> tuple[str, ...]:
+def used_attributes(model: LeafModel) -> tuple[str, ...]:
     """Return the attributes that a model uses, in its schema's order."""
     used = {literal.attribute for path in model.paths for literal, _ in path}
     return tuple(name for name in model.schema.names if name in used)
 
 
-def predicted_class(model: Model, bins: Mapping[str, Expression], classes: Sequence[Any]) -> Expression:
+def predicted_class(model: LeafModel, bins: Mapping[str, Expression], classes: Sequence[Any]) -> Expression:
     """Return the number of the class that a model predicts, `FAILS` where `predict` would raise an error.
 
     Parameters

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hedgerow.errors import ArgumentTypeError
+from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.model import Model
 
-_FITTED = ("rule_list_", "tree_")  # the attributes of hedgerow's estimators with their models
+_FITTED = ("rule_list_", "tree_", "scorecard_")  # the attributes of hedgerow's estimators with their models
 
 
 def released_models(estimator: Any) -> tuple[Model, ...]:
@@ -24,3 +26,21 @@ def released_models(estimator: Any) -> tuple[Model, ...]:
 def released_model(estimator: Any) -> Model | None:
     """Return the first of `released_models`; None if there is none."""
     return next(iter(released_models(estimator)), None)
+
+
+def released_leaf_model(estimator: Any) -> LeafModel | None:
+    """Return the first of `released_models`, whose leaves are what is asked for; None if there is no model.
+
+    Raises
+    ------
+    TypeError
+        If it has no leaves.
+    """
+    model = released_model(estimator)
+    if model is None or isinstance(model, LeafModel):
+        return model
+    raise ArgumentTypeError(
+        f"expected a model with leaves, got a {model.kind}, which adds up points and has no leaves or decision paths. "
+        "Its privacy card bounds what it discloses; to measure it, pass its estimator to `audit.membership`, or its "
+        "method `predict` to `audit.overfit`."
+    )

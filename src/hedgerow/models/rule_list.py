@@ -14,7 +14,7 @@ from hedgerow.models import plot, python_source, sql
 from hedgerow.models.conditions import check_literals
 from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.leaf import Leaf, check_leaves, commented
-from hedgerow.models.model import Model
+from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.paths import Path
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
@@ -74,7 +74,7 @@ class Rule:
 
 
 @dataclass(frozen=True, repr=False)
-class RuleList(Model):
+class RuleList(LeafModel):
     """An ordered list of rules; the first one whose antecedent holds predicts, the default rule is last.
 
     Everything in it is released: the schema, the rules with their counts or labels, and the privacy card.

@@ -13,7 +13,7 @@ from hedgerow.models import python_source, sql, tree_plot
 from hedgerow.models.conditions import Pieces, check_literals, in_words
 from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.leaf import Leaf, check_leaves, commented
-from hedgerow.models.model import Model
+from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.paths import Path, literals_of
 from hedgerow.models.plot import check_drawable
 from hedgerow.privacy.card import PrivacyCard
@@ -55,7 +55,7 @@ Node = Split | Leaf
 
 
 @dataclass(frozen=True, repr=False)
-class Tree(Model):
+class Tree(LeafModel):
     """A binary decision tree: splits route each row to one leaf, which predicts.
 
     Everything in it is released: the schema, the splits, the counts or labels of the leaves and the privacy card.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hedgerow.audit.inference.labelled import Index, distinct
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.foreign_code import guarded
-from hedgerow.models.released import released_model
+from hedgerow.models.released import released_leaf_model
 from hedgerow.values import value_text
 
 
@@ -30,9 +30,9 @@ def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
     Raises
     ------
     TypeError
-        If `model` has no `apply` and is not callable.
+        If `model` has no `apply` and is not callable, or is a model of hedgerow without leaves.
     """
-    released = released_model(model)
+    released = released_leaf_model(model)
     apply = getattr(released or model, "apply", model)
     if isinstance(model, type) or not callable(apply):
         raise ArgumentTypeError(
@@ -54,7 +54,7 @@ def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
 
 def leaf_numbers(model: Any, found: Sequence[NDArray[Any]]) -> tuple[tuple[str, ...], list[Index]]:
     """Return the leaves in words, and the index of the leaf of each row of both sets."""
-    released = released_model(model)
+    released = released_leaf_model(model)
     if released is not None:
         return tuple(f"{i}. {text}" for i, text in enumerate(released.conditions, 1)), [
             x.astype(np.intp) for x in found

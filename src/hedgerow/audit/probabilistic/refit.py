@@ -20,7 +20,7 @@ from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.private_base import PrivateEstimator
-from hedgerow.models.released import released_model
+from hedgerow.models.released import released_leaf_model
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -32,7 +32,7 @@ Atom = tuple[Any, ...]
 
 def disclosed_by(model: Any, schema: Schema) -> Hashable:
     """Return all that a model discloses: its decision paths, their counts, and its stored labels or probabilities."""
-    released = released_model(model)
+    released = released_leaf_model(model)
     stored = None if released is None else tuple((leaf.label, leaf.probabilities) for leaf in released.leaves)
     return paths_of(model, schema)[0], stored
 

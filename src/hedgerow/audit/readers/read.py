@@ -17,8 +17,8 @@ from hedgerow.audit.readers.pydl85 import dl85_paths
 from hedgerow.audit.readers.pystreed import streed_paths
 from hedgerow.audit.readers.scikit_learn import tree_paths, trees_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.model import Model
-from hedgerow.models.released import released_model
+from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.released import released_leaf_model
 from hedgerow.models.tree import Tree
 from hedgerow.schema.schema import Schema
 
@@ -49,13 +49,13 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
     Raises
     ------
     TypeError
-        If the model is none of those supported; the message lists them and shows the protocol.
+        If the model is none of those supported, as the message lists them with the protocol, or has no leaves.
     ValueError
         If there is no schema, or the model is not fitted.
     """
     if not (schema is None or isinstance(schema, Schema)):
         raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
-    released = released_model(model)
+    released = released_leaf_model(model)
     if released is not None:
         return _released_paths(released), released.schema if schema is None else schema
     own = _own_paths(model) if isinstance(model, HasRegions) and not isinstance(model, type) else None
@@ -73,7 +73,7 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
     return paths, schema
 
 
-def _released_paths(model: Model) -> Paths:
+def _released_paths(model: LeafModel) -> Paths:
     counts = tuple(leaf.counts for leaf in model.leaves if leaf.counts is not None)
     supports = tuple(leaf.rows for leaf in model.leaves if leaf.rows is not None)
     complete = len(supports) == len(model)

@@ -14,7 +14,7 @@ from hedgerow.marginals.oracle.frame_target import check_bins
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.marginals.oracle.rowwise.read import model_of
 from hedgerow.marginals.oracle.target import Counts, binary_label
-from hedgerow.models.model import Model
+from hedgerow.models.leaf_model import LeafModel
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 from hedgerow.values import quoted_text
@@ -73,7 +73,7 @@ class TableTarget:
 
         check_bins(bins, lambda name: _KINDS[self.inputs[name].kind], check_columns)
 
-    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Model | int:  # noqa: ARG002 -- no code of others
+    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> LeafModel | int:  # noqa: ARG002 -- no code of others
         """Return a hypothesis as a model, or as the class number that it always predicts; no row is touched.
 
         Raises
@@ -107,6 +107,6 @@ class TableTarget:
         wrong, right = self.errors_by_bin(bins, 0)
         return wrong + right
 
-    def errors_by_bin(self, bins: Schema, asked: Model | int) -> tuple[Counts, Counts]:
+    def errors_by_bin(self, bins: Schema, asked: LeafModel | int) -> tuple[Counts, Counts]:
         """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
         return count_errors(self.table, self.label, self.inputs, bins, asked)

@@ -1,0 +1,153 @@
+"""Models with leaves: released models that route each row to one leaf, by decision paths."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from html import escape
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Table
+from hedgerow.models.leaf import Leaf, leaf_note, leaf_predictions, leaf_probabilities
+from hedgerow.models.model import Model
+from hedgerow.models.paths import Path, first_that_holds, literals_of
+from hedgerow.values import printable, shown_text
+
+_TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
+
+
+class LeafModel(Model):
+    """A released model that routes every row to one leaf: a rule list or a tree."""
+
+    leaf_name: ClassVar[str]
+    """The name of a leaf, in records and in columns of predictions."""
+
+    @property
+    @abstractmethod
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves, with what was released about their rows."""
+
+    @property
+    @abstractmethod
+    def conditions(self) -> tuple[str, ...]:
+        """The condition of each leaf, in words."""
+
+    @property
+    @abstractmethod
+    def paths(self) -> tuple[Path, ...]:
+        """The decision path of each leaf: literals, each with whether it holds; the first path that fits decides."""
+
+    def __len__(self) -> int:
+        return len(self.leaves)
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Class probabilities of each leaf, from the release alone, shape ``(n_leaves, n_classes)``.
+
+        Those drawn with the model where there are any, whether counts were released too or not. Otherwise negative
+        counts count as 0; a leaf whose counts are then all 0 has the share of each class in the whole model. A leaf's
+        label without counts has probability 1; where counts contradict it, its class and the largest others are
+        averaged until the label is among the most probable classes.
+        """
+        return leaf_probabilities(self.leaves, self.schema.classes)
+
+    @cached_property
+    def predictions(self) -> tuple[Any, ...]:
+        """The class each leaf predicts: its label, or else the most probable class, the first of equals."""
+        return leaf_predictions(self.leaves, self.schema.classes, self.probabilities)
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether counts were released of any leaf."""
+        return any(leaf.counts is not None for leaf in self.leaves)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether probabilities of any leaf were drawn with the model."""
+        return any(leaf.probabilities is not None for leaf in self.leaves)
+
+    @property
+    def _notes(self) -> list[str | None]:
+        return [leaf_note(*both) for both in zip(self.leaves, self.probabilities, strict=True)]
+
+    @property
+    def _caption(self) -> str:
+        headline = printable(self.privacy.headline)
+        if not self.has_counts:
+            return f"{headline}; no counts were released"
+        return f"{headline}; {_TWO_RELEASES}" if self.has_probabilities else headline
+
+    def apply(self, X: Any) -> NDArray[np.intp]:
+        """Return the leaf of each row, shape ``(n_rows,)``, counted from 0 in the order of `leaves`.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+            Rows. Of a frame only the columns that the model uses are needed.
+
+        Raises
+        ------
+        DomainError
+            If a column that the model uses is absent or holds values the schema does not allow.
+        """
+        table, paths = Table.of(X), self.paths
+        used = {literal.attribute for literal in literals_of(paths)}
+        bins = self.schema.encode(table, [name for name in self.schema.names if name in used])
+        return first_that_holds(paths, self.schema, bins, len(table))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted class of each row, shape ``(n_rows,)``; see `apply` for `X` and errors."""
+        return np.array(self.predictions)[self.apply(X)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `apply` for `X` and errors.
+
+        They are those of the row's leaf (`probabilities`): where they were drawn with the model, counts that were
+        released too do not change them.
+        """
+        return self.probabilities[self.apply(X)]
+
+    def get_rules(self) -> list[dict[str, Any]]:
+        """Return one record a leaf: number, condition, prediction, its probability, released counts by class.
+
+        The counts are None where none were released; so is the probability, unless it was drawn. A drawn
+        probability is no share of the counts, which are a release of their own. ``pandas.DataFrame(model.get_rules())``
+        makes a frame of it.
+        """
+        classes = self.schema.classes
+        return [
+            {
+                self.leaf_name: number,
+                "condition": condition,
+                "prediction": prediction,
+                "probability": None if note is None else float(shares.max()),
+                "counts": None if leaf.counts is None else dict(zip(classes, leaf.counts, strict=True)),
+            }
+            for number, (leaf, condition, prediction, shares, note) in enumerate(
+                zip(self.leaves, self.conditions, self.predictions, self.probabilities, self._notes, strict=True), 1
+            )
+        ]
+
+    def to_html(self) -> str:
+        """Return the leaves and the card as an HTML fragment; names and values are escaped."""
+        shares = ["probability"] if self.has_counts or self.has_probabilities else []
+        classes = list(map(shown_text, self.schema.classes)) if self.has_counts else []
+        head = "".join(f"<th>{escape(name)}</th>" for name in ["", "if", "then", *shares, *classes])
+        records = self.get_rules()
+        rows = "".join(_html_row(*row.values(), shares=len(shares), classes=len(classes)) for row in records)
+        note = f"<p>{_TWO_RELEASES}</p>" if self.has_counts and self.has_probabilities else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}{self._card_html}"
+
+
+def _html_row(
+    number: int, condition: str, prediction: Any, probability: float | None, counts: Any, *, shares: int, classes: int
+) -> str:
+    released = [""] * shares if probability is None else [f"{100 * probability:.1f} %"]
+    released += [""] * classes if counts is None else map(str, counts.values())
+    return (
+        f"<tr><td>{number}</td><td style='text-align:left'>{escape(condition)}</td>"
+        f"<td><b>{escape(shown_text(prediction))}</b></td>{''.join(f'<td>{text}</td>' for text in released)}</tr>"
+    )
