@@ -39,7 +39,6 @@ TESTED_ELSEWHERE = {
     "marginals/oracle/release.py": "marginals/oracle/test_oracle.py",
     "marginals/oracle/rowwise/data.py": "adversarial/test_hypotheses.py",
     "marginals/oracle/table_target.py": "engines/test_oracle.py",
-    "marginals/plot.py": "marginals/test_expril.py",
     "models/model.py": "models/test_rule_list.py",  # its files; and those of every kind of model in its own
     "privacy/opendp.py": "test_init.py",  # names of OpenDP's, and what they import
     "studies/expril/plots.py": "studies/expril/test_study.py",

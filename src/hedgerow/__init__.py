@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         PrivateTreeClassifier,
     )
     from hedgerow.marginals import Always, ExprilClassifier, MarginalLogisticClassifier, Oracle, choose_bins
-    from hedgerow.models import Leaf, Rule, RuleList, Split, Tree, load_model
+    from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, load_model
     from hedgerow.privacy.budget import Budget
     from hedgerow.privacy.budget_file import FileBudget
     from hedgerow.privacy.card import Charge, PrivacyCard
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Always",
     "Attribute",
+    "AttributePoints",
     "Boolean",
     "Budget",
     "Categorical",
@@ -56,6 +57,7 @@ __all__ = [
     "Rule",
     "RuleList",
     "Schema",
+    "Scorecard",
     "Split",
     "Tally",
     "Tree",
@@ -82,7 +84,7 @@ _HOMES = {
         "PrivateTreeClassifier",
     ),
     "marginals": ("Always", "ExprilClassifier", "MarginalLogisticClassifier", "Oracle", "choose_bins"),
-    "models": ("Leaf", "Rule", "RuleList", "Split", "Tree", "load_model"),
+    "models": ("AttributePoints", "Leaf", "Rule", "RuleList", "Scorecard", "Split", "Tree", "load_model"),
     "privacy.budget": ("Budget",),
     "privacy.budget_file": ("FileBudget",),
     "privacy.card": ("Charge", "PrivacyCard"),

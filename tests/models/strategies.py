@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
+from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.attributes import Attribute
@@ -64,7 +64,7 @@ class Cell:
 class Case:
     """A model with a table: a storage type and bins for each attribute."""
 
-    model: RuleList | Tree
+    model: RuleList | Tree | Scorecard
     storage: dict[str, str]
     bins: dict[str, list[Cell]]
 
@@ -168,6 +168,24 @@ def size(node: Split | Leaf) -> int:
 
 def reached(model: RuleList | Tree, row: dict[str, Cell]) -> int:
     return walked(model, row) if isinstance(model, Tree) else first_match(model, row)
+
+
+def bin_of(attribute: Attribute, cell: Cell) -> int:
+    """Return the bin of a value, straight from the words of the documentation."""
+    if cell.role != "known":
+        return attribute.bins.index(cell.role, attribute.n_known)
+    if isinstance(attribute, Categorical):
+        return [str(value) for value in attribute.values].index(str(cell.typed))
+    return int(cell.typed) if isinstance(attribute, Boolean) else sum(cell.typed > cut for cut in attribute.cuts)
+
+
+def added_up(card: Scorecard, row: dict[str, Cell]) -> list[int]:
+    """Add a row's points up by hand, in each column: the reference that `totals` is held against."""
+    found = list(card.base)
+    for part in card.parts:
+        points = part.points[bin_of(card.schema[part.attribute], row[part.attribute])]
+        found = [one + other for one, other in zip(found, points, strict=True)]
+    return found
 
 
 def is_token(value: Any, attribute: Attribute) -> bool:
@@ -351,7 +369,21 @@ def trees(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None = None
 
 
 @st.composite
-def cases(draw: st.DrawFn, models: st.SearchStrategy[RuleList | Tree] | None = None) -> Case:
+def scorecards(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None = None) -> Scorecard:
+    schema = draw(schemas())
+    width = 1 if len(schema.classes) == 2 else len(schema.classes)
+    row = st.tuples(*[st.integers(-2, 2) | st.integers(-(10**6), 10**6)] * width)
+    used = draw(st.lists(st.sampled_from(schema.names), unique=True))
+    parts = [
+        AttributePoints(name, tuple(draw(st.lists(row, min_size=size, max_size=size))))
+        for name, size in ((name, schema[name].n_bins) for name in used)
+    ]
+    unit, error = draw(st.floats(1e-9, 1e6)), draw(st.none() | st.floats(0, 1e6))
+    return Scorecard(schema, draw(row), tuple(parts), unit, error, drawn_card(draw, privacy))
+
+
+@st.composite
+def cases(draw: st.DrawFn, models: st.SearchStrategy[RuleList | Tree | Scorecard] | None = None) -> Case:
     model = draw(rule_lists() if models is None else models)
     storage = {name: draw(st.sampled_from(storages(model.schema[name]))) for name in model.schema}
     size = draw(st.integers(1, 12))

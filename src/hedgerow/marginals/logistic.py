@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -18,9 +19,9 @@ from hedgerow.marginals.binning import bin_matrix, bin_names, bins_or_chosen
 from hedgerow.marginals.oracle.answers import ErrorCounts
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.marginals.oracle.oracle import Oracle, check_oracle
-from hedgerow.marginals.plot import contribution_bars
 from hedgerow.marginals.reweight import equal_weights, reweight
 from hedgerow.messages import shown_argument
+from hedgerow.models.points_plot import points_bars
 from hedgerow.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -170,7 +171,12 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
 
     def plot(self, most: int = 12) -> Axes:
         """Draw the points of the attributes that matter most, and return the axes."""
-        return contribution_bars(self.contributions(), most, str(self.classes_[1]), self.privacy_.headline)
+        groups = [
+            (name, [(record["bin"], (record["points"],)) for record in records])
+            for name, records in groupby(self.contributions(), key=lambda record: record["attribute"])
+        ]
+        classes = list(map(str, self.classes_))
+        return points_bars(groups, classes, self.privacy_.headline, most=most, unit="points in log-odds")
 
 
 def _solve(

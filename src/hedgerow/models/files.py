@@ -7,18 +7,19 @@ from os import PathLike
 from hedgerow.errors import ModelFormatError
 from hedgerow.models import envelope
 from hedgerow.models.rule_list import RuleList
+from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
 
-_KINDS = (RuleList, Tree)
+_KINDS = (RuleList, Tree, Scorecard)
 
 
-def load_model(path: str | PathLike[str]) -> RuleList | Tree:
+def load_model(path: str | PathLike[str]) -> RuleList | Tree | Scorecard:
     """Read a model from a JSON file of any kind of model.
 
     Parameters
     ----------
     path : str or path
-        A file written by `RuleList.save`, `Tree.save` or ``hedgerow fit``.
+        A file written by the method `save` of a model, or by ``hedgerow fit``.
 
     Raises
     ------

@@ -50,14 +50,21 @@ def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[st
     ]
 
 
-def source(body: Sequence[str], comment: str) -> str:
-    """Return the source of ``predict(row)`` with this body; `row` maps column names to booleans, numbers and text."""
+def source(
+    body: Sequence[str], comment: str, *, name: str = "predict", before: Sequence[str] = (), after: Sequence[str] = ()
+) -> str:
+    """Return the source of a function of `row` with this body, between the lines of other functions.
+
+    `row` maps column names to booleans, numbers and text.
+    """
     lines = [
-        "def predict(row):",
+        *before,
+        f"def {name}(row):",
         "    # row maps column names to numbers, booleans and text; None or NaN where a value is missing",
         f"    # {printable(comment)}",  # a comment that could end its line would be code
         "    row = {name: value.strip() if isinstance(value, str) else value for name, value in row.items()}",
         *(f"    {line}" for line in body),
+        *after,
         "",
     ]
     text = "\n".join(lines)

@@ -75,9 +75,22 @@ class _Number(Attribute):
     @property
     def known_bins(self) -> tuple[str, ...]:
         """The intervals."""
-        edges = [value_text(edge) for edge in (self.low, *self.cuts, self.high)]
-        first, *others = pairwise(edges)
-        return (f"[{first[0]}, {first[1]}]", *(f"({one}, {other}]" for one, other in others))
+        return tuple(self.interval(place, place + 1) for place in range(self.n_known))
+
+    @cached_property
+    def edges(self) -> tuple[float, ...]:
+        """The bounds, and the cut points between them: bin i goes from edge i to edge i + 1."""
+        return (self.low, *self.cuts, self.high)
+
+    def interval(self, start: int, stop: int) -> str:
+        """Return the name of the interval of the bins from `start` up to and without `stop`.
+
+        Examples
+        --------
+        >>> Integer(17, 90, cuts=(30, 45)).interval(0, 2)
+        '[17, 45]'
+        """
+        return f"{'(' if start else '['}{value_text(self.edges[start])}, {value_text(self.edges[stop])}]"
 
     @property
     def domain(self) -> str:

@@ -1,0 +1,88 @@
+"""Plots of points by bin: bars, the attributes that matter most first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.errors import ArgumentError
+from hedgerow.models.plot import MOST_DRAWN, class_legend, class_patches, colour, plain, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_ATTRIBUTES = 12
+"""How many attributes a plot shows."""
+Group = tuple[str, Sequence[tuple[str, Sequence[float]]]]
+"""An attribute, and for each of its bins the name and the points: one number for two classes, else one for each."""
+_LONGEST = 40  # characters of a name
+
+
+def points_bars(
+    groups: Sequence[Group],
+    classes: Sequence[str],
+    caption: str,
+    ax: Axes | None = None,
+    *,
+    most: int = MOST_ATTRIBUTES,
+    unit: str = "points",
+) -> Axes:
+    """Draw the points of each bin, for the attributes whose points differ most, the widest first; return the axes.
+
+    Colours are those of the classes that points speak for.
+
+    Raises
+    ------
+    ValueError
+        If there are too many bars.
+    """
+    import matplotlib.pyplot as plt
+
+    ranked = sorted(groups, key=lambda group: -float(np.ptp([row for _, row in group[1]], axis=0).max()))[:most]
+    n_lines = sum(len(bins) for _, bins in ranked)
+    n_columns = max((len(row) for _, bins in ranked for _, row in bins), default=1)
+    if n_lines * n_columns > MOST_DRAWN:
+        raise ArgumentError(
+            f"expected at most {MOST_DRAWN} bars to draw, got {n_lines * n_columns:,}; print the model, or export it."
+        )
+    if len(ranked) < len(groups):
+        caption = f"the {len(ranked)} of {len(groups)} attributes whose points differ most; {caption}"
+    if ax is None:
+        height = 1.3 + max(0.22 * n_lines * (1 + 0.4 * (n_columns - 1)), 0.25 * (len(classes) + 1) * (n_columns > 1))
+        _, ax = plt.subplots(figsize=(8, height), layout="constrained")
+    _draw_bars(ax, ranked, n_columns)
+    _label(ax, ranked, n_lines)
+    names = [shortened(name, _LONGEST) for name in classes]
+    if n_columns > 1:
+        class_legend(ax, class_patches(names), names, loc="upper left", bbox_to_anchor=(1, 1))
+    ax.set_xlabel(plain(unit if n_columns > 1 else f"{unit}: below 0 for {names[0]}, above 0 for {names[1]}"))
+    ax.set_title(plain(fill(shortened(caption, 300), 85)), fontsize="small", loc="left")
+    return ax
+
+
+def _draw_bars(ax: Axes, groups: Sequence[Group], n_columns: int) -> None:
+    rows = np.array([row for _, bins in groups for _, row in bins], dtype=np.float64).reshape(-1, n_columns)
+    thickness = 0.8 / n_columns
+    for k in range(n_columns):
+        colours = [colour(int(value > 0)) for value in rows[:, 0]] if n_columns == 1 else colour(k)
+        places = np.arange(len(rows)) - 0.4 + thickness * (k + 0.5)
+        ax.barh(places, rows[:, k], height=0.9 * thickness, color=colours)
+    ax.axvline(0, color="0.3", lw=1)
+
+
+def _label(ax: Axes, groups: Sequence[Group], n_lines: int) -> None:
+    """Name the lines, with an attribute's name at the first of its bins, and shade every other attribute."""
+    names, first = list[str](), 0
+    for number, (attribute, bins) in enumerate(groups):
+        named = [shortened(name, _LONGEST) for name, _ in bins]
+        names += [f"{shortened(attribute, _LONGEST)}   {named[0]}", *named[1:]]
+        if number % 2 == 0:
+            ax.axhspan(first - 0.5, first + len(bins) - 0.5, color="0.95", lw=0, zorder=0)
+        first += len(bins)
+    ax.set_yticks(range(n_lines), list(map(plain, names)), fontsize="small")
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(max(n_lines, 1) - 0.5, -0.5)
+    ax.spines[["top", "right", "left"]].set_visible(False)

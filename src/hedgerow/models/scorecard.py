@@ -1,0 +1,363 @@
+"""Scorecards: released models that add up points by bin, public by construction. No learning code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from hedgerow.arguments import check_choice
+from hedgerow.columns import Table
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.messages import shown_argument
+from hedgerow.models import point_sums
+from hedgerow.models.dialects import DialectName, dialect_named
+from hedgerow.models.model import Model
+from hedgerow.models.points import (
+    AttributePoints,
+    PointBin,
+    Points,
+    check_points,
+    extreme_totals,
+    one_row,
+    point_bins,
+    whole_points,
+)
+from hedgerow.models.points_plot import points_bars
+from hedgerow.models.points_text import card_text
+from hedgerow.models.risks import Risk, risk_of, tabulated_totals
+from hedgerow.models.scorecard_form import draw_form
+from hedgerow.models.scorecard_html import form_html
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.attributes import BinCodes
+from hedgerow.schema.schema import Schema
+from hedgerow.values import printable, shown_text, value_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LARGEST = 1e6  # log-odds of a point, and of its standard error: totals of them are finite
+_MOST_LINES = 13
+
+
+@dataclass(frozen=True, repr=False)
+class Scorecard(Model):
+    """Whole points by bin that add up: a row's total decides its class, and gives its probability.
+
+    For two classes, the log-odds of the second are `unit` times the total, and it is predicted where the total is above
+    0. For more, each class has its own total; the log-odds of two of them are `unit` times the difference of their
+    totals, and the class with the largest is predicted, the first of equals.
+
+    Everything in it is released: the schema, the points, the map from totals to probabilities and the privacy card.
+
+    Attributes
+    ----------
+    schema : Schema
+        The public schema of the points.
+    base : tuple of int
+        The points that every row starts with: one number for two classes, else one for each class.
+    parts : tuple of AttributePoints
+        The points by bin of each attribute that is used, at most 1,000,000 in size. No total is above 1,000,000,000.
+    unit : float
+        The log-odds of one point.
+    error : float or None
+        The standard error of a row's log-odds by the noise of the release. None: there is no noise, or it is unknown.
+        It does not tell how much another sample of rows would change them.
+    privacy : PrivacyCard
+        What was spent and what is guaranteed.
+
+    Raises
+    ------
+    SchemaError
+        If points do not fit the schema.
+    ValueError
+        If points are not whole or too large, or unit or error is out of range.
+
+    Examples
+    --------
+    >>> from hedgerow.schema import Boolean, Integer, Label, Schema
+    >>> schema = Schema({"age": Integer(17, 90, cuts=(30, 45)), "smoker": Boolean()}, Label("ill", ("no", "yes")))
+    >>> parts = AttributePoints("age", ((-2,), (0,), (3,))), AttributePoints("smoker", ((0,), (2,)))
+    >>> card = Scorecard(schema, (-2,), parts, 0.5, None, PrivacyCard.none("example", software="hedgerow"))
+    >>> print(card)
+    attribute  bin       points
+    age        [17, 30]      -2
+               (30, 45]       0
+               (45, 90]       3
+    smoker     false          0
+               true           2
+    base                     -2
+    <BLANKLINE>
+    total  P(ill = yes)
+       -4          12 %
+       -3          18 %
+       -2          27 %
+       -1          38 %
+        0          50 %
+        1          62 %
+        2          73 %
+        3          82 %
+    """
+
+    schema: Schema
+    base: Points
+    parts: tuple[AttributePoints, ...]
+    unit: float
+    error: float | None
+    privacy: PrivacyCard
+
+    kind: ClassVar[str] = "scorecard"
+    format: ClassVar[str] = "hedgerow/scorecard"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base", whole_points(self.base))
+        object.__setattr__(self, "parts", tuple(self.parts))
+        for part in self.parts:
+            if not isinstance(part, AttributePoints):
+                raise ArgumentTypeError(f"expected AttributePoints as parts, got {type(part).__name__}.")
+        check_points(self.base, self.parts, self.schema)
+        object.__setattr__(self, "unit", _checked("unit", self.unit))
+        if self.error is not None:
+            object.__setattr__(self, "error", _checked("error", self.error, zero=True))
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two classes, so that a row has one total."""
+        return len(self.base) == 1
+
+    def totals(self, X: Any) -> NDArray[np.int64]:
+        """Return the total of each row, shape ``(n_rows,)``; for more than two classes, ``(n_rows, n_classes)``.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+            Rows. Of a frame only the columns that the scorecard uses are needed.
+
+        Raises
+        ------
+        DomainError
+            If a column that the scorecard uses is absent or holds values the schema does not allow.
+        """
+        table = Table.of(X)
+        return self._added(self._encoded(table), len(table))
+
+    def _encoded(self, table: Table) -> dict[str, BinCodes]:
+        return self.schema.encode(table, [part.attribute for part in self.parts])
+
+    def _added(self, bins: Mapping[str, BinCodes], n_rows: int) -> NDArray[np.int64]:
+        found = np.tile(np.array(self.base, dtype=np.int64), (n_rows, 1))
+        for part in self.parts:
+            found += np.array(part.points, dtype=np.int64)[bins[part.attribute]]
+        return found[:, 0] if self.is_binary else found
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted class of each row, shape ``(n_rows,)``; see `totals` for `X` and errors."""
+        return self.predictions_of(self.totals(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `totals` for `X` and errors.
+
+        They are those of the released points: their error is not in them.
+        """
+        return self.probabilities_of(self.totals(X))
+
+    def predictions_of(self, totals: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the class that each of these `totals` predicts, shape ``(n_rows,)``."""
+        number = (totals > 0).astype(np.intp) if self.is_binary else totals.argmax(axis=1)
+        return np.array(self.schema.classes)[number]
+
+    def probabilities_of(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the class probabilities that these `totals` give, shape ``(n_rows, n_classes)``."""
+        if not self.is_binary:
+            return softmax(self.unit * totals, axis=1)
+        odds = self.unit * totals
+        return np.column_stack([expit(-odds), expit(odds)])
+
+    @cached_property
+    def bins(self) -> tuple[tuple[PointBin, ...], ...]:
+        """The bins of each attribute that is used; neighbouring intervals with the same points are one."""
+        return tuple(tuple(point_bins(part, self.schema[part.attribute])) for part in self.parts)
+
+    def get_points(self) -> list[dict[str, Any]]:
+        """Return one record a bin: attribute, bin, points; for more than two classes, those for each class.
+
+        Neighbouring intervals with the same points are one. ``pandas.DataFrame(model.get_points())`` makes a frame of
+        it.
+        """
+        return [self._record(one) for bins in self.bins for one in bins]
+
+    def _record(self, one: PointBin) -> dict[str, Any]:
+        named = {"points": one.points[0]}
+        if not self.is_binary:
+            titles = (f"points({value_text(value)})" for value in self.schema.classes)
+            named = dict(zip(titles, one.points, strict=True))
+        return {"attribute": one.attribute, "bin": one.name, **named}
+
+    def explain(self, row: Any) -> dict[str, Any]:
+        """Return how the total of one row comes about.
+
+        Parameters
+        ----------
+        row : mapping of str to value, or frame or array of one row
+            The row.
+
+        Returns
+        -------
+        dict
+            ``points``: a record for each attribute that is used, as of `get_points`, the largest first; ``base``,
+            ``total``, ``prediction``, and ``probabilities`` by class. For more than two classes, base and total are by
+            class, too.
+
+        Raises
+        ------
+        DomainError
+            If a value is absent, or not one that the schema allows.
+        ValueError
+            If there is not one row.
+
+        Examples
+        --------
+        >>> from hedgerow.schema import Boolean, Label
+        >>> schema = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
+        >>> parts = (AttributePoints("smoker", ((0,), (3,))),)
+        >>> card = Scorecard(schema, (-1,), parts, 0.5, None, PrivacyCard.none("example", software="hedgerow"))
+        >>> found = card.explain({"smoker": True})
+        >>> found["points"], found["total"], found["prediction"]
+        ([{'attribute': 'smoker', 'bin': 'true', 'points': 3}], 2, 'yes')
+        """
+        table = Table.of(one_row(row, [part.attribute for part in self.parts]))
+        if self.parts and len(table) != 1:
+            raise ArgumentError("expected one row to explain, got none or several.")
+        bins = self._encoded(table)
+        held = [one for ones in self.bins for one in ones if one.start <= bins[one.attribute][0] < one.stop]
+        totals, classes = self._added(bins, 1), self.schema.classes
+        whole = totals[0].tolist()
+        return {
+            "points": [self._record(one) for one in sorted(held, key=lambda one: -max(map(abs, one.points)))],
+            "base": self.base[0] if self.is_binary else dict(zip(classes, self.base, strict=True)),
+            "total": whole if self.is_binary else dict(zip(classes, whole, strict=True)),
+            "prediction": self.predictions_of(totals).tolist()[0],
+            "probabilities": dict(zip(classes, self.probabilities_of(totals)[0].tolist(), strict=True)),
+        }
+
+    def risks(self) -> list[dict[str, Any]]:
+        """Return the probability of the second class for some totals that rows can have, at most 13 in all.
+
+        Each record has the total, its probability, and the ends ``low`` and ``high`` of the 95 % interval by the noise
+        of the release, None where `error` is. They are the smallest and the largest total, and round numbers between.
+
+        Raises
+        ------
+        ValueError
+            If there are more than two classes: a row then has a total for each.
+        """
+        if not self.is_binary:
+            raise ArgumentError(
+                f"expected two classes, got {len(self.base)}, for each of which a row has a total; use predict_proba."
+            )
+        return [vars(one).copy() for one in self.tabulated]
+
+    @cached_property
+    def tabulated(self) -> tuple[Risk, ...]:
+        """The risks of the totals that are shown."""
+        ((low, high),) = extreme_totals(self.base, self.parts)
+        return tuple(risk_of(t, self.unit, self.error) for t in tabulated_totals(low, high, self.unit, _MOST_LINES))
+
+    def to_sql(self, dialect: DialectName = "duckdb", *, output: Literal["prediction", "total"] = "prediction") -> str:
+        """Return an expression in an engine's SQL that gives the predicted class, or the total, from the raw columns.
+
+        It is NULL where a value has no bin, as where one is missing that the schema does not allow to be; `predict`
+        raises an error there. For dialects, types of columns and values outside a domain see `RuleList.to_sql`.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
+            The engine.
+        output : {"prediction", "total"}, default="prediction"
+            What the expression gives; the total for two classes only.
+
+        Raises
+        ------
+        ValueError
+            If there is no such dialect or output, or Spark would read a column's name as another.
+        """
+        check_choice("output", output, ("prediction", "total"))
+        if output == "total" and not self.is_binary:
+            raise ArgumentError(f"output='total' is for two classes, got {len(self.base)}; leave it out.")
+        written = point_sums.total_sql if output == "total" else point_sums.prediction_sql
+        return written(self.bins, self.base, self.schema, dialect_named(dialect), self._guarantee)
+
+    def to_python(self) -> str:
+        """Return the source of Python functions ``predict(row)`` and ``total(row)`` that need nothing installed.
+
+        For more than two classes, ``total`` returns a tuple of one total a class. A value without a bin is a
+        ValueError. For `row` see `RuleList.to_python`.
+        """
+        return point_sums.python_functions(self.bins, self.base, self.schema.classes, self.schema, self._guarantee)
+
+    def to_html(self) -> str:
+        """Return a form to fill in by hand, totals with their probabilities, and the privacy card, as HTML.
+
+        Names and values are escaped.
+        """
+        return form_html(self) + self._card_html
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes."""
+        groups = [
+            (printable(ones[0].attribute), [(printable(one.name), one.points) for one in ones]) for ones in self.bins
+        ]
+        return points_bars(groups, list(map(shown_text, self.schema.classes)), self._caption, ax)
+
+    def form(self, ax: Axes | None = None) -> Axes:
+        """Draw a form to print and to fill in by hand, and return the axes; ``form().figure.savefig(...)`` writes it.
+
+        Raises
+        ------
+        ValueError
+            If it has more than 150 bins, or 6 classes.
+        """
+        return draw_form(self, f"Guarantee: {self._caption}.", ax)
+
+    @property
+    def _caption(self) -> str:
+        return printable(self.privacy.headline)
+
+    def __str__(self) -> str:
+        return card_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Scorecard of {len(self)} attributes; {self._guarantee}>"
+
+    def _structure(self) -> dict[str, Any]:
+        parts = [
+            {
+                "attribute": part.attribute,
+                "bins": list(self.schema[part.attribute].bins),
+                "points": list(map(list, part.points)),
+            }
+            for part in self.parts
+        ]
+        return {"base": list(self.base), "parts": parts, "unit": self.unit, "error": self.error}
+
+    @classmethod
+    def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
+        parts = tuple(AttributePoints(part["attribute"], part["points"]) for part in data["parts"])
+        return cls(schema, data["base"], parts, data["unit"], data["error"], privacy)
+
+
+def _checked(name: str, value: object, *, zero: bool = False) -> float:
+    """Return a number of log-odds as a float."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not (0 < value <= _LARGEST or (zero and value == 0)):
+        least = "of at least 0" if zero else "above 0"
+        raise ArgumentError(f"{name} must be a number {least}, at most {_LARGEST:,.0f}, got {shown_argument(value)}.")
+    return float(value)

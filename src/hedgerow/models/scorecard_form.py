@@ -1,0 +1,160 @@
+"""Scorecards as a figure: a form to print and to fill in by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from hedgerow.errors import ArgumentError
+from hedgerow.models.plot import plain, shortened
+from hedgerow.models.points import PointBin
+from hedgerow.models.points_text import column_titles, form_title, notes, risk_title
+from hedgerow.models.risks import percent
+from hedgerow.values import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from hedgerow.models.scorecard import Scorecard
+
+_MOST_BINS, _MOST_CLASSES = 150, 6
+_WIDTH, _LINE, _SMALL = 8.0, 0.27, 0.19  # inches: the form, a line, a line below it
+_RISKS, _BIN, _FIRST, _LAST = 1.85, 2.3, 4.7, 7.8  # from the left: risks, bins, columns of points, the right margin
+_INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
+
+
+def draw_form(card: Scorecard, caption: str, ax: Axes | None) -> Axes:
+    """Draw the points with a box to fill in for each attribute, the total, and the probabilities of totals.
+
+    Raises
+    ------
+    ValueError
+        If it is too large to be filled in by hand.
+    """
+    import matplotlib.pyplot as plt
+
+    n_bins = sum(map(len, card.bins))
+    if n_bins > _MOST_BINS or len(card.base) > _MOST_CLASSES:
+        raise ArgumentError(
+            f"expected at most {_MOST_BINS} bins, and {_MOST_CLASSES} classes, on a form to fill in by hand, got "
+            f"{n_bins:,} with {len(card.schema.classes):,} classes; export the model as HTML, SQL or Python."
+        )
+    below = [line for note in [*notes(card), caption] for line in wrap(shortened(note, 400), 105)]
+    strip = 0.7 + len(_risk_lines(card)) if card.is_binary else 0
+    height = 0.5 + _LINE * (n_bins + strip + 5) + _SMALL * len(below)
+    if ax is None:
+        _, ax = plt.subplots(figsize=(_WIDTH, height))
+        ax.set_position((0, 0, 1, 1))
+    ax.set_xlim(0, _WIDTH)
+    ax.set_ylim(height, 0)
+    ax.set_axis_off()
+    _Form(ax, card).draw(below)
+    return ax
+
+
+class _Form:
+    """A form that is drawn from top to bottom; places are in inches."""
+
+    def __init__(self, ax: Axes, card: Scorecard) -> None:
+        self.ax, self.card = ax, card
+        n_columns = len(card.base)
+        step = (_LAST - _FIRST) / (2 * n_columns)
+        self.points = [_FIRST + step * (k + 0.5) for k in range(n_columns)]
+        self.boxes = [_FIRST + step * (n_columns + k) + 0.06 for k in range(n_columns)]
+        self.box = step - 0.06
+        self.y = 0.3
+
+    def draw(self, below: Sequence[str]) -> None:
+        """Draw everything, and the lines below."""
+        self._heads()
+        for number, bins in enumerate(self.card.bins):
+            self._attribute(bins, shaded=number % 2 == 0)
+        self._sum("base", list(map(str, self.card.base)))
+        self._rule(self.y)
+        self._sum("total", [""] * len(self.card.base), strong=True)
+        if self.card.is_binary:
+            self._risks()
+        self.y += 0.5 * _LINE
+        for line in below:
+            self._text(0.2, line, size=8, color=_FAINT)
+            self.y += _SMALL
+
+    def _text(self, x: float, text: str, *, size: float = 10, color: str = _INK, **style: str) -> None:
+        self.ax.text(x, self.y, plain(text), fontsize=size, color=color, **{"va": "center", **style})
+
+    def _rule(self, y: float) -> None:
+        self.ax.plot([0.2, _LAST], [y, y], color=_INK, lw=0.8)
+
+    def _box(self, x: float, y: float, width: float, height: float, *, strong: bool = False) -> None:
+        from matplotlib.patches import Rectangle
+
+        weight = 1.8 if strong else 0.8
+        self.ax.add_patch(Rectangle((x, y), width, height, facecolor="white", edgecolor=_INK, lw=weight, zorder=2))
+
+    def _heads(self) -> None:
+        self._text(0.2, shortened(form_title(self.card), 60), size=14, weight="bold")
+        self.y += 1.5 * _LINE
+        titles = ["\n".join(_wrapped(one, int(self.box / 0.07), 2)) for one in column_titles(self.card)]
+        for x, one in zip(self.points, titles, strict=True):
+            self._text(x, one, size=8, color=_FAINT, ha="center")
+        for x, one in zip(self.boxes, ["your points"] if self.card.is_binary else titles, strict=True):
+            self._text(x + self.box / 2, one, size=8, color=_FAINT, ha="center")
+        self.y += 0.6 * _LINE
+        self._rule(self.y)
+
+    def _attribute(self, bins: Sequence[PointBin], *, shaded: bool) -> None:
+        top, height = self.y, _LINE * len(bins)
+        if shaded:
+            self.ax.fill_between([0.2, _LAST], top, top + height, color=_SHADE, lw=0, zorder=0)
+        name = _wrapped(printable(bins[0].attribute), 24, len(bins))
+        for place, one in enumerate(bins):
+            self.y = top + (place + 0.5) * _LINE
+            self._text(0.28, name[place] if place < len(name) else "", weight="bold")
+            self._text(_BIN, shortened(printable(one.words), 28))
+            for x, number in zip(self.points, one.points, strict=True):
+                self._text(x, f"{number:+d}" if number else "0", ha="center")
+        tall = min(height, 1.4 * _LINE) - 0.06
+        for x in self.boxes:
+            self._box(x, top + (height - tall) / 2, self.box - 0.06, tall)
+        self.y = top + height
+
+    def _sum(self, name: str, entries: Sequence[str], *, strong: bool = False) -> None:
+        tall = (1.4 if strong else 1.0) * _LINE
+        top, self.y = self.y + 0.04, self.y + 0.04 + tall / 2
+        self._text(0.28, name, size=12 if strong else 10, weight="bold")
+        for x, entry in zip(self.boxes, entries, strict=True):
+            self._box(x, top, self.box - 0.06, tall - 0.05, strong=strong)
+            self._text(x + self.box / 2 - 0.03, entry, ha="center")
+        self.y = top + tall
+
+    def _risks(self) -> None:
+        """Draw the totals with their probabilities as a strip."""
+        lines = _risk_lines(self.card)
+        self.y += 0.7 * _LINE
+        top, step = self.y, (_LAST - _RISKS) / len(self.card.tabulated)
+        self.ax.fill_between([0.2, _LAST], top, top + _LINE, color=_SHADE, lw=0, zorder=0)
+        for number, (name, entries) in enumerate(lines):
+            self.y = top + (number + 0.5) * _LINE
+            weight = "bold" if number < 2 else "normal"
+            self._text(0.28, shortened(name, 20), size=9, weight=weight)
+            for place, entry in enumerate(entries):
+                self._text(_RISKS + step * (place + 0.5), entry, size=7.5, ha="center", weight=weight)
+        self.y = top + len(lines) * _LINE
+        self._rule(self.y)
+
+
+def _risk_lines(card: Scorecard) -> list[tuple[str, list[str]]]:
+    """Return the lines of the strip of risks: a name, and an entry for each total."""
+    risks = card.tabulated
+    lines = [("total", [str(one.total) for one in risks]), (risk_title(card), [one.shown for one in risks])]
+    if card.error is not None:
+        lines.append(("95 % by noise, from", [percent(one.low or 0) for one in risks]))
+        lines.append(("to", [percent(one.high or 0) for one in risks]))
+    return lines
+
+
+def _wrapped(text: str, width: int, most: int) -> list[str]:
+    """Return text in at most so many lines, the rest cut off."""
+    lines = wrap(shortened(text, 200), width)
+    return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1][: width - 1]}…"]

@@ -1,0 +1,57 @@
+"""Scorecards as HTML: a form to fill in by hand, and the probabilities of totals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from hedgerow.models.points import PointBin
+from hedgerow.models.points_text import column_titles, form_title, notes, risk_lines
+from hedgerow.values import printable
+
+if TYPE_CHECKING:
+    from hedgerow.models.scorecard import Scorecard
+
+_LEFT = " style='text-align:left;vertical-align:top'"
+_BOX = " style='border:2px solid;min-width:4em;text-align:center'"
+
+
+def form_html(card: Scorecard) -> str:
+    """Return the points with an empty box for each attribute and for the total, and the probabilities of totals."""
+    boxes = [f"<th>{escape(title)}</th>" for title in (["your points"] if card.is_binary else column_titles(card))]
+    titles = [f"<th>{escape(title)}</th>" for title in column_titles(card)]
+    head = f"<tr><th{_LEFT}>attribute</th><th{_LEFT}>bin</th>{''.join([*titles, *boxes])}</tr>"
+    rows = [row for bins in card.bins for row in _rows(bins, len(card.base))]
+    blank = f"<td></td>{'<td></td>' * len(card.base)}"
+    base = "".join(f"<td{_BOX}>{points}</td>" for points in card.base)
+    rows.append(f"<tr><th{_LEFT}>base</th>{blank}{base}</tr>")
+    rows.append(f"<tr><th{_LEFT}>total</th>{blank}{_boxes(1, len(card.base))}</tr>")
+    said = "".join(f"<p>{escape(note)}</p>" for note in notes(card))
+    risks = _table(risk_lines(card)) if card.is_binary else ""
+    title = f"<h3>{escape(form_title(card))}</h3>"
+    return f"{title}<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>{risks}{said}"
+
+
+def _rows(bins: Sequence[PointBin], n_columns: int) -> list[str]:
+    span, found = f" rowspan='{len(bins)}'" if len(bins) > 1 else "", list[str]()
+    for place, one in enumerate(bins):
+        points = "".join(f"<td>{number}</td>" for number in one.points)
+        name = "" if place else f"<th{_LEFT}{span}>{escape(printable(one.attribute))}</th>"
+        boxes = "" if place else _boxes(len(bins), n_columns)
+        found.append(f"<tr>{name}<td{_LEFT}>{escape(printable(one.words))}</td>{points}{boxes}</tr>")
+    return found
+
+
+def _boxes(n_rows: int, n_columns: int) -> str:
+    return f"<td rowspan='{n_rows}'{_BOX}></td>" * n_columns
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    head, *rows = ["".join(f"<{tag}>{escape(entry)}</{tag}>" for entry in line) for tag, line in _tagged(lines)]
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _tagged(lines: Sequence[Sequence[str]]) -> list[tuple[str, Sequence[str]]]:
+    return [("td" if place else "th", line) for place, line in enumerate(lines)]
