@@ -32,3 +32,14 @@ def a_tree(folder, **leaves):
     tree = Tree(schema, old, PrivacyCard.none("example", software="hedgerow"))
     tree.save(folder / "tree.json")
     return tree
+
+
+def a_scorecard(folder, classes=("no", "yes"), base=(-7,)):
+    """Save a scorecard on the folder's schema: one point more for each bin of age, two for each of sex."""
+    declared = hr.Schema.load(folder / "schema.yaml")
+    schema = hr.Schema(dict(declared.attributes), hr.Label("ill", classes))
+    points = {"age": (0, 5, 10), "sex": (-2, 2, 1)}
+    parts = [hr.AttributePoints(name, tuple((one,) * len(base) for one in row)) for name, row in points.items()]
+    card = hr.Scorecard(schema, base, tuple(parts), 0.2, 0.3, PrivacyCard.none("example", software="hedgerow"))
+    card.save(folder / "card.json")
+    return card

@@ -48,7 +48,7 @@ def test_a_file_of_no_model_is_one_clear_line(folder, run):
         code, out, err = run(*words)
         assert (code, out) == (2, "")
         assert err == (
-            "error: expected the format 'hedgerow/rule-list' or 'hedgerow/tree', got 'hedgerow/marginals'.\n"
+            "error: expected one of the formats hedgerow/rule-list, hedgerow/tree, hedgerow/scorecard; got 'hedgerow/marginals'.\n"
         )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import hedgerow as hr
 from hedgerow.models import Leaf, Tree
 from tests.cli.table import FIT as WITHOUT_COUNTS
-from tests.cli.table import SCHEMA
+from tests.cli.table import SCHEMA, a_scorecard
 
 FIT = (*WITHOUT_COUNTS, "--release-counts")
 
@@ -66,3 +66,12 @@ def test_audit_asks_for_what_it_needs(folder, run):
     assert run("audit", "drawn.json", "--data", "data.csv")[0] == 0
     (folder / "other.csv").write_text("age,sex\n3,F\n")
     assert run("audit", "drawn.json", "--data", "other.csv")[0] == 0  # it uses no column
+
+
+def test_a_scorecard_is_refused_with_what_applies_to_it(folder, run):
+    a_scorecard(folder)
+    for more in ((), ("--data", "data.csv")):
+        code, out, err = run("audit", "card.json", *more)
+        assert (code, out) == (2, "")
+        assert "expected a model with leaves, got a scorecard" in err
+        assert "Its privacy card bounds what it discloses" in " ".join(err.split())

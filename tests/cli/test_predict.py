@@ -2,7 +2,10 @@
 
 import json
 
-from tests.cli.table import SCHEMA, a_tree
+import pandas as pd
+import pytest
+
+from tests.cli.table import SCHEMA, a_scorecard, a_tree
 
 
 def test_probabilities_without_counts_are_zero_or_one(folder, run):
@@ -16,3 +19,24 @@ def test_a_label_of_the_name_of_the_other_column_does_not_hide_it(folder, run):
     (folder / "schema.yaml").write_text(SCHEMA.replace("name: ill", "name: leaf"))
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
     assert run("predict", "tree.json", "data.csv")[1].splitlines()[0] == '"leaf","leaf number"'
+
+
+def test_a_scorecard_predicts_with_its_total(folder, run):
+    card, rows = a_scorecard(folder), pd.read_csv(folder / "data.csv")
+    assert run("predict", "card.json", "data.csv", "--proba", "-o", "p.csv")[0] == 0
+    found = pd.read_csv("p.csv")
+    assert list(found) == ["ill", "total", "P(no)", "P(yes)"]
+    assert found["ill"].tolist() == card.predict(rows).tolist()
+    assert found["total"].tolist() == card.totals(rows).tolist()
+    assert found["P(yes)"].tolist() == pytest.approx(card.predict_proba(rows)[:, 1].tolist())
+
+
+def test_a_scorecard_of_three_classes_predicts_with_three_totals(folder, run):
+    card = a_scorecard(folder, ("=no", "unsure", "yes"), (1, 0, -1))
+    code, out, err = run("predict", "card.json", "data.csv")
+    assert (code, out.splitlines()[0]) == (0, '"ill","total(=no)","total(unsure)","total(yes)"')
+    assert out.splitlines()[1].startswith('"\'=no",')
+    assert "has an apostrophe before it" in err
+    records = json.loads(run("predict", "card.json", "data.csv", "--json")[1])
+    totals = card.totals(pd.read_csv("data.csv"))
+    assert list(records[0].values()) == ["=no", *totals[0].tolist()]

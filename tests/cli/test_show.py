@@ -7,7 +7,7 @@ import pandas as pd
 
 import hedgerow as hr
 from hedgerow.models.dialects import DIALECTS
-from tests.cli.table import FIT, a_tree
+from tests.cli.table import FIT, a_scorecard, a_tree
 
 
 def test_show_exports_every_form(folder, run):
@@ -45,3 +45,27 @@ def test_a_tree_is_shown_exported_and_applied(folder, run):
     assert list(found) == ["ill", "leaf"]
     assert found["ill"].tolist() == expected
     assert set(zip(found["ill"], found["leaf"], strict=True)) == {("yes", 1), ("no", 2)}
+
+
+def test_a_scorecard_is_shown_exported_and_drawn(folder, run):
+    card = a_scorecard(folder)
+    assert run("show", "card.json")[1] == f"{card}\n\n{card.privacy}\n"
+    expected = card.predict(pd.read_csv("data.csv")).tolist()
+    sql = run("show", "card.json", "--format", "sql")[1]
+    assert [p for (p,) in duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()] == expected
+    assert "def total(row)" in run("show", "card.json", "--format", "python")[1]
+    assert "<title>scorecard</title><h3>Points for ill = yes</h3>" in run("show", "card.json", "--format", "html")[1]
+    assert json.loads(run("show", "card.json", "--json")[1])["format"] == "hedgerow/scorecard"
+    assert run("show", "card.json", "--plot", "bars.png", "--paper", "form.png", "-o", "card.txt")[0] == 0
+    for name in ("bars.png", "form.png"):
+        assert (folder / name).read_bytes().startswith(b"\x89PNG")
+    assert "ends in .png" in run("show", "card.json", "--paper", "form.docx")[2]
+    assert "exists already" in run("show", "card.json", "--paper", "form.png")[2]
+
+
+def test_only_a_scorecard_is_a_form_to_fill_in(folder, run):
+    a_tree(folder, old={"label": "yes"}, young={"label": "no"})
+    code, out, err = run("show", "tree.json", "--paper", "form.png")
+    assert (code, out) == (2, "")
+    assert err.endswith("--paper draws the form of a scorecard, got a tree; use --plot.\n")
+    assert not (folder / "form.png").exists()

@@ -463,13 +463,13 @@ def test_points_by_bin_add_up_to_the_log_odds_and_are_drawn():
     assert model.decision_function(row) == pytest.approx([model.intercept_ + total])
     assert model.predict(row).tolist() == [int(model.intercept_ + total > 0)]
     ax = model.plot(most=2)
-    lengths = [bar.get_width() for bar in ax.patches]
+    lengths = [bar.get_width() for container in ax.containers for bar in container]
     spans = {name: np.ptp([p["points"] for p in points if p["attribute"] == name]) for name in BINS}
     widest = sorted(spans, key=lambda name: -spans[name])[:2]
     assert lengths == [p["points"] for name in widest for p in points if p["attribute"] == name]
     assert ax.get_yticklabels()[0].get_text() == f"{widest[0]}  {BINS[widest[0]].bins[0]}"
     assert ax.get_title(loc="left") == "none (not private: exact answers)"
-    assert ax.get_xlabel() == "points for 1 (log-odds)"
+    assert ax.get_xlabel() == "points in log-odds: below 0 for 0, above 0 for 1"
     plt.close(ax.figure)
 
 

@@ -3,16 +3,24 @@ from pathlib import Path
 import pytest
 
 from hedgerow.errors import ModelFormatError
-from hedgerow.models import Leaf, Rule, RuleList, Tree, load_model
+from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Tree, load_model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Label, Schema
 
 NONE = PrivacyCard.none("example", software="hedgerow")
 SCHEMA = Schema({"x": Boolean()}, Label("y", (0, 1)))
+FORMATS = "hedgerow/rule-list, hedgerow/tree, hedgerow/scorecard"
 
 
-@pytest.mark.parametrize("model", [RuleList(SCHEMA, (Rule((), label=1),), NONE), Tree(SCHEMA, Leaf((1, 2)), NONE)])
-def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "model",
+    [
+        RuleList(SCHEMA, (Rule((), label=1),), NONE),
+        Tree(SCHEMA, Leaf((1, 2)), NONE),
+        Scorecard(SCHEMA, (0,), (AttributePoints("x", ((0,), (1,))),), 1.0, None, NONE),
+    ],
+)
+def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree | Scorecard, tmp_path: Path) -> None:
     model.save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     assert again == model
@@ -24,11 +32,14 @@ def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree, tmp_path
     [
         (
             '{"format": "hedgerow/forest"}',
-            r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', got 'hedgerow/forest'\.",
+            rf"expected one of the formats {FORMATS}; got 'hedgerow/forest'\.",
         ),
-        ("{}", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', got a mapping without a format\."),
-        ("[]", r"expected the format 'hedgerow/rule-list' or 'hedgerow/tree', got a list\."),
-        ('{"format": ["hedgerow/tree"]}', r"expected the format .* got another one\."),
+        (
+            "{}",
+            rf"expected one of the formats {FORMATS}; got a mapping without a format\.",
+        ),
+        ("[]", rf"expected one of the formats {FORMATS}; got a list\."),
+        ('{"format": ["hedgerow/tree"]}', r"expected one of the formats .* got another one\."),
         ('{"format": "hedgerow/tree"}', "expected version 1 of hedgerow/tree, got None"),
         ("if", r"not a hedgerow model: expected JSON, found text that is truncated or not JSON \(line 1: "),
         ("[" * 5000 + "]" * 5000, "not a hedgerow model: expected at most 100 nested lists and mappings"),

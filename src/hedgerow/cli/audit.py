@@ -14,6 +14,7 @@ from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
+from hedgerow.models.released import leaf_model
 from hedgerow.schema import Schema
 from hedgerow.values import printable
 
@@ -67,7 +68,7 @@ def audit(
     if by and data is None:
         raise ArgumentError("--by compares groups of rows and requires the rows; add --data FILE.")
     steps = dict(map(_step, resolution or []))
-    released = load_model(model)
+    released = leaf_model(load_model(model))
     if data is None and not released.has_counts:
         raise ArgumentError(
             f"{model}: expected a model with released counts, got one without; add --data FILE, or fit with "

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.cli.output import check_output, say, stage
 from hedgerow.csv_files import read_csv
 from hedgerow.durable import write_whole
-from hedgerow.models import RuleList, Tree, load_model
+from hedgerow.models import RuleList, Scorecard, Tree, load_model
 from hedgerow.values import NUMBER, Value, value_text
 
 app = typer.Typer(add_completion=False)
@@ -40,6 +41,8 @@ def predict(
 ) -> None:
     """Predict the class of every row of a CSV file, in order, with the rule or leaf that predicts it.
 
+    Of a scorecard, with its total of points; for more than two classes, its total for each.
+
     The rows are not charged: a released model is public.
 
     In CSV, a class or the name of its column that a spreadsheet would take for a formula, since it begins with one of
@@ -51,17 +54,17 @@ def predict(
         check_output(output, model, data, force=force)
     released = load_model(model)
     with stage(f"reading {data}"):
-        caught = released.apply(read_csv(data))
+        decided = _decided(released, read_csv(data), proba=proba)
     if as_json:
-        text = json.dumps(_predictions(released, caught, proba=proba).to_pylist(), ensure_ascii=False) + "\n"
+        text = json.dumps(_predictions(released, decided).to_pylist(), ensure_ascii=False) + "\n"
     else:
-        text = _to_csv(_predictions(released, caught, proba=proba, written=inert))
+        text = _to_csv(_predictions(released, decided, written=inert))
     if output is None:
         say(text, newline=False)
     else:
         write_whole(output, text)
         say(f"written to {output}", err=True)
-    if not as_json and any(inert(value) != value for value in (_label_name(released), *released.predictions)):
+    if not as_json and any(inert(value) != value for value in (_label_name(released), *_predictable(released))):
         say("text that a spreadsheet would take for a formula has an apostrophe before it; --json has none", err=True)
 
 
@@ -77,23 +80,49 @@ def inert(value: Value) -> Value:
     return f"'{value}" if looks_so else value
 
 
-def _label_name(model: RuleList | Tree) -> str:
+_Released = RuleList | Tree | Scorecard
+
+
+def _label_name(model: _Released) -> str:
     return "prediction" if model.schema.label is None else model.schema.label.name
 
 
+def _predictable(model: _Released) -> tuple[Value, ...]:
+    """Return the classes that a model can predict."""
+    return model.schema.classes if isinstance(model, Scorecard) else model.predictions
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """What a model says of each row: the class, what it follows from by name, and probabilities if asked for."""
+
+    classes: NDArray[Any]
+    reasons: Mapping[str, NDArray[Any]]
+    shares: NDArray[np.float64] | None
+
+
+def _decided(model: _Released, rows: Any, *, proba: bool) -> _Decided:
+    if isinstance(model, Scorecard):
+        totals = model.totals(rows)
+        names = ["total"] if model.is_binary else [f"total({value_text(value)})" for value in model.schema.classes]
+        reasons = dict(zip(names, totals.reshape(len(totals), -1).T, strict=True))
+        return _Decided(model.predictions_of(totals), reasons, model.probabilities_of(totals) if proba else None)
+    caught = model.apply(rows)
+    shares = model.probabilities[caught] if proba else None
+    return _Decided(np.array(model.predictions)[caught], {model.leaf_name: caught + 1}, shares)
+
+
 def _predictions(
-    model: RuleList | Tree,
-    caught: NDArray[np.intp],
-    *,
-    proba: bool,
-    written: Callable[[Value], Value] = lambda value: value,
+    model: _Released, decided: _Decided, *, written: Callable[[Value], Value] = lambda value: value
 ) -> pa.Table:
     name = _label_name(model)
-    number = model.leaf_name if model.leaf_name != name else f"{name} number"  # one column must not hide the other
-    predictions = np.array([written(value) for value in model.predictions])
-    columns = {str(written(name)): predictions[caught], number: caught + 1}
-    if proba:
-        shares = zip(model.schema.classes, model.probabilities[caught].T, strict=True)
+    known = _predictable(model)
+    spelled = dict(zip(known, map(written, known), strict=True))
+    columns: dict[str, Any] = {str(written(name)): [spelled[value] for value in decided.classes.tolist()]}
+    for reason, values in decided.reasons.items():
+        columns[reason if reason != name else f"{name} number"] = values  # one column must not hide the other
+    if decided.shares is not None:
+        shares = zip(model.schema.classes, decided.shares.T, strict=True)
         columns |= {f"P({value_text(value)})": share for value, share in shares}
     return pa.table(columns)
 

@@ -10,7 +10,7 @@ import typer
 
 from hedgerow.cli.output import check_output, check_picture, draw, print_or_write
 from hedgerow.errors import ArgumentError
-from hedgerow.models import RuleList, Tree, load_model
+from hedgerow.models import RuleList, Scorecard, Tree, load_model
 from hedgerow.models.dialects import DialectName
 
 app = typer.Typer(add_completion=False)
@@ -32,6 +32,9 @@ def show(
     form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.text,
     dialect: Annotated[DialectName | None, typer.Option(help="SQL dialect, with --format sql.  [duckdb]")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the model into this PNG, SVG or PDF file.")] = None,
+    paper: Annotated[
+        Path | None, typer.Option(help="Draw a scorecard as a form to fill in by hand into this PNG, SVG or PDF file.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
@@ -43,19 +46,24 @@ def show(
     form = Form.json if as_json else form
     if dialect is not None and form is not Form.sql:
         raise ArgumentError("expected --dialect with --format sql only, got it without; add --format sql.")
-    for path in (plot, output):
+    for path in (plot, paper, output):
         if path is not None:
             check_output(path, model, force=force)
-    if plot is not None:
-        check_picture(plot)
+    for path in (plot, paper):
+        if path is not None:
+            check_picture(path)
     released = load_model(model)
+    if paper is not None and not isinstance(released, Scorecard):
+        raise ArgumentError(f"--paper draws the form of a scorecard, got a {released.kind}; use --plot.")
     text = _render(released, form, dialect or "duckdb")
     print_or_write(text, output)
     if plot is not None:
         draw(released.plot, plot)
+    if paper is not None and isinstance(released, Scorecard):
+        draw(released.form, paper)
 
 
-def _render(model: RuleList | Tree, form: Form, dialect: DialectName) -> str:
+def _render(model: RuleList | Tree | Scorecard, form: Form, dialect: DialectName) -> str:
     match form:
         case Form.text:
             return f"{model}\n\n{model.privacy}"

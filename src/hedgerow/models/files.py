@@ -45,5 +45,5 @@ def load_model(path: str | PathLike[str]) -> RuleList | Tree | Scorecard:
     for kind in _KINDS:
         if isinstance(data, dict) and data.get("format") == kind.format:
             return kind.from_dict(data)
-    expected = " or ".join(repr(kind.format) for kind in _KINDS)
-    raise ModelFormatError(f"expected the format {expected}, got {envelope.format_of(data)}.")
+    expected = ", ".join(kind.format for kind in _KINDS)
+    raise ModelFormatError(f"expected one of the formats {expected}; got {envelope.format_of(data)}.")

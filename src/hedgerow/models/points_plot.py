@@ -50,12 +50,14 @@ def points_bars(
         )
     if len(ranked) < len(groups):
         caption = f"the {len(ranked)} of {len(groups)} attributes whose points differ most; {caption}"
+    labels = [label for group in ranked for label in _labels(*group)]
     if ax is None:
         height = 1.3 + max(0.22 * n_lines * (1 + 0.4 * (n_columns - 1)), 0.25 * (len(classes) + 1) * (n_columns > 1))
-        _, ax = plt.subplots(figsize=(8, height), layout="constrained")
+        width = 5.5 + 0.07 * max((len(label) for label in labels), default=0)
+        _, ax = plt.subplots(figsize=(max(8, width), height), layout="constrained")
     _draw_bars(ax, ranked, n_columns)
-    _label(ax, ranked, n_lines)
-    names = [shortened(name, _LONGEST) for name in classes]
+    _label(ax, ranked, labels)
+    names = [shortened(name, 20) for name in classes]
     if n_columns > 1:
         class_legend(ax, class_patches(names), names, loc="upper left", bbox_to_anchor=(1, 1))
     ax.set_xlabel(plain(unit if n_columns > 1 else f"{unit}: below 0 for {names[0]}, above 0 for {names[1]}"))
@@ -73,16 +75,20 @@ def _draw_bars(ax: Axes, groups: Sequence[Group], n_columns: int) -> None:
     ax.axvline(0, color="0.3", lw=1)
 
 
-def _label(ax: Axes, groups: Sequence[Group], n_lines: int) -> None:
-    """Name the lines, with an attribute's name at the first of its bins, and shade every other attribute."""
-    names, first = list[str](), 0
-    for number, (attribute, bins) in enumerate(groups):
-        named = [shortened(name, _LONGEST) for name, _ in bins]
-        names += [f"{shortened(attribute, _LONGEST)}   {named[0]}", *named[1:]]
+def _labels(attribute: str, bins: Sequence[tuple[str, Sequence[float]]]) -> list[str]:
+    """Return the names of the lines of an attribute: its own at the first of its bins."""
+    first, *others = [shortened(name, _LONGEST) for name, _ in bins]
+    return [f"{shortened(attribute, _LONGEST)}  {first}", *others]
+
+
+def _label(ax: Axes, groups: Sequence[Group], labels: Sequence[str]) -> None:
+    """Name the lines, and shade every other attribute."""
+    first = 0
+    for number, (_, bins) in enumerate(groups):
         if number % 2 == 0:
             ax.axhspan(first - 0.5, first + len(bins) - 0.5, color="0.95", lw=0, zorder=0)
         first += len(bins)
-    ax.set_yticks(range(n_lines), list(map(plain, names)), fontsize="small")
+    ax.set_yticks(range(len(labels)), list(map(plain, labels)), fontsize="small")
     ax.tick_params(axis="y", length=0)
-    ax.set_ylim(max(n_lines, 1) - 0.5, -0.5)
+    ax.set_ylim(max(len(labels), 1) - 0.5, -0.5)
     ax.spines[["top", "right", "left"]].set_visible(False)

@@ -29,15 +29,20 @@ def released_model(estimator: Any) -> Model | None:
 
 
 def released_leaf_model(estimator: Any) -> LeafModel | None:
-    """Return the first of `released_models`, whose leaves are what is asked for; None if there is no model.
+    """Return the first of `released_models`, as `leaf_model` does; None if there is none."""
+    model = released_model(estimator)
+    return None if model is None else leaf_model(model)
+
+
+def leaf_model(model: Model) -> LeafModel:
+    """Return a model, of whose leaves something is asked.
 
     Raises
     ------
     TypeError
-        If it has no leaves.
+        If it has none.
     """
-    model = released_model(estimator)
-    if model is None or isinstance(model, LeafModel):
+    if isinstance(model, LeafModel):
         return model
     raise ArgumentTypeError(
         f"expected a model with leaves, got a {model.kind}, which adds up points and has no leaves or decision paths. "

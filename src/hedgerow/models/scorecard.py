@@ -354,7 +354,7 @@ class Scorecard(Model):
         return cls(schema, data["base"], parts, data["unit"], data["error"], privacy)
 
 
-def _checked(name: str, value: object, *, zero: bool = False) -> float:
+def _checked(name: str, value: Any, *, zero: bool = False) -> float:
     """Return a number of log-odds as a float."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not (0 < value <= _LARGEST or (zero and value == 0)):

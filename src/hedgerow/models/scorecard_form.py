@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import plain, shortened
@@ -59,9 +59,10 @@ class _Form:
     def __init__(self, ax: Axes, card: Scorecard) -> None:
         self.ax, self.card = ax, card
         n_columns = len(card.base)
-        step = (_LAST - _FIRST) / (2 * n_columns)
-        self.points = [_FIRST + step * (k + 0.5) for k in range(n_columns)]
-        self.boxes = [_FIRST + step * (n_columns + k) + 0.06 for k in range(n_columns)]
+        first = _FIRST if n_columns == 1 else _FIRST - 0.3
+        step = (_LAST - first) / (2 * n_columns)
+        self.points = [first + step * (k + 0.5) for k in range(n_columns)]
+        self.boxes = [first + step * (n_columns + k) + 0.06 for k in range(n_columns)]
         self.box = step - 0.06
         self.y = 0.3
 
@@ -80,8 +81,8 @@ class _Form:
             self._text(0.2, line, size=8, color=_FAINT)
             self.y += _SMALL
 
-    def _text(self, x: float, text: str, *, size: float = 10, color: str = _INK, **style: str) -> None:
-        self.ax.text(x, self.y, plain(text), fontsize=size, color=color, **{"va": "center", **style})
+    def _text(self, x: float, text: str, *, size: float = 10, color: str = _INK, **style: Any) -> None:
+        self.ax.text(x, self.y, plain(text), fontsize=size, color=color, va="center", **style)
 
     def _rule(self, y: float) -> None:
         self.ax.plot([0.2, _LAST], [y, y], color=_INK, lw=0.8)
@@ -95,11 +96,11 @@ class _Form:
     def _heads(self) -> None:
         self._text(0.2, shortened(form_title(self.card), 60), size=14, weight="bold")
         self.y += 1.5 * _LINE
-        titles = ["\n".join(_wrapped(one, int(self.box / 0.07), 2)) for one in column_titles(self.card)]
+        titles = ["\n".join(_wrapped(one, int(self.box / 0.055), 2)) for one in column_titles(self.card)]
         for x, one in zip(self.points, titles, strict=True):
-            self._text(x, one, size=8, color=_FAINT, ha="center")
+            self._text(x, one, size=7, color=_FAINT, ha="center")
         for x, one in zip(self.boxes, ["your points"] if self.card.is_binary else titles, strict=True):
-            self._text(x + self.box / 2, one, size=8, color=_FAINT, ha="center")
+            self._text(x + self.box / 2, one, size=7, color=_FAINT, ha="center")
         self.y += 0.6 * _LINE
         self._rule(self.y)
 
@@ -107,7 +108,7 @@ class _Form:
         top, height = self.y, _LINE * len(bins)
         if shaded:
             self.ax.fill_between([0.2, _LAST], top, top + height, color=_SHADE, lw=0, zorder=0)
-        name = _wrapped(printable(bins[0].attribute), 24, len(bins))
+        name = _wrapped(printable(bins[0].attribute), 22, len(bins))
         for place, one in enumerate(bins):
             self.y = top + (place + 0.5) * _LINE
             self._text(0.28, name[place] if place < len(name) else "", weight="bold")

@@ -1,0 +1,32 @@
+"""Scorecards of two classes and of three, as examples."""
+
+from fractions import Fraction
+
+from hedgerow.models import AttributePoints, Scorecard
+from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
+
+NONE = PrivacyCard.none("example", software="hedgerow")
+CARD = PrivacyCard((Charge("points by bin", Fraction(1)),), noise="OpenDP", software="hedgerow")
+ATTRIBUTES = {
+    "age": Integer(17, 90, cuts=(30, 45, 60), missing="bin"),
+    "ward": Categorical(("surgery", "day clinic"), outside="bin"),
+    "smoker": Boolean(missing="bin"),
+    "dose": Real(0, 1, cuts=(0.5,)),
+}
+SCHEMA = Schema(ATTRIBUTES, Label("ill", ("no", "yes")))
+AGE = AttributePoints("age", ((-12,), (-3,), (-3,), (11,), (0,)))
+WARD = AttributePoints("ward", ((0,), (6,), (1,)))
+SMOKER = AttributePoints("smoker", ((-2,), (7,), (0,)))
+TWO = Scorecard(SCHEMA, (-7,), (AGE, WARD, SMOKER), 0.1, 0.25, CARD)
+THREE = Scorecard(
+    Schema(ATTRIBUTES, Label("goes to", ("home", "intensive care", "ward"))),
+    (1, 0, 1),
+    (
+        AttributePoints("dose", ((4, 0, 0), (-1, 2, -1))),
+        AttributePoints("smoker", ((0, 0, 0), (-2, 3, 0), (0, 0, 1))),
+    ),
+    0.5,
+    None,
+    NONE,
+)

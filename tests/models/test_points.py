@@ -1,0 +1,83 @@
+"""Points by bin, and which bins are shown as one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.models.points import AttributePoints, extreme_totals, one_row, point_bins, whole_points
+from hedgerow.schema import Boolean, Categorical, Integer, Real
+from hedgerow.schema.attributes import Attribute
+from tests.models.strategies import attributes
+
+
+def bins_of(attribute: Attribute, *points: int) -> list[tuple[str, str, int]]:
+    """Return name, words and points of the bins that are shown."""
+    part = AttributePoints("x", tuple((one,) for one in points))
+    return [(one.name, one.words, one.points[0]) for one in point_bins(part, attribute)]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "points", "expected"),
+    [
+        (
+            Integer(17, 90, cuts=(30, 45, 60), missing="bin", outside="bin"),
+            (1, 1, 2, 1, 1, 1),
+            [
+                ("[17, 45]", "up to 45", 1),
+                ("(45, 60]", "over 45, up to 60", 2),
+                ("(60, 90]", "over 60", 1),
+                ("missing", "missing", 1),
+                ("outside", "any other value", 1),
+            ],
+        ),
+        (Real(0, 1.5, cuts=(0.25,)), (3, 3), [("[0, 1.5]", "0 to 1.5", 3)]),
+        (Integer(0, 9, cuts=()), (2,), [("[0, 9]", "0 to 9", 2)]),
+        (Categorical(("a", 7)), (1, 1), [("a", "a", 1), ("7", "7", 1)]),
+        (Categorical(("missing",), missing="bin"), (1, 2), [("missing", "missing", 1), ("missing", "missing", 2)]),
+        (Boolean(missing="bin"), (0, 4, 0), [("false", "no", 0), ("true", "yes", 4), ("missing", "missing", 0)]),
+    ],
+)
+def test_neighbouring_intervals_with_the_same_points_are_one(
+    attribute: Attribute, points: tuple, expected: list
+) -> None:
+    assert bins_of(attribute, *points) == expected
+
+
+@given(attribute=attributes(), data=st.data())
+def test_the_bins_that_are_shown_are_all_bins_once(attribute: Attribute, data: st.DataObject) -> None:
+    points = data.draw(st.lists(st.integers(0, 1), min_size=attribute.n_bins, max_size=attribute.n_bins))
+    part = AttributePoints("x", tuple((one,) for one in points))
+    shown = point_bins(part, attribute)
+    assert [place for one in shown for place in range(one.start, one.stop)] == list(range(attribute.n_bins))
+    assert all(part.points[place] == one.points for one in shown for place in range(one.start, one.stop))
+    assert len({one.name for one in shown}) == len(shown)
+
+
+def test_points_are_pythons_whole_numbers() -> None:
+    assert AttributePoints("x", np.array([[1], [-2]])) == AttributePoints("x", ((1,), (-2,)))  # type: ignore[arg-type]
+    assert whole_points([np.int8(3), 4]) == (3, 4)
+
+
+@pytest.mark.parametrize("values", [(), 3, "3", (0.5,), (True,), (None,), {1: 2}, [float("nan")]])
+def test_what_is_no_whole_number_is_refused(values: object) -> None:
+    with pytest.raises(ValueError, match=r"^expected a tuple of whole numbers as points, such as \(3,\), got "):
+        whole_points(values)
+
+
+def test_an_attribute_is_text_and_has_rows_of_points() -> None:
+    with pytest.raises(TypeError, match=r"^expected text for the attribute of points, got 3\.$"):
+        AttributePoints(3, ((1,),))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^expected a tuple of points, one element for each bin, got 'abc'\.$"):
+        AttributePoints("x", "abc")  # type: ignore[arg-type]
+
+
+def test_extreme_totals_take_the_worst_bin_of_each_attribute() -> None:
+    parts = AttributePoints("x", ((-3, 0), (5, 1))), AttributePoints("y", ((2, 2), (4, -9)))
+    assert extreme_totals((10, 0), parts) == [(10 - 3 + 2, 10 + 5 + 4), (0 + 0 - 9, 0 + 1 + 2)]
+
+
+def test_a_mapping_is_a_table_of_one_row_of_the_columns_that_are_used() -> None:
+    table = one_row({"b": None, "a": 3, "c": object()}, ["a", "b", "d"])
+    assert table.to_pydict() == {"a": [3], "b": [None]}
+    assert one_row("anything else", ["a"]) == "anything else"

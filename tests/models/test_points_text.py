@@ -1,0 +1,74 @@
+"""Scorecards as text."""
+
+from hedgerow.models import AttributePoints, Scorecard
+from hedgerow.models.points_text import card_text, form_title, notes
+from hedgerow.schema import Boolean, Categorical, Label, Schema
+from tests.models.scorecards import NONE, THREE, TWO
+
+# 1 / (1 + exp(-0.1 t)) and, with 1.96 * 0.25 = 0.49 more or less in the exponent, its interval
+GOLDEN = """\
+attribute  bin         points
+age        [17, 30]       -12
+           (30, 60]        -3
+           (60, 90]        11
+           missing          0
+ward       surgery          0
+           day clinic       6
+           outside          1
+smoker     false           -2
+           true             7
+           missing          0
+base                       -7
+
+total  P(ill = yes)  95 % by noise
+  -21          11 %  7.0 % to 17 %
+  -20          12 %  7.7 % to 18 %
+  -15          18 %   12 % to 27 %
+  -10          27 %   18 % to 38 %
+   -5          38 %   27 % to 50 %
+    0          50 %   38 % to 62 %
+    5          62 %   50 % to 73 %
+   10          73 %   62 % to 82 %
+   15          82 %   73 % to 88 %
+   17          85 %   77 % to 90 %"""
+
+
+def test_the_text_is_a_table_of_points_and_of_risks() -> None:
+    assert str(TWO) == card_text(TWO) == GOLDEN
+
+
+def test_three_classes_have_three_columns_and_a_sentence() -> None:
+    assert str(THREE).splitlines() == [
+        "attribute  bin       home  intensive care  ward",
+        "dose       [0, 0.5]     4               0     0",
+        "           (0.5, 1]    -1               2    -1",
+        "smoker     false        0               0     0",
+        "           true        -2               3     0",
+        "           missing      0               0     1",
+        "base                    1               0     1",
+        "",
+        "The class with the largest total is predicted. P(class) is proportional to exp(0.5 * its total).",
+    ]
+
+
+def test_names_make_no_lines_of_their_own_and_long_ones_no_wide_table() -> None:
+    long, lines = "x" * 1000, "a\nb\x1b[2J"
+    schema = Schema({long: Boolean(), lines: Categorical(("\u202e1", "2"))}, Label("y\n", ("n\ro", "o")))
+    parts = AttributePoints(long, ((1,), (0,))), AttributePoints(lines, ((1,), (0,)))
+    text = str(Scorecard(schema, (0,), parts, 1, None, NONE))
+    assert text.isprintable() is False  # its line breaks alone
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert len(text.split("\n")) == 1 + 4 + 1 + 1 + 1 + 3
+    assert sorted(map(len, text.split("\n")))[-2] < 80
+
+
+def test_how_totals_are_read_is_told_in_sentences() -> None:
+    assert notes(TWO) == [
+        "yes is predicted for totals above 0, else no.",
+        "P(ill = yes) = 1 / (1 + exp(-0.1 * total)).",
+        "95 % intervals are by the noise of the release, a standard error of 0.25 in log-odds; another sample of rows "
+        "would add to it.",
+    ]
+    noisy = Scorecard(THREE.schema, THREE.base, THREE.parts, 0.5, 0.25, NONE)
+    assert notes(noisy)[1:] == ["The noise of the release adds a standard error of 0.25 to log-odds."]
+    assert (form_title(TWO), form_title(THREE)) == ("Points for ill = yes", "Points for goes to")

@@ -1,0 +1,341 @@
+"""Totals, predictions, files and records of scorecards."""
+
+import copy
+import json
+import math
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+import hedgerow as hr
+from hedgerow.errors import ArgumentTypeError, DomainError, ModelFormatError, SchemaError
+from hedgerow.models import AttributePoints, Scorecard, load_model
+from hedgerow.models.envelope import seal
+from hedgerow.models.leaf_model import LeafModel
+from hedgerow.schema import Boolean, Label, Schema
+from tests.models.scorecards import AGE, NONE, SCHEMA, SMOKER, THREE, TWO, WARD
+from tests.models.strategies import Case, added_up, cards, cases, scorecards
+
+ROWS = pd.DataFrame(
+    {
+        "age": [20, 44, 46, 61, None],
+        "ward": ["surgery", "day clinic", "day clinic", "ambulance", "surgery"],
+        "smoker": [False, True, None, True, None],
+        "dose": [0.2, 0.5, 0.6, 0.7, 1.0],
+    }
+)
+
+
+# --- what a row is told --------------------------------------------------------------------------------------------
+
+
+@given(case=cases(scorecards()))
+def test_a_total_is_the_sum_of_the_points_of_a_rows_bins(case: Case) -> None:
+    expected = [added_up(case.model, row) for row in case.rows]
+    for table in (case.pandas(), case.polars(), case.arrow(), case.array()):
+        found = case.model.totals(table)
+        assert found.reshape(len(expected), -1).tolist() == expected
+        assert found.ndim == (1 if len(case.model.schema.classes) == 2 else 2)
+
+
+@given(case=cases(scorecards()))
+def test_a_class_is_decided_by_whole_totals(case: Case) -> None:
+    """Two classes: the second above 0. More: the largest total, the first of equals."""
+    classes = case.model.schema.classes
+    totals = [added_up(case.model, row) for row in case.rows]
+    expected = [classes[int(t[0] > 0)] if len(t) == 1 else classes[t.index(max(t))] for t in totals]
+    found = case.model.predict(case.arrow()).tolist()
+    assert found == expected
+    assert {type(value) for value in found} == {type(classes[0])}
+
+
+@given(case=cases(scorecards()))
+def test_probabilities_are_the_logistic_map_of_totals(case: Case) -> None:
+    model, found = case.model, case.model.predict_proba(case.arrow())
+    for row, shares in zip(case.rows, found.tolist(), strict=True):
+        odds = [model.unit * total for total in added_up(model, row)]
+        odds = [0.0, *odds] if len(odds) == 1 else odds
+        weights = [math.exp(one - max(odds)) for one in odds]
+        assert shares == pytest.approx([weight / sum(weights) for weight in weights], rel=1e-9, abs=1e-300)
+    assert found.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_rows_of_the_example_are_added_up_by_hand() -> None:
+    # -7-12+0-2, -7-3+6+7, -7-3+6+0, -7+11+1+7, -7+0+0+0
+    assert TWO.totals(ROWS).tolist() == [-21, 3, -4, 12, -7]
+    assert TWO.predict(ROWS).tolist() == ["no", "yes", "no", "yes", "no"]
+    assert TWO.predict_proba(ROWS)[1].tolist() == pytest.approx([1 / (1 + math.exp(0.3)), 1 / (1 + math.exp(-0.3))])
+    # base 1, 0, 1; a dose of 0.5 is still in the first bin
+    assert THREE.totals(ROWS).tolist() == [[5, 0, 1], [3, 3, 1], [0, 2, 1], [-2, 5, 0], [0, 2, 1]]
+    assert THREE.predict(ROWS).tolist() == ["home", "home", *["intensive care"] * 3]
+
+
+def test_only_the_columns_that_have_points_are_needed() -> None:
+    assert THREE.totals(ROWS[["smoker", "dose"]]).tolist() == THREE.totals(ROWS).tolist()
+    with pytest.raises(DomainError, match=r"^column 'dose': expected this column, found: smoker\.$"):
+        THREE.predict(ROWS[["smoker"]])
+
+
+def test_a_value_that_the_schema_does_not_allow_is_not_quoted() -> None:
+    with pytest.raises(DomainError, match=r"^column 'age': some values are outside the declared domain") as caught:
+        TWO.predict(ROWS.assign(age=[20, 44, 46, 61, 1313]))
+    assert "1313" not in str(caught.value)
+
+
+def test_without_attributes_every_row_has_the_base() -> None:
+    empty = Scorecard(SCHEMA, (3,), (), 1.0, None, NONE)
+    assert len(empty) == 0
+    assert empty.totals(ROWS).tolist() == [3] * 5
+    assert empty.explain({}) == {
+        "points": [],
+        "base": 3,
+        "total": 3,
+        "prediction": "yes",
+        "probabilities": {"no": pytest.approx(1 / (1 + math.exp(3))), "yes": pytest.approx(1 / (1 + math.exp(-3)))},
+    }
+    assert empty.predict(ROWS[:0]).shape == (0,)
+
+
+def test_totals_that_were_computed_elsewhere_give_classes_and_probabilities() -> None:
+    for model in (TWO, THREE):
+        totals = model.totals(ROWS)
+        assert model.predictions_of(totals).tolist() == model.predict(ROWS).tolist()
+        assert model.probabilities_of(totals).tolist() == model.predict_proba(ROWS).tolist()
+
+
+# --- what is accepted ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"base": (1, 2)}, ValueError, r"expected 1 number as base, for 2 classes, got 2\."),
+        ({"base": ()}, ValueError, r"expected a tuple of whole numbers as points, such as \(3,\), got \(\)\."),
+        ({"base": (0.5,)}, ValueError, r"expected a tuple of whole numbers as points, such as \(3,\), got \(0\.5\)\."),
+        ({"base": (True,)}, ValueError, r"expected a tuple of whole numbers .* got \(True\)\."),
+        ({"base": (10**6 + 1,)}, ValueError, r"expected points of at most 1,000,000 in size, got more\."),
+        ({"parts": ("age",)}, TypeError, r"expected AttributePoints as parts, got str\."),
+        (
+            {"parts": (AttributePoints("height", ((1,),)),)},
+            SchemaError,
+            r"attribute 'height': is used by a scorecard but not declared\.",
+        ),
+        ({"parts": (AGE, WARD, AGE)}, SchemaError, r"attribute 'age': expected points once, got them more than once\."),
+        (
+            {"parts": (AttributePoints("ward", ((1,), (2,))),)},
+            SchemaError,
+            r"attribute 'ward': expected points for each of 3 bins, got 2\.",
+        ),
+        (
+            {"parts": (AttributePoints("ward", ((1,), (2,), (3, 4))),)},
+            SchemaError,
+            r"attribute 'ward': expected 1 number a bin, for 2 classes, got others\.",
+        ),
+        ({"unit": 0}, ValueError, r"unit must be a number above 0, at most 1,000,000, got 0\."),
+        ({"unit": math.nan}, ValueError, r"unit must be a number above 0, at most 1,000,000, got nan\."),
+        ({"unit": 10**400}, ValueError, r"unit must be a number above 0, .* got a whole number of 1329 bits\."),
+        ({"unit": True}, ValueError, r"unit must be a number above 0, at most 1,000,000, got True\."),
+        ({"error": -0.1}, ValueError, r"error must be a number of at least 0, at most 1,000,000, got -0\.1\."),
+        ({"error": math.inf}, ValueError, r"error must be a number of at least 0, at most 1,000,000, got inf\."),
+        ({"schema": Schema({"a": Boolean()})}, SchemaError, "Expected a schema with a label, got none"),
+    ],
+)
+def test_points_must_fit_the_schema_and_be_whole(change: dict, error: type[Exception], message: str) -> None:
+    fields = {"schema": SCHEMA, "base": (0,), "parts": (AGE,), "unit": 1, "error": None, "privacy": NONE}
+    with pytest.raises(error, match=f"^{message}"):
+        Scorecard(**(fields | change))
+
+
+def test_three_classes_have_three_numbers() -> None:
+    with pytest.raises(ValueError, match=r"^expected 3 numbers as base, for 3 classes, got 1\.$"):
+        Scorecard(THREE.schema, (1,), (), 1, None, NONE)
+    with pytest.raises(SchemaError, match=r"expected 3 numbers a bin, for 3 classes, got others\.$"):
+        Scorecard(THREE.schema, (1, 1, 1), (SMOKER,), 1, None, NONE)
+
+
+def test_a_scorecard_is_a_value_of_pythons_numbers() -> None:
+    points: Any = np.array(TWO.parts[0].points)
+    twin = Scorecard(SCHEMA, np.array([-7]), [AttributePoints("age", points), WARD, SMOKER], 0.1, 0.25, TWO.privacy)  # type: ignore[arg-type]
+    assert twin == TWO
+    assert hash(twin) == hash(TWO)
+    assert {type(one) for row in twin.parts[0].points for one in row} == {int}
+    assert type(Scorecard(SCHEMA, (0,), (), 1, 0, NONE).error) is float
+    assert pickle.loads(pickle.dumps(TWO)) == copy.deepcopy(TWO) == TWO
+    assert len(TWO) == 3
+    assert not isinstance(TWO, LeafModel)
+    assert hr.Scorecard is Scorecard
+    assert hr.AttributePoints is AttributePoints
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+@given(model=scorecards(privacy=cards()))
+def test_json_brings_back_an_equal_model(model: Scorecard) -> None:
+    again = Scorecard.from_json(model.to_json())
+    assert again == model
+    assert again.to_json() == model.to_json()
+
+
+@pytest.mark.parametrize("model", [TWO, THREE])
+def test_a_file_brings_back_an_equal_model(model: Scorecard, tmp_path: Path) -> None:
+    model.save(tmp_path / "card.json")
+    assert load_model(tmp_path / "card.json") == model == Scorecard.load(tmp_path / "card.json")
+
+
+def test_the_file_names_the_bins_that_points_are_of() -> None:
+    data = json.loads(TWO.to_json())
+    assert list(data) == [
+        *("format", "version", "schema", "schema_digest", "base", "parts", "unit", "error", "privacy", "digest")
+    ]
+    assert data["format"] == "hedgerow/scorecard"
+    assert data["parts"][1] == {
+        "attribute": "ward",
+        "bins": ["surgery", "day clinic", "outside"],
+        "points": [[0], [6], [1]],
+    }
+    assert (data["base"], data["unit"], data["error"]) == ([-7], 0.1, 0.25)
+
+
+def test_the_digest_of_a_scorecard_stays() -> None:
+    assert TWO.to_dict()["digest"] == "f6e331f26cfdc95974a94adc8df87f2f0ab5f884ebb750489ae7ad2194b62106"
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda data: data.update(base=[True]), r"expected a tuple of whole numbers as points.*got \[True\]\.$"),
+        (lambda data: data.update(base=[1.0]), r"expected a tuple of whole numbers as points.*got \[1\.0\]\.$"),
+        (lambda data: data.update(base=[10**399]), "expected points of at most 1,000,000 in size, got more"),
+        (lambda data: data.update(unit=-1.0), "unit must be a number above 0"),
+        (lambda data: data.update(error="0"), "error must be a number of at least 0, at most 1,000,000, got '0'"),
+        (lambda data: data.update(more=1), "its parts contradict one another"),
+        (lambda data: data.pop("unit"), "KeyError: 'unit'"),
+        (lambda data: data["parts"].append(data["parts"][0]), "expected points once, got them more than once"),
+        (lambda data: data["parts"][0].update(attribute=3), "expected text for the attribute of points, got 3"),
+        (lambda data: data["parts"][0].update(attribute="heigth"), "is used by a scorecard but not declared"),
+        (lambda data: data["parts"][0].update(points="12345"), "expected a tuple of points, .* got '12345'"),
+        (lambda data: data["parts"][0]["points"].pop(), "expected points for each of 5 bins, got 4"),
+        (lambda data: data["parts"][0]["bins"].reverse(), "its parts contradict one another"),
+        (lambda data: data["schema"]["label"].update(classes=["a", "b", "c"]), "expected 3 numbers as base"),
+    ],
+)
+def test_a_consistent_digest_does_not_excuse_nonsense(change: Callable[[dict[str, Any]], Any], match: str) -> None:
+    data = json.loads(TWO.to_json())
+    change(data)
+    with pytest.raises(ModelFormatError, match=f"^not a valid scorecard: .*{match}"):
+        Scorecard.from_dict(seal({key: value for key, value in data.items() if key != "digest"}))
+
+
+def test_totals_that_an_engine_cannot_add_up_are_refused() -> None:
+    attributes = {f"a{i}": Boolean() for i in range(1000)}
+    schema = Schema(attributes, Label("y", (0, 1)))
+    parts = tuple(AttributePoints(name, ((0,), (10**6,))) for name in attributes)
+    assert Scorecard(schema, (0,), parts, 1, None, NONE).totals(np.ones((1, 1000))).tolist() == [10**9]
+    with pytest.raises(ValueError, match=r"^expected totals of at most 1,000,000,000 in size, got points that add up"):
+        Scorecard(schema, (1,), parts, 1, None, NONE)
+
+
+# --- for readers ---------------------------------------------------------------------------------------------------
+
+
+def test_there_is_one_record_a_bin_and_equal_neighbours_are_one_interval() -> None:
+    assert TWO.get_points()[:4] == [
+        {"attribute": "age", "bin": "[17, 30]", "points": -12},
+        {"attribute": "age", "bin": "(30, 60]", "points": -3},
+        {"attribute": "age", "bin": "(60, 90]", "points": 11},
+        {"attribute": "age", "bin": "missing", "points": 0},
+    ]
+    assert list(pd.DataFrame(THREE.get_points())) == [
+        *("attribute", "bin", "points(home)", "points(intensive care)", "points(ward)")
+    ]
+
+
+@pytest.mark.parametrize("row", [ROWS.iloc[[1]], pa.table(ROWS.iloc[[1]]), ROWS.iloc[1].to_dict()])
+def test_a_row_is_explained_by_its_bins_the_largest_first(row: Any) -> None:
+    assert TWO.explain(row) == {
+        "points": [
+            {"attribute": "smoker", "bin": "true", "points": 7},
+            {"attribute": "ward", "bin": "day clinic", "points": 6},
+            {"attribute": "age", "bin": "(30, 60]", "points": -3},
+        ],
+        "base": -7,
+        "total": 3,
+        "prediction": "yes",
+        "probabilities": dict(zip(("no", "yes"), TWO.predict_proba(ROWS)[1].tolist(), strict=True)),
+    }
+
+
+@given(case=cases(scorecards()))
+def test_what_is_explained_adds_up(case: Case) -> None:
+    table, classes = case.arrow(), case.model.schema.classes
+    found = case.model.explain(table[:1])
+    if len(classes) == 2:
+        assert found["base"] + sum(one["points"] for one in found["points"]) == found["total"]
+    else:
+        for name in classes:
+            assert found["base"][name] + sum(one[f"points({name})"] for one in found["points"]) == found["total"][name]
+    total = case.model.totals(table).tolist()[0]
+    assert found["total"] == (total if len(classes) == 2 else dict(zip(classes, total, strict=True)))
+    assert found["prediction"] == case.model.predict(table).tolist()[0]
+
+
+def test_one_row_is_explained_and_no_value_is_quoted() -> None:
+    for rows in (ROWS, ROWS[:0]):
+        with pytest.raises(ValueError, match=r"^expected one row to explain, got none or several\.$"):
+            TWO.explain(rows)
+    row = ROWS.iloc[1].to_dict()
+    with pytest.raises(DomainError, match=r"^column 'smoker': expected this column, found: age, ward\.$"):
+        TWO.explain({name: row[name] for name in ("age", "ward")})
+    with pytest.raises(ArgumentTypeError, match=r"^expected a mapping of attributes to one value each, got values of"):
+        TWO.explain(row | {"age": object()})
+    with pytest.raises(DomainError, match=r"^column 'age': ") as caught:
+        TWO.explain(row | {"age": 1313})
+    assert "1313" not in str(caught.value)
+
+
+def test_risks_are_records_with_the_interval_of_the_noise() -> None:
+    # the smallest total: -7 - 12 + 0 - 2; the largest: -7 + 11 + 6 + 7
+    records = TWO.risks()
+    assert [record["total"] for record in records] == [-21, -20, -15, -10, -5, 0, 5, 10, 15, 17]
+    for record in records:
+        odds = 0.1 * record["total"]
+        for key, shift in (("probability", 0), ("low", -1.959964 * 0.25), ("high", 1.959964 * 0.25)):
+            assert record[key] == pytest.approx(1 / (1 + math.exp(-odds - shift)), rel=1e-6)
+    with pytest.raises(ValueError, match=r"^expected two classes, got 3, for each of which a row has a total; use pr"):
+        THREE.risks()
+
+
+def test_the_repr_is_short_and_states_the_guarantee() -> None:
+    guarantee = "epsilon-differential privacy with epsilon = 1"
+    assert repr(TWO) == f"<Scorecard of 3 attributes; guarantee: {guarantee}>"
+
+
+# --- what has no leaves --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: hr.audit.reconstruction(model),
+        lambda model: hr.audit.joint_reconstruction([model], ROWS),
+        lambda model: hr.audit.overfit(model, (ROWS, [0] * 5), (ROWS, [0] * 5)),
+        lambda model: hr.audit.ProbabilisticDataset.of(model),
+    ],
+)
+def test_an_audit_of_leaves_says_that_a_scorecard_has_none(ask: Callable[[Scorecard], Any]) -> None:
+    message = r"^expected a model with leaves, got a scorecard, which adds up points and has no leaves or decision "
+    with pytest.raises(TypeError, match=message):
+        ask(TWO)
+
+
+def test_an_audit_of_overfitting_takes_the_predictions() -> None:
+    found = hr.audit.overfit(TWO.predict, (ROWS, [0, 1, 0, 1, 0]), (ROWS, [0, 1, 0, 1, 1]))
+    assert found.leaves == ("leaf no", "leaf yes")

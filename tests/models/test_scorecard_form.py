@@ -1,0 +1,92 @@
+"""Scorecards as a figure to fill in by hand."""
+
+from collections.abc import Iterator
+
+import matplotlib as mpl
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from hedgerow.models import AttributePoints, Scorecard
+from hedgerow.schema import Boolean, Categorical, Label, Schema
+from tests.models.scorecards import CARD, NONE, THREE, TWO
+
+
+@pytest.fixture(autouse=True)
+def agg() -> Iterator[None]:
+    with mpl.rc_context({"backend": "Agg"}):
+        import matplotlib.pyplot as plt
+
+        plt.switch_backend("Agg")
+        plt.close("all")  # of tests before this one
+        yield
+        plt.close("all")
+
+
+def texts(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.texts if text.get_text()]
+
+
+def boxes(axes: Axes) -> list[Rectangle]:
+    return [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+
+
+def test_the_form_has_points_boxes_and_risks() -> None:
+    axes = TWO.form()
+    found = texts(axes)
+    assert found[:3] == ["Points for ill = yes", "points", "your points"]
+    assert found[3:9] == ["age", "up to 30", "-12", "over 30, up to 60", "-3", "over 60"]
+    assert len(boxes(axes)) == 3 + 2  # one an attribute, the base and the total
+    assert found[found.index("base") + 1] == "-7"
+    assert [one.shown for one in TWO.tabulated] == found[found.index("P(ill = yes)") + 1 :][: len(TWO.tabulated)]
+    assert {"95 % by noise, from", "to"} <= set(found)
+    assert found[-1] == "Guarantee: epsilon-differential privacy with epsilon = 1."
+
+
+def test_three_classes_have_three_boxes_and_no_risks() -> None:
+    axes = THREE.form()
+    assert len(boxes(axes)) == 3 * (2 + 2)
+    assert texts(axes)[:4] == ["Points for goes to", "home", "intensive\ncare", "ward"]
+
+
+LONG = Schema(
+    {f"{'household income before tax ' * 4}{i}": Categorical((f"{'between this ' * 9}{i}", "$x^$")) for i in range(9)},
+    Label("an outcome of a rather long name " * 3, ("no", "yes " + "indeed " * 20 + ".")),
+)
+WIDE = Scorecard(LONG, (-(10**6),), tuple(AttributePoints(n, ((10**6,), (-1,))) for n in LONG), 1e-6, 0.3, CARD)
+SMALL = Scorecard(Schema({"x": Boolean()}, Label("y", (0, 1))), (1,), (), 1, None, NONE)
+
+
+@pytest.mark.parametrize("model", [TWO, THREE, WIDE, SMALL])
+def test_everything_is_on_the_page_and_no_text_covers_another(model: Scorecard) -> None:
+    axes = model.form()
+    axes.figure.canvas.draw()
+    page = axes.figure.bbox
+    extents = [text.get_window_extent() for text in axes.texts if text.get_text()]
+    assert all(page.x0 <= e.x0 and e.x1 <= page.x1 and page.y0 <= e.y0 and e.y1 <= page.y1 for e in extents)
+    lowest = min(e.y0 for e in extents)
+    assert lowest - page.y0 < 0.8 * axes.figure.dpi  # and nothing is left blank at the end
+    for number, one in enumerate(extents):
+        for other in extents[number + 1 :]:
+            across = min(one.x1, other.x1) - max(one.x0, other.x0)
+            along = min(one.y1, other.y1) - max(one.y0, other.y0)
+            assert across <= 1 or along <= 1
+
+
+def test_given_axes_are_drawn_on() -> None:
+    axes = Figure().subplots()
+    assert TWO.form(axes) is axes
+    assert len(boxes(axes)) == 5
+
+
+@pytest.mark.parametrize(("n_bins", "n_classes"), [(151, 2), (2, 7)])
+def test_what_nobody_fills_in_by_hand_is_refused(n_bins: int, n_classes: int) -> None:
+    schema = Schema({"x": Categorical(tuple(range(n_bins)))}, Label("y", tuple(range(n_classes))))
+    row = (1,) * (1 if n_classes == 2 else n_classes)
+    model = Scorecard(schema, row, (AttributePoints("x", (row,) * n_bins),), 1, None, NONE)
+    message = (
+        rf"^expected at most 150 bins, and 6 classes, on a form to fill in by hand, got {n_bins} with {n_classes} "
+    )
+    with pytest.raises(ValueError, match=message):
+        model.form()
