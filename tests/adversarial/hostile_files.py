@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from hedgerow.models import Leaf, Rule, RuleList, Split, Tree, load_model
+from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, load_model
 from hedgerow.models.envelope import LARGEST_MODEL, seal
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import Charge, PrivacyCard
@@ -34,6 +34,13 @@ RULES = (Rule((YOUNG, HIGH), (9, -2, 3)), Rule((SURGERY,), (1, 2, 3), "no"), Rul
 LIST = RuleList(SCHEMA, (*RULES, Rule((), (4, 5, 6))), CARD)
 ROOT = Split(YOUNG, Split(HIGH, Leaf((1, 2, 3)), Leaf(label="no")), Split(SMOKER, Leaf((0, 0, 9)), Leaf((7, 8, 9))))
 TREE = Tree(SCHEMA, ROOT, CARD)
+BINARY = Schema(dict(SCHEMA.attributes), Label("ill", ("no", "yes")))
+PARTS = (
+    AttributePoints("age", ((1,), (2,), (2,), (-30,))),
+    AttributePoints("ward", ((0,), (5,), (1,), (0,), (3,))),
+    AttributePoints("dose", ((0,), (1,), (2,), (0,), (3,))),
+)
+POINTS = Scorecard(BINARY, (-3,), PARTS, 0.1, 0.25, CARD)
 BUDGET = {
     "format": "hedgerow/budget",
     "version": 1,
@@ -44,6 +51,7 @@ BUDGET = {
 LOADERS: dict[str, tuple[str, Any, Callable[[Path], Any]]] = {
     "rule list": ("json", LIST.to_dict(), load_model),
     "tree": ("json", TREE.to_dict(), load_model),
+    "scorecard": ("json", POINTS.to_dict(), load_model),
     "schema in JSON": ("json", SCHEMA.to_dict(), Schema.load),
     "schema in YAML": ("yaml", SCHEMA.to_dict(), Schema.load),
     "budget": ("json", BUDGET, FileBudget),
@@ -56,6 +64,8 @@ def use(loaded: Any) -> None:
     _ = str(loaded), repr(loaded)
     if isinstance(loaded, (RuleList, Tree)):
         _ = str(loaded.privacy), loaded.get_rules(), loaded.to_html(), loaded.to_python(), loaded.to_sql()
+    if isinstance(loaded, Scorecard):
+        _ = str(loaded.privacy), loaded.get_points(), loaded.to_html(), loaded.to_python(), loaded.to_sql()
 
 
 def resealed(data: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from hedgerow.errors import ModelFormatError, SchemaError
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree, load_model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema, count_candidates
-from tests.adversarial.hostile_files import LIST, LOADERS, TREE
+from tests.adversarial.hostile_files import LIST, LOADERS, POINTS, TREE
 
 NONE = PrivacyCard.none("example", software="hedgerow")
 YES = Label("y", ("no", "yes"))
@@ -61,7 +61,7 @@ def test_files_of_the_greatest_size_are_read_in_bounded_time_and_memory(tmp_path
 
 
 def test_the_files_that_are_mutated_are_valid(tmp_path: Path) -> None:
-    for model in (LIST, TREE):
+    for model in (LIST, TREE, POINTS):
         model.save(tmp_path / "model.json")
         assert load_model(tmp_path / "model.json") == model
     for ending in ("json", "yaml"):
@@ -73,7 +73,8 @@ def test_the_files_that_are_mutated_are_valid(tmp_path: Path) -> None:
 def test_brackets_are_one_clear_error_of_the_command_line(tmp_path: Path, run: Callable, kind: str) -> None:
     path = tmp_path / f"file.{LOADERS[kind][0]}"
     path.write_text("[" * 5000 + "]" * 5000)
-    command = {"rule list": ("show",), "tree": ("show",), "budget": ("budget", "show")}.get(kind, ("schema", "show"))
+    shown = {"budget": ("budget", "show")} | dict.fromkeys(("rule list", "tree", "scorecard"), ("show",))
+    command = shown.get(kind, ("schema", "show"))
     code, out, err = run(*command, path)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,7 +25,7 @@ import pytest
 from hedgerow.cli import main
 from hedgerow.cli.predict import inert
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
+from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Label, Literal, Schema
@@ -40,8 +41,8 @@ def card(text: str) -> PrivacyCard:
     return PrivacyCard((charge,), noise=text, software=text, void=text, notes=(text,), neighbours=text)
 
 
-def models(text: str) -> list[RuleList | Tree]:
-    """A rule list and a tree all of whose names, values, classes and texts are the given one, or end with it."""
+def models(text: str) -> list[RuleList | Tree | Scorecard]:
+    """A rule list, a tree and a scorecard: all names, values, classes and texts are the given one, or end with it."""
     attributes = {
         f"{text}": Categorical((f"{text}.", "other"), missing="bin", missing_values=(f"{text}?",)),
         "b": Boolean(),
@@ -52,6 +53,7 @@ def models(text: str) -> list[RuleList | Tree]:
     return [
         RuleList(schema, rules, card(text)),
         Tree(schema, Split(literal, Leaf((3, 4)), Leaf(label=label)), card(text)),
+        Scorecard(schema, (1,), (AttributePoints(text, ((1,), (2,), (3,))),), 0.5, 0.1, card(text)),
     ]
 
 
@@ -66,12 +68,13 @@ def readings(text: str) -> dict[str, str]:
             "repr of schema": repr(model.schema),
             "card": str(model.privacy),
             "repr of card": repr(model.privacy),
-            "conditions": "\n".join(model.conditions),
-            "rules": "\n".join(rule["condition"] for rule in model.get_rules()),
             "html": model.to_html(),
             "comment in SQL": model.to_sql().partition("*/")[0],
-            "comment in Python": model.to_python().split("\n")[2],
+            "comments in Python": "\n".join(re.findall("(?m)^ +# .*$", model.to_python())),
         }
+        if not isinstance(model, Scorecard):
+            own["conditions"] = "\n".join(model.conditions)
+            own["rules"] = "\n".join(rule["condition"] for rule in model.get_rules())
         found |= {f"{model.kind}: {key}": value for key, value in own.items()}
     return found
 
@@ -90,16 +93,18 @@ def test_what_is_read_holds_no_control_character_and_no_line_of_a_name(key: str)
     assert ("owned" in said) == (harmless != said)
 
 
-@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("place", [0, 1, 2])
 def test_pictures_hold_no_control_character(place: int) -> None:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-    axes = Figure().subplots()
-    models(ATTACK)[place].plot(axes)
-    texts = [found.get_text() for found in axes.findobj(Text)]
-    assert any("owned" in text for text in texts)
-    assert all(printable(text, keep="\n") == text for text in texts)
+    model = models(ATTACK)[place]
+    for draw in (model.plot, *([model.form] if isinstance(model, Scorecard) else [])):
+        axes = Figure().subplots()
+        draw(axes)
+        texts = [found.get_text() for found in axes.findobj(Text)]
+        assert any("owned" in text for text in texts)
+        assert all(printable(text, keep="\n") == text for text in texts)
 
 
 def test_errors_hold_no_control_character() -> None:
@@ -132,7 +137,8 @@ def test_data_are_not_changed() -> None:
         names: dict = {}
         exec(model.to_python(), names)
         assert names["predict"]({ATTACK: f"{ATTACK}.", "b": True}) == f"{ATTACK}2"
-        assert [rule["prediction"] for rule in model.get_rules()] == [f"{ATTACK}2"] * 2
+        if not isinstance(model, Scorecard):
+            assert [rule["prediction"] for rule in model.get_rules()] == [f"{ATTACK}2"] * 2
 
 
 @pytest.mark.parametrize("form", ["text", "json", "sql", "python", "html"])

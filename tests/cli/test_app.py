@@ -47,9 +47,8 @@ def test_a_file_of_no_model_is_one_clear_line(folder, run):
     for words in (("show", "other.json"), ("predict", "other.json", "data.csv")):
         code, out, err = run(*words)
         assert (code, out) == (2, "")
-        assert err == (
-            "error: expected one of the formats hedgerow/rule-list, hedgerow/tree, hedgerow/scorecard; got 'hedgerow/marginals'.\n"
-        )
+        expected = "expected one of the formats hedgerow/rule-list, hedgerow/tree, hedgerow/scorecard"
+        assert err == f"error: {expected}; got 'hedgerow/marginals'.\n"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -79,3 +79,13 @@ def test_too_many_bars_are_refused() -> None:
         ValueError, match=r"^expected at most 500 bars to draw, got 501; print the model, or export it\.$"
     ):
         points_bars([group], ["n", "y"], "caption")
+
+
+def test_long_names_leave_room_for_bars_and_are_on_the_page() -> None:
+    bins = [(f"{'between this and that ' * 9}{i}", (i,)) for i in range(4)]
+    axes = points_bars([("household income before tax " * 9, bins)], ["no " * 20, "yes " * 20], "caption " * 60)
+    axes.figure.canvas.draw()
+    page, tight = axes.figure.bbox, axes.figure.get_tightbbox().transformed(axes.figure.dpi_scale_trans)
+    assert page.x0 <= tight.x0
+    assert tight.x1 <= page.x1
+    assert axes.get_window_extent().width > 0.3 * page.width
