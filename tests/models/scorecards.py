@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from hedgerow.models import AttributePoints, Scorecard
+from hedgerow.models.sheet import Sheet
 from hedgerow.privacy.card import Charge, PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
 
@@ -30,3 +31,8 @@ THREE = Scorecard(
     None,
     NONE,
 )
+
+
+def sheet(model: Scorecard) -> Sheet:
+    """Return what a scorecard shows."""
+    return Sheet.of(model.schema, model.base, model.parts, model.unit, model.error)

@@ -1,9 +1,9 @@
 """Scorecards as text."""
 
 from hedgerow.models import AttributePoints, Scorecard
-from hedgerow.models.points_text import card_text, form_title, notes
+from hedgerow.models.points_text import card_text
 from hedgerow.schema import Boolean, Categorical, Label, Schema
-from tests.models.scorecards import NONE, THREE, TWO
+from tests.models.scorecards import NONE, THREE, TWO, sheet
 
 # 1 / (1 + exp(-0.1 t)) and, with 1.96 * 0.25 = 0.49 more or less in the exponent, its interval
 GOLDEN = """\
@@ -34,7 +34,7 @@ total  P(ill = yes)  95 % by noise
 
 
 def test_the_text_is_a_table_of_points_and_of_risks() -> None:
-    assert str(TWO) == card_text(TWO) == GOLDEN
+    assert str(TWO) == card_text(sheet(TWO)) == GOLDEN
 
 
 def test_three_classes_have_three_columns_and_a_sentence() -> None:
@@ -60,15 +60,3 @@ def test_names_make_no_lines_of_their_own_and_long_ones_no_wide_table() -> None:
     assert all(line.isprintable() for line in text.split("\n"))
     assert len(text.split("\n")) == 1 + 4 + 1 + 1 + 1 + 3
     assert sorted(map(len, text.split("\n")))[-2] < 80
-
-
-def test_how_totals_are_read_is_told_in_sentences() -> None:
-    assert notes(TWO) == [
-        "yes is predicted for totals above 0, else no.",
-        "P(ill = yes) = 1 / (1 + exp(-0.1 * total)).",
-        "95 % intervals are by the noise of the release, a standard error of 0.25 in log-odds; another sample of rows "
-        "would add to it.",
-    ]
-    noisy = Scorecard(THREE.schema, THREE.base, THREE.parts, 0.5, 0.25, NONE)
-    assert notes(noisy)[1:] == ["The noise of the release adds a standard error of 0.25 to log-odds."]
-    assert (form_title(TWO), form_title(THREE)) == ("Points for ill = yes", "Points for goes to")

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 
 from hedgerow.models import AttributePoints, Scorecard
 from hedgerow.schema import Boolean, Categorical, Label, Schema
-from tests.models.scorecards import CARD, NONE, THREE, TWO
+from tests.models.scorecards import CARD, NONE, THREE, TWO, sheet
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def test_the_form_has_points_boxes_and_risks() -> None:
     assert found[3:9] == ["age", "up to 30", "-12", "over 30, up to 60", "-3", "over 60"]
     assert len(boxes(axes)) == 3 + 2  # one an attribute, the base and the total
     assert found[found.index("base") + 1] == "-7"
-    assert [one.shown for one in TWO.tabulated] == found[found.index("P(ill = yes)") + 1 :][: len(TWO.tabulated)]
+    assert [one.shown for one in sheet(TWO).risks] == found[found.index("P(ill = yes)") + 1 :][: len(sheet(TWO).risks)]
     assert {"95 % by noise, from", "to"} <= set(found)
     assert found[-1] == "Guarantee: epsilon-differential privacy with epsilon = 1."
 

@@ -6,7 +6,7 @@ from hedgerow.models import AttributePoints, Scorecard
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Categorical, Label, Schema
 from tests.models.markup import Markup
-from tests.models.scorecards import THREE, TWO
+from tests.models.scorecards import THREE, TWO, sheet
 
 
 class Cells(HTMLParser):
@@ -50,7 +50,7 @@ def test_every_attribute_and_the_total_have_an_empty_box_for_each_number() -> No
     for model, columns in ((TWO, 1), (THREE, 3)):
         lines = Cells(model.to_html()).lines
         boxes = [[size for size, is_box in line if is_box] for line in lines]
-        wanted = [[len(bins)] * columns for bins in model.bins]
+        wanted = [[len(bins)] * columns for bins in sheet(model).bins]
         assert [found for found in boxes if found] == [*wanted, [1] * columns, [1] * columns]
 
 

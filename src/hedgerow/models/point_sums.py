@@ -17,6 +17,7 @@ from hedgerow.values import printable
 
 Bins = Sequence[Sequence[PointBin]]
 """The bins of each attribute that is used."""
+_MOST_TERMS = 100
 
 
 def total_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect, comment: str) -> str:
@@ -43,12 +44,20 @@ def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect, c
 
 
 def _sum(bins: Bins, column: int, base: Points, written: Pieces[tuple[Literal, bool]]) -> list[str]:
-    lines = [str(base[column])]
+    terms = [[str(base[column])]]
     for ones in bins:
-        lines.append("+ CASE")
-        lines += [f"  WHEN {written((_literal(one), True))} THEN {one.points[column]}" for one in _ordered(ones)]
-        lines.append("END")
-    return lines
+        cases = [f"  WHEN {written((_literal(one), True))} THEN {one.points[column]}" for one in _ordered(ones)]
+        terms.append(["CASE", *cases, "END"])
+    return _added(terms)
+
+
+def _added(terms: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a sum, in groups if it has many terms: engines limit how deep an expression is."""
+    if len(terms) > _MOST_TERMS:
+        groups = [terms[first : first + _MOST_TERMS] for first in range(0, len(terms), _MOST_TERMS)]
+        return _added([["(", *_indented(_added(group)), ")"] for group in groups])
+    (first, *others) = terms
+    return [*first, *(line for head, *rest in others for line in (f"+ {head}", *rest))]
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

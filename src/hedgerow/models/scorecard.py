@@ -23,16 +23,14 @@ from hedgerow.models.points import (
     PointBin,
     Points,
     check_points,
-    extreme_totals,
     one_row,
-    point_bins,
     whole_points,
 )
 from hedgerow.models.points_plot import points_bars
 from hedgerow.models.points_text import card_text
-from hedgerow.models.risks import Risk, risk_of, tabulated_totals
 from hedgerow.models.scorecard_form import draw_form
 from hedgerow.models.scorecard_html import form_html
+from hedgerow.models.sheet import Sheet
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LARGEST = 1e6  # log-odds of a point, and of its standard error: totals of them are finite
-_MOST_LINES = 13
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,9 +179,8 @@ class Scorecard(Model):
         return np.column_stack([expit(-odds), expit(odds)])
 
     @cached_property
-    def bins(self) -> tuple[tuple[PointBin, ...], ...]:
-        """The bins of each attribute that is used; neighbouring intervals with the same points are one."""
-        return tuple(tuple(point_bins(part, self.schema[part.attribute])) for part in self.parts)
+    def _sheet(self) -> Sheet:
+        return Sheet.of(self.schema, self.base, self.parts, self.unit, self.error)
 
     def get_points(self) -> list[dict[str, Any]]:
         """Return one record a bin: attribute, bin, points; for more than two classes, those for each class.
@@ -192,7 +188,7 @@ class Scorecard(Model):
         Neighbouring intervals with the same points are one. ``pandas.DataFrame(model.get_points())`` makes a frame of
         it.
         """
-        return [self._record(one) for bins in self.bins for one in bins]
+        return [self._record(one) for bins in self._sheet.bins for one in bins]
 
     def _record(self, one: PointBin) -> dict[str, Any]:
         named = {"points": one.points[0]}
@@ -237,7 +233,7 @@ class Scorecard(Model):
         if self.parts and len(table) != 1:
             raise ArgumentError("expected one row to explain, got none or several.")
         bins = self._encoded(table)
-        held = [one for ones in self.bins for one in ones if one.start <= bins[one.attribute][0] < one.stop]
+        held = [one for ones in self._sheet.bins for one in ones if one.start <= bins[one.attribute][0] < one.stop]
         totals, classes = self._added(bins, 1), self.schema.classes
         whole = totals[0].tolist()
         return {
@@ -263,13 +259,7 @@ class Scorecard(Model):
             raise ArgumentError(
                 f"expected two classes, got {len(self.base)}, for each of which a row has a total; use predict_proba."
             )
-        return [vars(one).copy() for one in self.tabulated]
-
-    @cached_property
-    def tabulated(self) -> tuple[Risk, ...]:
-        """The risks of the totals that are shown."""
-        ((low, high),) = extreme_totals(self.base, self.parts)
-        return tuple(risk_of(t, self.unit, self.error) for t in tabulated_totals(low, high, self.unit, _MOST_LINES))
+        return [vars(one).copy() for one in self._sheet.risks]
 
     def to_sql(self, dialect: DialectName = "duckdb", *, output: Literal["prediction", "total"] = "prediction") -> str:
         """Return an expression in an engine's SQL that gives the predicted class, or the total, from the raw columns.
@@ -293,7 +283,7 @@ class Scorecard(Model):
         if output == "total" and not self.is_binary:
             raise ArgumentError(f"output='total' is for two classes, got {len(self.base)}; leave it out.")
         written = point_sums.total_sql if output == "total" else point_sums.prediction_sql
-        return written(self.bins, self.base, self.schema, dialect_named(dialect), self._guarantee)
+        return written(self._sheet.bins, self.base, self.schema, dialect_named(dialect), self._guarantee)
 
     def to_python(self) -> str:
         """Return the source of Python functions ``predict(row)`` and ``total(row)`` that need nothing installed.
@@ -301,19 +291,22 @@ class Scorecard(Model):
         For more than two classes, ``total`` returns a tuple of one total a class. A value without a bin is a
         ValueError. For `row` see `RuleList.to_python`.
         """
-        return point_sums.python_functions(self.bins, self.base, self.schema.classes, self.schema, self._guarantee)
+        return point_sums.python_functions(
+            self._sheet.bins, self.base, self.schema.classes, self.schema, self._guarantee
+        )
 
     def to_html(self) -> str:
         """Return a form to fill in by hand, totals with their probabilities, and the privacy card, as HTML.
 
         Names and values are escaped.
         """
-        return form_html(self) + self._card_html
+        return form_html(self._sheet) + self._card_html
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes."""
         groups = [
-            (printable(ones[0].attribute), [(printable(one.name), one.points) for one in ones]) for ones in self.bins
+            (printable(ones[0].attribute), [(printable(one.name), one.points) for one in ones])
+            for ones in self._sheet.bins
         ]
         return points_bars(groups, list(map(shown_text, self.schema.classes)), self._caption, ax)
 
@@ -325,14 +318,14 @@ class Scorecard(Model):
         ValueError
             If it has more than 150 bins, or 6 classes.
         """
-        return draw_form(self, f"Guarantee: {self._caption}.", ax)
+        return draw_form(self._sheet, f"Guarantee: {self._caption}.", ax)
 
     @property
     def _caption(self) -> str:
         return printable(self.privacy.headline)
 
     def __str__(self) -> str:
-        return card_text(self)
+        return card_text(self._sheet)
 
     def __repr__(self) -> str:
         return f"<Scorecard of {len(self)} attributes; {self._guarantee}>"

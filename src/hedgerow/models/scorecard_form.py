@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import plain, shortened
 from hedgerow.models.points import PointBin
-from hedgerow.models.points_text import column_titles, form_title, notes, risk_title
 from hedgerow.models.risks import percent
+from hedgerow.models.sheet import Sheet
 from hedgerow.values import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from hedgerow.models.scorecard import Scorecard
 
 _MOST_BINS, _MOST_CLASSES = 150, 6
 _WIDTH, _LINE, _SMALL = 8.0, 0.27, 0.19  # inches: the form, a line, a line below it
@@ -24,7 +22,7 @@ _RISKS, _BIN, _FIRST, _LAST = 1.85, 2.3, 4.7, 7.8  # from the left: risks, bins,
 _INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
 
 
-def draw_form(card: Scorecard, caption: str, ax: Axes | None) -> Axes:
+def draw_form(sheet: Sheet, caption: str, ax: Axes | None) -> Axes:
     """Draw the points with a box to fill in for each attribute, the total, and the probabilities of totals.
 
     Raises
@@ -34,14 +32,14 @@ def draw_form(card: Scorecard, caption: str, ax: Axes | None) -> Axes:
     """
     import matplotlib.pyplot as plt
 
-    n_bins = sum(map(len, card.bins))
-    if n_bins > _MOST_BINS or len(card.base) > _MOST_CLASSES:
+    n_bins = sum(map(len, sheet.bins))
+    if n_bins > _MOST_BINS or len(sheet.base) > _MOST_CLASSES:
         raise ArgumentError(
             f"expected at most {_MOST_BINS} bins, and {_MOST_CLASSES} classes, on a form to fill in by hand, got "
-            f"{n_bins:,} with {len(card.schema.classes):,} classes; export the model as HTML, SQL or Python."
+            f"{n_bins:,} with {len(sheet.classes):,} classes; export the model as HTML, SQL or Python."
         )
-    below = [line for note in [*notes(card), caption] for line in wrap(shortened(note, 400), 105)]
-    strip = 0.7 + len(_risk_lines(card)) if card.is_binary else 0
+    below = [line for note in [*sheet.notes, caption] for line in wrap(shortened(note, 400), 105)]
+    strip = 0.7 + len(_risk_lines(sheet)) if sheet.is_binary else 0
     height = 0.5 + _LINE * (n_bins + strip + 5) + _SMALL * len(below)
     if ax is None:
         _, ax = plt.subplots(figsize=(_WIDTH, height))
@@ -49,16 +47,16 @@ def draw_form(card: Scorecard, caption: str, ax: Axes | None) -> Axes:
     ax.set_xlim(0, _WIDTH)
     ax.set_ylim(height, 0)
     ax.set_axis_off()
-    _Form(ax, card).draw(below)
+    _Form(ax, sheet).draw(below)
     return ax
 
 
 class _Form:
     """A form that is drawn from top to bottom; places are in inches."""
 
-    def __init__(self, ax: Axes, card: Scorecard) -> None:
-        self.ax, self.card = ax, card
-        n_columns = len(card.base)
+    def __init__(self, ax: Axes, sheet: Sheet) -> None:
+        self.ax, self.sheet = ax, sheet
+        n_columns = len(sheet.base)
         first = _FIRST if n_columns == 1 else _FIRST - 0.3
         step = (_LAST - first) / (2 * n_columns)
         self.points = [first + step * (k + 0.5) for k in range(n_columns)]
@@ -69,12 +67,12 @@ class _Form:
     def draw(self, below: Sequence[str]) -> None:
         """Draw everything, and the lines below."""
         self._heads()
-        for number, bins in enumerate(self.card.bins):
+        for number, bins in enumerate(self.sheet.bins):
             self._attribute(bins, shaded=number % 2 == 0)
-        self._sum("base", list(map(str, self.card.base)))
+        self._sum("base", list(map(str, self.sheet.base)))
         self._rule(self.y)
-        self._sum("total", [""] * len(self.card.base), strong=True)
-        if self.card.is_binary:
+        self._sum("total", [""] * len(self.sheet.base), strong=True)
+        if self.sheet.is_binary:
             self._risks()
         self.y += 0.5 * _LINE
         for line in below:
@@ -94,12 +92,12 @@ class _Form:
         self.ax.add_patch(Rectangle((x, y), width, height, facecolor="white", edgecolor=_INK, lw=weight, zorder=2))
 
     def _heads(self) -> None:
-        self._text(0.2, shortened(form_title(self.card), 60), size=14, weight="bold")
+        self._text(0.2, shortened(self.sheet.title, 60), size=14, weight="bold")
         self.y += 1.5 * _LINE
-        titles = ["\n".join(_wrapped(one, int(self.box / 0.055), 2)) for one in column_titles(self.card)]
+        titles = ["\n".join(_wrapped(one, int(self.box / 0.055), 2)) for one in self.sheet.columns]
         for x, one in zip(self.points, titles, strict=True):
             self._text(x, one, size=7, color=_FAINT, ha="center")
-        for x, one in zip(self.boxes, ["your points"] if self.card.is_binary else titles, strict=True):
+        for x, one in zip(self.boxes, ["your points"] if self.sheet.is_binary else titles, strict=True):
             self._text(x + self.box / 2, one, size=7, color=_FAINT, ha="center")
         self.y += 0.6 * _LINE
         self._rule(self.y)
@@ -131,9 +129,9 @@ class _Form:
 
     def _risks(self) -> None:
         """Draw the totals with their probabilities as a strip."""
-        lines = _risk_lines(self.card)
+        lines = _risk_lines(self.sheet)
         self.y += 0.7 * _LINE
-        top, step = self.y, (_LAST - _RISKS) / len(self.card.tabulated)
+        top, step = self.y, (_LAST - _RISKS) / len(self.sheet.risks)
         self.ax.fill_between([0.2, _LAST], top, top + _LINE, color=_SHADE, lw=0, zorder=0)
         for number, (name, entries) in enumerate(lines):
             self.y = top + (number + 0.5) * _LINE
@@ -145,11 +143,11 @@ class _Form:
         self._rule(self.y)
 
 
-def _risk_lines(card: Scorecard) -> list[tuple[str, list[str]]]:
+def _risk_lines(sheet: Sheet) -> list[tuple[str, list[str]]]:
     """Return the lines of the strip of risks: a name, and an entry for each total."""
-    risks = card.tabulated
-    lines = [("total", [str(one.total) for one in risks]), (risk_title(card), [one.shown for one in risks])]
-    if card.error is not None:
+    risks = sheet.risks
+    lines = [("total", [str(one.total) for one in risks]), (sheet.probability, [one.shown for one in risks])]
+    if sheet.error is not None:
         lines.append(("95 % by noise, from", [percent(one.low or 0) for one in risks]))
         lines.append(("to", [percent(one.high or 0) for one in risks]))
     return lines

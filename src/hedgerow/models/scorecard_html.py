@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from hedgerow.models.points import PointBin
-from hedgerow.models.points_text import column_titles, form_title, notes, risk_lines
+from hedgerow.models.sheet import Sheet
 from hedgerow.values import printable
-
-if TYPE_CHECKING:
-    from hedgerow.models.scorecard import Scorecard
 
 _LEFT = " style='text-align:left;vertical-align:top'"
 _BOX = " style='border:2px solid;min-width:4em;text-align:center'"
 
 
-def form_html(card: Scorecard) -> str:
+def form_html(sheet: Sheet) -> str:
     """Return the points with an empty box for each attribute and for the total, and the probabilities of totals."""
-    boxes = [f"<th>{escape(title)}</th>" for title in (["your points"] if card.is_binary else column_titles(card))]
-    titles = [f"<th>{escape(title)}</th>" for title in column_titles(card)]
+    boxes = [f"<th>{escape(title)}</th>" for title in (["your points"] if sheet.is_binary else sheet.columns)]
+    titles = [f"<th>{escape(title)}</th>" for title in sheet.columns]
     head = f"<tr><th{_LEFT}>attribute</th><th{_LEFT}>bin</th>{''.join([*titles, *boxes])}</tr>"
-    rows = [row for bins in card.bins for row in _rows(bins, len(card.base))]
-    blank = f"<td></td>{'<td></td>' * len(card.base)}"
-    base = "".join(f"<td{_BOX}>{points}</td>" for points in card.base)
+    rows = [row for bins in sheet.bins for row in _rows(bins, len(sheet.base))]
+    blank = f"<td></td>{'<td></td>' * len(sheet.base)}"
+    base = "".join(f"<td{_BOX}>{points}</td>" for points in sheet.base)
     rows.append(f"<tr><th{_LEFT}>base</th>{blank}{base}</tr>")
-    rows.append(f"<tr><th{_LEFT}>total</th>{blank}{_boxes(1, len(card.base))}</tr>")
-    said = "".join(f"<p>{escape(note)}</p>" for note in notes(card))
-    risks = _table(risk_lines(card)) if card.is_binary else ""
-    title = f"<h3>{escape(form_title(card))}</h3>"
+    rows.append(f"<tr><th{_LEFT}>total</th>{blank}{_boxes(1, len(sheet.base))}</tr>")
+    said = "".join(f"<p>{escape(note)}</p>" for note in sheet.notes)
+    risks = _table(sheet.risk_lines) if sheet.is_binary else ""
+    title = f"<h3>{escape(sheet.title)}</h3>"
     return f"{title}<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>{risks}{said}"
 
 

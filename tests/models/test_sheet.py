@@ -1,0 +1,29 @@
+"""What a scorecard shows, in words."""
+
+from hedgerow.models import Scorecard
+from tests.models.scorecards import NONE, THREE, TWO, sheet
+
+
+def test_a_sheet_has_the_bins_points_and_risks_of_its_scorecard() -> None:
+    for model in (TWO, THREE):
+        found = sheet(model)
+        named = [(one.attribute, one.name) for bins in found.bins for one in bins]
+        assert named == [(record["attribute"], record["bin"]) for record in model.get_points()]
+    assert [vars(one) for one in sheet(TWO).risks] == TWO.risks()
+    assert sheet(THREE).risks == ()
+    assert (sheet(TWO).columns, sheet(THREE).columns) == (("points",), ("home", "intensive care", "ward"))
+    assert sheet(TWO).risk_lines[:2] == [["total", "P(ill = yes)", "95 % by noise"], ["-21", "11 %", "7.0 % to 17 %"]]
+    certain = Scorecard(TWO.schema, TWO.base, TWO.parts, 0.1, None, NONE)
+    assert sheet(certain).risk_lines[:2] == [["total", "P(ill = yes)"], ["-21", "11 %"]]
+
+
+def test_how_totals_are_read_is_told_in_sentences() -> None:
+    assert sheet(TWO).notes == [
+        "yes is predicted for totals above 0, else no.",
+        "P(ill = yes) = 1 / (1 + exp(-0.1 * total)).",
+        "95 % intervals are by the noise of the release, a standard error of 0.25 in log-odds; another sample of rows "
+        "would add to it.",
+    ]
+    noisy = Scorecard(THREE.schema, THREE.base, THREE.parts, 0.5, 0.25, NONE)
+    assert sheet(noisy).notes[1:] == ["The noise of the release adds a standard error of 0.25 to log-odds."]
+    assert (sheet(TWO).title, sheet(THREE).title) == ("Points for ill = yes", "Points for goes to")
