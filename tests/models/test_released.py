@@ -1,15 +1,33 @@
+import numpy as np
 import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
+import hedgerow as hr
 from hedgerow.learn.baseline import GreedyRuleListClassifier
-from hedgerow.models import Leaf, Rule, RuleList, Tree
-from hedgerow.models.released import released_model, released_models
+from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Tree
+from hedgerow.models.released import leaf_model, released_leaf_model, released_model, released_models
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Label, Schema
 
 SCHEMA = Schema({"a": Boolean()}, Label("ill", (0, 1)))
 CARD = PrivacyCard.none("an example", software="hedgerow")
 RULES, TREE = RuleList(SCHEMA, (Rule((), (3, 4)),), CARD), Tree(SCHEMA, Leaf((3, 4)), CARD)
+
+
+POINTS = Scorecard(SCHEMA, (-1,), (AttributePoints("a", ((0,), (2,))),), 1.0, None, CARD)
+
+
+class Adds(BaseEstimator):
+    """An estimator whose model is a scorecard."""
+
+    def fit(self, X, y):  # noqa: ARG002 -- it is fitted to nothing
+        self.scorecard_, self.classes_ = POINTS, np.array([0, 1])
+        return self
+
+    def predict(self, X):
+        return self.scorecard_.predict(X)
 
 
 class Both:
@@ -50,3 +68,19 @@ def test_no_code_of_the_object_is_run():
 def test_other_trees_are_none():
     assert released_models(DecisionTreeClassifier().fit([[0], [1]], [0, 1])) == ()
     assert released_model(None) is None
+
+
+def test_a_scorecard_is_a_model_without_leaves():
+    estimator = Adds().fit(None, None)
+    assert released_models(estimator) == (POINTS,)
+    assert released_leaf_model(RULES) is leaf_model(RULES) is RULES
+    assert released_leaf_model(DecisionTreeClassifier()) is None
+    for refuse in (lambda: leaf_model(POINTS), lambda: released_leaf_model(estimator)):
+        with pytest.raises(TypeError, match=r"^expected a model with leaves, got a scorecard, which adds up points"):
+            refuse()
+
+
+def test_membership_inference_takes_the_estimator_of_a_scorecard():
+    X = pd.DataFrame({"a": [False, True] * 40})
+    found = hr.audit.membership(Adds(), X, np.array([0, 1] * 40), repeats=2, random_state=0)
+    assert 0.3 < found.auc < 0.7  # it is fitted to nothing, and remembers nothing
