@@ -468,7 +468,9 @@ def test_points_by_bin_add_up_to_the_log_odds_and_are_drawn():
     widest = sorted(spans, key=lambda name: -spans[name])[:2]
     assert lengths == [p["points"] for name in widest for p in points if p["attribute"] == name]
     assert ax.get_yticklabels()[0].get_text() == f"{widest[0]}  {BINS[widest[0]].bins[0]}"
-    assert ax.get_title(loc="left") == "none (not private: exact answers)"
+    assert ax.get_title(loc="left") == (
+        "the 2 of 4 attributes whose points differ most; none (not private: exact answers)"
+    )
     assert ax.get_xlabel() == "points in log-odds: below 0 for 0, above 0 for 1"
     plt.close(ax.figure)
 

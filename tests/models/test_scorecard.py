@@ -243,6 +243,15 @@ def test_totals_that_an_engine_cannot_add_up_are_refused() -> None:
         Scorecard(schema, (1,), parts, 1, None, NONE)
 
 
+def test_more_points_than_anybody_can_read_are_refused() -> None:
+    schema = Schema({"x": Boolean()}, Label("y", (0, 1)))
+    part = AttributePoints("x", ((1,),) * 300_000)
+    with pytest.raises(
+        ValueError, match=r"^expected at most 262,144 points of bins and classes in all, got 300,000\.$"
+    ):
+        Scorecard(schema, (1,), (part,), 1, None, NONE)
+
+
 # --- for readers ---------------------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ class Cells(HTMLParser):
         if tag == "tr":
             self.lines.append([])
         elif tag in ("td", "th"):
-            self.lines[-1].append((int(given.get("rowspan", 1)), "border" in given.get("style", "")))
+            self.lines[-1].append((int(given.get("rowspan", 1)), "border:2px" in given.get("style", "")))
 
 
 def test_the_form_has_points_boxes_the_total_and_risks() -> None:

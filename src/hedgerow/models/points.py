@@ -22,6 +22,8 @@ MOST_POINTS = 10**6
 """The most points of a bin, and of the base, in size."""
 MOST_TOTAL = 10**9
 """The most points that a row can have in all, in size: any engine adds them up as 32-bit integers."""
+MOST_IN_ALL = 2**18
+"""The most points of all bins and classes: text and HTML of them have tens of MB."""
 Points = tuple[int, ...]
 """Whole points: one number for two classes, that of the second; or else one for each class."""
 
@@ -85,12 +87,16 @@ def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema)
     SchemaError
         If an attribute is not declared, has points twice, or not for each of its bins.
     ValueError
-        If there is not one number for two classes, or else one for each class; or if totals can be too large.
+        If there is not one number for two classes, or else one for each class; or if they are too many, or totals can
+        be too large.
     """
-    width = n_columns(schema)
+    width = _n_columns(schema)
     expected = "1 number" if width == 1 else f"{width} numbers"
     if len(base) != width:
         raise ArgumentError(f"expected {expected} as base, for {len(schema.classes)} classes, got {len(base)}.")
+    n_points = sum(len(row) for part in parts for row in part.points)
+    if n_points > MOST_IN_ALL:
+        raise ArgumentError(f"expected at most {MOST_IN_ALL:,} points of bins and classes in all, got {n_points:,}.")
     seen: set[str] = set()
     for part in parts:
         if part.attribute not in schema:
@@ -111,7 +117,7 @@ def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema)
         raise ArgumentError(f"expected totals of at most {MOST_TOTAL:,} in size, got points that add up to more.")
 
 
-def n_columns(schema: Schema) -> int:
+def _n_columns(schema: Schema) -> int:
     """Return how many numbers the points of a bin are: one for two classes, else one for each class."""
     return 1 if len(schema.classes) == 2 else len(schema.classes)
 
