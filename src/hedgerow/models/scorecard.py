@@ -311,7 +311,7 @@ class Scorecard(Model):
         return points_bars(groups, list(map(shown_text, self.schema.classes)), self._caption, ax)
 
     def form(self, ax: Axes | None = None) -> Axes:
-        """Draw a form to print and to fill in by hand, and return the axes; ``form().figure.savefig(...)`` writes it.
+        """Draw a form to print and to fill in by hand, and return the axes.
 
         Raises
         ------
