@@ -4,6 +4,7 @@ from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.measure import joint_reconstruction, reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
+from hedgerow.audit.entropy.totals import TotalEntropy, totals
 from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
@@ -38,6 +39,7 @@ __all__ = [
     "Reconstruction",
     "Region",
     "RowDistribution",
+    "TotalEntropy",
     "Values",
     "align",
     "given_learner",
@@ -45,5 +47,6 @@ __all__ = [
     "membership",
     "overfit",
     "reconstruction",
+    "totals",
     "trees_of",
 ]

@@ -1,7 +1,8 @@
-"""docs/scorecards.md: the card that is written by hand, as it is printed."""
+"""docs/scorecards.md: the card that is written by hand, as it is printed, and the possible rows of its totals."""
 
 import re
 
+from hedgerow.audit import totals
 from tests.docs.page import ROOT, Page
 
 PAGE = "docs/scorecards.md"
@@ -13,3 +14,5 @@ def check(page: Page) -> None:
     made: dict = {}
     exec(code.partition("card.save")[0], made)
     assert printed == f"{made['card']}\n"
+    counted = re.findall(r"```text\n(a row of .*?)```", text, re.DOTALL)
+    assert counted == [f"{totals(made['card'])}\n"]

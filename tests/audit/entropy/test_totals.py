@@ -1,0 +1,112 @@
+"""Possible rows by total against all rows of the domain one by one."""
+
+from collections import Counter
+from itertools import product
+from math import log2
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.audit.entropy import totals as module
+from hedgerow.audit.entropy.totals import totals
+from hedgerow.errors import DomainError
+
+SCHEMA = hr.Schema(
+    {
+        "age": hr.Integer(0, 5, cuts=(1, 3), missing="bin"),
+        "dose": hr.Real(0.0, 1.0, cuts=(0.5,)),
+        "ward": hr.Categorical(("a", "b", "c")),
+        "smoker": hr.Boolean(),
+    },
+    hr.Label("ill", ("no", "yes")),
+)
+VALUES = {"age": 4, "dose": 2, "ward": 3, "smoker": 2}
+ROWS_OF_BINS = {"age": (2, 2, 2, 1), "dose": (1, 1), "ward": (1, 1, 1), "smoker": (1, 1)}
+
+
+def card_of(points, base=(0,), schema=SCHEMA):
+    parts = tuple(hr.AttributePoints(name, rows) for name, rows in points.items())
+    return hr.Scorecard(schema, base, parts, 0.1, None, hr.PrivacyCard.none("example"))
+
+
+def points_of(draw, width):
+    names = draw(st.lists(st.sampled_from(sorted(VALUES)), unique=True))
+    row = st.tuples(*[st.integers(-3, 3)] * width)
+    return {name: tuple(draw(row) for _ in range(VALUES[name])) for name in names}
+
+
+def one_by_one(points, base):
+    """Return the rows of each total: every combination of bins, times the values in them."""
+    found = Counter()
+    for bins in product(*(range(n) for n in VALUES.values())):
+        total, rows = np.array(base), 1
+        for name, place in zip(VALUES, bins, strict=True):
+            rows *= ROWS_OF_BINS[name][place]
+            total = total + np.array(points[name][place] if name in points else (0,) * len(base))
+        found[tuple(total.tolist())] += rows
+    return found
+
+
+@given(st.data())
+def test_rows_by_total_are_those_of_all_rows_of_the_domain(data):
+    points = points_of(data.draw, 1)
+    found = totals(card_of(points, (2,)))
+    expected = one_by_one(points, (2,))
+    assert found.rows_by_total == expected
+    assert list(found.rows_by_total) == sorted(expected)
+    assert found.possible_rows == 7 * 2 * 3 * 2
+    assert found.residual_bits == pytest.approx(sum(n * log2(n) for n in expected.values()) / found.possible_rows)
+
+
+@given(st.data())
+def test_with_more_classes_totals_are_those_of_each(data):
+    schema = hr.Schema(dict(SCHEMA.attributes), hr.Label("ill", ("no", "maybe", "yes")))
+    points = points_of(data.draw, 3)
+    assert totals(card_of(points, (0, 1, -1), schema)).rows_by_total == one_by_one(points, (0, 1, -1))
+
+
+def test_a_scorecard_without_points_discloses_nothing_by_totals():
+    found = totals(card_of({}))
+    assert found.bits == found.residual_bits == pytest.approx(log2(84))
+
+
+def test_with_a_resolution_a_real_has_more_values():
+    assert totals(card_of({}), resolution={"dose": 0.1}).possible_rows == 7 * 11 * 3 * 2
+
+
+def test_what_is_left_of_each_row_is_by_the_rows_of_its_total():
+    card = card_of({"ward": ((0,), (1,), (1,)), "smoker": ((0,), (5,))})
+    rows = pd.DataFrame({"ward": ["a", "b", "c"], "smoker": [True, False, False]})
+    assert totals(card).bits_of(rows).tolist() == pytest.approx([log2(14), log2(28), log2(28)])
+    with pytest.raises(DomainError, match="ward"):
+        totals(card).bits_of(rows.assign(ward="z"))
+
+
+def test_a_fitted_estimator_is_its_scorecard_and_other_models_are_refused():
+    class Fitted:
+        def __init__(self):
+            self.scorecard_ = card_of({})
+
+    assert totals(Fitted()).possible_rows == 84
+    with pytest.raises(TypeError, match="expected a scorecard, got str"):
+        totals("card.json")
+
+
+def test_too_many_totals_are_refused(monkeypatch):
+    monkeypatch.setattr(module, "MOST_TOTALS", 5)
+    points = {"age": ((0,), (1,), (2,), (3,)), "ward": ((0,), (10,), (20,))}
+    with pytest.raises(ValueError, match="expected at most 5 different totals, got more; use fewer points"):
+        totals(card_of(points))
+
+
+def test_the_text_names_the_total_that_discloses_most():
+    found = totals(card_of({"smoker": ((0,), (4,)), "ward": ((0,), (0,), (1,))}))
+    assert str(found) == (
+        "a row of the domain: 6.39 bits; given its total: 4.47 bits on average\n"
+        "fewest rows: 14 of 84 with the total 1, which leaves 3.81 bits"
+    )
+    assert repr(found) == "<TotalEntropy: 4.47 of 6.39 bits given the total>"
