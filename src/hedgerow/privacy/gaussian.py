@@ -41,13 +41,17 @@ class GaussianCounts:
     answers, number : int
         How many answers there are to be, and which one this is, from 1.
     changes : int
-        How many counts one row changes.
+        How many counts one row changes; of changes that are not 1, the sum of their squares.
+    parts : Fraction, default=1
+        Of `answers` equal parts of ρ, how many this answer takes. Those of all answers of a fit must add up to no more
+        than `answers`; how many each takes may depend on earlier answers (a filter in ρ, which zCDP has).
 
     References
     ----------
     Bun and Steinke, *Concentrated Differential Privacy*, 2016; Canonne, Kamath and Steinke, *The Discrete Gaussian for
     Differential Privacy*, 2020, Theorem 4; Rogers, Roth, Ullman and Vadhan, *Privacy Odometers and Filters*, 2016; Lyu,
-    *Composition Theorems for Interactive Differential Privacy*, 2022 (interleaved questions).
+    *Composition Theorems for Interactive Differential Privacy*, 2022 (interleaved questions); Feldman and Zrnic,
+    *Individual Privacy Accounting via a Rényi Filter*, 2021 (parts that depend on earlier answers).
     """
 
     total: Fraction
@@ -55,6 +59,7 @@ class GaussianCounts:
     answers: int
     number: int
     changes: int
+    parts: Fraction = Fraction(1)
 
     @property
     def sensitivity(self) -> float:
@@ -74,7 +79,7 @@ class GaussianCounts:
     @property
     def scale(self) -> float:
         """σ: that for one changed count, times the square root of their number, so that ρ does not depend on it."""
-        return _scale(_unit_scale(self.total, self.total_delta, self.answers), self.changes)
+        return _scale(_unit_scale(self.total, self.total_delta, self.answers), self.changes, self.parts)
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return the ℓ2 distance."""
@@ -118,10 +123,10 @@ def _unit_scale(total: Fraction, delta: Fraction, answers: int) -> float:
 
 
 @cache
-def _scale(unit: float, changes: int) -> float:
-    """Return the smallest σ for so many changed counts whose ρ is at most that of one with σ = `unit`."""
-    rho, scale = _gaussian(unit).map(1.0), unit * sqrt(changes)
-    while _gaussian(scale).map(sqrt(changes)) > rho:
+def _scale(unit: float, changes: int, parts: Fraction) -> float:
+    """Return the smallest σ for so many changed counts whose ρ is at most so many times that of one with σ = `unit`."""
+    rho, scale = Fraction(_gaussian(unit).map(1.0)) * parts, unit * sqrt(changes / parts)
+    while Fraction(_gaussian(scale).map(sqrt(changes))) > rho:
         scale = nextafter(scale, inf)
     return scale
 

@@ -199,6 +199,31 @@ class PermuteAndFlip:
 
 
 @dataclass(frozen=True)
+class TwoSidedPermuteAndFlip(PermuteAndFlip):
+    """Choose the index of the smallest score where an added row may raise some scores and lower others.
+
+    Input: int64 scores, one a candidate, each changed by at most `sensitivity`. Noise of scale
+    ``2·sensitivity/epsilon`` gives ε-differential privacy.
+    """
+
+    def distance(self, one: Integers, other: Integers) -> float:
+        """Return max |one - other|, infinite where there are not as many scores."""
+        return float(np.max(np.abs(other - one), initial=0)) if len(one) == len(other) else math.inf
+
+    def of_scale(self, scale: float) -> dp.Measurement:
+        """Return the measurement with noise of this scale."""
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+        return dp.m.make_noisy_max(*space, dp.max_divergence(), scale=scale, negate=True)
+
+    def simulate(self, values: Integers, rng: np.random.Generator) -> int:
+        """Draw by the exponential-noise form: argmax of −score + Exp(scale)."""
+        return int(np.argmax(rng.exponential(2 * float(self.sensitivity / self.epsilon), len(values)) - values))
+
+    def __str__(self) -> str:
+        return f"permute-and-flip, two-sided, noise of scale {float(2 / self.epsilon):.4g} sensitivities"
+
+
+@dataclass(frozen=True)
 class Siblings:
     """Run one mechanism on several inputs that are counted from disjoint rows, for one charge (parallel composition).
 
