@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         OptimalRuleListClassifier,
         OptimalTreeClassifier,
         PrivateRuleListClassifier,
+        PrivateScorecardClassifier,
         PrivateTreeClassifier,
     )
     from hedgerow.marginals import Always, ExprilClassifier, MarginalLogisticClassifier, Oracle, choose_bins
@@ -52,6 +53,7 @@ __all__ = [
     "Oracle",
     "PrivacyCard",
     "PrivateRuleListClassifier",
+    "PrivateScorecardClassifier",
     "PrivateTreeClassifier",
     "Real",
     "Rule",
@@ -81,6 +83,7 @@ _HOMES = {
         "OptimalRuleListClassifier",
         "OptimalTreeClassifier",
         "PrivateRuleListClassifier",
+        "PrivateScorecardClassifier",
         "PrivateTreeClassifier",
     ),
     "marginals": ("Always", "ExprilClassifier", "MarginalLogisticClassifier", "Oracle", "choose_bins"),

@@ -1,4 +1,4 @@
-"""`hedgerow fit`: learn a private rule list or tree from a table."""
+"""`hedgerow fit`: learn a private rule list, tree or scorecard from a table."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ from hedgerow.cli.schema import load_schema
 from hedgerow.durable import reserved
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import ArgumentError
-from hedgerow.learn import DPGreedyRLClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
+from hedgerow.learn import (
+    DPGreedyRLClassifier,
+    PrivateRuleListClassifier,
+    PrivateScorecardClassifier,
+    PrivateTreeClassifier,
+)
 from hedgerow.learn.greedy.ssrl import PUBLISHED
-from hedgerow.models import RuleList, Tree
+from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
 
@@ -32,13 +37,15 @@ class Kind(StrEnum):
 
     rule_list = "rule-list"
     tree = "tree"
+    scorecard = "scorecard"
     dp_greedyrl = "dp-greedyrl"
 
 
-Estimator = PrivateRuleListClassifier | PrivateTreeClassifier | DPGreedyRLClassifier
+Estimator = PrivateRuleListClassifier | PrivateTreeClassifier | PrivateScorecardClassifier | DPGreedyRLClassifier
 ESTIMATORS: Mapping[Kind, Callable[..., Estimator]] = {
     Kind.rule_list: PrivateRuleListClassifier,
     Kind.tree: PrivateTreeClassifier,
+    Kind.scorecard: PrivateScorecardClassifier,
     Kind.dp_greedyrl: DPGreedyRLClassifier,
 }
 
@@ -94,7 +101,10 @@ def fit(
     ] = None,
     delta: Annotated[
         float | None,
-        typer.Option(help="Of the whole list, for smooth-laplace and global-gaussian: below 1/rows."),
+        typer.Option(
+            help="Of the whole model: below 1/rows. For a scorecard, less noise where there are many attributes; for "
+            "dp-greedyrl, needed by smooth-laplace and global-gaussian."
+        ),
     ] = None,
     min_remaining: Annotated[
         float | None, typer.Option(help="For smooth-*: minimum share of the rows that remain for a rule.  [0.05]")
@@ -110,6 +120,14 @@ def fit(
         ObjectiveKind | None,
         typer.Option(help="Exact search: what a row costs. All but errors give leaves probabilities.  [errors]"),
     ] = None,
+    max_attributes: Annotated[
+        int | None, typer.Option(help="Attributes of a scorecard. Default: all, or as many as the noise allows.")
+    ] = None,
+    points: Annotated[int | None, typer.Option(help="Scorecard: the largest points of a bin, in size.  [20]")] = None,
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option(help="Scorecard: a number whose points only rise or fall, as age=increasing. Repeatable."),
+    ] = None,
     budget: Annotated[
         Path | None, typer.Option(help="Budget file to charge (`hedgerow budget`); a spent one refuses.")
     ] = None,
@@ -121,7 +139,7 @@ def fit(
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the model as JSON.")] = False,
 ) -> None:
-    """Learn a rule list or a tree from a sensitive table under differential privacy and write it to a file.
+    """Learn a rule list, tree or scorecard from a sensitive table under differential privacy and write it to a file.
 
     Everything public, the cost of an exact search included, and the form of the file, is checked first, and room for
     the model is kept on the disk; then the privacy loss is charged; only then are values looked at. Parquet files and
@@ -133,6 +151,8 @@ def fit(
     hedgerow fit patients.csv --schema patients.yaml --epsilon 1 -o model.json
 
     hedgerow fit patients.csv --schema patients.yaml --epsilon 0.1 --model tree --max-depth 4 -o tree.json
+
+    hedgerow fit patients.csv --schema patients.yaml --epsilon 1 --model scorecard --points 10 -o card.json
 
     hedgerow fit postgresql://reader@host/clinic::patients --schema patients.yaml --epsilon 1 -o model.json
     """
@@ -153,6 +173,9 @@ def fit(
         "max_depth": max_depth,
         "release_counts": release_counts or None,
         "objective": None if objective is None else objective.value,
+        "max_attributes": max_attributes,
+        "points": points,
+        "monotone": _directions(monotone) if monotone else None,
     }
     check_output(output, data, schema, force=force)
     declared = None if schema is None else load_schema(schema)
@@ -195,10 +218,19 @@ def _check_proven(classifier: Estimator, *, research: bool) -> None:
         )
 
 
-def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree:
+def _directions(given: list[str]) -> dict[str, str]:
+    """Return the direction of each name, given as name=direction."""
+    pairs = [text.rpartition("=") for text in given]
+    for name, _, direction in pairs:
+        if not name or not direction:
+            raise ArgumentError("expected --monotone NAME=increasing or NAME=decreasing, got another form.")
+    return {name: direction for name, _, direction in pairs}
+
+
+def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree | Scorecard:
     """Fit, once the cost of an exact search is checked."""
     cost = None
-    if not isinstance(classifier, DPGreedyRLClassifier):
+    if isinstance(classifier, (PrivateRuleListClassifier, PrivateTreeClassifier)):
         declared = classifier.schema
         is_declared = isinstance(declared, Schema)
         cost = classifier.search_cost(
@@ -206,4 +238,6 @@ def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree:
         )
         classifier.verbose = cost is not None and cost.is_noticeable
     rows.learn(classifier, label, quietly=cost is not None)
+    if isinstance(classifier, PrivateScorecardClassifier):
+        return classifier.scorecard_
     return classifier.tree_ if isinstance(classifier, PrivateTreeClassifier) else classifier.rule_list_

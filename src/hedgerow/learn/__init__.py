@@ -1,8 +1,9 @@
-"""Estimators that learn rule lists and trees from a tally, with and without differential privacy."""
+"""Estimators that learn rule lists, trees and scorecards from a tally, with and without differential privacy."""
 
 from hedgerow.learn.baseline import GreedyRuleListClassifier
 from hedgerow.learn.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
+from hedgerow.learn.scorecards import PrivateScorecardClassifier
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.ssrl import DPGreedyRLClassifier
 from hedgerow.learn.trees import PrivateTreeClassifier
@@ -14,5 +15,6 @@ __all__ = [
     "OptimalRuleListClassifier",
     "OptimalTreeClassifier",
     "PrivateRuleListClassifier",
+    "PrivateScorecardClassifier",
     "PrivateTreeClassifier",
 ]

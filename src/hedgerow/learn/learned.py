@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,9 @@ from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.models.leaf import Leaf
+from hedgerow.models.points import AttributePoints
 from hedgerow.models.rule_list import Rule, RuleList
+from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Antecedent
@@ -89,3 +91,34 @@ def _leaf(counts: Any, value: int | None, loss: Loss | None, schema: Schema) -> 
     if loss is None or not loss.draws_probabilities:
         return Leaf(released, schema.classes[value])
     return Leaf(released, schema.classes[loss.labels[value]], loss.values[value])
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedScorecard:
+    """Points that add up.
+
+    Attributes
+    ----------
+    points : mapping of int to ndarray of int, shape (n_bins, n_columns)
+        Points by bin of each attribute that is used: one column for two classes, or one for each class.
+    base : ndarray of int, shape (n_columns,)
+        The points that every row starts with.
+    unit : float
+        The log-odds of one point.
+    error : float or None
+        The standard error of a row's log-odds by the noise of the releases.
+    """
+
+    points: Mapping[int, Any]
+    base: Any
+    unit: float
+    error: float | None
+
+    def model(self, schema: Schema, card: PrivacyCard) -> Scorecard:
+        """Return the scorecard, without attributes whose points are all 0."""
+        parts = tuple(
+            AttributePoints(schema.names[attribute], tuple(map(tuple, points.tolist())))
+            for attribute, points in sorted(self.points.items())
+            if points.any()
+        )
+        return Scorecard(schema, tuple(map(int, self.base)), parts, self.unit, self.error, card)

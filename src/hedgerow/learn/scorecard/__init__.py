@@ -1,0 +1,1 @@
+"""Private scorecards: which counts are released, and how points are made of them."""

@@ -1,0 +1,124 @@
+"""What is asked of the rows for a scorecard, in whole numbers of exact sensitivity (docs/privacy.md, fact 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from hedgerow.privacy.noise import Integers
+from hedgerow.tally import Tally
+
+STEPS = 2**10
+"""Steps in which a row's residuals and class shares are measured: public, a power of two, the same for every table."""
+Whole = NDArray[np.int64]
+LogOdds = Mapping[int, NDArray[Any]]
+
+
+def histograms(tally: Tally, attributes: Sequence[int]) -> Integers:
+    """Return the rows of each class in each bin of some attributes, one attribute after the other, flattened.
+
+    One added row raises one count of each attribute by one: ℓ1 sensitivity ``len(attributes)``, ℓ2² the same.
+    """
+    bins, counts = tally.bins_and_counts()
+    sizes = [attribute.n_bins for _, attribute in tally.schema.attributes]
+    return np.concatenate([_by_bin(bins[:, i], counts, sizes[i]).ravel() for i in attributes])
+
+
+def associations(tally: Tally, shares: Whole) -> Integers:
+    """Return for each attribute how far its bins are from the class shares of the table: ``Σ |STEPS·n_bc − s_c·n_b|``.
+
+    Sums over bins b and classes c; the shares s are public, in steps, and add up to `STEPS`. One added row of class y
+    is in one bin of each attribute and changes each sum, up or down, by at most ``Σ_c |STEPS·[c = y] − s_c| = 2(STEPS −
+    s_y) ≤ 2·STEPS``.
+    """
+    bins, counts = tally.bins_and_counts()
+    found: list[int] = []
+    for i, (_, attribute) in enumerate(tally.schema.attributes):
+        rows = _by_bin(bins[:, i], counts, attribute.n_bins)
+        found.append(int(np.abs(STEPS * rows - rows.sum(axis=1, keepdims=True) * shares).sum()))
+    return np.array(found, dtype=np.int64)
+
+
+def residuals(tally: Tally, attribute: int, base: float, log_odds: LogOdds) -> Integers:
+    """Return for each bin of an attribute the sum of residuals, and then the sum of their variances, in steps.
+
+    Of two classes. A row of class y has the residual ``STEPS·y − p`` and the variance ``⌊p(STEPS − p)/STEPS⌋``, where p
+    is the chance of the second class, between 0 and `STEPS`, by log-odds that were released: a function of the row's
+    bins. With ``u = |y − p/STEPS|`` one added row adds ``u`` and at most ``u(1 − u)``, in units of `STEPS`, to one
+    bin: ℓ1 sensitivity ``STEPS·u(2 − u) ≤ STEPS``, and ℓ2² ``STEPS²·u²(1 + (1 − u)²) ≤ STEPS²``.
+
+    Parameters
+    ----------
+    tally : Tally
+        The table.
+    attribute : int
+        The attribute.
+    base : float
+        The log-odds that every row starts with.
+    log_odds : mapping of int to ndarray of shape (n_bins,)
+        Those by bin of each attribute that is used.
+    """
+    bins, counts = tally.bins_and_counts()
+    chances = np.rint(STEPS * expit(base + added(log_odds, bins, np.float64))).astype(np.int64)
+    chances = np.clip(chances, 0, STEPS)  # whatever was released: the sensitivity rests on it
+    size, rows = tally.schema.attributes[attribute][1].n_bins, counts.sum(axis=1)
+    found = np.zeros((2, size), dtype=np.int64)
+    np.add.at(found[0], bins[:, attribute], STEPS * counts[:, 1] - chances * rows)
+    np.add.at(found[1], bins[:, attribute], chances * (STEPS - chances) // STEPS * rows)
+    return found.ravel()
+
+
+def outcomes(tally: Tally, points: LogOdds, edges: Whole) -> Integers:
+    """Return the rows of each class by total, shape ``(2·n_buckets,)``: one row changes one count by one.
+
+    Of two classes. A bucket ends with its edge.
+
+    Parameters
+    ----------
+    tally : Tally
+        The table.
+    points : mapping of int to ndarray of shape (n_bins,)
+        Points by bin of each attribute that is used.
+    edges : ndarray of int, shape (n_buckets - 1,)
+        Public, ascending.
+    """
+    bins, counts = tally.bins_and_counts()
+    found = np.zeros((len(edges) + 1, 2), dtype=np.int64)
+    np.add.at(found, np.searchsorted(edges, added(points, bins, np.int64)), counts)
+    return found.ravel()
+
+
+def leads(tally: Tally, base: Whole, points: LogOdds, edges: Whole) -> Integers:
+    """Return the rows got wrong and right by the lead of the largest total, shape ``(2·n_buckets,)``.
+
+    One row changes one count by one. For `points` by bin and class, shape ``(n_bins, n_classes)``, and `edges` see
+    `outcomes`.
+    """
+    bins, counts = tally.bins_and_counts()
+    totals = base + added(points, bins, np.int64)
+    ordered = np.sort(totals, axis=1)
+    right = counts[np.arange(len(counts)), totals.argmax(axis=1)]
+    found = np.zeros((len(edges) + 1, 2), dtype=np.int64)
+    places = np.searchsorted(edges, ordered[:, -1] - ordered[:, -2])
+    np.add.at(found, places, np.column_stack([counts.sum(axis=1) - right, right]))
+    return found.ravel()
+
+
+def added(by_bin: LogOdds, bins: NDArray[np.integer], kind: type) -> NDArray[Any]:
+    """Return the sum for each pattern of what its bins have, shape ``(n_patterns, …)``."""
+    shape = next(iter(by_bin.values())).shape[1:] if by_bin else ()
+    found = np.zeros((len(bins), *shape), dtype=kind)
+    for attribute, values in by_bin.items():
+        found += values[bins[:, attribute]]
+    return found
+
+
+def _by_bin(bins: NDArray[np.integer], counts: Whole, size: int) -> Whole:
+    """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``."""
+    found = np.zeros((size, counts.shape[1]), dtype=np.int64)
+    np.add.at(found, bins, counts)
+    return found

@@ -1,0 +1,260 @@
+"""The plan of a private scorecard: what is released one after the other, for which shares of the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.learn.learned import LearnedScorecard
+from hedgerow.learn.plans import Proven
+from hedgerow.learn.scorecard.calibration import EDGES, calibrated, midpoints
+from hedgerow.learn.scorecard.counts import STEPS, associations, histograms, leads, outcomes, residuals
+from hedgerow.learn.scorecard.points import Direction, Part, rounded
+from hedgerow.learn.scorecard.smoothing import Prior, Smoothed, smoothed
+from hedgerow.learn.scorecard.spending import PARTS, Spending
+from hedgerow.learn.search.sampler import Progress
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import NoiseSource, TwoSidedPermuteAndFlip
+from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
+from hedgerow.values import quoted_text
+
+# docs/scorecards.md says how these were chosen: on breast cancer and CTG, which no other table there is.
+TOTALS, CHOICE, CALIBRATION = Fraction(40), Fraction(150), Fraction(80)  # parts of a thousand
+FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the residuals are asked afterwards
+ENOUGH_TO_KEEP_ALL = 15
+ENOUGH_FOR_RESIDUALS = 450
+ENOUGH_TO_CALIBRATE = 32
+ACROSS = 4.0
+"""The prior's standard deviation of the log-odds from one end of a number to the other, for ``smooth="auto"``."""
+_EACH = 2.0
+_OF_RESIDUALS = Prior(across=1.0, each=0.5)
+_REDUNDANCY = 0.25  # log-odds are multiplied by the number of attributes to the power of minus this
+_LARGEST_STEP = 2.0
+_LEAST_SHARE = 0.01  # of a class
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScorecardPlan(Proven):
+    """A scorecard from noisy histograms.
+
+    Attributes
+    ----------
+    schema : Schema
+        The schema.
+    delta : Fraction
+        δ; 0 for pure ε.
+    most : int or None
+        The most attributes; None for as many as the noise allows.
+    points : int
+        The largest points of a bin, in size.
+    across : float
+        The prior's standard deviation from one end of a number to the other.
+    monotone : mapping of str to {"increasing", "decreasing"}
+        Numbers whose points only rise, or only fall.
+    """
+
+    schema: Schema
+    delta: Fraction = Fraction(0)
+    most: int | None = None
+    points: int = 20
+    across: float = ACROSS
+    monotone: Mapping[str, Direction]
+    model = "scorecard"
+    cost = None
+
+    @property
+    def spending(self) -> Spending:
+        """The noise for each share of the budget."""
+        return Spending(self.epsilon, self.delta)
+
+    def prepare(self, noise: NoiseSource) -> None:
+        """Raise ValueError for an epsilon below the supported minimum."""
+        n, spending = len(self.schema), self.spending
+        noise.prepare(spending.counts(TOTALS, 1, first=True).mechanism)
+        if spending.is_pure:
+            noise.prepare(TwoSidedPermuteAndFlip(self.epsilon * CHOICE / PARTS / n, 2 * STEPS))
+        noise.prepare(spending.counts((PARTS - TOTALS - CHOICE) * (1 - FIRST_SHARE) / n, 1, STEPS).mechanism)
+
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
+        """Release the counts one after the other, each for its share, and make the scorecard of them."""
+        return _Fit(self, tally, gate).run()
+
+
+class _Fit:
+    """One fit: the private table is asked through the gate only; all else is made of what the gate returned."""
+
+    def __init__(self, plan: ScorecardPlan, tally: Tally, gate: Gate) -> None:
+        self._plan, self._tally, self._gate = plan, tally, gate
+        self._spending, self._schema = plan.spending, plan.schema
+        self._binary = len(self._schema.classes) == 2
+        self._columns = 1 if self._binary else len(self._schema.classes)
+        self._shares = np.zeros(0)
+        self._rows = 0.0
+
+    def run(self) -> LearnedScorecard:
+        what = (
+            "rows of each class" if self._spending.is_pure else "all counts, charged with the first: rows of each class"
+        )
+        counts, variance = self._counts(TOTALS, 1, self._tally.total, what, first=True)
+        self._count_rows(counts)
+        calibrates = self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
+        for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0)
+        refines = self._binary and self._is_enough(Fraction(PARTS), len(self._schema), ENOUGH_FOR_RESIDUALS)
+        chosen = self._choose()
+        for_parts -= CHOICE if len(chosen) < len(self._schema) else 0
+        first = for_parts * FIRST_SHARE if refines else for_parts
+        parts = self._histograms(chosen, first, counts, variance)
+        base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)
+        if refines:
+            self._refine(parts, float(base[0]), (for_parts - first) / len(parts))
+        for part in parts:
+            name, attribute = self._schema.attributes[part.attribute]
+            if name in self._plan.monotone:
+                part.make_monotone(self._plan.monotone[name], attribute.n_known)
+            base = base + part.centred()
+        return self._finish(parts, base, calibrates=calibrates)
+
+    def _counts(
+        self,
+        parts: Fraction,
+        changes: int,
+        query: Callable[[], Any],
+        purpose: str,
+        steps: int = 1,
+        *,
+        first: bool = False,
+    ) -> tuple[Floats, float]:
+        """Release counts for a share, and return them with the variance of their noise."""
+        noise = self._spending.counts(parts, changes, steps, first=first)
+        found = self._gate.release(noise.mechanism, query, purpose=purpose)
+        return np.array(found, dtype=np.float64), noise.variance
+
+    def _is_enough(self, parts: Fraction, changes: int, least: float) -> bool:
+        """Return whether there are enough rows for counts of this sensitivity, at this share."""
+        variance = self._spending.counts(parts, changes).variance
+        return bool(self._rows * sqrt(2 / variance) >= least)
+
+    def _count_rows(self, counts: Floats) -> None:
+        positive = np.maximum(counts, 1)
+        self._rows = float(positive.sum())
+        shares = np.maximum(positive / positive.sum(), _LEAST_SHARE)
+        self._shares = shares / shares.sum()
+
+    def _choose(self) -> Sequence[int]:
+        """Return the attributes that are used: all, or those that tell most about the class, by their associations."""
+        n, most = len(self._schema), self._plan.most
+        variance = self._spending.counts(Fraction(PARTS), n).variance
+        rows_per_noise = self._rows * sqrt(2 / variance)
+        k = n if most is None else min(most, n)
+        if rows_per_noise < ENOUGH_TO_KEEP_ALL:
+            k = min(k, max(2, round(2 * sqrt(rows_per_noise))))
+        if k == n:
+            return range(n)
+        shares = np.rint(self._shares * STEPS).astype(np.int64)
+        shares[0] += STEPS - shares.sum()
+        if not self._spending.is_pure:
+            scores, _ = self._counts(
+                CHOICE, n, lambda: associations(self._tally, shares), "associations of all attributes", 2 * STEPS
+            )
+            return sorted(np.argsort(-scores, kind="stable")[:k].tolist())
+        return self._draw(k, shares)
+
+    def _draw(self, k: int, shares: Whole) -> Sequence[int]:
+        each, places = self._plan.epsilon * CHOICE / PARTS / k, list(range(len(self._schema)))
+        chosen: list[int] = []
+        for number in range(k):
+            place = self._gate.release(
+                TwoSidedPermuteAndFlip(each, 2 * STEPS),
+                lambda: -associations(self._tally, shares)[places],
+                purpose=f"choice of attribute {number + 1} of {k}",
+            )
+            chosen.append(places.pop(int(place)))
+        return sorted(chosen)
+
+    def _histograms(self, chosen: Sequence[int], share: Fraction, known: Floats, known_variance: float) -> list[Part]:
+        """Release the rows by bin and class of each attribute, and return log-odds by bin."""
+        what = f"rows by bin and class of {len(chosen)} attributes"
+        counts, variance = self._counts(share, len(chosen), lambda: histograms(self._tally, chosen), what)
+        k, sizes = len(self._schema.classes), [self._schema.attributes[i][1].n_bins for i in chosen]
+        ends = np.cumsum(sizes)[:-1] * k
+        tables = [table.reshape(-1, k) for table in np.split(counts, ends)]
+        weights = np.array([1 / known_variance, *(1 / (size * variance) for size in sizes)])
+        agreed = weights @ np.array([known, *(table.sum(axis=0) for table in tables)]) / weights.sum()
+        self._count_rows(agreed)
+        shrunk = len(chosen) ** -_REDUNDANCY
+        prior = Prior(self._plan.across, _EACH)
+        return [
+            self._part(i, table + (agreed - table.sum(axis=0)) / len(table), variance, prior, shrunk)
+            for i, table in zip(chosen, tables, strict=True)
+        ]
+
+    def _part(self, place: int, table: Floats, variance: float, prior: Prior, shrunk: float) -> Part:
+        rows = np.maximum(table.sum(axis=1), 0)
+        precision = self._precision(prior, place)
+        shares = self._shares[1:] if self._binary else self._shares
+        own = table[:, 1:] if self._binary else table
+        found: list[Smoothed] = []
+        for share, column in zip(shares, own.T, strict=True):
+            noise = variance * ((1 - share) ** 2 + (len(self._shares) - 1) * share**2)
+            spread = share * (1 - share) * rows
+            slopes = spread if self._binary else share * rows
+            found.append(smoothed(column - share * table.sum(axis=1), slopes, spread, noise, precision))
+        values = np.column_stack([one.values for one in found]) * shrunk
+        part = Part(place, values, [one.covariance * shrunk**2 for one in found], rows)
+        part.centred()
+        return part
+
+    def _precision(self, prior: Prior, place: int) -> Floats:
+        attribute = self._schema.attributes[place][1]
+        return prior.precision(attribute.n_bins, attribute.n_known if isinstance(attribute, (Integer, Real)) else 0)
+
+    def _refine(self, parts: Sequence[Part], base: float, share: Fraction) -> None:
+        """Correct the log-odds attribute by attribute, by the residuals that the others leave, each for a share."""
+        for part in parts:
+            odds = {each.attribute: each.values[:, 0].copy() for each in parts}
+            found, variance = self._counts(
+                share,
+                1,
+                partial(residuals, self._tally, part.attribute, base, odds),
+                f"residuals by bin of {quoted_text(self._schema.names[part.attribute])}",
+                STEPS,
+            )
+            errors, spreads = found.reshape(2, -1) / STEPS
+            slopes, precision = np.maximum(spreads, 0), self._precision(_OF_RESIDUALS, part.attribute)
+            step = smoothed(errors, slopes, slopes, variance / STEPS**2, precision)
+            part.values[:, 0] += np.clip(step.values, -_LARGEST_STEP, _LARGEST_STEP)
+            part.covariances = [step.after(part.covariances[0])]
+
+    def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> LearnedScorecard:
+        """Round to whole points, fit the map from totals to probabilities, and return the scorecard."""
+        points, unit = rounded(parts, self._plan.points)
+        shift, factor = 0.0, 1.0
+        if calibrates:
+            shift, factor = self._calibrate(points, unit, base, sum(part.spread() for part in parts))
+        error = factor * sqrt(sum(part.error() for part in parts))
+        unit *= factor
+        return LearnedScorecard(points, np.rint((base + shift) / unit).astype(np.int64), unit, error)
+
+    def _calibrate(self, points: Mapping[int, Whole], unit: float, base: Floats, spread: float) -> tuple[float, float]:
+        edges = np.rint(np.array(EDGES) * spread / unit).astype(np.int64)
+        if self._binary:
+            of_one = {attribute: each[:, 0] for attribute, each in points.items()}
+            query, what = partial(outcomes, self._tally, of_one, edges), "rows by total and class"
+        else:
+            start = np.rint(base / unit).astype(np.int64)
+            query, what = partial(leads, self._tally, start, points, edges), "rows got wrong and right by lead"
+        counts, variance = self._counts(CALIBRATION, 1, query, what)
+        misses, hits = counts.reshape(-1, 2).T
+        middle = float(base[0]) if self._binary else 0.0
+        return calibrated(midpoints(spread), misses, hits, variance, shift=self._binary, start=middle)

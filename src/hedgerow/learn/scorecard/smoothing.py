@@ -1,0 +1,98 @@
+"""From noisy counts by bin to log-odds by bin: weighted by what is known of each bin, smooth along ordered ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What log-odds by bin are like before any row is seen: public.
+
+    Along the bins of a number they are a random walk whose standard deviation from one end to the other is `across`;
+    those of other bins, and the mean of a number's, are independent.
+
+    Attributes
+    ----------
+    across : float
+        The standard deviation from the first bin of a number to its last.
+    each : float
+        That of a category, of a number's mean, and of missing values and those outside the domain.
+    """
+
+    across: float
+    each: float
+
+    def precision(self, n_bins: int, n_ordered: int) -> Floats:
+        """Return the inverse of the covariance, shape ``(n_bins, n_bins)``; the first `n_ordered` bins are a number's.
+
+        Examples
+        --------
+        >>> Prior(across=2.0, each=1.0).precision(3, 0).tolist()
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+        """
+        matrix = np.eye(n_bins) / self.each**2
+        if n_ordered > 1:
+            steps = np.diff(np.eye(n_ordered), axis=0)
+            walk = steps.T @ steps * ((n_ordered - 1) / self.across**2)
+            matrix[:n_ordered, :n_ordered] = walk + 1 / (n_ordered * self.each) ** 2
+        return matrix
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """Log-odds by bin of one attribute.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_bins,)
+        The log-odds.
+    covariance : ndarray of shape (n_bins, n_bins)
+        Their covariance by the noise of the release.
+    trust : ndarray of shape (n_bins, n_bins)
+        How the true log-odds of each bin enter these.
+    """
+
+    values: Floats
+    covariance: Floats
+    trust: Floats
+
+    def after(self, covariance: Floats) -> Floats:
+        """Return the covariance of log-odds that had one before, once these are added to correct them."""
+        kept = np.eye(len(covariance)) - self.trust
+        return kept @ covariance @ kept.T + self.covariance
+
+
+def smoothed(sums: Floats, slopes: Floats, spreads: Floats, noise: float, prior: Floats) -> Smoothed:
+    """Return the log-odds by bin that noisy sums of residuals speak for.
+
+    A bin's sum is about its slope times its log-odds, with the variance of the rows and that of the noise: weighted
+    least squares, with the prior.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_bins,)
+        Noisy sums of residuals.
+    slopes : ndarray of shape (n_bins,)
+        How fast the sums grow with the log-odds, at least 0.
+    spreads : ndarray of shape (n_bins,)
+        The variance of the sums by the rows, at least 0.
+    noise : float
+        The variance of the noise of a sum.
+    prior : ndarray of shape (n_bins, n_bins)
+        The precision of the prior.
+
+    Examples
+    --------
+    >>> rows = np.array([60.0, 60.0])
+    >>> smoothed(np.array([30.0, -30.0]), rows, rows, 100.0, np.eye(2)).values.round(3).tolist()
+    [0.479, -0.479]
+    """
+    inverse = np.linalg.inv(np.diag(slopes**2 / (noise + spreads)) + prior)
+    gain = inverse * (slopes / (noise + spreads))
+    return Smoothed(gain @ sums, gain @ gain.T * noise, gain * slopes)

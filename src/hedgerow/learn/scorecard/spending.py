@@ -1,0 +1,71 @@
+"""How the budget of a scorecard is divided: shares of ε, or of what (ε, δ) allows under zero-concentrated privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hedgerow.privacy.gaussian import GaussianCounts
+from hedgerow.privacy.noise import DiscreteLaplace
+
+PARTS = 1000
+"""Equal parts of the budget; a share is some of them."""
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Noise for each share of a budget.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        The whole budget. Without δ, counts have discrete Laplace noise, and shares add up in ε; with it, discrete
+        Gaussian noise, and shares add up in ρ.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether there is no δ."""
+        return not self.delta
+
+    def counts(self, parts: Fraction, changes: int, steps: int = 1, *, first: bool = False) -> Noise:
+        """Return the noise for counts of which one row changes `changes`, by up to `steps` each or in all.
+
+        The ℓ1 sensitivity is ``changes·steps``, ℓ2² is ``changes·steps²``.
+
+        Parameters
+        ----------
+        parts : Fraction
+            How many of `PARTS` are spent.
+        changes, steps : int
+            The sensitivity.
+        first : bool, default=False
+            Whether this is the fit's first release, with which all of (ε, δ) is charged.
+        """
+        if self.is_pure:
+            return Noise(DiscreteLaplace(self.epsilon * parts / PARTS, changes * steps))
+        number = 1 if first else 2
+        return Noise(GaussianCounts(self.epsilon, self.delta, PARTS, number, changes * steps**2, parts))
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A mechanism that adds noise to counts, and the variance of that noise.
+
+    Attributes
+    ----------
+    mechanism : DiscreteLaplace or GaussianCounts
+        The mechanism.
+    """
+
+    mechanism: DiscreteLaplace | GaussianCounts
+
+    @property
+    def variance(self) -> float:
+        """About the variance of the noise of one count."""
+        if isinstance(self.mechanism, GaussianCounts):
+            return self.mechanism.scale**2
+        return 2 * float(self.mechanism.sensitivity / self.mechanism.epsilon) ** 2
