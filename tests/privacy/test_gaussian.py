@@ -70,6 +70,49 @@ def test_a_delta_between_two_floats_is_rounded_down():
     assert gaussian(1, Fraction(1, 10), 2)[0].epsilon == gaussian(1, Fraction(below), 2)[0].epsilon
 
 
+@st.composite
+def unequal(draw, answers=1000):
+    """Draw parts that add up to all equal ones, each with how many counts one row changes."""
+    cuts = sorted(draw(st.sets(st.integers(1, 3 * answers - 1), max_size=6)))
+    parts = [Fraction(high - low, 3) for low, high in zip([0, *cuts], [*cuts, 3 * answers], strict=True)]
+    return [(part, draw(st.integers(1, 40) | st.just(2**20))) for part in parts]
+
+
+@given(EPSILONS, DELTAS, unequal())
+def test_unequal_parts_cost_no_more_together_than_equal_ones(epsilon, delta, parts):
+    """Each by OpenDP's map at its sensitivity; ρ adds up (Bun and Steinke 2016, Lemma 1.7)."""
+    mechanisms = [
+        GaussianCounts(epsilon, delta, 1000, 1 + bool(i), changes, part) for i, (part, changes) in enumerate(parts)
+    ]
+    spent = sum(Fraction(mechanism.build().map(mechanism.sensitivity)) for mechanism in mechanisms)
+    allowed = 1000 * Fraction(GaussianCounts(epsilon, delta, 1000, 1, 1).build().map(1.0))
+    assert allowed * (1 - Fraction(1, 10**9)) <= spent <= allowed
+    assert sum(mechanism.epsilon for mechanism in mechanisms) == epsilon
+    assert sum(mechanism.delta for mechanism in mechanisms) == delta
+
+
+@given(EPSILONS, DELTAS, st.fractions(Fraction(1, 100), 900), st.integers(1, 2**21))
+def test_the_noise_of_a_part_is_that_of_equal_parts_over_its_root(epsilon, delta, part, changes):
+    whole = GaussianCounts(epsilon, delta, 1000, 1, 1).scale
+    found = GaussianCounts(epsilon, delta, 1000, 2, changes, part).scale
+    assert found == pytest.approx(whole * sqrt(changes / part), rel=1e-12)
+
+
+def test_an_answer_that_takes_more_parts_says_so():
+    one, three = (GaussianCounts(Fraction(1), Fraction(1, 10**6), 9, 2, 4, Fraction(parts)) for parts in (1, 3))
+    assert str(one) == f"discrete Gaussian, answer 2 of 9, sigma {one.scale:.4g}"
+    assert str(three) == f"discrete Gaussian, 3 parts of 9, sigma {three.scale:.4g}"
+
+
+@pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-300])
+@pytest.mark.parametrize("answers", [2, 10, 1000])
+def test_so_much_epsilon_for_many_answers_is_within_what_opendp_accounts(answers, delta):
+    """At scales far below those of one answer its accounting overflows."""
+    mechanism = gaussian(1e9, delta, answers, [1] * answers)[0]
+    assert mechanism.scale == pytest.approx(0.05 * sqrt(answers), rel=1e-6)
+    assert mechanism.build()(np.array([1, 2, 3])) is not None
+
+
 @pytest.mark.parametrize("epsilon", [1e9, 3000])
 def test_so_much_epsilon_that_no_noise_is_left_is_answered_all_the_same(epsilon):
     mechanism = gaussian(epsilon, 1e-6, 1)[0]

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, SecureNoise, SeededNoise, Siblings
+from hedgerow.privacy.noise import (
+    DiscreteLaplace,
+    PermuteAndFlip,
+    SecureNoise,
+    SeededNoise,
+    Siblings,
+    TwoSidedPermuteAndFlip,
+)
 from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
 
 SIZES = [12_000, pytest.param(400_000, marks=pytest.mark.slow)]
@@ -35,8 +42,8 @@ def permute_and_flip(scores, scale):
     return np.array(chosen(frozenset(range(len(scores)))))
 
 
-def choices(source, epsilon, scores, sensitivity, draws):
-    run = source.prepare(PermuteAndFlip(epsilon, sensitivity))
+def choices(source, epsilon, scores, sensitivity, draws, kind=PermuteAndFlip):
+    run = source.prepare(kind(epsilon, sensitivity))
     return np.bincount([run(np.array(scores)) for _ in range(draws)], minlength=len(scores))
 
 
@@ -50,6 +57,32 @@ def test_permute_and_flip_draws_its_exact_probabilities(source, draws):
     assert p_value(found, exact) > ALARM
     for factor in FACTORS:
         assert p_value(found, permute_and_flip(scores, float(factor) * sensitivity / float(epsilon))) < ALARM
+
+
+@pytest.mark.parametrize("draws", SIZES)
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+def test_two_sided_permute_and_flip_has_noise_of_twice_the_scale(source, draws):
+    scores, sensitivity, epsilon = [0, 3, 5, 9, 9, 30], 4, Fraction(1)
+    scale = 2 * sensitivity / float(epsilon)
+    found = choices(source, epsilon, scores, sensitivity, draws, TwoSidedPermuteAndFlip)
+    assert p_value(found, permute_and_flip(scores, scale)) > ALARM
+    for factor in (*FACTORS, Fraction(1, 2)):
+        assert p_value(found, permute_and_flip(scores, float(factor) * scale)) < ALARM
+
+
+@given(st.lists(st.integers(0, 12), min_size=2, max_size=5), st.data())
+def test_theorem_two_sided_permute_and_flip_costs_at_most_epsilon_where_scores_move_either_way(scores, data):
+    """Sensitivity 2, scale 4/ε. McKenna and Sheldon 2020, Theorem 1."""
+    epsilon = 0.7
+    moves = data.draw(st.lists(st.integers(-2, 2), min_size=len(scores), max_size=len(scores)))
+    one = permute_and_flip(scores, 4 / epsilon)
+    other = permute_and_flip([s + m for s, m in zip(scores, moves, strict=True)], 4 / epsilon)
+    assert np.abs(np.log(one / other)).max() <= epsilon + 1e-12
+
+
+def test_half_of_that_noise_is_too_little_where_scores_move_either_way():
+    one, other = permute_and_flip([10, 0, 10], 2.0), permute_and_flip([8, 2, 8], 2.0)
+    assert np.abs(np.log(one / other)).max() > 1.1  # sensitivity 2, ε = 1: what a monotone score may have
 
 
 def test_theorem_permute_and_flip_is_what_the_paper_says_for_two_candidates():
@@ -150,14 +183,18 @@ def test_noise_of_different_counts_is_uncorrelated(source, draws):
 def test_what_is_charged_is_at_least_what_opendp_accounts_and_hardly_more(epsilon):
     for mechanism in (
         PermuteAndFlip(epsilon, 2**21),
+        TwoSidedPermuteAndFlip(epsilon, 2**11),
         DiscreteLaplace(epsilon),
+        DiscreteLaplace(epsilon, 2**10),
     ):
         accounted = Fraction(mechanism.build().map(mechanism.sensitivity))
         assert accounted <= epsilon
         assert accounted >= epsilon * (1 - Fraction(1, 10**12))
 
 
-@pytest.mark.parametrize("kind", [lambda e: PermuteAndFlip(e, 2**21), DiscreteLaplace])
+@pytest.mark.parametrize(
+    "kind", [lambda e: PermuteAndFlip(e, 2**21), lambda e: TwoSidedPermuteAndFlip(e, 2), DiscreteLaplace]
+)
 def test_an_epsilon_too_small_to_be_of_use_is_refused_in_words(kind):
     with pytest.raises(ValueError, match="epsilon for one release must be >= "):
         kind(Fraction(1, 10**15)).build()
@@ -167,7 +204,18 @@ def test_distances_are_those_of_the_declared_metrics():
     flip = PermuteAndFlip(Fraction(1), 2)
     assert flip.distance(np.array([1, 5]), np.array([3, 5])) == 2
     assert flip.distance(np.array([1, 5]), np.array([2, 4])) == np.inf  # not monotone
+    either = TwoSidedPermuteAndFlip(Fraction(1), 2)
+    assert either.distance(np.array([1, 5]), np.array([2, 3])) == 2
+    assert either.distance(np.array([1, 5]), np.array([1])) == np.inf
+    assert either != flip  # as a key of what is kept by mechanism
     assert DiscreteLaplace(Fraction(1)).distance(np.array([1, 5]), np.array([3, 4])) == 3
+
+
+def test_mechanisms_say_what_their_noise_is():
+    assert str(PermuteAndFlip(Fraction(1, 2), 7)) == "permute-and-flip, monotone, noise of scale 2 sensitivities"
+    assert (
+        str(TwoSidedPermuteAndFlip(Fraction(1, 2), 7)) == "permute-and-flip, two-sided, noise of scale 4 sensitivities"
+    )
 
 
 def test_sources_say_what_they_are():

@@ -21,6 +21,8 @@ from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 
 LARGEST_POINTS = 1000
+MOST_BINS = 2000  # of an attribute: matrices of bin by bin are inverted
+LEAST_SMOOTH, LARGEST_SMOOTH = 0.01, 1000  # outside, float64 does not hold the precision of many bins
 DIRECTIONS = ("increasing", "decreasing")
 
 
@@ -110,7 +112,14 @@ class PrivateScorecardClassifier(PrivateEstimator):
         self.budget = budget
         self.random_state = random_state
 
+    def check_public(self) -> None:
+        """Check the parameters, and that `monotone` fits the schema; see `PrivateRuleListClassifier.check_public`."""
+        super().check_public()
+        if isinstance(self.schema, Schema):
+            self._plan(self.schema)
+
     def _plan(self, schema: Schema) -> Plan:
+        _check_bins(schema)
         monotone: dict[str, Direction] = dict(self.monotone or {})
         for name in monotone:
             _check_monotone(name, schema)
@@ -135,22 +144,35 @@ class PrivateScorecardClassifier(PrivateEstimator):
             raise ArgumentError(
                 f"points must be a whole number <= {LARGEST_POINTS}, got {shown_argument(self.points)}."
             )
-        smooth: Any = self.smooth
-        is_number = isinstance(smooth, Number) and not isinstance(smooth, bool)
-        if not (isinstance(smooth, str) and smooth == "auto") and not (
-            is_number and 0 < float(smooth) <= LARGEST_POINTS
-        ):
-            raise ArgumentError(
-                f"smooth must be 'auto' or a number > 0 and <= {LARGEST_POINTS}, got {shown_argument(smooth)}."
-            )
+        self._check_smooth(self.smooth)
         monotone: Any = self.monotone
         if monotone is not None and not isinstance(monotone, Mapping):
             raise ArgumentTypeError(
                 f"monotone must be a mapping of names to directions, got {type(monotone).__name__}."
             )
         for direction in (monotone or {}).values():
-            if direction not in DIRECTIONS:
+            if not isinstance(direction, str) or direction not in DIRECTIONS:
                 raise ArgumentError(f"monotone must map names to {' or '.join(DIRECTIONS)}, got {shown(direction)}.")
+
+    def _check_smooth(self, smooth: Any) -> None:
+        is_number = isinstance(smooth, Number) and not isinstance(smooth, bool)
+        if is_number and LEAST_SMOOTH <= smooth <= LARGEST_SMOOTH:
+            return
+        if not isinstance(smooth, str) or smooth != "auto":
+            raise ArgumentError(
+                f"smooth must be 'auto' or a number from {LEAST_SMOOTH} to {LARGEST_SMOOTH}, "
+                f"got {shown_argument(smooth)}."
+            )
+
+
+def _check_bins(schema: Schema) -> None:
+    for name, attribute in schema.attributes:
+        if attribute.n_bins > MOST_BINS:
+            raise SchemaError(
+                f"expected at most {MOST_BINS:,} bins of an attribute of a scorecard, got {attribute.n_bins:,}; "
+                "declare fewer, or leave the attribute out.",
+                attribute=name,
+            )
 
 
 def _check_monotone(name: str, schema: Schema) -> None:

@@ -99,16 +99,19 @@ class GaussianCounts:
         return (values + rng.choice(support, size=len(values), p=weights / weights.sum())).tolist()
 
     def __str__(self) -> str:
-        return f"discrete Gaussian, answer {self.number} of {self.answers}, sigma {self.scale:.4g}"
+        which = f"answer {self.number}" if self.parts == 1 else f"{float(self.parts):.4g} parts"
+        return f"discrete Gaussian, {which} of {self.answers}, sigma {self.scale:.4g}"
 
 
 @cache
 def _unit_scale(total: Fraction, delta: Fraction, answers: int) -> float:
     """Return the smallest σ for one changed count, to a relative 1e-7, at which all answers cost at most the total.
 
-    Never below 0.05, where noise is 0 but for a chance of e⁻²⁰⁰ and OpenDP's accounting overflows soon.
+    Never below 0.05 for all answers in one, where noise is 0 but for a chance of e⁻²⁰⁰ and OpenDP's accounting
+    overflows soon.
     """
-    low, high = 0.05, 1.0
+    low = 0.05 * sqrt(answers)
+    high = max(1.0, 2 * low)
     while _loss(high, answers, delta) > total:
         low, high = high, 2 * high
         if high > _LARGEST_SCALE:

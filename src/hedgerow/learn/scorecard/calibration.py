@@ -47,8 +47,9 @@ def calibrated(
     def loss(parameters: Floats) -> float:
         a, b = (parameters[1], np.exp(parameters[0])) if shift else (0.0, np.exp(parameters[0]))
         p = expit(start + a + b * log_odds)
-        spread = variance * (p**2 + (1 - p) ** 2) + rows * np.maximum(p * (1 - p), 0.02) + 1
-        fit = ((hits * (1 - p) - misses * p) ** 2 / spread + np.log(spread)).sum()
+        length = p**2 + (1 - p) ** 2  # of the direction of the residual, squared: it depends on p, the counts do not
+        spread = variance * length + rows * np.maximum(p * (1 - p), 0.02) + 1
+        fit = ((hits * (1 - p) - misses * p) ** 2 / spread + np.log(spread / length)).sum()
         return float(fit + (parameters[0] / _FACTOR) ** 2 + (a / _SHIFT) ** 2) / 2
 
     found = minimize(loss, np.zeros(1 + shift), method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-6})

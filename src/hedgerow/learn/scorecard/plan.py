@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Proven
 from hedgerow.learn.scorecard.calibration import EDGES, calibrated, midpoints
-from hedgerow.learn.scorecard.counts import STEPS, associations, histograms, leads, outcomes, residuals
+from hedgerow.learn.scorecard.counts import STEPS, associations, histograms, in_steps, leads, outcomes, residuals
 from hedgerow.learn.scorecard.points import Direction, Part, rounded
 from hedgerow.learn.scorecard.smoothing import Prior, Smoothed, smoothed
 from hedgerow.learn.scorecard.spending import PARTS, Spending
@@ -98,7 +98,6 @@ class _Fit:
         self._plan, self._tally, self._gate = plan, tally, gate
         self._spending, self._schema = plan.spending, plan.schema
         self._binary = len(self._schema.classes) == 2
-        self._columns = 1 if self._binary else len(self._schema.classes)
         self._shares = np.zeros(0)
         self._rows = 0.0
 
@@ -161,8 +160,7 @@ class _Fit:
             k = min(k, max(2, round(2 * sqrt(rows_per_noise))))
         if k == n:
             return range(n)
-        shares = np.rint(self._shares * STEPS).astype(np.int64)
-        shares[0] += STEPS - shares.sum()
+        shares = in_steps(self._shares)
         if not self._spending.is_pure:
             scores, _ = self._counts(
                 CHOICE, n, lambda: associations(self._tally, shares), "associations of all attributes", 2 * STEPS

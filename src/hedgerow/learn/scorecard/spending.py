@@ -10,6 +10,7 @@ from hedgerow.privacy.noise import DiscreteLaplace
 
 PARTS = 1000
 """Equal parts of the budget; a share is some of them."""
+_LEAST_VARIANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Noise:
 
     @property
     def variance(self) -> float:
-        """About the variance of the noise of one count."""
+        """About the variance of the noise of one count; never 0, however large ε is."""
         if isinstance(self.mechanism, GaussianCounts):
             return self.mechanism.scale**2
-        return 2 * float(self.mechanism.sensitivity / self.mechanism.epsilon) ** 2
+        return max(2 * float(self.mechanism.sensitivity / self.mechanism.epsilon) ** 2, _LEAST_VARIANCE)

@@ -1,0 +1,215 @@
+"""What is asked of the rows, against one row at a time, and how far one row more moves it."""
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.columns import Table
+from hedgerow.learn.scorecard.counts import STEPS, associations, histograms, in_steps, leads, outcomes, residuals
+from tests.learn.tables import ROW, SCHEMA, frame
+
+TWO = hr.Schema(SCHEMA.attributes, hr.Label("risk", ("high", "low")))
+ROWS = st.lists(ROW, max_size=25)
+PATIENT = ROW.filter(lambda row: row["risk"] != "mid")
+PATIENTS = st.lists(PATIENT, max_size=25)
+SIZES = [attribute.n_bins for _, attribute in SCHEMA.attributes]
+CHOSEN = st.lists(st.integers(0, 3), min_size=1, unique=True)
+FLOATS = st.floats(-30, 30) | st.sampled_from([np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324])
+
+
+def tally(rows, schema=SCHEMA):
+    return hr.Tally.count(frame(rows), "risk", schema)
+
+
+def by_row(rows, schema=SCHEMA):
+    """Yield the bins and the class of each row, each of which is encoded by itself."""
+    for row in rows:
+        codes = schema.encode(Table.of(frame([row])))
+        yield [int(codes[name][0]) for name in schema.names], schema.classes.index(row["risk"])
+
+
+def values(draw, columns=None, elements=FLOATS, kind=float):
+    """Draw log-odds or points by bin of some attributes."""
+    found = {}
+    for i in draw(CHOSEN):
+        shape = (SIZES[i],) if columns is None else (SIZES[i], columns)
+        size = int(np.prod(shape))
+        found[i] = np.array(draw(st.lists(elements, min_size=size, max_size=size)), dtype=kind).reshape(shape)
+    return found
+
+
+def both(rows, row, query, schema=SCHEMA):
+    """Return how a query's answer changes with one row more, as in the gate: without warnings of floating point."""
+    with np.errstate(all="ignore"):
+        return query(tally([*rows, row], schema)) - query(tally(rows, schema))
+
+
+@given(ROWS, CHOSEN)
+def test_histograms_are_the_rows_one_by_one(rows, chosen):
+    expected = {(i, b, c): 0 for i in chosen for b in range(SIZES[i]) for c in range(3)}
+    for bins, label in by_row(rows):
+        for i in chosen:
+            expected[i, bins[i], label] += 1
+    assert histograms(tally(rows), chosen).tolist() == list(expected.values())
+
+
+@given(ROWS, ROW, CHOSEN)
+def test_one_row_more_adds_one_to_one_count_of_each_attribute(rows, row, chosen):
+    change = both(rows, row, lambda table: histograms(table, chosen))
+    assert sorted(change.tolist()) == [0] * (len(change) - len(chosen)) + [1] * len(chosen)
+
+
+SHARES = st.lists(st.floats(0.01, 1), min_size=3, max_size=3).map(np.array).map(in_steps)
+
+
+@given(ROWS, SHARES)
+def test_associations_are_the_distances_of_bins_from_the_shares(rows, shares):
+    encoded = list(by_row(rows))
+    for i, found in enumerate(associations(tally(rows), shares)):
+        exact = 0
+        for b in range(SIZES[i]):
+            labels = [label for bins, label in encoded if bins[i] == b]
+            exact += sum(abs(STEPS * labels.count(c) - int(shares[c]) * len(labels)) for c in range(3))
+        assert found == exact
+
+
+@given(ROWS, ROW, SHARES)
+def test_one_row_more_moves_an_association_either_way_by_at_most_its_sensitivity(rows, row, shares):
+    change = both(rows, row, lambda table: associations(table, shares))
+    assert np.abs(change).max() <= 2 * (STEPS - shares[SCHEMA.classes.index(row["risk"])]) <= 2 * STEPS
+
+
+def test_associations_reach_their_sensitivity_and_move_either_way():
+    row = {"smoker": True, "sex": "F", "age": 40, "dose": 0.3}
+    low, high = {**row, "risk": "low"}, {**row, "risk": "high"}
+    for shares, change in (([STEPS, 0, 0], 2 * STEPS), ([512, 512, 0], STEPS)):
+        assert both([], low, lambda table, s=shares: associations(table, np.array(s))).tolist() == [change] * 4
+    assert both([high], low, lambda table: associations(table, np.array([512, 512, 0]))).tolist() == [-STEPS] * 4
+
+
+@given(st.lists(st.floats(1e-6, 1), min_size=2, max_size=60) | st.integers(2, 3000).map(np.ones))
+def test_shares_in_steps_are_not_negative_and_add_up_however_many_classes_there_are(shares):
+    """Rounded one by one, 400 equal shares add up to 1200 steps: what is too much cannot come off one of them."""
+    found = in_steps(np.array(shares))
+    assert found.min() >= 0
+    assert found.sum() == STEPS
+    assert np.abs(found - STEPS * np.array(shares) / np.sum(shares)).max() <= 1 + 1e-9
+
+
+@given(st.lists(st.floats(1e-6, 1), min_size=3, max_size=2500), st.data())
+def test_a_row_of_any_class_is_within_twice_the_steps_of_the_shares(shares, data):
+    found = in_steps(np.array(shares))
+    label = data.draw(st.integers(0, len(found) - 1))
+    row = STEPS * (np.arange(len(found)) == label)
+    assert np.abs(row - found).sum() == 2 * (STEPS - found[label]) <= 2 * STEPS
+
+
+def exactly(base, log_odds, bins, label):
+    """Return the residual of a row and its variance in exact arithmetic, once its chance is a whole number of steps."""
+    odds = base + sum((float(each[bins[i]]) for i, each in log_odds.items()), 0.0)
+    p = round(STEPS / (1 + np.exp(-odds)))
+    return STEPS * label - p, int(Fraction(p * (STEPS - p), STEPS))
+
+
+@given(PATIENTS, st.integers(0, 3), st.floats(-6, 6), st.data())
+def test_residuals_are_the_rows_one_by_one(rows, attribute, base, data):
+    log_odds = values(data.draw, elements=st.floats(-6, 6))
+    expected = np.zeros((2, SIZES[attribute]))
+    for bins, label in by_row(rows, TWO):
+        expected[:, bins[attribute]] += exactly(base, log_odds, bins, label)
+    np.testing.assert_allclose(residuals(tally(rows, TWO), attribute, base, log_odds), expected.ravel(), atol=len(rows))
+
+
+@given(PATIENTS, PATIENT, st.integers(0, 3), FLOATS, st.data())
+def test_one_row_more_moves_residuals_by_at_most_their_sensitivity_whatever_the_log_odds(rows, row, i, base, data):
+    log_odds = values(data.draw)
+    change = both(rows, row, lambda table: residuals(table, i, base, log_odds), TWO)
+    assert np.abs(change).sum() <= STEPS
+    assert (change**2).sum() <= STEPS**2
+    assert both([], row, lambda table: residuals(table, i, base, log_odds), TWO).tolist() == change.tolist()
+
+
+def test_every_chance_there_is_keeps_to_the_sensitivity_of_residuals():
+    """All 1,025 chances, each in a bin of its own, and both classes, in whole numbers."""
+    chances = np.arange(STEPS + 1)
+    number = hr.Integer(0, STEPS, cuts=tuple(range(STEPS)))
+    schema = hr.Schema({"chance": number}, hr.Label("y", (0, 1)))
+    with np.errstate(all="ignore"):
+        odds = np.log(chances / (STEPS - chances))  # those of 0 and of 1 are infinite
+    for label in (0, 1):
+        table = hr.Tally(schema, chances[:, None], np.tile(np.eye(2, dtype=int)[label], (STEPS + 1, 1)))
+        found, variances = residuals(table, 0, 0.0, {0: odds}).reshape(2, -1)
+        assert (found == STEPS * label - chances).all()
+        assert (variances == chances * (STEPS - chances) // STEPS).all()
+        assert (np.abs(found) + variances).max() == STEPS
+        assert (found**2 + variances**2).max() == STEPS**2
+
+
+def test_the_residual_of_a_row_does_not_depend_on_how_many_others_there_are():
+    """Were a chance computed otherwise in a vector, one row more could move all others by a step."""
+    rng = np.random.default_rng(0)
+    schema = hr.Schema({"a": hr.Integer(0, 999, cuts=tuple(range(999)))}, hr.Label("y", (0, 1)))
+    halves = (np.arange(1000) + 0.5) * STEPS / 1000 // 1 + 0.5  # chances between two steps, where rounding is nearest
+    odds = {0: np.log(halves / (STEPS - halves))}
+    for n in range(1, 70):
+        bins = rng.choice(1000, size=(n, 1), replace=False)
+        whole = residuals(hr.Tally(schema, bins, np.eye(2, dtype=int)[rng.integers(0, 2, n)]), 0, 0.0, odds)
+        variances = whole.reshape(2, -1)[1]
+        alone = [
+            residuals(hr.Tally(schema, one[None], np.array([[1, 0]])), 0, 0.0, odds).reshape(2, -1)[1] for one in bins
+        ]
+        assert (variances == np.sum(alone, axis=0)).all()
+
+
+EDGES = st.lists(st.integers(-50, 50), min_size=1, max_size=12).map(sorted).map(np.array)
+POINTS = st.integers(-20, 20)
+
+
+@given(PATIENTS, EDGES, st.data())
+def test_outcomes_are_the_rows_by_total_and_class(rows, edges, data):
+    points = values(data.draw, elements=POINTS, kind=np.int64)
+    expected = np.zeros((len(edges) + 1, 2), dtype=int)
+    for bins, label in by_row(rows, TWO):
+        total = sum(int(each[bins[i]]) for i, each in points.items())
+        expected[sum(edge < total for edge in edges), label] += 1
+    assert outcomes(tally(rows, TWO), points, edges).tolist() == expected.ravel().tolist()
+
+
+@given(ROWS, EDGES, st.lists(POINTS, min_size=3, max_size=3), st.data())
+def test_leads_are_the_rows_got_wrong_and_right(rows, edges, base, data):
+    points = values(data.draw, 3, POINTS, np.int64)
+    expected = np.zeros((len(edges) + 1, 2), dtype=int)
+    for bins, label in by_row(rows):
+        totals = [start + sum(int(each[bins[i]][c]) for i, each in points.items()) for c, start in enumerate(base)]
+        first, second = sorted(totals, reverse=True)[:2]
+        expected[sum(edge < first - second for edge in edges), int(totals.index(first) == label)] += 1
+    assert leads(tally(rows), np.array(base), points, edges).tolist() == expected.ravel().tolist()
+
+
+@given(ROWS, ROW, EDGES, st.data())
+def test_one_row_more_adds_one_to_one_count_of_totals(rows, row, edges, data):
+    points = values(data.draw, 3, POINTS | st.sampled_from([-(2**63), 2**63 - 1]), np.int64)
+    change = both(rows, row, lambda table: leads(table, np.zeros(3, dtype=np.int64), points, edges))
+    assert sorted(change.tolist()) == [0] * (len(change) - 1) + [1]
+    if row["risk"] != "mid":
+        rows, points = [one for one in rows if one["risk"] != "mid"], {i: each[:, 0] for i, each in points.items()}
+        change = both(rows, row, lambda table: outcomes(table, points, edges), TWO)
+        assert sorted(change.tolist()) == [0] * (len(change) - 1) + [1]
+
+
+def test_no_rows_have_as_many_counts_as_one():
+    row = {"smoker": True, "sex": "F", "age": 40, "dose": 0.3, "risk": "low"}
+    points = {2: np.zeros((4, 2), dtype=np.int64)}
+    for query in (
+        lambda table: histograms(table, [0, 2]),
+        lambda table: associations(table, np.array([STEPS, 0])),
+        lambda table: residuals(table, 2, 0.0, {2: np.zeros(4)}),
+        lambda table: outcomes(table, {2: points[2][:, 0]}, np.array([0])),
+        lambda table: leads(table, np.zeros(2, dtype=np.int64), points, np.array([0, 1])),
+    ):
+        none = query(tally([], TWO))
+        assert none.shape == query(tally([row], TWO)).shape
+        assert not none.any()

@@ -1,0 +1,116 @@
+"""Log-odds by bin against a Gaussian posterior that is written out, and least squares."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.learn.scorecard.smoothing import Prior, smoothed
+
+SD = st.floats(0.05, 50)
+PRIORS = st.builds(Prior, across=SD, each=SD)
+
+
+@st.composite
+def problems(draw):
+    """Draw sums, slopes, spreads, noise and prior of some bins."""
+    n = draw(st.integers(1, 8))
+    sums = draw(st.lists(st.floats(-500, 500), min_size=n, max_size=n))
+    slopes, spreads = (draw(st.lists(st.floats(0, 500), min_size=n, max_size=n)) for _ in range(2))
+    prior = draw(PRIORS).precision(n, draw(st.integers(0, n)))
+    return np.array(sums), np.array(slopes), np.array(spreads), draw(st.floats(0.01, 1e4)), prior
+
+
+@given(PRIORS, st.integers(1, 8), st.integers(0, 3))
+def test_the_prior_is_a_random_walk_with_a_mean_of_its_own(prior, n_ordered, more):
+    """Log-odds along a number are a mean plus steps whose sum is centred; each of these is independent."""
+    n = n_ordered + more
+    steps = np.tril(np.ones((n_ordered, n_ordered)))[:, 1:]
+    made = np.column_stack([np.full(n_ordered, prior.each), (steps - steps.mean(axis=0)) * prior.across])
+    made[:, 1:] /= np.sqrt(max(n_ordered - 1, 1))
+    covariance = np.eye(n) * prior.each**2
+    covariance[:n_ordered, :n_ordered] = made @ made.T
+    np.testing.assert_allclose(prior.precision(n, n_ordered) @ covariance, np.eye(n), atol=1e-6)
+    if n_ordered > 1:
+        ends = np.eye(n)[n_ordered - 1] - np.eye(n)[0]
+        assert ends @ covariance @ ends == pytest.approx(prior.across**2)
+
+
+def test_the_finest_prior_of_the_most_bins_is_inverted_well():
+    """The least `smooth` and the most bins that a scorecard takes, where no row was seen."""
+    precision = Prior(across=0.01, each=2.0).precision(2000, 1999)
+    found = smoothed(np.ones(2000), np.zeros(2000), np.zeros(2000), 1.0, precision)
+    assert (found.values == 0).all()
+    np.testing.assert_allclose(np.linalg.inv(precision) @ precision, np.eye(2000), atol=1e-3)
+
+
+@given(problems())
+def test_values_are_the_mean_of_the_gaussian_posterior(problem):
+    """By the joint covariance of log-odds and sums: the other form of what is computed."""
+    sums, slopes, spreads, noise, prior = problem
+    covariance, design = np.linalg.inv(prior), np.diag(slopes)
+    joint = design @ covariance @ design.T + np.diag(noise + spreads)
+    expected = covariance @ design.T @ np.linalg.solve(joint, sums)
+    found = smoothed(*problem)
+    np.testing.assert_allclose(found.values, expected, rtol=1e-4, atol=1e-4)
+
+
+@given(problems())
+def test_values_are_those_of_least_squares_with_the_prior_as_further_rows(problem):
+    sums, slopes, spreads, noise, prior = problem
+    weight = 1 / np.sqrt(noise + spreads)
+    design = np.vstack([np.diag(slopes * weight), np.linalg.cholesky(prior).T])
+    expected = np.linalg.lstsq(design, np.concatenate([sums * weight, np.zeros(len(sums))]), rcond=None)[0]
+    np.testing.assert_allclose(smoothed(*problem).values, expected, rtol=1e-4, atol=1e-4)
+
+
+@given(problems())
+def test_covariance_and_trust_are_those_of_a_linear_map_of_the_sums(problem):
+    sums, slopes, spreads, noise, prior = problem
+    found = smoothed(*problem)
+    gain = np.column_stack([smoothed(one, slopes, spreads, noise, prior).values for one in np.eye(len(sums))])
+    np.testing.assert_allclose(found.values, gain @ sums, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found.covariance, noise * gain @ gain.T, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.trust, gain @ np.diag(slopes), rtol=1e-6, atol=1e-9)
+
+
+@given(problems(), st.integers(0, 2**31))
+def test_a_correction_leaves_what_it_did_not_see_and_adds_its_own_error(problem, seed):
+    """Residuals of log-odds that are off by e are slopes·(−e) plus noise: what is off afterwards, in matrices."""
+    n, noise = len(problem[0]), problem[3]
+    root = np.random.default_rng(seed).normal(size=(n, n))
+    found = smoothed(*problem)
+    gain = np.column_stack([smoothed(one, *problem[1:]).values for one in np.eye(n)])
+    kept = np.eye(n) - gain * problem[1]
+    errors = np.column_stack([kept @ root, gain * np.sqrt(noise)])
+    np.testing.assert_allclose(found.after(root @ root.T), errors @ errors.T, rtol=1e-6, atol=1e-6)
+
+
+def test_without_noise_values_are_the_sums_by_slope_and_with_nothing_but_noise_the_prior():
+    prior, slopes = Prior(4.0, 2.0).precision(4, 3), np.array([10.0, 40, 90, 20])
+    true = np.array([-1.0, 0.2, 1.5, 0.7])
+    exact = smoothed(slopes * true, slopes, np.zeros(4), 1e-9, prior)
+    np.testing.assert_allclose(exact.values, true, atol=1e-6)
+    np.testing.assert_allclose(exact.trust, np.eye(4), atol=1e-6)
+    nothing = smoothed(slopes * true, slopes, np.zeros(4), 1e15, prior)
+    np.testing.assert_allclose(nothing.values, 0, atol=1e-6)
+    np.testing.assert_allclose(nothing.covariance, 0, atol=1e-6)
+
+
+def test_a_bin_of_a_number_without_rows_lies_between_its_neighbours_and_a_category_at_0():
+    sums, slopes = np.array([-50.0, 0, 50]), np.array([100.0, 0, 100])
+    ordered = smoothed(sums, slopes, slopes, 1.0, Prior(4.0, 2.0).precision(3, 3)).values
+    assert ordered[1] == pytest.approx(0, abs=1e-9)
+    ordered = smoothed(sums * [0, 0, 1], slopes, slopes, 1.0, Prior(4.0, 2.0).precision(3, 3)).values
+    assert ordered[0] < ordered[1] < ordered[2]
+    assert smoothed(sums * [0, 0, 1], slopes, slopes, 1.0, Prior(4.0, 2.0).precision(3, 0)).values[1] == 0
+
+
+def test_less_across_is_smoother():
+    sums, slopes = np.array([30.0, -30, 30, -30]), np.full(4, 60.0)
+    ranges = [
+        np.ptp(smoothed(sums, slopes, slopes, 10.0, Prior(across, 2.0).precision(4, 4)).values)
+        for across in (0.1, 1.0, 4.0, 100.0)
+    ]
+    assert ranges == sorted(ranges)
+    assert ranges[0] < 0.2 < 0.9 < ranges[-1]
