@@ -144,7 +144,7 @@ class PrivateScorecardClassifier(PrivateEstimator):
             raise ArgumentError(
                 f"points must be a whole number <= {LARGEST_POINTS}, got {shown_argument(self.points)}."
             )
-        self._check_smooth(self.smooth)
+        self._check_smooth()
         monotone: Any = self.monotone
         if monotone is not None and not isinstance(monotone, Mapping):
             raise ArgumentTypeError(
@@ -154,8 +154,9 @@ class PrivateScorecardClassifier(PrivateEstimator):
             if not isinstance(direction, str) or direction not in DIRECTIONS:
                 raise ArgumentError(f"monotone must map names to {' or '.join(DIRECTIONS)}, got {shown(direction)}.")
 
-    def _check_smooth(self, smooth: Any) -> None:
-        is_number = isinstance(smooth, Number) and not isinstance(smooth, bool)
+    def _check_smooth(self) -> None:
+        smooth: Any = self.smooth
+        is_number = isinstance(self.smooth, Number) and not isinstance(self.smooth, bool)
         if is_number and LEAST_SMOOTH <= smooth <= LARGEST_SMOOTH:
             return
         if not isinstance(smooth, str) or smooth != "auto":

@@ -36,7 +36,7 @@ ENOUGH_TO_CALIBRATE = 32
 ACROSS = 4.0
 """The prior's standard deviation of the log-odds from one end of a number to the other, for ``smooth="auto"``."""
 _EACH = 2.0
-_OF_RESIDUALS = Prior(across=1.0, each=0.5)
+_OF_RESIDUALS = 0.25  # of the standard deviations of the prior: those of what the residuals may still change
 _REDUNDANCY = 0.25  # log-odds are multiplied by the number of attributes to the power of minus this
 _LARGEST_STEP = 2.0
 _LEAST_SHARE = 0.01  # of a class
@@ -219,6 +219,7 @@ class _Fit:
 
     def _refine(self, parts: Sequence[Part], base: float, share: Fraction) -> None:
         """Correct the log-odds attribute by attribute, by the residuals that the others leave, each for a share."""
+        prior = Prior(self._plan.across * _OF_RESIDUALS, _EACH * _OF_RESIDUALS)
         for part in parts:
             odds = {each.attribute: each.values[:, 0].copy() for each in parts}
             found, variance = self._counts(
@@ -229,7 +230,7 @@ class _Fit:
                 STEPS,
             )
             errors, spreads = found.reshape(2, -1) / STEPS
-            slopes, precision = np.maximum(spreads, 0), self._precision(_OF_RESIDUALS, part.attribute)
+            slopes, precision = np.maximum(spreads, 0), self._precision(prior, part.attribute)
             step = smoothed(errors, slopes, slopes, variance / STEPS**2, precision)
             part.values[:, 0] += np.clip(step.values, -_LARGEST_STEP, _LARGEST_STEP)
             part.covariances = [step.after(part.covariances[0])]

@@ -1,0 +1,167 @@
+"""What is released one after the other, for which shares of the budget, on every way through a fit."""
+
+from contextlib import suppress
+from fractions import Fraction
+from itertools import groupby
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.errors import ArgumentError
+from hedgerow.learn.scorecard.counts import STEPS
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.gaussian import GaussianCounts
+from hedgerow.privacy.noise import SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
+from tests.learn.replay import Recorder
+
+CLASSES = {2: hr.Label("y", (0, 1)), 3: hr.Label("y", ("a", "b", "c"))}
+NAMES = [f"x{i}" for i in range(30)]
+TOTALS, RESIDUALS = "rows of each class", "residuals by bin"
+HISTOGRAMS, BY_TOTAL, BY_LEAD = "rows by bin and class", "rows by total and class", "rows got wrong and right by lead"
+CHOICE, SCORES = "choice of attribute", "associations of all attributes"
+# rows, classes, epsilon, max_attributes; the kinds of release, and how many there are of each
+WAYS = {
+    "many rows": (3000, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_TOTAL, 1)]),
+    "enough to calibrate": (800, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
+    "few rows": (150, 2, 1, None, [(TOTALS, 1), (CHOICE, 5), (HISTOGRAMS, 1)]),
+    "few attributes, many rows": (
+        3000,
+        2,
+        2,
+        2,
+        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (RESIDUALS, 2), (BY_TOTAL, 1)],
+    ),
+    "few attributes": (800, 2, 1, 1, [(TOTALS, 1), (CHOICE, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
+    "three classes": (3000, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_LEAD, 1)]),
+    "three classes, few rows": (150, 3, 1, None, [(TOTALS, 1), (CHOICE, 5), (HISTOGRAMS, 1)]),
+    "three classes, few attributes": (3000, 3, 1, 2, [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (BY_LEAD, 1)]),
+    "no rows": (0, 2, 1, None, [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1)]),
+}
+
+
+def table(n, classes, seed=0):
+    """Return a tally of booleans, the first of which decides the class most: four, or thirty of few rows."""
+    rng, names = np.random.default_rng(seed), "abcd" if n > 500 else NAMES
+    schema = hr.Schema({name: hr.Boolean() for name in names}, CLASSES[classes])
+    bins = rng.integers(0, 2, (n, len(names)))
+    labels = np.where(rng.random(n) < 0.8, bins[:, 0], rng.integers(0, classes, n))
+    return hr.Tally(schema, bins, np.eye(classes, dtype=int)[labels])
+
+
+def fit(way, **parameters):
+    n, classes, epsilon, most, _ = WAYS[way]
+    given_ = {"epsilon": epsilon, "max_attributes": most, "random_state": 7, **parameters}
+    return hr.PrivateScorecardClassifier(**given_).fit_tally(table(n, classes))
+
+
+def asked(purposes):
+    """Return the kinds of release, one after the other, and how many there are of each."""
+    kinds = (TOTALS, CHOICE, SCORES, HISTOGRAMS, RESIDUALS, BY_TOTAL, BY_LEAD)
+    found = [next(kind for kind in kinds if kind in purpose) for purpose in purposes]
+    return [(kind, len(list(same))) for kind, same in groupby(found)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_asks_for_what_it_should(way):
+    assert asked(charge.purpose for charge in fit(way).privacy_.charges) == WAYS[way][-1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@given(epsilon=st.fractions(Fraction(1, 1000), 100), seed=st.integers(0, 2**31))
+def test_charges_add_up_to_epsilon_exactly_whatever_is_released(way, epsilon, seed):
+    budget = hr.Budget(epsilon)
+    charges = fit(way, epsilon=epsilon, random_state=seed, budget=budget).privacy_.charges
+    assert sum(charge.epsilon for charge in charges) == epsilon == budget.spent
+    assert all(charge.epsilon > 0 and charge.delta == 0 for charge in charges)
+    assert "reserved and not used" not in [charge.purpose for charge in charges]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@given(epsilon=st.fractions(Fraction(1, 1000), 100), seed=st.integers(0, 2**31))
+def test_parts_of_a_gaussian_budget_add_up_to_all_of_it_whatever_is_released(way, epsilon, seed):
+    recorder = Recorder(SeededNoise(np.random.default_rng(seed)))
+    clf = fit(way, epsilon=epsilon, delta=Fraction(1, 10**6), random_state=recorder)
+    mechanisms = [mechanism for mechanism, _, _ in recorder.trace]
+    assert {type(mechanism) for mechanism in mechanisms} == {GaussianCounts}
+    assert sum(mechanism.parts for mechanism in mechanisms) == 1000
+    assert [mechanism.number for mechanism in mechanisms] == [1] + [2] * (len(mechanisms) - 1)
+    assert {(m.total, m.total_delta, m.answers) for m in mechanisms} == {(epsilon, Fraction(1, 10**6), 1000)}
+    assert (clf.privacy_.epsilon, clf.privacy_.delta) == (epsilon, Fraction(1, 10**6))
+
+
+def test_with_a_delta_the_card_has_one_charge():
+    (charge,) = fit("many rows", delta=1e-6, random_state=None).privacy_.charges
+    assert charge.purpose == "all counts, charged with the first: rows of each class"
+    assert (charge.epsilon, charge.delta) == (1, Fraction(1e-6))
+    assert charge.mechanism.startswith("discrete Gaussian, 40 parts of 1000, sigma ")
+
+
+@pytest.mark.parametrize("delta", [None, 1e-6])
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_are_looked_at_in_queries_only_and_after_the_charge(way, delta, monkeypatch):
+    budget, inside = hr.Budget(1000, Fraction(1, 10)), []
+    release, count, total = Gate.release, hr.Tally.bins_and_counts, hr.Tally.total
+
+    def released(self, mechanism, query, *, purpose, void=None):
+        def watched():
+            assert budget.spent == budget.charges[-1].epsilon > 0
+            inside.append(purpose)
+            found = query()
+            inside.append(None)
+            return found
+
+        return release(self, mechanism, watched, purpose=purpose, void=void)
+
+    def guarded(method):
+        def call(self):
+            assert inside, "rows were looked at before a query"
+            assert inside[-1] is not None, "rows were looked at between two queries"
+            return method(self)
+
+        return call
+
+    monkeypatch.setattr(Gate, "release", released)
+    monkeypatch.setattr(hr.Tally, "bins_and_counts", guarded(count))
+    monkeypatch.setattr(hr.Tally, "total", guarded(total))
+    fit(way, delta=delta, budget=budget)
+    assert len(inside) >= 4
+
+
+@pytest.mark.parametrize("delta", [None, 1e-6])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_with_much_budget_the_attributes_that_tell_most_are_chosen(k, classes, delta):
+    tally = table(2000, classes)
+    clf = hr.PrivateScorecardClassifier(1e6, max_attributes=k, delta=delta).fit_tally(tally)
+    bins, counts = tally.bins_and_counts()
+    overall = counts.sum(axis=0) / counts.sum()
+    scores = {
+        name: sum(np.abs(counts[bins[:, i] == b].sum(axis=0) - overall * (bins[:, i] == b).sum()).sum() for b in (0, 1))
+        for i, name in enumerate("abcd")
+    }
+    best = sorted(scores, key=lambda name: -scores[name])[:k]
+    assert {part.attribute for part in clf.scorecard_.parts} <= set(best)
+    assert clf.scorecard_.parts[0].attribute == "a"
+
+
+def test_a_choice_declares_what_a_row_can_move_it():
+    recorder = Recorder(SecureNoise())
+    fit("few attributes, many rows", random_state=recorder)
+    choices = [mechanism for mechanism, _, _ in recorder.trace if isinstance(mechanism, TwoSidedPermuteAndFlip)]
+    assert choices == [TwoSidedPermuteAndFlip(Fraction(2) * 15 / 100 / 2, 2 * STEPS)] * 2
+    assert [len(values) for mechanism, values, _ in recorder.trace if mechanism in choices] == [4, 3]
+
+
+@given(st.floats(1e-13, 1e-10), st.integers(1, 40), st.sampled_from([0, 100, 10**9]), st.sampled_from([2, 3]))
+def test_an_epsilon_is_too_small_before_the_charge_or_not_at_all(epsilon, n_attributes, n, classes):
+    schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(n_attributes)}, CLASSES[classes])
+    counts = np.zeros((1, classes), dtype=int)
+    counts[0, 0] = n
+    tally, budget = hr.Tally(schema, np.zeros((1, n_attributes), dtype=int), counts), hr.Budget(1)
+    clf = hr.PrivateScorecardClassifier(epsilon, budget=budget, max_attributes=max(n_attributes // 2, 1))
+    with suppress(ArgumentError):
+        clf.fit_tally(tally)
+    assert budget.spent == (Fraction(epsilon) if hasattr(clf, "scorecard_") else 0)

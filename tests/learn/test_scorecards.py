@@ -1,0 +1,297 @@
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+import hedgerow as hr
+from hedgerow.errors import BudgetExceededError
+from tests.learn.tables import SCHEMA, conjunction, people
+
+LABEL = hr.Label("ill", (0, 1))
+PATIENTS = hr.Schema(
+    {
+        "age": hr.Integer(0, 99, cuts=(20, 40, 60, 80), missing="bin"),
+        "dose": hr.Real(0.0, 1.0, cuts=(0.25, 0.5, 0.75), outside="bin"),
+        "smoker": hr.Boolean(),
+    },
+    LABEL,
+)
+SEEDS = st.integers(0, 2**31 - 1)
+
+
+def patients(n=2000, seed=0):
+    """Return a table in which age and smoking add up to the log-odds, and the dose does nothing."""
+    rng = np.random.default_rng(seed)
+    age, smoker = rng.integers(0, 100, n).astype(float), rng.integers(0, 2, n)
+    chance = 1 / (1 + np.exp(-(age - 50) / 12 - 1.5 * smoker + 1))
+    data = pd.DataFrame({"age": age, "dose": rng.random(n), "smoker": smoker, "ill": rng.random(n) < chance})
+    data.loc[rng.random(n) < 0.05, "age"] = np.nan
+    return data.astype({"ill": int})
+
+
+def fit(data, epsilon=2.0, schema=PATIENTS, **parameters):
+    return hr.PrivateScorecardClassifier(epsilon, schema=schema, **parameters).fit(data, data["ill"])
+
+
+def test_a_scorecard_learns_a_conjunction_and_its_card_adds_up():
+    X, y = conjunction()
+    clf = hr.PrivateScorecardClassifier(1.0).fit(X, y)
+    assert clf.score(X, y) == 1
+    assert clf.classes_.tolist() == [False, True]
+    assert sum(charge.epsilon for charge in clf.privacy_.charges) == 1
+    assert clf.privacy_.is_private
+    assert clf.privacy_.noise.startswith("OpenDP")
+    points = {part.attribute: part.points for part in clf.scorecard_.parts}
+    assert max(abs(one) for bins in points.values() for (one,) in bins) == 20
+    assert points["x0"][1] > points["x0"][0]
+    assert points["x2"][1] < points["x2"][0]
+
+
+def test_a_scorecard_of_people_is_nearly_as_accurate_as_they_can_be_told():
+    data = people(3000)
+    for delta in (None, 1e-9):
+        clf = hr.PrivateScorecardClassifier(2.0, schema=SCHEMA, delta=delta, random_state=0).fit(data, data["risk"])
+        assert clf.score(data, data["risk"]) > 0.97
+
+
+def test_probabilities_are_those_of_logistic_regression_by_bin():
+    """With much budget and many rows: the model that added up is the one that the rows were drawn from."""
+    data, new = patients(40_000), patients(4000, seed=1)
+    clf = fit(data, epsilon=100.0)
+    bins = PATIENTS.encode(hr.columns.Table.of(data)), PATIENTS.encode(hr.columns.Table.of(new))
+    X, Z = (pd.get_dummies(pd.DataFrame(one).astype("category")).astype(float) for one in bins)
+    best = LogisticRegression(C=1e3).fit(X, data["ill"]).predict_proba(Z[X.columns])[:, 1]
+    found = clf.predict_proba(new)[:, 1]
+    assert np.abs(found - best).mean() < 0.03
+    assert clf.scorecard_.error < 0.1
+    assert found.mean() == pytest.approx(new["ill"].mean(), abs=0.03)
+
+
+def test_less_epsilon_has_a_larger_error():
+    errors = [fit(patients(), epsilon, random_state=0).scorecard_.error for epsilon in (100.0, 3.0, 0.3)]
+    assert errors == sorted(errors)
+
+
+@given(st.floats(0.05, 50), st.integers(1, 1000), st.one_of(st.none(), st.just(1e-6)), SEEDS)
+def test_points_are_whole_and_at_most_what_is_asked(epsilon, points, delta, seed):
+    clf = fit(patients(300), epsilon, points=points, delta=delta, random_state=seed)
+    assert all(abs(one) <= points for part in clf.scorecard_.parts for (one,) in part.points)
+    assert clf.privacy_.epsilon == Fraction(epsilon)
+    assert clf.privacy_.delta == (0 if delta is None else Fraction(delta))
+
+
+@given(st.integers(1, 5), st.floats(0.05, 50), st.sampled_from([None, 1e-6]), SEEDS)
+def test_no_more_attributes_are_used_than_are_asked_for(most, epsilon, delta, seed):
+    clf = fit(patients(300), epsilon, max_attributes=most, delta=delta, random_state=seed)
+    assert len(clf.scorecard_) <= most
+    data = people()
+    clf = hr.PrivateScorecardClassifier(epsilon, schema=SCHEMA, max_attributes=most, delta=delta, random_state=seed)
+    assert len(clf.fit(data, data["risk"]).scorecard_) <= most
+
+
+@given(st.sampled_from([0.05, 0.5, 5.0, 500.0]), SEEDS, st.sampled_from([1, -1]), st.sampled_from([7, 20, 1000]))
+def test_points_that_may_only_rise_or_fall_do(epsilon, seed, sign, points):
+    """Bins for missing values and for those outside the domain have no order."""
+    monotone = dict(zip(("age", "dose"), ("increasing", "decreasing")[::sign], strict=True))
+    clf = fit(patients(500), epsilon, monotone=monotone, random_state=seed, points=points)
+    found = {part.attribute: np.array(part.points)[:, 0] for part in clf.scorecard_.parts}
+    assert (np.diff(found.get("age", np.zeros(6))[:5]) * sign >= 0).all()
+    assert (np.diff(found.get("dose", np.zeros(5))[:4]) * sign <= 0).all()
+
+
+def test_the_noise_alone_would_not_keep_them_in_order():
+    ordered = []
+    for seed in range(8):
+        clf = fit(patients(500), 0.5, random_state=seed)
+        found = {part.attribute: np.array(part.points)[:, 0] for part in clf.scorecard_.parts}
+        ordered.append((np.diff(found.get("dose", np.zeros(5))[:4]) >= 0).all())
+    assert not all(ordered)
+
+
+def test_three_classes_have_a_column_of_points_each():
+    data = people()
+    clf = hr.PrivateScorecardClassifier(1.0, schema=SCHEMA).fit(data, data["risk"])
+    assert len(clf.scorecard_.base) == 3
+    assert {len(points) for part in clf.scorecard_.parts for points in part.points} == {3}
+    assert clf.predict_proba(data).shape == (400, 3)
+
+
+def jumps(clf):
+    """Return the sum of the steps of log-odds along the age."""
+    points = {part.attribute: np.array(part.points)[:, 0] for part in clf.scorecard_.parts}
+    return np.abs(np.diff(points.get("age", np.zeros(6))[:5])).sum() * clf.scorecard_.unit
+
+
+def test_less_is_smoother():
+    flat, default, rough = (
+        jumps(fit(patients(), 1.0, smooth=smooth, max_attributes=1, random_state=0)) for smooth in (0.01, "auto", 1000)
+    )
+    assert flat < 0.5 < 4 < default < rough  # a point of the first is some .4: that of missing values
+    one, other = (fit(patients(), smooth=smooth, random_state=0).scorecard_ for smooth in ("auto", 4.0))
+    assert one == other
+
+
+def test_with_many_attributes_a_delta_makes_a_better_scorecard():
+    X, y = conjunction(2000)
+    wide = np.hstack([X, np.random.default_rng(1).integers(0, 2, (2000, 60)).astype(bool)])
+    pure, approximate = (
+        np.mean(
+            [
+                hr.PrivateScorecardClassifier(2.0, delta=delta, random_state=seed).fit(wide, y).score(wide, y)
+                for seed in range(5)
+            ]
+        )
+        for delta in (None, 1e-6)
+    )
+    assert approximate > pure + 0.02
+
+
+HARD = {
+    "no rows": lambda data: data.iloc[:0],
+    "one row": lambda data: data.iloc[:1],
+    "one class": lambda data: data[data["ill"] == 0],
+    "the other class": lambda data: data[data["ill"] == 1],
+    "a constant column": lambda data: data.assign(dose=0.1),
+    "constant columns": lambda data: data.assign(dose=0.1, age=5.0, smoker=0),
+    "missing everywhere": lambda data: data.assign(age=np.nan),
+    "told without error": lambda data: data.assign(ill=data["smoker"]),
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+@pytest.mark.parametrize("delta", [None, 1e-6])
+def test_tables_that_tell_little_or_all_make_scorecards_too(case, delta):
+    data = HARD[case](patients(500))
+    for epsilon in (0.01, 1.0, 1000.0, 1e9):
+        clf = fit(data, epsilon, delta=delta)
+        chances = clf.predict_proba(patients(50))
+        np.testing.assert_allclose(chances.sum(axis=1), 1)
+        assert clf.privacy_.epsilon == Fraction(epsilon)
+        assert hr.Scorecard.from_json(clf.scorecard_.to_json()) == clf.scorecard_
+
+
+def test_a_class_of_three_that_is_absent_is_predicted_nowhere():
+    data = people(2000)
+    data = data[data["risk"] != "mid"]
+    clf = hr.PrivateScorecardClassifier(20.0, schema=SCHEMA).fit(data, data["risk"])
+    assert set(clf.predict(data)) == {"high", "low"}
+    assert clf.predict_proba(data)[:, 2].max() < 0.1
+
+
+def test_one_class_alone_is_predicted_for_all():
+    data = HARD["one class"](patients())
+    assert not fit(data, 20.0).predict(patients()).any()
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 1000.0])
+@pytest.mark.parametrize("most", [None, 1])
+def test_one_attribute_is_enough(epsilon, most):
+    schema = hr.Schema({"smoker": hr.Boolean()}, LABEL)
+    clf = fit(patients(), epsilon, schema=schema, max_attributes=most)
+    assert clf.n_features_in_ == 1
+    assert "choice" not in str(clf.privacy_)
+
+
+@settings(max_examples=10)
+@given(SEEDS, st.sampled_from([0.1, 1.0, 30.0]), st.sampled_from([None, 1e-6]))
+def test_fitting_a_tally_is_fitting_its_rows(seed, epsilon, delta):
+    data = patients(300)
+    clf = hr.PrivateScorecardClassifier(epsilon, delta=delta, schema=PATIENTS, random_state=seed)
+    rows = clone(clf).fit(data, data["ill"]).scorecard_
+    assert clf.fit_tally(hr.Tally.count(data, "ill", PATIENTS)).scorecard_ == rows
+    shuffled = data.sample(frac=1, random_state=np.random.RandomState(0))
+    assert clone(clf).fit(shuffled, shuffled["ill"]).scorecard_ == rows
+
+
+def test_a_fitted_scorecard_is_pickled_and_cloned_without_rows():
+    data = patients()
+    clf = fit(data, monotone={"age": "increasing"}, random_state=0)
+    raw = pickle.dumps(clf)
+    assert b"Tally" not in raw
+    again = pickle.loads(raw)
+    assert again.scorecard_ == clf.scorecard_
+    assert (again.predict(data) == clf.predict(data)).all()
+    assert clone(clf).get_params() == clf.get_params()
+    assert not hasattr(clone(clf), "scorecard_")
+
+
+def test_a_shared_budget_pays_once_with_its_delta():
+    budget = hr.Budget(3, Fraction(1, 100))
+    fit(patients(200), 2.0, delta=Fraction(1, 200), budget=budget)
+    assert (budget.spent, budget.remaining_delta) == (2, Fraction(1, 200))
+    assert [charge.purpose for charge in budget.charges] == ["PrivateScorecardClassifier: one scorecard"]
+    with pytest.raises(BudgetExceededError, match="Nothing was charged"):
+        fit(patients(200), 1.0, delta=Fraction(1, 100), budget=budget)
+
+
+WIDE = hr.Schema({"zip": hr.Categorical(tuple(f"z{i}" for i in range(2001))), "smoker": hr.Boolean()}, LABEL)
+THREE = hr.Schema(dict(PATIENTS.attributes), hr.Label("ill", (0, 1, 2)))
+BAD = [
+    ({"delta": 0}, r"delta must be None or a number between 0 and 1, got 0\."),
+    ({"delta": 1.0}, "delta must be None or a number between 0 and 1"),
+    ({"delta": float("nan")}, "delta must be a finite number"),
+    ({"delta": "tiny"}, "delta must be a finite number"),
+    ({"delta": 1e-300, "epsilon": 1e-19}, "below the supported minimum for Gaussian noise"),
+    ({"epsilon": 1e-12}, "epsilon for one release must be >="),
+    ({"max_attributes": 0}, "max_attributes must be a whole number >= 1, got 0"),
+    ({"max_attributes": 1.5}, "max_attributes must be a whole number >= 1"),
+    ({"max_attributes": True}, "max_attributes must be a whole number >= 1"),
+    ({"points": 0}, "points must be a whole number >= 1, got 0"),
+    ({"points": None}, "points must be a whole number >= 1, got None"),
+    ({"points": 1001}, r"points must be a whole number <= 1000, got 1001\."),
+    ({"points": 10**400}, "points must be a whole number <= 1000, got a whole number of 1329 bits"),
+    ({"smooth": "very"}, r"smooth must be 'auto' or a number from 0\.01 to 1000, got 'very'\."),
+    ({"smooth": 0}, r"smooth must be 'auto' or a number from 0\.01 to 1000, got 0\."),
+    ({"smooth": 1e-9}, "smooth must be 'auto' or a number from"),  # the precision of many bins would be singular
+    ({"smooth": 1001}, "smooth must be 'auto' or a number from"),
+    ({"smooth": 10**400}, "smooth must be 'auto' or a number from"),
+    ({"smooth": float("nan")}, "smooth must be 'auto' or a number from"),
+    ({"smooth": float("inf")}, "smooth must be 'auto' or a number from"),
+    ({"smooth": True}, "smooth must be 'auto' or a number from"),
+    ({"smooth": None}, "smooth must be 'auto' or a number from"),
+    ({"smooth": np.array([1.0, 2.0])}, "smooth must be 'auto' or a number from .*, got <ndarray>"),
+    ({"monotone": ["age"]}, r"monotone must be a mapping of names to directions, got list\."),
+    ({"monotone": "age"}, r"monotone must be a mapping of names to directions, got str\."),
+    ({"monotone": {"age": "up"}}, r"monotone must map names to increasing or decreasing, got 'up'\."),
+    ({"monotone": {"age": 1}}, "monotone must map names to increasing or decreasing, got 1"),
+    ({"monotone": {"age": np.array(["increasing"])}}, "monotone must map names to .*, got <ndarray>"),
+    ({"monotone": {"size": "increasing"}}, r"attribute 'size': is in monotone but not declared\."),
+    ({"monotone": {3: "increasing"}}, "attribute 3: is in monotone but not declared"),
+    ({"monotone": {"smoker": "increasing"}}, "attribute 'smoker': expected a number in monotone, got another"),
+    ({"monotone": {"age": "increasing"}, "schema": THREE}, "expected monotone=None with 3 classes, got names"),
+    ({"schema": WIDE}, r"attribute 'zip': expected at most 2,000 bins of an attribute of a scorecard, got 2,001; decl"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), BAD)
+def test_bad_parameters_are_refused_in_words_before_the_charge_and_before_a_table_is_counted(parameters, message):
+    data, budget = patients(100), hr.Budget(10, Fraction(1, 2))
+    clf = hr.PrivateScorecardClassifier(1.0, schema=PATIENTS, budget=budget).set_params(**parameters)
+    tally = hr.Tally(clf.schema, np.zeros((0, len(clf.schema)), dtype=int), np.zeros((0, len(clf.schema.classes))))
+    fits = [lambda: clf.fit(data.assign(zip="z0"), data["ill"]), lambda: clf.fit_tally(tally)]
+    if "epsilon" not in parameters:
+        fits.append(clf.check_public)
+    for fit_ in fits:
+        with pytest.raises((ValueError, TypeError), match=message) as error:
+            fit_()
+        assert len(str(error.value).splitlines()) == 1
+    assert budget.spent == 0
+    assert vars(clf) == clf.get_params()
+
+
+def test_numbers_of_numpy_and_fractions_are_parameters_too():
+    clf = fit(
+        patients(100),
+        Fraction(1, 3),
+        points=np.int64(5),
+        smooth=np.float32(2),
+        max_attributes=np.int8(2),
+        delta=Fraction(1, 10**9),
+    )
+    assert clf.privacy_.epsilon == Fraction(1, 3)
