@@ -38,6 +38,8 @@ PRIVATE = {
         1.0, objective="mixed", max_depth=2, release_counts=True
     ),
     "private tree, greedy": hr.PrivateTreeClassifier(1.0, max_depth=2, search="greedy"),
+    "private scorecard": hr.PrivateScorecardClassifier(1.0),
+    "private scorecard of few attributes": hr.PrivateScorecardClassifier(1.0, max_attributes=2, points=5),
 }
 OPEN = {
     "greedy list": hr.GreedyRuleListClassifier(),
@@ -57,8 +59,8 @@ def private(request):
     return clone(PRIVATE[request.param])
 
 
-def from_data(name):
-    return clone(PRIVATE[name]).set_params(schema="from-data", random_state=0)
+def from_data(name, **parameters):
+    return clone(PRIVATE[name]).set_params(schema="from-data", random_state=0, **parameters)
 
 
 @parametrize_with_checks(  # one of each kind; what the checks ask for is in their base classes
@@ -69,6 +71,7 @@ def from_data(name):
         from_data("private list, greedy"),
         from_data("private list, exact, in blocks, with counts"),
         from_data("private tree, exact"),
+        from_data("private scorecard", epsilon=100.0),
     ],
     expected_failed_checks=lambda _: WAIVED,
 )
@@ -85,6 +88,7 @@ def test_estimators_keep_scikit_learns_contract(estimator, check):
         from_data("private list, exact"),
         from_data("private tree, exact, with counts"),
         from_data("private tree, greedy"),
+        from_data("private scorecard", epsilon=100.0, delta=1e-6, max_attributes=5),
     ],
     expected_failed_checks=lambda _: WAIVED,
 )
@@ -98,8 +102,20 @@ def seeded(estimator, seed=3, **parameters):
     return clone(estimator).set_params(**parameters, **seed)
 
 
+KINDS = {
+    "max_rules": ("rule_list_", "rule list"),
+    "max_depth": ("tree_", "tree"),
+    "max_attributes": ("scorecard_", "scorecard"),
+}
+"""The parameter for a model's size: the attribute that holds the model, and its kind."""
+
+
+def size_name(estimator):
+    return next(name for name in KINDS if name in estimator.get_params())
+
+
 def model_of(clf):
-    return clf.tree_ if hasattr(clf, "tree_") else clf.rule_list_
+    return getattr(clf, KINDS[size_name(clf)][0])
 
 
 def fitted(estimator, **parameters):
@@ -120,7 +136,6 @@ def test_parameters_are_kept_as_they_are_given_and_fitting_writes_to_none(estima
     assert clone(clf).get_params() == before
 
 
-MODELS = {True: "tree_", False: "rule_list_"}
 PROOF = {"lower_bound_", "n_states_", "objective_", "optimal_"}
 
 
@@ -143,7 +158,7 @@ def reachable(thing, seen):
 def test_a_fitted_estimator_holds_what_was_released_and_no_row(estimator):
     clf = fitted(estimator)
     held = set(vars(clf)) - set(clf.get_params())
-    expected = {"classes_", "feature_names_in_", "n_features_in_", "privacy_", MODELS[hasattr(clf, "tree_")]}
+    expected = {"classes_", "feature_names_in_", "n_features_in_", "privacy_", KINDS[size_name(clf)][0]}
     assert held == expected | (PROOF if hasattr(clf, "optimal_") else set())
     clf.predict(people())
     assert set(vars(clf)) - set(clf.get_params()) == held
@@ -310,10 +325,6 @@ NOISE = [
 ]
 
 
-def is_tree(estimator):
-    return "max_depth" in estimator.get_params()
-
-
 BAD = [
     (name, parameters, message)
     for name, estimator in ALL.items()
@@ -400,7 +411,7 @@ def test_estimators_work_in_pipelines_cross_validation_and_grid_search(estimator
     if "epsilon" in clf.get_params():
         clf.set_params(epsilon=5.0)
     assert cross_val_score(make_pipeline(FunctionTransformer(), clf), X, y, cv=3).min() > 0.9
-    grid = {"max_depth": [0, 2]} if is_tree(clf) else {"max_rules": [1, 3]}
+    grid = {"max_depth": [0, 2]} if size_name(clf) == "max_depth" else {size_name(clf): [1, 3]}
     search = GridSearchCV(clf, grid, cv=3).fit(X, y)
     assert next(iter(search.best_params_.values())) in (2, 3)
 
@@ -419,12 +430,10 @@ def test_what_is_charged_is_exactly_what_was_given(name, epsilon, seed, n, size)
     X, y = conjunction(n)
     budget = hr.Budget(Fraction(epsilon) + 1)
     clf = clone(PRIVATE[name]).set_params(epsilon=epsilon, budget=budget, random_state=seed)
-    clf.set_params(**({"max_depth": size} if is_tree(clf) else {"max_rules": size + 1})).fit(X, y)
+    clf.set_params(**{size_name(clf): size if size_name(clf) == "max_depth" else size + 1}).fit(X, y)
     assert budget.spent == clf.privacy_.epsilon == Fraction(epsilon)
     assert sum(charge.epsilon for charge in clf.privacy_.charges) == Fraction(epsilon)
-    assert [charge.purpose for charge in budget.charges] == [
-        f"{type(clf).__name__}: one {'tree' if is_tree(clf) else 'rule list'}"
-    ]
+    assert [charge.purpose for charge in budget.charges] == [f"{type(clf).__name__}: one {KINDS[size_name(clf)][1]}"]
 
 
 def test_a_shared_budget_counts_every_fit_and_refuses_the_one_too_many(private):

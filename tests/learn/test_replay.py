@@ -12,6 +12,7 @@ import hedgerow as hr
 from hedgerow.learn import blocks, plans
 from hedgerow.learn.greedy import rule_lists as greedy
 from hedgerow.learn.greedy import trees as greedy_trees
+from hedgerow.learn.scorecard import counts, plan
 from hedgerow.learn.search import cost
 from hedgerow.learn.search import sampler as exact
 from hedgerow.learn.search.losses import OBJECTIVES
@@ -27,6 +28,10 @@ GREEDY_LIST = hr.PrivateRuleListClassifier(1.0, search="greedy", max_literals=2)
 GREEDY_TREE = hr.PrivateTreeClassifier(1.0, search="greedy", max_depth=2)
 EXACT_LIST = hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=1, max_rules=3)
 EXACT_TREE = hr.PrivateTreeClassifier(1.0, max_depth=2)
+SCORECARD = hr.PrivateScorecardClassifier(1.0)
+TWO = hr.Schema(SCHEMA.attributes, hr.Label("risk", ("high", "low")))
+PATIENT = ROW.filter(lambda row: row["risk"] != "mid")
+SCORECARDS = {"max_attributes": [None, 1, 2, 3], "delta": [None, 1e-6], "epsilon": [1, 10, 1000], "points": [3, 20]}
 LEARNERS = {
     "greedy lists": (GREEDY_LIST, {"max_rules": [1, 2, 4]}),
     "greedy trees": (GREEDY_TREE, {"max_depth": [0, 1, 3]}),
@@ -40,14 +45,20 @@ LEARNERS = {
     "exact lists of two literals": (EXACT_LIST, {"max_literals": [2], "max_rules": [2]}),
     "exact trees in blocks": (EXACT_TREE, {"lookahead": [1, 2], "max_depth": [2, 3], "release_counts": [False, True]}),
     "exact trees": (EXACT_TREE, {"max_depth": [0, 1, 2], "release_counts": [False, True]}),
+    "scorecards": (SCORECARD, SCORECARDS),
+    "scorecards of two classes": (SCORECARD, {**SCORECARDS, "monotone": [None, {"age": "increasing"}]}),
 }
+
+
+def given_to(estimator):
+    return {name: value for name, value in estimator.get_params().items() if name != "schema"}
 
 
 def learner(estimator, **parameters):
     """Return what fits the estimator with a given source of noise."""
 
     def learn(table, source):
-        given = {**estimator.get_params(), "schema": SCHEMA, "random_state": source, **parameters}
+        given = {"schema": SCHEMA, **given_to(estimator), "random_state": source, **parameters}
         return type(estimator)(**given).fit(table, table["risk"])
 
     return learn
@@ -62,17 +73,21 @@ def released(learned):
     """Return all that was released but the name of the source of noise."""
     if isinstance(learned, hr.Schema):
         return learned.attributes, learned.charges
-    model = learned.tree_.root if isinstance(learned, hr.PrivateTreeClassifier) else learned.rule_list_.rules
+    if isinstance(learned, hr.PrivateScorecardClassifier):
+        card = learned.scorecard_
+        model = card.base, card.parts, card.unit, card.error
+    else:
+        model = learned.tree_.root if isinstance(learned, hr.PrivateTreeClassifier) else learned.rule_list_.rules
     return model, learned.privacy_.charges, learned.classes_.tolist(), learned.n_features_in_
 
 
-def check(learn, rows, row, source):
+def check(learn, rows, row, source, epsilon=1):
     """Record on one table, replay on the other, both ways: the same noisy answers must make the same model."""
     one, other = frame(rows), frame([*rows, row])
     for table, neighbour in ((one, other), (other, one)):
         recorder = Recorder(source)
         found = learn(table, recorder)
-        assert sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0)) == 1
+        assert sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0)) == epsilon
         replayer = Replayer(recorder.trace)
         assert released(learn(neighbour, replayer)) == released(found), "the neighbouring table changed the model"
         replayer.finish()
@@ -82,12 +97,14 @@ def check(learn, rows, row, source):
 @pytest.mark.parametrize("examples", [15, pytest.param(2000, marks=pytest.mark.slow)])
 def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
     estimator, choices = LEARNERS[name]
+    schema, rows_of = (TWO, PATIENT) if name.endswith("of two classes") else (SCHEMA, ROW)
     parameters = st.fixed_dictionaries({key: st.sampled_from(values) for key, values in choices.items()})
 
     @settings(max_examples=examples)
-    @given(st.lists(ROW, max_size=30), ROW, parameters, st.integers(0, 2**32))
+    @given(st.lists(rows_of, max_size=30), rows_of, parameters, st.integers(0, 2**32))
     def same(rows, row, parameters, seed):
-        check(learner(estimator, **parameters), rows, row, SeededNoise(np.random.default_rng(seed)))
+        learn = learner(estimator, schema=schema, **parameters)
+        check(learn, rows, row, SeededNoise(np.random.default_rng(seed)), parameters.get("epsilon", 1))
 
     same()
 
@@ -120,6 +137,22 @@ def test_lists_drawn_by_pairs_do_the_same_on_neighbouring_tables(monkeypatch, ma
         check(learner(estimator), rows, row, SecureNoise())
 
     same()
+
+
+@pytest.mark.parametrize("delta", [None, 1e-6])
+@pytest.mark.parametrize("classes", [2, 3, 400])
+def test_every_release_of_a_scorecard_is_replayed(classes, delta):
+    """Much epsilon, so that residuals and totals are asked for; a choice among attributes; and very many classes."""
+    names = tuple(f"{i:03}" for i in range(classes))
+    schema = hr.Schema(SCHEMA.attributes, hr.Label("risk", names))
+    rows = [{**one, "risk": names[i % classes]} for i, one in enumerate(ROWS * 2)]
+    for n, most in ((0, 2), (40, 2), (40, None)):
+        learn = learner(SCORECARD, schema=schema, epsilon=1000, max_attributes=most, delta=delta)
+        for name in {names[0], names[1], names[-1]}:
+            check(learn, rows[:n], {**NEW, "risk": name}, SecureNoise(), 1000)
+    purposes = str(learn(frame(rows), SEEDED).privacy_)
+    assert ("residuals by bin" in purposes) == (classes == 2)
+    assert ("rows got wrong and right by lead" in purposes) == (classes > 2)
 
 
 ROWS = [
@@ -259,3 +292,31 @@ def test_the_replay_catches_an_exact_draw_whose_weight_looks_at_the_rows(monkeyp
     monkeypatch.setattr(blocks, "draw_model", heavier)
     with pytest.raises(AssertionError, match="changed a mechanism or its charge"):
         check(learner(EXACT_TREE), ROWS, NEW, SEEDED)
+
+
+def test_the_replay_catches_residuals_of_chances_that_depend_on_the_rows(monkeypatch):
+    def residuals(tally, attribute, base, log_odds, ask=counts.residuals):
+        return ask(tally, attribute, base + float(tally.total().sum() > 20), log_odds)
+
+    monkeypatch.setattr(plan, "residuals", residuals)
+    with pytest.raises(AssertionError, match="further than declared"):
+        check(learner(SCORECARD, schema=TWO, epsilon=1000), ROWS, {**NEW, "risk": "low"}, SEEDED, 1000)
+
+
+def test_the_replay_catches_class_shares_of_associations_that_are_not_released(monkeypatch):
+    def associations(tally, _, ask=counts.associations):
+        exact = tally.total() + 1
+        return ask(tally, counts.in_steps(exact / exact.sum()))
+
+    monkeypatch.setattr(plan, "associations", associations)
+    with pytest.raises(AssertionError, match="further than declared"):
+        check(learner(SCORECARD, max_attributes=1, epsilon=1000), ROWS, NEW, SEEDED, 1000)
+
+
+def test_the_replay_catches_a_scorecard_that_asks_by_how_many_rows_there_are(monkeypatch):
+    def enough(self, *_):
+        return self._tally.total().sum() > 20
+
+    monkeypatch.setattr(plan._Fit, "_is_enough", enough)
+    with pytest.raises(AssertionError, match=r"changed a mechanism or its charge|c(hang|aus)ed"):
+        check(learner(SCORECARD), ROWS, NEW, SEEDED)
