@@ -18,8 +18,25 @@ from typing import Any
 
 import pandas as pd
 
-from hedgerow import DPGreedyRLClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
-from tests.adversarial.neighbours import NARROW, NUMBERS, PAIRS, SCHEMA, Draw, Pair, counted, cuts, fits, gaussian
+from hedgerow import (
+    DPGreedyRLClassifier,
+    PrivateRuleListClassifier,
+    PrivateScorecardClassifier,
+    PrivateTreeClassifier,
+)
+from tests.adversarial.neighbours import (
+    NARROW,
+    NUMBERS,
+    PAIRS,
+    SCHEMA,
+    Draw,
+    Pair,
+    counted,
+    cuts,
+    fits,
+    gaussian,
+    scorecards,
+)
 from tests.adversarial.refute import Finding, refuted
 
 FULL, QUICK = 100_000, 500
@@ -100,6 +117,18 @@ RELEASES = {
         fits(_tree(4.0, release_counts=True)),
         {"none and one": 0.74, "five and six": 0.72, "one class: one and two": 0.6},
         quick=("five and six", 0.08),
+    ),
+    "scorecard": Release(
+        5.0,
+        scorecards(PrivateScorecardClassifier(5.0, points=1, schema=NARROW)),
+        {"none and one": 0.6, "five and six": 0.6, "one class: twenty and another": 0.6},
+        quick=("five and six", 0.15),
+    ),
+    "scorecard with delta": Release(
+        8.0,
+        scorecards(PrivateScorecardClassifier(8.0, points=1, schema=NARROW, delta=0.05)),
+        {"none and one": 0.25, "five and six": 0.25, "one class: one and another": 0.25},
+        delta=0.05,
     ),
     "learned schema": Release(
         5.0,

@@ -115,6 +115,17 @@ def fits(estimator: Any) -> Callable[[Pair], Draw]:
     return of
 
 
+def scorecards(estimator: Any) -> Callable[[Pair], Draw]:
+    """Return what fits a scorecard, reduced to its points, the side on which its base is, and its unit to a tenth."""
+    width = len(estimator.schema)
+
+    def draw(X: Any, y: Any) -> Hashable:
+        card = estimator.fit(X[:, :width], y).scorecard_
+        return card.base > (0,), tuple((part.attribute, part.points) for part in card.parts), round(card.unit, 1)
+
+    return lambda _: draw
+
+
 def _truth(model: Model, pair: Pair) -> tuple[NDArray[np.int64], tuple[int, int]]:
     """Return the smaller table's rows by leaf and class, and the leaf and class of the added row."""
     leaves, codes = model.apply(pair.X[:, : len(model.schema)]), pair.y.astype(np.int64)

@@ -102,6 +102,92 @@ def test_a_greedy_tree_tells_no_cost(run):
     assert Tree.load("tree.json").has_counts
 
 
+CARD = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5", "--model", "scorecard")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_scorecard_goes_from_a_table_to_predictions(run):
+    code, out, err = run(*CARD, "-o", "card.json")
+    assert (code, err) == (0, "")
+    card = hr.Scorecard.load("card.json")
+    assert str(card) in out
+    assert "guarantee   epsilon-differential privacy with epsilon = 5" in out
+    data = pd.read_csv("data.csv")
+    assert (card.predict(data) == data["ill"]).mean() > 0.95
+    assert run("show", "card.json")[1] == f"{card}\n\n{card.privacy}\n"
+    assert run("predict", "card.json", "data.csv")[1].startswith('"ill","total"')
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_scorecard_has_the_points_attributes_and_directions_that_are_asked_for(run):
+    words = ("--points", "5", "--max-attributes", "2", "--monotone", "age=decreasing", "--monotone", "dose=increasing")
+    assert run(*CARD, *words, "-o", "card.json")[0] == 0
+    card = hr.Scorecard.load("card.json")
+    assert len(card) <= 2
+    points = {part.attribute: [one for (one,) in part.points] for part in card.parts}
+    assert max(abs(one) for bins in points.values() for one in bins) <= 5
+    falling = points.get("age", [0])
+    assert falling == sorted(falling, reverse=True)
+    rising = points.get("dose", [0])[:2]
+    assert rising == sorted(rising)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_scorecard_with_a_delta_takes_it_from_the_budget(run):
+    run("budget", "new", "b.json", "--epsilon", "9", "--delta", "1e-6")
+    code, out, _ = run(*CARD, "--delta", "1e-6", "--budget", "b.json", "-o", "card.json")
+    assert code == 0
+    assert "guarantee   (epsilon, delta)-differential privacy with (5, 1e-06)" in out
+    assert "5 of 9 spent" in run("budget", "show", "b.json")[1]
+    code, out, err = run(*CARD, "--delta", "1e-6", "--budget", "b.json", "-o", "more.json")
+    assert (code, out) == (2, "")
+    assert "Nothing was charged" in err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_scorecard_of_a_table_counted_elsewhere_is_checked_before_it_is_counted(run, monkeypatch):
+    monkeypatch.setattr(hr.Tally, "from_table", lambda *_, **__: pytest.fail("the table was counted"))
+    code, _, err = run(*CARD, "--engine", "duckdb", "--monotone", "sex=increasing", "-o", "card.json")
+    assert code == 2
+    assert "attribute 'sex': expected a number in monotone" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*CARD, "--max-rules", "3"), "expected --max-rules with --model rule-list or dp-greedyrl only, got --model"),
+        ((*CARD, "--max-depth", "3"), "expected --max-depth with --model tree only, got --model scorecard"),
+        ((*CARD, "--search", "greedy"), "expected --search with --model rule-list or tree only, got --model scorecard"),
+        ((*CARD, "--release-counts"), "expected --release-counts with --model rule-list or tree only"),
+        ((*FIT, "--points", "3"), "expected --points with --model scorecard only, got --model rule-list"),
+        ((*TREE, "--monotone", "age=increasing"), "expected --monotone with --model scorecard only, got --model tree"),
+        ((*TREE, "--max-attributes", "3"), "expected --max-attributes with --model scorecard only, got --model tree"),
+        ((*FIT, "--delta", "1e-9"), "expected --delta with --model scorecard or dp-greedyrl only, got --model rule-"),
+        ((*CARD, "--delta", "0"), "delta must be None or a number between 0 and 1"),
+        ((*CARD, "--points", "0"), "points must be a whole number >= 1, got 0"),
+        ((*CARD, "--points", "2000"), "points must be a whole number <= 1000, got 2000"),
+        ((*CARD, "--max-attributes", "0"), "max_attributes must be a whole number >= 1, got 0"),
+        ((*CARD, "--monotone", "age"), "expected --monotone NAME=increasing or NAME=decreasing, got another form"),
+        ((*CARD, "--monotone", "=increasing"), "expected --monotone NAME=increasing or NAME=decreasing"),
+        ((*CARD, "--monotone", "age="), "expected --monotone NAME=increasing or NAME=decreasing"),
+        ((*CARD, "--monotone", "age=up"), "monotone must map names to increasing or decreasing, got 'up'"),
+        ((*CARD, "--monotone", "size=increasing"), "attribute 'size': is in monotone but not declared"),
+        ((*CARD, "--monotone", "sex=increasing"), "attribute 'sex': expected a number in monotone"),
+        (
+            (*CARD, "--monotone", "age=increasing", "--monotone", "age=decreasing"),
+            "expected one --monotone for each name, got two for 'age'",
+        ),
+    ],
+)
+def test_bad_words_about_a_scorecard_cost_nothing(folder, run, words, message):
+    run("budget", "new", "b.json", "--epsilon", "9", "--delta", "0.1")
+    code, out, err = run(*words, "--budget", "b.json")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert not (folder / "model.json").exists()
+    assert "0 of 9 spent" in run("budget", "show", "b.json")[1]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -25,6 +25,7 @@ from hedgerow.learn import (
     PrivateTreeClassifier,
 )
 from hedgerow.learn.greedy.ssrl import PUBLISHED
+from hedgerow.messages import shown
 from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
@@ -220,11 +221,15 @@ def _check_proven(classifier: Estimator, *, research: bool) -> None:
 
 def _directions(given: list[str]) -> dict[str, str]:
     """Return the direction of each name, given as name=direction."""
-    pairs = [text.rpartition("=") for text in given]
-    for name, _, direction in pairs:
+    found: dict[str, str] = {}
+    for text in given:
+        name, _, direction = text.rpartition("=")
         if not name or not direction:
             raise ArgumentError("expected --monotone NAME=increasing or NAME=decreasing, got another form.")
-    return {name: direction for name, _, direction in pairs}
+        if name in found:
+            raise ArgumentError(f"expected one --monotone for each name, got two for {shown(name)}.")
+        found[name] = direction
+    return found
 
 
 def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree | Scorecard:
