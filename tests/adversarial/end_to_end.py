@@ -122,7 +122,7 @@ RELEASES = {
         5.0,
         scorecards(PrivateScorecardClassifier(5.0, points=1, schema=NARROW)),
         {"none and one": 0.6, "five and six": 0.6, "one class: twenty and another": 0.6},
-        quick=("five and six", 0.15),
+        quick=("five and six", 0.2),
     ),
     "scorecard with delta": Release(
         8.0,

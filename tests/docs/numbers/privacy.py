@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import log
 
 from hedgerow.engines.count import MOST_PATTERNS
+from hedgerow.learn.scorecard.counts import STEPS as RESIDUAL_STEPS
 from hedgerow.learn.search.losses import STEPS
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Rounding
 from hedgerow.privacy.joint_quantiles import JointQuantiles
@@ -23,9 +24,14 @@ def check(page: Page) -> None:
         "c² > 2 ln(1.25/δ)",
         # what NumPy draws for a uniform number
         "from 53 random bits",
+        # where what adds up by answers was published
+        "*Individual Privacy Accounting via a Rényi Filter*, 2021",
         # where a score was published
         "*Differentially Private Quantiles*, ICML 2021, Section 3",
     )
+    page.says("| {} steps in ℓ1 and in ℓ2 |", str(RESIDUAL_STEPS))
+    page.says("| 2·{} steps, in either direction |", str(RESIDUAL_STEPS))
+    page.says("m = {} be the steps", str(RESIDUAL_STEPS))
     # trees of depth 4 on 20 booleans, as in the benchmarks, at ε = 1
     weight = Rounding(depth=4, leaves=16, options=20, values=2, stop_probability=0.1).weight(Fraction(1))
     page.says("about {}e-4 of ε for trees of depth 4", f"{float(1 - weight) * 1e4:.0f}")

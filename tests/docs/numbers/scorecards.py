@@ -1,8 +1,11 @@
-"""docs/scorecards.md: the card that is written by hand, as it is printed, and the possible rows of its totals."""
+"""docs/scorecards.md: the card written by hand and its totals, as printed, and the settings of the learner."""
 
 import re
+from inspect import signature
 
+from hedgerow import PrivateScorecardClassifier
 from hedgerow.audit import totals
+from hedgerow.learn.scorecard.plan import ACROSS, CALIBRATION, CHOICE, FIRST_SHARE, TOTALS
 from tests.docs.page import ROOT, Page
 
 PAGE = "docs/scorecards.md"
@@ -16,3 +19,13 @@ def check(page: Page) -> None:
     assert printed == f"{made['card']}\n"
     counted = re.findall(r"```text\n(a row of .*?)```", text, re.DOTALL)
     assert counted == [f"{totals(made['card'])}\n"]
+    page.row("1", "the rows of each class", str(TOTALS))
+    page.says("furthest from the class shares | {}", str(CHOICE))
+    page.says("got wrong and right by the lead of the largest total | {}", str(CALIBRATION))
+    page.says("the rest; {} of it where step 4 follows", str(FIRST_SHARE))
+    page.says("{} of the rest, shared equally", str(1 - FIRST_SHARE))
+    page.says(
+        "the largest points of a bin: {} by default",
+        str(signature(PrivateScorecardClassifier).parameters["points"].default),
+    )
+    page.says('"auto" being {}', f"{ACROSS:g}")
