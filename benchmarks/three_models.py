@@ -1,0 +1,29 @@
+"""The three private models from one table at one ε, as pictures: the page docs/models.md shows them.
+
+COMPAS without sex and race, ε = 1 for each, secure noise: another run draws other models.
+"""
+
+from pathlib import Path
+
+import matplotlib as mpl
+
+import hedgerow as hr
+
+PICTURES = Path(__file__).parents[1] / "docs" / "models"
+EPSILON = 1.0
+
+
+def main():
+    mpl.use("Agg")
+    PICTURES.mkdir(exist_ok=True)
+    data = hr.datasets.load("compas").without_sensitive()
+    tally = hr.Tally.count(data.frame, data.labels, data.schema)
+    rule_list = hr.PrivateRuleListClassifier(EPSILON, objective="mixed").fit_tally(tally).rule_list_
+    tree = hr.PrivateTreeClassifier(EPSILON, max_depth=3, objective="mixed").fit_tally(tally).tree_
+    card = hr.PrivateScorecardClassifier(EPSILON).fit_tally(tally).scorecard_
+    for name, axes in (("rule-list", rule_list.plot()), ("tree", tree.plot()), ("scorecard", card.form())):
+        axes.figure.savefig(PICTURES / f"{name}.png", dpi=80, bbox_inches="tight")
+
+
+if __name__ == "__main__":
+    main()
