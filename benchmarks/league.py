@@ -6,14 +6,13 @@ interpret-core`; two classes only), scikit-learn's CART of depth 3 without priva
 draws was tuned on breast cancer and CTG (benchmarks/prior.py), and on nothing else.
 """
 
-import argparse
 import time
 import warnings
 
 import numpy as np
 import pandas as pd
 from league_tables import TABLES
-from measure import RESULTS
+from measure import RESULTS, run_splits
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -31,18 +30,7 @@ COLUMNS = ["table", "split", "epsilon", "learner", "accuracy", "seconds"]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", default=list(TABLES), help="which tables")
-    parser.add_argument("--splits", type=int, default=20)
-    arguments = parser.parse_args()
-    done = pd.read_csv(RAW) if RAW.exists() else pd.DataFrame(columns=COLUMNS)
-    for name in arguments.tables:
-        for split in range(arguments.splits):
-            if not ((done["table"] == name) & (done["split"] == split)).any():
-                rows = pd.DataFrame(list(runs(name, split)), columns=COLUMNS)
-                rows.to_csv(RAW, mode="a", header=not RAW.exists(), index=False, lineterminator="\n")
-                print(name, split, flush=True)
-    report(pd.read_csv(RAW))
+    report(run_splits(__doc__, TABLES, runs, RAW, COLUMNS))
 
 
 def runs(name, split):

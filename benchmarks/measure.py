@@ -1,11 +1,13 @@
 """What the benchmarks share: one core, medians, a table on screen and as CSV."""
 
+import argparse
 import csv
 import os
 import statistics
 import time
 from pathlib import Path
 
+import pandas as pd
 from threadpoolctl import threadpool_limits
 
 threadpool_limits(1)
@@ -19,6 +21,25 @@ def use_all_cores():
     """Take back what was given up above, for engines, which use as many threads as there are cores."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
+
+
+def run_splits(description, tables, runs, raw, columns):
+    """Append what `runs` yields for each split of each table to a file, but for splits that are in it; return all.
+
+    The command line takes the names of tables, and ``--splits``.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("tables", nargs="*", default=list(tables), help="which tables")
+    parser.add_argument("--splits", type=int, default=20)
+    arguments = parser.parse_args()
+    done = pd.read_csv(raw) if raw.exists() else pd.DataFrame(columns=columns)
+    for name in arguments.tables:
+        for split in range(arguments.splits):
+            if not ((done["table"] == name) & (done["split"] == split)).any():
+                rows = pd.DataFrame(list(runs(name, split)), columns=columns)
+                rows.to_csv(raw, mode="a", header=not raw.exists(), index=False, lineterminator="\n")
+                print(name, split, flush=True)
+    return pd.read_csv(raw)
 
 
 def median_seconds(call, repeats=7):

@@ -8,14 +8,13 @@ cancer and CTG; from how many rows on residuals are asked was looked at on COMPA
 are clipped at 0.0001; the calibration error is over ten bins of equal width.
 """
 
-import argparse
 import time
 import warnings
 
 import numpy as np
 import pandas as pd
 from league import prepared
-from measure import RESULTS
+from measure import RESULTS, run_splits
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -34,18 +33,7 @@ COLUMNS = ["table", "split", "epsilon", "learner", *SCORES]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", default=list(DATASETS), help="which tables")
-    parser.add_argument("--splits", type=int, default=20)
-    arguments = parser.parse_args()
-    done = pd.read_csv(RAW) if RAW.exists() else pd.DataFrame(columns=COLUMNS)
-    for name in arguments.tables:
-        for split in range(arguments.splits):
-            if not ((done["table"] == name) & (done["split"] == split)).any():
-                rows = pd.DataFrame(list(runs(name, split)), columns=COLUMNS)
-                rows.to_csv(RAW, mode="a", header=not RAW.exists(), index=False, lineterminator="\n")
-                print(name, split, flush=True)
-    report(pd.read_csv(RAW))
+    report(run_splits(__doc__, DATASETS, runs, RAW, COLUMNS))
 
 
 def loaded(name):
