@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from hedgerow.learn.learned import LearnedList, LearnedTree
+from hedgerow.learn.learned import LearnedList, LearnedScorecard, LearnedTree
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
-from hedgerow.models import Leaf, Split
+from hedgerow.models import AttributePoints, Leaf, Split
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Label, Literal, Schema
 
@@ -54,3 +54,19 @@ def test_values_of_a_loss_are_labels_with_probabilities():
 def test_values_of_errors_are_labels_alone():
     model = LearnedList([(B,)], values=[1, 0], loss=Loss.of("errors", 2)).model(SCHEMA, CARD)
     assert [(rule.label, rule.probabilities) for rule in model.rules] == [("yes", None), ("no", None)]
+
+
+def test_a_scorecard_has_attributes_in_the_schemas_order_without_those_whose_points_are_all_0():
+    points = {1: np.array([[-3], [5]]), 0: np.array([[1], [0]])}
+    model = LearnedScorecard(points, np.array([-7]), 0.25, 0.5).model(SCHEMA, CARD)
+    assert model.parts == (AttributePoints("a", ((1,), (0,))), AttributePoints("b", ((-3,), (5,))))
+    assert (model.base, model.unit, model.error, model.privacy) == ((-7,), 0.25, 0.5, CARD)
+    assert all(type(one) is int for part in model.parts for bins in part.points for one in bins)
+    fewer = LearnedScorecard({**points, 0: np.array([[0], [0]])}, np.array([-7]), 0.25, None).model(SCHEMA, CARD)
+    assert [part.attribute for part in fewer.parts] == ["b"]
+
+
+def test_a_scorecard_of_three_classes_has_a_base_and_points_for_each():
+    schema = Schema(dict(SCHEMA.attributes), Label("y", ("no", "perhaps", "yes")))
+    model = LearnedScorecard({0: np.array([[1, 2, 3], [0, 0, -1]])}, np.array([4, 5, 6]), 1.0, None).model(schema, CARD)
+    assert (model.base, model.parts) == ((4, 5, 6), (AttributePoints("a", ((1, 2, 3), (0, 0, -1))),))

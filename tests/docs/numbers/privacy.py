@@ -25,6 +25,7 @@ def check(page: Page) -> None:
         # what NumPy draws for a uniform number
         "from 53 random bits",
         # where what adds up by answers was published
+        "*Privacy Odometers and Filters*, 2016",
         "*Individual Privacy Accounting via a Rényi Filter*, 2021",
         # where a score was published
         "*Differentially Private Quantiles*, ICML 2021, Section 3",
