@@ -433,6 +433,8 @@ LEARNERS = {
     "exact tree": hr.PrivateTreeClassifier(1.0),
     "tree in blocks": hr.PrivateTreeClassifier(1.0, lookahead=1),
     "exact tree, counts": hr.PrivateTreeClassifier(1.0, release_counts=True),
+    "scorecard": hr.PrivateScorecardClassifier(1.0),
+    "scorecard with delta": hr.PrivateScorecardClassifier(1.0, delta=Fraction(1, 1000)),
     **{name: hr.DPGreedyRLClassifier(1.0, mechanism=name, max_literals=1) for name in PUBLISHED},
 }
 DECLARED = hr.Schema({"age": hr.Integer(0, 99), "smoker": hr.Boolean()}, hr.Label("y", (0, 1)))
@@ -449,7 +451,8 @@ STEP = st.one_of(
 
 def fitted(name, epsilon, seed, size, schema, budget, n):
     clf = clone(LEARNERS[name]).set_params(epsilon=epsilon, schema=schema, budget=budget, random_state=seed)
-    clf.set_params(**({"max_depth": size - 1} if isinstance(clf, hr.PrivateTreeClassifier) else {"max_rules": size}))
+    sizes = {"max_depth": size - 1, "max_rules": size, "max_attributes": size}
+    clf.set_params(**{parameter: most for parameter, most in sizes.items() if parameter in clf.get_params()})
     if name in PUBLISHED and PUBLISHED[name].spends_delta:
         clf.set_params(delta=Fraction(1, 1000))
     return clf.fit(rows(n), rows(n)["y"]).privacy_

@@ -227,6 +227,8 @@ LEARNERS = {
     "exact list": lambda **p: LISTS(1, max_rules=2, max_literals=1, search="exact", release_counts=True, **p),
     "exact tree": lambda **p: TREES(1, max_depth=2, release_counts=True, **p),
     "greedy tree": lambda **p: TREES(1, max_depth=2, search="greedy", **p),
+    "scorecard": lambda **p: hr.PrivateScorecardClassifier(1, **p),
+    "scorecard with delta": lambda **p: hr.PrivateScorecardClassifier(1, delta=1e-9, **p),
     **{
         name: lambda name=name, how=how, **p: hr.DPGreedyRLClassifier(
             1, max_rules=3, mechanism=name, delta=1e-9 if how.spends_delta else None, **p

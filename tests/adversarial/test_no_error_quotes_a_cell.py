@@ -148,6 +148,7 @@ def test_no_object_is_quoted_that_fails_when_it_is_read(name, capfd, caplog):
 ESTIMATORS = {
     hr.PrivateRuleListClassifier: {"epsilon": 1, "mechanism": "smooth-laplace", "delta": 1e-9},
     hr.PrivateTreeClassifier: {"epsilon": 1, "search": "exact", "release_counts": True},
+    hr.PrivateScorecardClassifier: {"epsilon": 1},
     hr.GreedyRuleListClassifier: {},
     hr.OptimalRuleListClassifier: {},
     hr.OptimalTreeClassifier: {},

@@ -259,6 +259,7 @@ BAD = [
     ({"monotone": ["age"]}, r"monotone must be a mapping of names to directions, got list\."),
     ({"monotone": "age"}, r"monotone must be a mapping of names to directions, got str\."),
     ({"monotone": {"age": "up"}}, r"monotone must map names to increasing or decreasing, got 'up'\."),
+    ({"monotone": {"age": ["secret"]}}, "monotone must map names to .*, got <list>"),
     ({"monotone": {"age": 1}}, "monotone must map names to increasing or decreasing, got 1"),
     ({"monotone": {"age": np.array(["increasing"])}}, "monotone must map names to .*, got <ndarray>"),
     ({"monotone": {"size": "increasing"}}, r"attribute 'size': is in monotone but not declared\."),

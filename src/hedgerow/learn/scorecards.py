@@ -11,7 +11,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.learn.private_base import Plan, PrivateEstimator
 from hedgerow.learn.scorecard.plan import ACROSS, ScorecardPlan
 from hedgerow.learn.scorecard.points import Direction
-from hedgerow.messages import shown, shown_argument
+from hedgerow.messages import shown_argument
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
@@ -152,7 +152,9 @@ class PrivateScorecardClassifier(PrivateEstimator):
             )
         for direction in (monotone or {}).values():
             if not isinstance(direction, str) or direction not in DIRECTIONS:
-                raise ArgumentError(f"monotone must map names to {' or '.join(DIRECTIONS)}, got {shown(direction)}.")
+                raise ArgumentError(
+                    f"monotone must map names to {' or '.join(DIRECTIONS)}, got {shown_argument(direction)}."
+                )
 
     def _check_smooth(self) -> None:
         smooth: Any = self.smooth

@@ -35,7 +35,7 @@ def in_steps(shares: NDArray[np.float64]) -> Whole:
 
     Examples
     --------
-    >>> in_steps(np.array([0.25, 0.75])).tolist(), in_steps(np.ones(2000)).min()
+    >>> in_steps(np.array([0.25, 0.75])).tolist(), int(in_steps(np.ones(2000)).min())
     ([256, 768], 0)
     """
     ends = np.cumsum(shares)
