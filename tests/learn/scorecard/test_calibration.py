@@ -42,7 +42,7 @@ def test_without_a_shift_the_factor_alone_is_found(factor):
 def test_where_noise_is_all_the_prior_stays():
     odds = midpoints(2.0)
     misses, hits = histogram(odds, 1.5, 3.0, rows=100)
-    np.testing.assert_allclose(calibrated(odds, misses, hits, 1e12, shift=True, start=0.0), (0, 1), atol=0.02)
+    np.testing.assert_allclose(calibrated(odds, misses, hits, 1e12, shift=True, start=0.0), (0, 2 / 3), atol=0.02)
 
 
 def test_more_rows_move_it_further_from_the_prior():

@@ -12,6 +12,8 @@ EDGES = (-0.8, -0.5, -0.3, -0.16, -0.08, -0.03, 0.03, 0.08, 0.16, 0.3, 0.5, 0.8)
 """Edges of the buckets, in standard deviations of the totals if all attributes spoke for the same: finer in the middle.
 """
 _LARGEST_FACTOR = 20.0
+EXPECTED = 2 / 3
+"""The factor that the prior favours: attributes that say the same make totals surer than they should be."""
 _FACTOR, _SHIFT = 0.7, 1.5  # the prior: standard deviations of the factor's logarithm, and of the shift in log-odds
 
 
@@ -27,7 +29,8 @@ def calibrated(
     """Return the shift a and the factor b of ``P(hit) = expit(start + a + b·log_odds)`` that a noisy histogram favours.
 
     Each bucket has the residual ``hits·(1 − p) − misses·p``, whose mean is 0 and whose variance is that of the rows
-    and of the noise; its Gaussian likelihood is maximised, with a prior for ``a`` around 0 and for ``log b`` around 0.
+    and of the noise; its Gaussian likelihood is maximised, with a prior for ``a`` around 0 and for ``b`` around
+    `EXPECTED`.
 
     Parameters
     ----------
@@ -50,7 +53,7 @@ def calibrated(
         length = p**2 + (1 - p) ** 2  # of the direction of the residual, squared: it depends on p, the counts do not
         spread = variance * length + rows * np.maximum(p * (1 - p), 0.02) + 1
         fit = ((hits * (1 - p) - misses * p) ** 2 / spread + np.log(spread / length)).sum()
-        return float(fit + (parameters[0] / _FACTOR) ** 2 + (a / _SHIFT) ** 2) / 2
+        return float(fit + ((parameters[0] - np.log(EXPECTED)) / _FACTOR) ** 2 + (a / _SHIFT) ** 2) / 2
 
     found = minimize(loss, np.zeros(1 + shift), method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-6})
     factor = float(np.clip(np.exp(found.x[0]), 1 / _LARGEST_FACTOR, _LARGEST_FACTOR))
