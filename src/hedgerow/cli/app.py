@@ -17,7 +17,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.values import printable
 
 COMMANDS: Mapping[str, str] = {
-    "fit": "Learn a rule list or a tree from a sensitive table under differential privacy and write it to a file.",
+    "fit": "Learn a rule list, tree or scorecard from a sensitive table under differential privacy.",
     "show": "Show a model with its released counts and privacy card; or export it as SQL, Python, HTML, JSON.",
     "predict": "Predict the class of every row of a CSV file, in order, with the rule or leaf that predicts it.",
     "audit": "Measure how much a model discloses about its training rows, by counting possible rows by region.",

@@ -140,7 +140,7 @@ def fit(
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the model as JSON.")] = False,
 ) -> None:
-    """Learn a rule list, tree or scorecard from a sensitive table under differential privacy and write it to a file.
+    """Learn a rule list, tree or scorecard from a sensitive table under differential privacy.
 
     Everything public, the cost of an exact search included, and the form of the file, is checked first, and room for
     the model is kept on the disk; then the privacy loss is charged; only then are values looked at. Parquet files and

@@ -35,9 +35,10 @@ OF_NUMBERS = {
     "relu": make_pipeline(StandardScaler(), MLPClassifier((16, 8), max_iter=60, random_state=0)),
     "tanh": make_pipeline(RobustScaler(), MLPClassifier((9,), activation="tanh", max_iter=60, random_state=0)),
     "logistic net": make_pipeline(
-        MinMaxScaler(), MLPClassifier((9,), activation="logistic", max_iter=300, learning_rate_init=0.03)
+        MinMaxScaler(),
+        MLPClassifier((9,), activation="logistic", max_iter=300, learning_rate_init=0.03, random_state=0),
     ),
-    "identity": make_pipeline(MaxAbsScaler(), MLPClassifier((9,), activation="identity", max_iter=60)),
+    "identity": make_pipeline(MaxAbsScaler(), MLPClassifier((9,), activation="identity", max_iter=60, random_state=0)),
     "clipped": make_pipeline(MinMaxScaler((-1, 2), clip=True), LogisticRegression()),
     "unscaled parts": make_pipeline(StandardScaler(with_mean=False), StandardScaler(with_std=False), RidgeClassifier()),
     "tree": DecisionTreeClassifier(max_depth=6),
