@@ -254,8 +254,9 @@ def test_trees_in_blocks_are_drawn_as_often_as_their_composed_probability_says(m
             assert compared(plan) < ALARM
 
 
-@pytest.mark.parametrize("lookahead", [1, 2, None])
-@pytest.mark.parametrize("draws", [800, pytest.param(6_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("draws", "lookahead"), [(800, 2), *(pytest.param(6_000, n, marks=pytest.mark.slow) for n in (1, 2, None))]
+)
 def test_lists_are_drawn_as_often_as_their_composed_probability_says(monkeypatch, draws, lookahead):
     """Seeded; rejects a weight 30 % too small or too large, and blocks of another size."""
     epsilon = Fraction(2)

@@ -140,7 +140,7 @@ def test_lists_drawn_by_pairs_do_the_same_on_neighbouring_tables(monkeypatch, ma
 
 
 @pytest.mark.parametrize("delta", [None, 1e-6])
-@pytest.mark.parametrize("classes", [2, 3, 400])
+@pytest.mark.parametrize("classes", [2, 3, pytest.param(400, marks=pytest.mark.slow)])
 def test_every_release_of_a_scorecard_is_replayed(classes, delta):
     """Much epsilon, so that residuals and totals are asked for; a choice among attributes; and very many classes."""
     names = tuple(f"{i:03}" for i in range(classes))

@@ -61,7 +61,7 @@ TABLES = [
     pytest.param(GREEDY, [(0, 0, 1), (0, 1, 0), (1, 0, 0), (1, 1, 0)], [0, 1, 1, 0], marks=pytest.mark.slow),
     (TREE, [(0, 0, 1), (0, 1, 1), (1, 0, 0), (1, 1, 1)], [0, 0, 1, 0]),
     pytest.param(TREE, [(0, 1, 1), (1, 1, 0), (1, 0, 1), (0, 0, 0)], [1, 0, 1, 0], marks=pytest.mark.slow),
-    (SHORT, *MIXED_LEAVES),
+    pytest.param(SHORT, *MIXED_LEAVES, marks=pytest.mark.slow),
 ]
 
 

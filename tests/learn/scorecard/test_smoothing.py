@@ -36,6 +36,7 @@ def test_the_prior_is_a_random_walk_with_a_mean_of_its_own(prior, n_ordered, mor
         assert ends @ covariance @ ends == pytest.approx(prior.across**2)
 
 
+@pytest.mark.slow
 def test_the_finest_prior_of_the_most_bins_is_inverted_well():
     """The least `smooth` and the most bins that a scorecard takes, where no row was seen."""
     precision = Prior(across=0.01, each=2.0).precision(2000, 1999)

@@ -36,10 +36,10 @@ def run(monkeypatch, capsys, tmp_path):
     ("figure", "records"),
     [
         (2, {"trees": 8}),
-        (3, {"lists": 8}),
+        pytest.param(3, {"lists": 8}, marks=pytest.mark.slow),
         (4, {"trees": 8, "lists": 8}),
-        (7, {"private": 4 + 2 * 5}),
-        (8, {"compact": 8}),
+        pytest.param(7, {"private": 4 + 2 * 5}, marks=pytest.mark.slow),
+        pytest.param(8, {"compact": 8}, marks=pytest.mark.slow),
     ],
 )
 def test_every_figure_goes_from_runs_to_pictures_and_tables(figure, records, tmp_path):
@@ -98,6 +98,7 @@ def test_runs_of_other_limits_are_not_mixed(tmp_path):
 
 
 @compas
+@pytest.mark.slow
 def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
     words = ("--figure", 3, "--dataset", "compas", "--max-depth", 1, "-o", "out", "--jobs", 1)
     code, out, err = run(*words, "--seeds", 1)

@@ -44,9 +44,9 @@ def test_figure_1_needs_no_data_and_shows_when_smooth_sensitivity_pays():
     ("name", "dataset", "epsilons", "records"),
     [
         pytest.param("figure-2", "compas", (0.5, 5), 1 + 2 * 2, marks=compas),
-        pytest.param("figure-3", "compas", (0.5, 5), 1 + 8 * 2, marks=compas),
+        pytest.param("figure-3", "compas", (0.5, 5), 1 + 8 * 2, marks=[compas, pytest.mark.slow]),
         pytest.param("figure-4", "german", (5,), 1 + 2, marks=german),
-        pytest.param("figure-6", "compas", (10,), 2 * 201, marks=compas),
+        pytest.param("figure-6", "compas", (10,), 2 * 201, marks=[compas, pytest.mark.slow]),
         pytest.param("table-1", "compas", (10,), 3, marks=compas),
     ],
 )
@@ -107,6 +107,7 @@ def test_values_of_epsilon_are_those_of_the_paper():
 
 
 @compas
+@pytest.mark.slow
 def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
     words = ("--figure", 2, "--dataset", "compas", "-o", "out", "--jobs", 1)
     assert run(*words, "--runs", 1)[0] == 0
