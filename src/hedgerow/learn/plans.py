@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree
 from hedgerow.learn.greedy.rule_lists import PrivateChoice, grow
 from hedgerow.learn.greedy.trees import PrivateTests, grow_tree
@@ -14,12 +15,14 @@ from hedgerow.learn.leaf_counts import LEAF_SHARE, release_leaf_counts, release_
 from hedgerow.learn.learned import LearnedList, LearnedTree
 from hedgerow.learn.reached import reached
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.sampler import Progress
+from hedgerow.learn.search.losses import Loss
+from hedgerow.learn.search.outside import DrawChances
+from hedgerow.learn.search.sampler import ModelSampler, Progress
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gini import SENSITIVITY
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip, Siblings
-from hedgerow.schema.candidates import Candidates
+from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.tally import Tally
 
 
@@ -114,6 +117,31 @@ class GreedyTree(Proven):
         return LearnedTree(self.space, tree, counts)
 
 
+@dataclass(frozen=True, eq=False)
+class KnownDraw:
+    """What a draw would do on one table. **Private**: a function of the rows, for the curator only.
+
+    Attributes
+    ----------
+    chances : DrawChances
+        How likely each value is for each pattern.
+    loss : Loss
+        The loss of a row.
+    weight : Fraction
+        The weight of a loss of 1: what is left of the draw's share of ε after rounding.
+    for_counts : Fraction
+        The share of ε of the counts that are released too; 0 where none are.
+    options : tuple of antecedents
+        The rules, or tests.
+    """
+
+    chances: DrawChances
+    loss: Loss
+    weight: Fraction
+    for_counts: Fraction
+    options: tuple[Antecedent, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Drawn(Proven):
     """Base class of plans that draw a model: the cost, and a fifth of ε for the counts if they are released.
@@ -128,6 +156,26 @@ class Drawn(Proven):
 
     cost: Cost
     release_counts: bool
+    draw: ListDraw | TreeDraw
+
+    def known(self, tally: Tally, progress: Progress) -> KnownDraw:
+        """Return how likely the draw is to give each value to each pattern of a table. **Private**, without noise.
+
+        Raises
+        ------
+        ValueError
+            If the model is drawn in several blocks, or the search is too large to be counted by masks.
+        """
+        if len(self.draw.blocks) > 1:
+            raise ArgumentError(
+                f"expected a model that is drawn as a whole, got one drawn in {len(self.draw.blocks)} blocks, of which "
+                "no exact chances are available; ask for a smaller model, with search='exact' and lookahead=None."
+            )
+        draw, mechanism = self.draw.block(0), self.draw.block(0).mechanism(self._for_draw)
+        sampler = ModelSampler(tally, draw, draw.valued_states(), progress)
+        chances = sampler.chances(float(mechanism.weight))
+        left = self.epsilon * LEAF_SHARE if self.release_counts else Fraction(0)
+        return KnownDraw(chances, draw.loss, mechanism.weight, left, draw.space.antecedents)
 
     @property
     def _for_draw(self) -> Fraction:

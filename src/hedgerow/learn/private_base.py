@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from hedgerow.arguments import check_choice, check_flag, check_probability, check_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import Learned, TallyEstimator
+from hedgerow.learn.plans import Drawn, KnownDraw
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import OBJECTIVES, Objective
 from hedgerow.learn.search.sampler import Progress
@@ -213,6 +214,34 @@ class SearchEstimator(PrivateEstimator):
     def _check_size(self, name: str, value: object, low: int) -> None:
         if value is not None:
             super()._check_size(name, value, low)
+
+
+def known_draw(estimator: SearchEstimator, tally: Tally) -> KnownDraw:
+    """Return what a fit would draw from a table, with all its chances. **Private**: spends nothing, adds no noise.
+
+    For audits by the holder of the rows; `hedgerow.audit.exact_membership` shows it row by row.
+
+    Parameters
+    ----------
+    estimator : SearchEstimator
+        The plan.
+    tally : Tally
+        The table. Patterns without rows may be among its own.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, the search is greedy or in several blocks, or it is too large.
+    """
+    estimator.check_public()
+    plan = estimator._plan(tally.schema)  # pyright: ignore[reportPrivateUsage] -- for this module, not for users
+    if not isinstance(plan, Drawn):
+        raise ArgumentError(
+            "expected a model drawn by an exact search, got a greedy one, whose chances are not available; use "
+            "search='exact'."
+        )
+    with _searching(plan.cost, verbose=bool(estimator.verbose)) as progress:
+        return plan.known(tally, progress)
 
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:

@@ -68,7 +68,7 @@ class BoxRows:
     def cells(self, group: Axes) -> Floats:
         """Return the contingency table of a group of axes, shape ``(n_classes, *bins of the group)``."""
         sizes = [self.boxes.axes[axis].n_bins for axis in group]
-        code = self._code(group)
+        code = self.code(group)
         counts = [np.bincount(code, one, prod(sizes)).reshape(sizes) for one in self.classes]
         return np.stack(counts).astype(np.float64)
 
@@ -81,7 +81,7 @@ class BoxRows:
         sizes = [axis.n_bins for axis in self.boxes.axes]
         starts, width = np.cumsum([0, *sizes])[:-1], sum(sizes)
         cells = [sizes[axis] for axis in group]
-        code, counts = self._code(group), np.zeros((len(weights), prod(cells) * width))
+        code, counts = self.code(group), np.zeros((len(weights), prod(cells) * width))
         for start in range(0, len(code), _BLOCK_PATTERNS):
             block = slice(start, start + _BLOCK_PATTERNS)
             places = (code[block, None] * width + (starts + self.bins[block])).ravel()
@@ -92,7 +92,8 @@ class BoxRows:
             caught: Any = counts.reshape(-1, width).astype(kind) @ factors.astype(kind)
         return caught.reshape(len(weights), *cells, caught.shape[1])
 
-    def _code(self, group: Axes) -> NDArray[np.intp]:
+    def code(self, group: Axes) -> NDArray[np.intp]:
+        """Return the cell of each pattern in a group's contingency table, shape ``(n_patterns,)``."""
         code = np.zeros(len(self.bins), dtype=np.intp)
         for axis in group:
             code = code * self.boxes.axes[axis].n_bins + self.bins[:, axis]

@@ -33,6 +33,8 @@ Box = dict[int, int]
 class Cubes:
     """The values of all boxes over one table: exact, private.
 
+    `values` are by the choices that are left, then by the axes of a group: of its boxes, in the group's shape.
+
     Parameters
     ----------
     tally : Tally
@@ -55,20 +57,25 @@ class Cubes:
         min_rows: float = 0.0,
         progress: Callable[[int], object] = lambda _: None,
     ) -> None:
-        self._boxes, self._semiring, self._min_rows = boxes, semiring, min_rows
-        self._rows = BoxRows.of(tally, boxes)
-        self._last = LastChoice.of(semiring, self._rows.total)
-        self._values: list[dict[Axes, Floats]] = [{}]
+        self.boxes, self.semiring, self._min_rows = boxes, semiring, min_rows
+        self.rows = BoxRows.of(tally, boxes)
+        self._last = LastChoice.of(semiring, self.rows.total)
+        self.values: list[dict[Axes, Floats]] = [{}]
         for left in range(1, boxes.depth + 1):
             values: dict[Axes, Floats] = {}
             for group in boxes.groups(boxes.depth - left):
                 values[group.axes] = self._valued(group, left)
                 progress(values[group.axes].size)
-            self._values.append(values)
+            self.values.append(values)
+
+    @property
+    def has_differences(self) -> bool:
+        """Whether the last choices are valued by differences of the counts of two classes."""
+        return self._last is not None
 
     def total(self, left: int) -> float:
         """Return the value of the root with so many choices left."""
-        return float(self._values[left][()]) if left else float(self._semiring.leaf(self._rows.total))
+        return float(self.values[left][()]) if left else float(self.semiring.leaf(self.rows.total))
 
     def walk(
         self, left: int, choose_option: Callable[[Floats], int], choose_value: Callable[[Floats], int]
@@ -79,7 +86,7 @@ class Cubes:
             if not left:
                 return Stop(choose_value(rows.total))
             stop, options = self._weigh(left, box, rows)
-            taken = np.flatnonzero(options != self._semiring.zero)
+            taken = np.flatnonzero(options != self.semiring.zero)
             place = choose_option(np.append(stop, options[taken]))
             return take(int(taken[place - 1]), left, box, rows) if place else Stop(choose_value(rows.total))
 
@@ -88,20 +95,20 @@ class Cubes:
             parts: list[Take | Stop] = []
             for branch, mask in ((CAUGHT, caught), (LEFT, ~caught)):
                 part = rows.only(mask)
-                if left > 1 and branch in self._boxes.space.branches:
-                    child = self._boxes.axes[axis].child(box.get(axis, 0), option, branch)
+                if left > 1 and branch in self.boxes.space.branches:
+                    child = self.boxes.axes[axis].child(box.get(axis, 0), option, branch)
                     parts.append(below(left - 1, {**box, axis: child}, part))
                 else:
                     parts.append(Stop(choose_value(part.total)))
             return Take(option, *parts)
 
-        return below(left, {}, self._rows)
+        return below(left, {}, self.rows)
 
     def _weigh(self, left: int, box: Box, rows: BoxRows) -> tuple[Floats, Floats]:
         """Return the weights of stopping at one box, shape ``(1,)``, and of each option there."""
-        semiring, space = self._semiring, self._boxes.space
+        semiring, space = self.semiring, self.boxes.space
         caught, total = rows.table((), rows.classes, rows.caught_bins).astype(np.float64), rows.total[:, None]
-        divides = [axis.divides[box.get(place, 0)] for place, axis in enumerate(self._boxes.axes)]
+        divides = [axis.divides[box.get(place, 0)] for place, axis in enumerate(self.boxes.axes)]
         is_open = np.concatenate([*divides, np.zeros(0, dtype=bool)])
         n_open = is_open.sum(keepdims=True)
         if self._min_rows:
@@ -116,9 +123,9 @@ class Cubes:
     def _children_of(self, box: Box, left: int, branch: int) -> Floats:
         """Return the value of each option's branch at one box; any number where the option does not divide it."""
         found: list[Floats] = []
-        for place, axis in enumerate(self._boxes.axes):
+        for place, axis in enumerate(self.boxes.axes):
             group = tuple(sorted({*box, place}))
-            line = self._values[left][group][tuple(slice(None) if i == place else box[i] - 1 for i in group)]
+            line = self.values[left][group][tuple(slice(None) if i == place else box[i] - 1 for i in group)]
             found.append(line.take(axis.children[branch][box.get(place, 0)] - 1, mode="clip"))
         return np.concatenate(found)
 
@@ -126,7 +133,7 @@ class Cubes:
 
     def _valued(self, group: Group, left: int) -> Floats:
         """Return the values of the boxes of a group, with so many choices left."""
-        value, totals = np.empty(group.shape), summed(self._rows.cells(group.axes), group.sets)
+        value, totals = np.empty(group.shape), summed(self.rows.cells(group.axes), group.sets)
         last = self._last if left == 1 else None
         parts = self._by_branches(group, left, totals) if last is None else self._by_difference(group, totals, last)
         for block, part in parts:
@@ -135,9 +142,9 @@ class Cubes:
 
     def _by_difference(self, group: Group, totals: Floats, last: LastChoice) -> Iterator[tuple[Block, Floats]]:
         """Yield the values of the boxes of each block: of two classes, with one choice left, by their differences."""
-        rows, n_open, (divisions, times) = self._rows, group.n_open, self._divisions(1)
+        rows, n_open, (divisions, times) = self.rows, group.n_open, self._divisions(1)
         weights = rows.differences_and_sums[: 1 + (self._min_rows > 0)]
-        for block, sides in self._sums(group, weights, rows.sides, divisions):
+        for block, sides in self.sums(group, weights, rows.sides, divisions):
             total = totals[(slice(None), *block)]
             options = np.abs(sides[0], out=sides[0])
             _close(options, CLOSED, group, block, divisions)
@@ -148,19 +155,42 @@ class Cubes:
 
     def _by_branches(self, group: Group, left: int, totals: Floats) -> Iterator[tuple[Block, Floats]]:
         """Yield the values of the boxes of each block: a branch that is not searched further is a leaf."""
-        rows, semiring, n_open, (divisions, times) = self._rows, self._semiring, group.n_open, self._divisions(left)
-        deep = {branch: self._children(group, left - 1, branch) for branch in self._boxes.space.branches if left > 1}
+        semiring, (divisions, times) = self.semiring, self._divisions(left)
+        stop = semiring.leaf(totals) + semiring.stop(group.n_open)
+        for block, caught, options in self.weighed(group, left, totals, divisions):
+            if self._min_rows:
+                options[~self._enough(caught, totals[(slice(None), *block)])] = semiring.zero
+            yield block, semiring.plus(np.ravel(stop[block]), options.reshape(-1, len(times)), times)
+
+    def weighed(
+        self, group: Group, left: int, totals: Floats, divisions: Divisions | None = None
+    ) -> Iterator[tuple[Block, Floats, Floats]]:
+        """Yield for each block of a group the rows that each option catches and the weight of taking it.
+
+        Shapes ``(n_classes, *boxes, n_options)`` and ``(*boxes, n_options)``. Rows are not counted, and empty, where no
+        branch is a leaf.
+
+        Parameters
+        ----------
+        group : Group
+            The boxes.
+        left : int
+            How many choices are left there.
+        totals : ndarray of shape (n_classes, *boxes)
+            Their rows.
+        divisions : Divisions, optional
+            What stands for options that divide alike. None: every option for itself.
+        """
+        rows, semiring, go = self.rows, self.semiring, self.semiring.go(group.n_open)
+        deep = {branch: self._children(group, left - 1, branch) for branch in self.boxes.space.branches if left > 1}
         is_counted = len(deep) < 2 or self._min_rows > 0
-        stop, go = semiring.leaf(totals) + semiring.stop(n_open), semiring.go(n_open)
-        for block, caught in self._sums(group, rows.classes[: None if is_counted else 0], rows.caught_bins, divisions):
+        for block, caught in self.sums(group, rows.classes[: None if is_counted else 0], rows.caught_bins, divisions):
             total = totals[(slice(None), *block)]
             options = deep[CAUGHT][block].copy() if CAUGHT in deep else semiring.leaf(caught.astype(np.float64))
             options += deep[LEFT][block] if LEFT in deep else semiring.leaf(total[..., None] - caught)
             options += go[block][..., None]
             _close(options, semiring.zero, group, block, divisions)
-            if self._min_rows:
-                options[~self._enough(caught, total)] = semiring.zero
-            yield block, semiring.plus(np.ravel(stop[block]), options.reshape(-1, len(times)), times)
+            yield block, caught, options
 
     def _divisions(self, left: int) -> tuple[Divisions | None, Floats]:
         """Return the different divisions where it is all the same which part an option catches, and how often each is.
@@ -168,22 +198,22 @@ class Cubes:
         Otherwise options are told apart, and each is there once.
         """
         if left > 1 or self._min_rows:
-            return None, np.ones(self._boxes.space.n_options)
-        return self._boxes.divisions, self._boxes.divisions.times
+            return None, np.ones(self.boxes.space.n_options)
+        return self.boxes.divisions, self.boxes.divisions.times
 
-    def _sums(
+    def sums(
         self, group: Group, weights: Floats, factors: Floats, divisions: Divisions | None
     ) -> Iterator[tuple[Block, Floats]]:
         """Yield for the boxes of each block the sums of weights times factors, shape ``(n, *boxes, n_options)``.
 
         Of options, or of divisions. If there are no weights, nothing is counted.
         """
-        blocks = group.blocks(_BLOCK_NUMBERS // max(self._boxes.space.n_options, 1))
+        blocks = group.blocks(_BLOCK_NUMBERS // max(self.boxes.space.n_options, 1))
         if not len(weights):
             yield from ((block, weights) for block in blocks)
             return
         factors = factors if divisions is None else factors[:, divisions.options]
-        table = summed(self._rows.table(group.axes, weights, factors), group.sets[1:], first=2)
+        table = summed(self.rows.table(group.axes, weights, factors), group.sets[1:], first=2)
         for block in blocks:
             part = table[(slice(None), slice(None), *block[1:])]
             yield block, summed(part, [one[block[0]] for one in group.sets[:1]])
@@ -191,15 +221,15 @@ class Cubes:
     def _enough(self, caught: Floats, total: Floats) -> NDArray[np.bool_]:
         """Return which options catch, and in a tree also leave, enough rows of some boxes."""
         left = total.sum(axis=0)[None, ..., None] - caught.sum(axis=0, keepdims=True)
-        return enough(self._min_rows, caught, left, self._boxes.space)
+        return enough(self._min_rows, caught, left, self.boxes.space)
 
     def _children(self, group: Group, left: int, branch: int) -> Floats:
         """Return the values of each option's branch in all boxes of a group, shape ``(*boxes, n_options)``."""
-        found = np.empty((*group.shape, self._boxes.space.n_options))
-        for axis, one in enumerate(self._boxes.axes):
+        found = np.empty((*group.shape, self.boxes.space.n_options))
+        for axis, one in enumerate(self.boxes.axes):
             axes = tuple(sorted({*group.axes, axis}))
             place = axes.index(axis)
-            values, sizes = self._values[left][axes], dict(zip(group.axes, group.shape, strict=True))
+            values, sizes = self.values[left][axes], dict(zip(group.axes, group.shape, strict=True))
             values = values[tuple(slice(None) if i == axis else slice(sizes[i]) for i in axes)]
             children = one.children[branch][1 : sizes[axis] + 1] if axis in sizes else one.children[branch][0]
             values = values.take(children - 1, axis=place, mode="clip")

@@ -67,6 +67,11 @@ class PatternMatrix:
             rows &= self._sides[side]
         return rows
 
+    @property
+    def catches(self) -> NDArray[np.bool_]:
+        """Which options catch each pattern, shape ``(n_patterns, n_options)``."""
+        return self._caught > 0
+
     def caught(self, options: int | NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return which patterns an option catches, shape ``(n_patterns,)``, or each of some, one a row."""
         return self._caught.T[options] > 0
@@ -78,6 +83,14 @@ class PatternMatrix:
         """
         weighted = [self._weighted(rows, weights) for weights in self._counts]
         return np.stack([one for one, _ in weighted]), np.stack([one for _, one in weighted])
+
+    def differences(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Return, of two classes, how many more rows of the first each option catches, and the rows of each class.
+
+        Shapes ``(n_states, n_options)`` and ``(2, n_states)``, from masks over patterns.
+        """
+        one, other = self._counts
+        return self._weighted(rows, one - other)[0], self.totals(rows)
 
     def floors(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Return the rows that any model gets wrong: those outside the majority of their pattern (equivalent points).
@@ -257,6 +270,8 @@ def enough(min_rows: float, caught: Floats, left: Floats, space: Space) -> NDArr
 class Masks:
     """The values of all sets of sides over one table, by masks over its patterns: exact, private.
 
+    `searches` and `values` are by the size of the search.
+
     Parameters
     ----------
     search : Search
@@ -270,18 +285,18 @@ class Masks:
     def __init__(
         self, search: Search, sizes: Iterable[int], progress: Callable[[int], object] = lambda _: None
     ) -> None:
-        self._searches = {left: replace(search, levels=search.levels[:left]) for left in sizes}
-        self._values = {left: one.sweep(progress=progress) for left, one in self._searches.items()}
+        self.searches = {left: replace(search, levels=search.levels[:left]) for left in sizes}
+        self.values = {left: one.sweep(progress=progress) for left, one in self.searches.items()}
 
     def total(self, left: int) -> float:
         """Return the value of the root with so many choices left."""
-        if values := self._values[left]:
+        if values := self.values[left]:
             return float(values[0][0])
-        search = self._searches[left]
+        search = self.searches[left]
         return float(search.semiring.leaf(search.rows.totals(np.ones((1, len(search.rows)), dtype=bool)))[0])
 
     def walk(
         self, left: int, choose_option: Callable[[Floats], int], choose_value: Callable[[Floats], int]
     ) -> Take | Stop:
         """Build one model of up to `left` choices from the root down."""
-        return self._searches[left].walk(self._values[left], choose_option, choose_value)
+        return self.searches[left].walk(self.values[left], choose_option, choose_value)

@@ -16,6 +16,9 @@ from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.exhaustive import ExhaustiveLevel, exhaustive_levels
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, Stop, Take
 from hedgerow.learn.search.losses import Loss, Objective
+from hedgerow.learn.search.outside import DrawChances, LeafShares
+from hedgerow.learn.search.outside_boxes import OutsideBoxes
+from hedgerow.learn.search.outside_masks import OutsideMasks
 from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.semirings import Floats, all_models
 from hedgerow.learn.search.space import CAUGHT, Space
@@ -84,6 +87,23 @@ class Draw:
         states = kinds[self.cost.method](self.space, self.depth) if self.cost.method in kinds else None
         return exhaustive_levels(self.space, self.depth) if states is None else states
 
+    def valued_states(self) -> Boxes | Sequence[ExhaustiveLevel]:
+        """Return states whose values are all kept, which pairs of rules do not: those are counted by masks here.
+
+        Raises
+        ------
+        SearchTooLargeError
+            If there are too many.
+        """
+        if self.cost.method != "pairs":
+            states = self.states()
+            assert not isinstance(states, Pairs)
+            return states
+        n, sides, classes = self.space.n_options, self.space.n_sides, len(self.space.candidates.schema.classes)
+        cost = masks_cost(options=n, sides=sides, depth=self.depth, classes=classes, objective=self.objective)
+        cost.check("Use rules of one literal (max_literals=1), or fewer rules, to audit a draw exactly.")
+        return exhaustive_levels(self.space, self.depth)
+
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
         """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
         leaves = 2**self.depth if CAUGHT in self.space.branches else self.depth + 1
@@ -133,22 +153,33 @@ class ModelSampler:
         independent of the labels; those without rows have the weight 1 by the prior.
         """
         plan, loss = self._plan, self._plan.loss
-        semiring = all_models(weight, plan.stop_probability, loss if loss.draws_probabilities else None)
 
         def value(counts: Floats) -> int:
             return choose(-(weight / loss.steps) * loss.totals(counts))
 
-        if isinstance(self._states, Boxes):
-            models = Cubes(self._tally, self._states, semiring, progress=self._progress)
-        elif isinstance(self._states, Pairs):
-            models = PairValues(self._tally, self._states, semiring, self._progress)
-        else:
-            rows = PatternMatrix(self._tally, plan.space)
-            models = Masks(Search(rows, self._states, semiring), plan.sizes, self._progress)
-        size = plan.depth
+        models, size = self._models(weight), plan.depth
         if plan.draws_size:
             size = choose(np.array([models.total(each) for each in plan.sizes]))
         return models.walk(size, choose, value)
+
+    def chances(self, weight: float) -> DrawChances:
+        """Return how likely the draw is to give each value to each pattern. **Private**: exact, without noise."""
+        plan, models, shares = self._plan, self._models(weight), LeafShares(self._plan.loss, weight)
+        if isinstance(models, Cubes):
+            return OutsideBoxes(models, plan.sizes, shares).chances
+        assert isinstance(models, Masks)
+        return OutsideMasks(models, shares).chances
+
+    def _models(self, weight: float) -> Cubes | PairValues | Masks:
+        """Return the values of all states."""
+        plan, loss = self._plan, self._plan.loss
+        semiring = all_models(weight, plan.stop_probability, loss if loss.draws_probabilities else None)
+        if isinstance(self._states, Boxes):
+            return Cubes(self._tally, self._states, semiring, progress=self._progress)
+        if isinstance(self._states, Pairs):
+            return PairValues(self._tally, self._states, semiring, self._progress)
+        rows = PatternMatrix(self._tally, plan.space)
+        return Masks(Search(rows, self._states, semiring), plan.sizes, self._progress)
 
     def distance(self, other: ModelSampler) -> float:
         """Return by how many rows the tables differ; infinite if rows were both added and removed."""

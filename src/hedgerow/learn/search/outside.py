@@ -1,0 +1,114 @@
+"""How likely a draw is to give each value to each pattern: the outside half of the inside-outside algorithm.
+
+The search values all models below every state, the deepest states first. Here the chance that a draw comes to a state
+is passed on in the other direction, from the root down:
+
+    P(option taken at a state) = P(state) · go ⊗ value(caught) ⊗ value(left) ⊘ value(state)
+
+and each branch of the option is come to with that chance. Where a branch is a leaf, its value is drawn by its rows. A
+pattern's chance of a value is the sum over all leaves that it is in: one pass for all patterns and values, which is the
+derivative of the logarithm of the root's value by the rows of each.
+
+References
+----------
+Baker, *Trainable Grammars for Speech Recognition*, 1979; Eisner, *Inside-Outside and Forward-Backward Algorithms Are
+Just Backprop*, 2016.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.learn.search.losses import Loss
+from hedgerow.learn.search.semirings import Floats
+
+NEGLIGIBLE = 1e-45
+"""States that a draw comes to with a smaller chance are left out: of 10⁹ states, less than 10⁻³⁶ in all."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawChances:
+    """Exact chances of one draw over one table. **Private**: functions of the rows.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_patterns, n_values)
+        The chance that the leaf of each pattern has each value of the loss.
+    sizes : ndarray of shape (n_sizes,)
+        The chance of each size that can be drawn, the smallest first.
+    first : ndarray of shape (1 + n_options,)
+        The chance that the root is a leaf, then that of each option there.
+    uses : ndarray of shape (n_options,)
+        How often each option is taken, on average.
+    """
+
+    values: Floats
+    sizes: Floats
+    first: Floats
+    uses: Floats
+
+
+@dataclass(frozen=True)
+class LeafShares:
+    """The chances of a leaf's values, by its rows.
+
+    Attributes
+    ----------
+    loss : Loss
+        The loss of a row.
+    weight : float
+        The weight of a loss of 1.
+    """
+
+    loss: Loss
+    weight: float
+
+    def __call__(self, counts: Floats) -> Floats:
+        """Return the chance of each value in leaves of these rows of each class.
+
+        From shape ``(n_classes, ...)`` to ``(n_values, ...)``.
+        """
+        losses = self.loss.totals(np.asarray(counts, dtype=np.float64).reshape(len(counts), -1))
+        losses -= losses.min(axis=0)
+        losses *= -self.weight / self.loss.steps
+        shares = np.exp(losses, out=losses)
+        shares /= shares.sum(axis=0)
+        return shares.reshape(-1, *counts.shape[1:])
+
+
+def size_chances(totals: Floats) -> Floats:
+    """Return the chance of each size from the logarithms of the weights of all models of each size."""
+    shares = np.exp(totals - totals.max())
+    return shares / shares.sum()
+
+
+def last_choices(log_each: Floats, weight: float, totals: Floats, more: Floats) -> tuple[Floats, Floats]:
+    """Return the chances of the labels of an option's two leaves, of errors of two classes, where no more follows.
+
+    Where both have the same label, all options of a state are alike. Where they have not, the loss is half of the
+    state's rows, less half of how many more rows have the label that one branch has there than have the other one.
+
+    Parameters
+    ----------
+    log_each : ndarray of shape (...)
+        The logarithm of the chance to come to each state, times the prior of one option, by the state's value.
+    weight : float
+        The weight of an error.
+    totals : ndarray of shape (2, ...)
+        The rows of each class.
+    more : ndarray of shape (..., n_options)
+        How many more of the rows of the first class than of the second one are caught than left.
+
+    Returns
+    -------
+    alike : ndarray of shape (2, ...)
+        The chance that an option is taken with both labels the first class, or both the second.
+    unlike : ndarray of shape (2, ..., n_options)
+        The chance that it is with the first class for those caught, or for those left.
+    """
+    log_each = log_each - 2 * np.log(2)
+    alike = np.exp(log_each - weight * totals[::-1])
+    half, more = (log_each - weight / 2 * totals.sum(axis=0))[..., None], weight / 2 * more
+    return alike, np.exp(np.stack([half + more, half - more]))
