@@ -6,6 +6,8 @@ from hedgerow.audit.entropy.measure import joint_reconstruction, reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.entropy.totals import TotalEntropy, totals
 from hedgerow.audit.entropy.values import Values
+from hedgerow.audit.exact.membership import ExactMembership, exact_membership
+from hedgerow.audit.exact.trade_off import TradeOff
 from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
 from hedgerow.audit.inference.labelled import LabelledRows
@@ -25,6 +27,7 @@ __all__ = [
     "Attack",
     "Attempt",
     "Domain",
+    "ExactMembership",
     "HasRegions",
     "LabelOnlyAttack",
     "LabelledRows",
@@ -40,8 +43,10 @@ __all__ = [
     "Region",
     "RowDistribution",
     "TotalEntropy",
+    "TradeOff",
     "Values",
     "align",
+    "exact_membership",
     "given_learner",
     "joint_reconstruction",
     "membership",

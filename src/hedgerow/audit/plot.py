@@ -103,3 +103,24 @@ def residual_entropy_curve(
     ax.set_title(plain(fill(caption, 85)), fontsize="small", loc="left", pad=18)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def risk_curve(advantage: NDArray[np.float64], draw_bound: float, bound: float, caption: str, ax: Axes | None) -> Axes:
+    """Draw which share of the rows has an advantage above each number, both axes logarithmic, with two bounds."""
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    ordered = np.sort(np.maximum(advantage, np.finfo(float).tiny))
+    above = 1 - np.arange(len(ordered)) / len(ordered)
+    ax.step(ordered, above, where="post", color=colour(0), lw=2, label="rows")
+    ax.axvline(draw_bound, color="0.3", ls="--", lw=1, label="bound of a draw, about tanh(ε/4)")
+    ax.axvline(bound, color="0.3", ls=":", lw=1, label="bound of ε alone, tanh(ε/2)")
+    ax.set(xscale="log", yscale="log", xlim=(max(float(ordered[0]) / 2, bound * 1e-6), min(1.0, 2 * bound)))
+    ax.set_ylim(0.5 / len(ordered), 1.2)
+    ax.set_xlabel("advantage: true less false positive rate of the best attack")
+    ax.set_ylabel("share of rows with at least this advantage")
+    ax.set_title(plain(fill(caption, 85)), fontsize="small", loc="left")
+    ax.legend(loc="lower left", frameon=False, fontsize="small")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

@@ -1,0 +1,1 @@
+"""What an exact draw discloses about each row, computed and not estimated."""

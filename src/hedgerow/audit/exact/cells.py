@@ -1,0 +1,61 @@
+"""The rows of a table by pattern and class, with patterns that may have no rows in it. Private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.columns import column_of
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
+
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cells:
+    """Rows by pattern and class, those of a table and others that are not in it.
+
+    Attributes
+    ----------
+    tally : Tally
+        The table; patterns of the other rows alone have no rows.
+    patterns, classes : ndarray of int, shape (n_rows,)
+        The pattern and the class of each row, those of the table first.
+    n_members : int
+        How many are in the table.
+    """
+
+    tally: Tally
+    patterns: Index
+    classes: Index
+    n_members: int
+
+    @classmethod
+    def of(cls, rows: LabelledRows, others: LabelledRows | None, schema: Schema) -> Self:
+        """Encode rows.
+
+        Raises
+        ------
+        DomainError
+            If a value does not fit the schema; names the column, never the value.
+        """
+        parts = [_encoded(part, schema) for part in (rows, others) if part is not None]
+        bins, classes = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        distinct, patterns = np.unique(bins, axis=0, return_inverse=True)
+        patterns = patterns.reshape(-1)
+        counts = np.zeros((len(distinct), len(schema.classes)), dtype=np.int64)
+        np.add.at(counts, (patterns[: len(rows)], classes[: len(rows)]), 1)
+        return cls(Tally(schema, distinct, counts), patterns, classes, len(rows))
+
+
+def _encoded(rows: LabelledRows, schema: Schema) -> tuple[Index, Index]:
+    """Return the bins of the rows, shape ``(n_rows, n_attributes)``, and their classes."""
+    assert schema.label is not None
+    classes = schema.label.encode(column_of(rows.labels, schema.label.name))
+    bins = np.column_stack([np.asarray(codes) for codes in schema.encode(rows.table).values()])
+    return bins.astype(np.intp), np.asarray(classes, dtype=np.intp)

@@ -1,0 +1,272 @@
+"""The exact membership risk of a draw: what the best attack learns about each row, without a shadow model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hedgerow.arguments import check_whole
+from hedgerow.audit.exact.cells import Cells
+from hedgerow.audit.exact.outcomes import Outcomes, distance, largest_ratio
+from hedgerow.audit.exact.trade_off import TradeOff
+from hedgerow.audit.inference.labelled import LabelledRows, label_values
+from hedgerow.audit.inference.roc import PRIVATE
+from hedgerow.audit.plot import risk_curve
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.learn.plans import KnownDraw
+from hedgerow.learn.private_base import SearchEstimator, known_draw
+from hedgerow.learn.rule_lists import PrivateRuleListClassifier
+from hedgerow.learn.trees import PrivateTreeClassifier
+from hedgerow.messages import shown_argument
+from hedgerow.schema.booleans import boolean_schema
+from hedgerow.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+
+def exact_membership(
+    estimator: PrivateTreeClassifier | PrivateRuleListClassifier,
+    X: Any,
+    y: Any,
+    *,
+    others: tuple[Any, Any] | None = None,
+) -> ExactMembership:
+    """Compute what the best membership inference attack on one private fit gains, for every row of a table.
+
+    The attacker knows the learner, all its parameters, the schema, and **all other rows**, sees the released model, and
+    decides whether the row was in the table. A draw has a normaliser, so the likelihood ratio of every model is known
+    (docs/exact_risk.md has the theorem): nothing is sampled, no model is fitted, and no attack does better.
+
+    Neighbouring tables differ by one row; the row is in the table, or it is not. **The result is private**: an exact
+    function of the rows, for the curator's eyes only. Nothing is charged, and nothing is released.
+
+    Parameters
+    ----------
+    estimator : PrivateTreeClassifier or PrivateRuleListClassifier
+        The plan: an unfitted estimator whose model is drawn as a whole (``search="exact"``, or "auto" where it chooses
+        so). `random_state` and `budget` are not used.
+    X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+        The rows of the table.
+    y : series or array of shape (n_rows,)
+        Their labels.
+    others : tuple of X and y, optional
+        Rows that are not in the table, whose risk in joining it is computed too: they come after the table's.
+
+    Returns
+    -------
+    ExactMembership
+        Arrays of one number a row; `trade_off`, `worst`, `by_group`, `plot`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, a value does not fit the schema, the search is greedy, in several blocks or too
+        large, or the schema is taken from the data.
+    TypeError
+        If the estimator is of another kind.
+
+    References
+    ----------
+    Neyman and Pearson, *On the Problem of the Most Efficient Tests of Statistical Hypotheses*, 1933. Baker, *Trainable
+    Grammars for Speech Recognition*, 1979, for the inside-outside algorithm.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 25)
+    >>> y = X[:, 0] ^ (np.arange(100) == 7)  # one row has the other label
+    >>> found = exact_membership(hr.PrivateTreeClassifier(epsilon=0.05, max_depth=1), X, y)
+    >>> found.error_probability[[0, 7]].round(3), found.advantage[[0, 7]].round(4)  # never above tanh(ε/4) = .0125
+    (array([0.194, 0.808]), array([0.0077, 0.0079]))
+    """
+    if not isinstance(estimator, SearchEstimator):
+        raise ArgumentTypeError(
+            "expected a PrivateTreeClassifier or a PrivateRuleListClassifier, got "
+            f"{type(estimator).__name__}: only a draw from all models has an exact likelihood ratio."
+        )
+    rows = LabelledRows.of(X, y)
+    extra = None if others is None else _pair(others)
+    estimator.check_public()
+    cells = Cells.of(rows, extra, _schema(estimator, rows))
+    return _measured(estimator, known_draw(estimator, cells.tally), cells)
+
+
+def _measured(estimator: SearchEstimator, draw: KnownDraw, cells: Cells) -> ExactMembership:
+    """Return the risk of each row, by the outcomes that depend on it."""
+    classes, names = cells.classes, cells.tally.schema.classes
+    is_member = np.arange(len(classes)) < cells.n_members
+    outcomes = Outcomes.of(draw, cells.patterns, classes, is_member)
+    is_wrong = np.array(draw.loss.labels) != classes[:, None]
+    inside, outside = outcomes.membership(classes)
+    right = (np.exp(outcomes.inside(classes)) * ~is_wrong).sum(axis=1)
+    labels = (np.where(classes == k, classes, k) for k in range(len(names)))
+    options = ["none", *(" and ".join(map(str, option)) for option in draw.options)]
+    first = pd.Series(draw.chances.first, options, name="chance")
+    return ExactMembership(
+        learner=str(estimator),
+        epsilon=float(estimator.epsilon or 0),
+        weight=float(draw.weight),
+        epsilon_of_counts=float(draw.for_counts),
+        error_probability=(np.exp(outcomes.without) * is_wrong).sum(axis=1),
+        advantage=distance(inside, outside),
+        realised_loss=largest_ratio(inside, outside),
+        label_advantage=np.max([outcomes.label_distance(classes, other) for other in labels], axis=0),
+        inside=inside,
+        outside=outside,
+        expected_accuracy=float(right[is_member].mean()),
+        first_options=first.sort_values(ascending=False, kind="stable"),
+    )
+
+
+def _pair(others: tuple[Any, Any]) -> LabelledRows:
+    if not isinstance(others, tuple) or len(others) != 2:
+        raise ArgumentTypeError("others must be a pair of rows and labels, (X, y), got something else.")
+    return LabelledRows.of(*others)
+
+
+def _schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
+    if isinstance(estimator.schema, Schema):
+        return estimator.schema
+    if estimator.schema is not None:
+        raise ArgumentError(
+            "expected a public schema, got 'from-data': a domain taken from the rows discloses them in a way that no "
+            "likelihood ratio of the draw has; declare a schema."
+        )
+    return boolean_schema(rows.table.column_names, rows.labels)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExactMembership:
+    """What one private draw risks for each row, exactly. **Private**: a function of the rows.
+
+    Arrays have the shape ``(n_rows,)``, the table's rows first, then the others. Their relative error is about the
+    number of rows times the weight times 2⁻⁵⁰, from rounding.
+
+    Attributes
+    ----------
+    learner : str
+        The estimator, with its parameters.
+    epsilon : float
+        The privacy loss of the whole model: it bounds what every row risks, on every table.
+    weight : float
+        The weight of a loss of 1 in the draw: the share of ε that it spends, less what is kept for rounding.
+    epsilon_of_counts : float
+        The share of ε of the counts that are released too; 0 where none are.
+    error_probability : ndarray of shape (n_rows,)
+        The chance that a model drawn without the row has another label for it.
+    advantage : ndarray of shape (n_rows,)
+        The largest difference of true and false positive rate of any attack: the total variation.
+    realised_loss : ndarray of shape (n_rows,)
+        The privacy loss of the row: the largest logarithm of a likelihood ratio, with the row over without it, either
+        way.
+    label_advantage : ndarray of shape (n_rows,)
+        The advantage of an attacker who knows all but the row's label, which is one of two: with the worst other one.
+    inside, outside : ndarray of shape (n_rows, n_outcomes)
+        The chances of all outcomes that a test needs, in releases with and without the row.
+    expected_accuracy : float
+        The accuracy on the table's rows that a model drawn from them has on average.
+    first_options : Series
+        The exact chance of each rule or test to be the first one, the likeliest first; "none": a model without any.
+    """
+
+    learner: str
+    epsilon: float
+    weight: float
+    epsilon_of_counts: float
+    error_probability: Floats
+    advantage: Floats
+    realised_loss: Floats
+    label_advantage: Floats
+    inside: Floats
+    outside: Floats
+    expected_accuracy: float
+    first_options: pd.Series
+
+    def __len__(self) -> int:
+        return len(self.advantage)
+
+    @property
+    def advantage_bound(self) -> float:
+        """What ε alone says about the advantage: ``tanh(ε / 2)``, for the worst table, row and mechanism."""
+        return float(np.tanh(self.epsilon / 2))
+
+    @property
+    def draw_bound(self) -> float:
+        """What a draw allows on the worst table, ``tanh(weight / 4)``; half of what other mechanisms of that ε do.
+
+        With counts that have the share ε₂ of ε, ``1 - (1 - tanh(weight / 4)) * (1 - tanh(ε₂ / 2))``: two independent
+        parts are told apart no more often than one or the other is.
+        """
+        return float(1 - (1 - np.tanh(self.weight / 4)) * (1 - np.tanh(self.epsilon_of_counts / 2)))
+
+    def trade_off(self, row: int) -> TradeOff:
+        """Return the ROC curve of the best attack on one row.
+
+        Raises
+        ------
+        ValueError
+            If there is no such row.
+        """
+        if not 0 <= row < len(self):
+            raise ArgumentError(f"expected a row from 0 to {len(self) - 1}, got {shown_argument(row)}.")
+        return TradeOff.of(self.inside[row], self.outside[row])
+
+    def worst(self, n: int = 10) -> pd.DataFrame:
+        """Return the rows with the largest advantage, the largest first, with their place as index."""
+        check_whole("n", n, 1)
+        order = np.argsort(-self.advantage, kind="stable")[:n]
+        return self.to_frame().iloc[order]
+
+    def by_group(self, groups: Any) -> pd.DataFrame:
+        """Return rows, and mean and largest advantage, of each group, the largest first.
+
+        Parameters
+        ----------
+        groups : series or array of shape (n_rows,)
+            The group of each row, such as a column of the table.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many as rows.
+        """
+        names = label_values(groups)
+        if len(names) != len(self):
+            raise ArgumentError("expected as many groups as rows, got another number.")
+        groups = pd.Series(self.advantage).groupby(names)
+        each = pd.DataFrame({"rows": groups.size(), "mean advantage": groups.mean(), "largest advantage": groups.max()})
+        return each.sort_values(by="largest advantage", ascending=False, kind="stable")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return all numbers, one row a row."""
+        names = "error_probability", "advantage", "realised_loss", "label_advantage"
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the distribution of the rows' advantage beside what ε alone would allow, and return the axes."""
+        caption = f"{self.learner}: exact advantage of the best attack on each of {len(self):,} rows. {PRIVATE}"
+        return risk_curve(self.advantage, self.draw_bound, self.advantage_bound, caption, ax)
+
+    def __str__(self) -> str:
+        median, most = np.median(self.advantage), self.advantage.max()
+        return "\n".join(
+            [
+                f"learner    {self.learner}",
+                f"advantage  median {median:.4g}, largest {most:.4g} of {len(self):,} rows "
+                f"(a draw's bound {self.draw_bound:.4g}, that of epsilon {self.advantage_bound:.4g})",
+                f"loss       largest {self.realised_loss.max():.4g} of epsilon = {self.epsilon:g}",
+                f"label      largest advantage on a label {self.label_advantage.max():.4g}",
+                f"accuracy   {self.expected_accuracy:.4f} expected on the table's rows",
+                PRIVATE,
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"<ExactMembership of {len(self)} rows; private>"

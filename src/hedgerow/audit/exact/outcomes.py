@@ -1,0 +1,96 @@
+"""What a draw releases that depends on one row: the value of the row's leaf, and the noisy count of its class there.
+
+With the losses of all other rows as they are, a row of class c changes the chance of a model by a factor that depends
+on the value v of the leaf that it falls into only:
+
+    P(v | with the row) = P(v | without) · e^(-w·loss_c(v)) / Σ_u P(u | without) · e^(-w·loss_c(u))
+
+So whatever else a model says about the row is the same with it and without it, and the values are all the outcomes that
+a test needs (docs/exact_risk.md has the theorem). Where counts are released too, one of them is one larger with the
+row. Of its discrete Laplace noise, too, one bit is all that a test needs: whether the count is at least the larger of
+the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp
+
+from hedgerow.learn.plans import KnownDraw
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """The chances of a row's outcomes, for each of some rows. **Private**.
+
+    Attributes
+    ----------
+    draw : KnownDraw
+        The draw.
+    without : ndarray of shape (n_rows, n_values)
+        Natural logarithms of the chances of the values of each row's leaf in a draw without the row.
+    """
+
+    draw: KnownDraw
+    without: Floats
+
+    @classmethod
+    def of(cls, draw: KnownDraw, patterns: Index, classes: Index, is_member: NDArray[np.bool_]) -> Outcomes:
+        """Return the outcomes of rows of these patterns and classes, those of members being in the table now."""
+        with np.errstate(divide="ignore"):
+            now = np.log(draw.chances.values[patterns])
+        return cls(draw, _normalised(now + is_member[:, None] * losses(draw, classes)))
+
+    def inside(self, classes: Index) -> Floats:
+        """Return the logarithms of the chances of each value in a draw with the row, if that is of this class."""
+        return _normalised(self.without - losses(self.draw, classes))
+
+    def released(self, values: Floats, counted: Sequence[bool]) -> Floats:
+        """Return the chances of all outcomes, from logarithms of the chances of the values.
+
+        Shape ``(n_rows, n_values · 2^len(counted))`` where counts are released, else ``(n_rows, n_values)``. `counted`
+        says for some counts whether the row is in there.
+        """
+        chances = np.exp(values)
+        for is_counted in counted if self.draw.for_counts else ():
+            high = float(expit(float(self.draw.for_counts) * (1 if is_counted else -1)))
+            chances = np.concatenate([high * chances, (1 - high) * chances], axis=1)
+        return chances
+
+    def membership(self, classes: Index) -> tuple[Floats, Floats]:
+        """Return the chances of all outcomes with and without the row."""
+        return self.released(self.inside(classes), [True]), self.released(self.without, [False])
+
+    def label_distance(self, classes: Index, other: Index) -> Floats:
+        """Return the total variation between releases with rows of these classes and of others, shape ``(n_rows,)``."""
+        one = self.released(self.inside(classes), [True, False])
+        two = self.released(self.inside(other), [False, True])
+        return np.where(classes == other, 0, distance(one, two))
+
+
+def losses(draw: KnownDraw, classes: Index) -> Floats:
+    """Return the weight times the loss of rows of these classes by value, shape ``(n_rows, n_values)``."""
+    return float(draw.weight) / draw.loss.steps * draw.loss.by_value.T[classes]
+
+
+def distance(one: Floats, other: Floats) -> Floats:
+    """Return the total variation of each two distributions, shape ``(n_rows,)``."""
+    return np.abs(one - other).sum(axis=1) / 2
+
+
+def largest_ratio(one: Floats, other: Floats) -> Floats:
+    """Return the largest logarithm of a ratio of chances, either way, shape ``(n_rows,)``, of outcomes that occur."""
+    occurs = (one > 0) & (other > 0)
+    ratios = np.log(np.where(occurs, one, 1)) - np.log(np.where(occurs, other, 1))
+    return np.abs(ratios).max(axis=1)
+
+
+def _normalised(logarithms: Floats) -> Floats:
+    return logarithms - logsumexp(logarithms, axis=1, keepdims=True)

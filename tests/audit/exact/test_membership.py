@@ -1,0 +1,192 @@
+"""The exact membership risk of a fit, from the estimator to the numbers of each row."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import beta
+
+import hedgerow as hr
+from hedgerow.audit import exact_membership
+
+SCHEMA = hr.Schema(
+    {"smoker": hr.Boolean(), "sex": hr.Categorical(("F", "M")), "age": hr.Integer(0, 99, (30, 60))},
+    hr.Label("risk", ("high", "low")),
+)
+TREE = hr.PrivateTreeClassifier(epsilon=1.0, max_depth=2, schema=SCHEMA)
+LIST = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=3, schema=SCHEMA)
+
+
+def people(n, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {"smoker": rng.random(n) < 0.5, "sex": rng.choice(["F", "M"], n), "age": rng.integers(0, 100, n)}
+    )
+    high = frame["smoker"] & (frame["age"] > 30) ^ (rng.random(n) < 0.2)
+    return frame, pd.Series(np.where(high, "high", "low"), name="risk")
+
+
+def without(frame, labels, row):
+    return frame.drop(index=row), labels.drop(index=row)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TREE,
+        LIST,
+        hr.PrivateTreeClassifier(epsilon=0.3, schema=SCHEMA),
+        hr.PrivateRuleListClassifier(epsilon=3, max_rules=3, max_literals=2, schema=SCHEMA),
+        hr.PrivateTreeClassifier(epsilon=1.0, max_depth=2, schema=SCHEMA, release_counts=True),
+        hr.PrivateTreeClassifier(epsilon=1.0, max_depth=2, schema=SCHEMA, objective="mixed"),
+    ],
+    ids=["tree", "list", "drawn size", "two literals", "counts", "mixed"],
+)
+def test_a_row_that_leaves_is_the_same_row_that_joins(estimator):
+    """From the table with the row, and from the table without it: the same risk, by another pass."""
+    frame, labels = people(40)
+    found = exact_membership(estimator, frame, labels)
+    for row in (0, 7, 23):
+        rest = without(frame, labels, row)
+        again = exact_membership(estimator, *rest, others=(frame.loc[[row]], labels.loc[[row]]))
+        for name in ("error_probability", "advantage", "realised_loss", "label_advantage"):
+            assert getattr(again, name)[-1] == pytest.approx(getattr(found, name)[row], rel=1e-7)
+        np.testing.assert_allclose(again.trade_off(39).tpr, found.trade_off(row).tpr, atol=1e-9)
+    assert (found.realised_loss <= estimator.epsilon).all()
+    assert (found.advantage <= found.draw_bound).all()
+    assert found.draw_bound < found.advantage_bound
+
+
+def test_the_theorem_holds_by_hand():
+    """One boolean, depth 0: two labels with odds e^(-w) for each error; docs/exact_risk.md has the formulas."""
+    X, y = np.array([[0], [1], [1]]), np.array([1, 0, 0])
+    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, max_depth=0), X, y)
+    w = float(found.weight)
+    p = np.exp(-w * np.array([0, 1, 1])) / (1 + np.exp(-w * np.array([0, 2, 2])))  # errors without the row: 0:2, 1:1
+    p[0], p[1:] = 1 / (1 + np.exp(-2 * w)), 1 / 2
+    np.testing.assert_allclose(found.error_probability, p)
+    with_row = p * np.exp(-w) / (1 - (1 - np.exp(-w)) * p)
+    np.testing.assert_allclose(found.advantage, p - with_row)
+    losses = np.maximum(np.abs(np.log(with_row / p)), np.abs(np.log((1 - with_row) / (1 - p))))
+    np.testing.assert_allclose(found.realised_loss, losses)
+    assert found.expected_accuracy == pytest.approx(1 - np.mean([1 / (1 + np.exp(-w)), *2 * [1 / (1 + np.exp(w))]]))
+
+
+def test_an_even_coin_reaches_the_bound_of_a_draw():
+    """tanh(w/4) is reached where the row moves a chance from 1/2 + t to 1/2 - t."""
+    X, y = np.zeros((1, 1)), np.array([1])
+    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, max_depth=0), X, y)
+    w = float(found.weight)
+    assert found.advantage[0] == pytest.approx(0.5 - 1 / (1 + np.exp(w)))
+    assert found.advantage[0] < found.draw_bound == pytest.approx(np.tanh(w / 4))
+
+
+@pytest.mark.parametrize("draws", [400, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_the_best_attack_on_real_draws_gains_that_much(draws):
+    """Seeded. The attack is the likelihood ratio: whether the model errs on the row."""
+    frame, labels = people(6, seed=3)
+    estimator = hr.PrivateTreeClassifier(epsilon=3.0, max_depth=1, schema=SCHEMA)
+    found = exact_membership(estimator, frame, labels)
+    row = int(found.advantage.argmax())
+    tables = (hr.Tally.count(frame, labels, SCHEMA), hr.Tally.count(*without(frame, labels, row), SCHEMA))
+    rng = np.random.RandomState(5)
+    right = []
+    for tally in tables:
+        models = (hr.PrivateTreeClassifier(3.0, max_depth=1, random_state=rng).fit_tally(tally) for _ in range(draws))
+        right.append(sum(model.predict(frame.loc[[row]])[0] == labels[row] for model in models))
+    expected = found.trade_off(row)
+    inside, outside = expected.tpr[1], expected.fpr[1]
+    for count, chance in zip(right, (inside, outside), strict=True):
+        low, high = beta.ppf([1e-6, 1 - 1e-6], [count, count + 1], [draws - count + 1, draws - count])
+        assert low <= chance <= high
+    assert inside - outside == pytest.approx(found.advantage[row])
+    assert found.advantage[row] > 0.2
+
+
+def test_frames_arrays_and_rows_that_repeat_agree():
+    frame, labels = people(60)
+    found = exact_membership(TREE, frame, labels)
+    np.testing.assert_array_equal(found.advantage, exact_membership(TREE, pl.from_pandas(frame), labels).advantage)
+    table = pd.DataFrame({"key": pd.cut(frame["age"], [-1, 30, 60, 99]).astype(str) + frame["sex"] + labels})
+    table["key"] += frame["smoker"].astype(str)
+    assert (pd.Series(found.advantage).groupby(table["key"]).nunique() == 1).all()
+
+
+def test_booleans_need_no_schema():
+    X = np.array([[0, 1], [1, 1], [1, 0]] * 4)
+    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0), X, X[:, 0] == 1)
+    assert len(found) == 12
+    assert 0 < found.expected_accuracy < 1
+
+
+def test_the_options_at_the_root_have_their_chances():
+    frame, labels = people(40)
+    first = exact_membership(TREE, frame, labels).first_options
+    assert first.sum() == pytest.approx(1)
+    assert first.is_monotonic_decreasing
+    assert set(first.index) == {"none", "smoker", "sex = F", "age <= 30", "age <= 60"}
+    assert first.index[0] == "smoker"
+
+
+def test_what_is_shown_by_row_and_by_group():
+    frame, labels = people(80)
+    found = exact_membership(TREE, frame, labels)
+    worst = found.worst(3)
+    assert worst["advantage"].tolist() == sorted(found.advantage, reverse=True)[:3]
+    assert list(worst.columns) == ["error_probability", "advantage", "realised_loss", "label_advantage"]
+    groups = found.by_group(frame["sex"])
+    assert groups["rows"].sum() == 80
+    assert groups["largest advantage"].max() == found.advantage.max()
+    assert groups.loc["F", "mean advantage"] == pytest.approx(found.advantage[frame["sex"] == "F"].mean())
+    axes = found.plot()
+    assert {"rows"} < {line.get_label() for line in axes.get_lines()}
+    assert "curator's eyes only" in axes.get_title(loc="left").replace("\n", " ")
+    assert "A function of the rows: for the curator's eyes only, not for release." in str(found)
+
+
+def test_its_repr_tells_the_number_of_rows_only_and_no_budget_is_charged():
+    frame, labels = people(30)
+    budget = hr.Budget(1)
+    found = exact_membership(hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA, budget=budget), frame, labels)
+    assert repr(found) == "<ExactMembership of 30 rows; private>"
+    assert budget.remaining == Fraction(1)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "kind", "message"),
+    [
+        (hr.GreedyRuleListClassifier(schema=SCHEMA), TypeError, "got GreedyRuleListClassifier: only a draw"),
+        (hr.PrivateScorecardClassifier(1.0, schema=SCHEMA), TypeError, "got PrivateScorecardClassifier: only a draw"),
+        (hr.PrivateTreeClassifier(1.0, schema="from-data"), ValueError, "expected a public schema, got 'from-data'"),
+        (hr.PrivateTreeClassifier(1.0, search="greedy", schema=SCHEMA), ValueError, "got a greedy one, whose chances"),
+        (
+            hr.PrivateTreeClassifier(1.0, max_depth=2, lookahead=1, search="exact", schema=SCHEMA),
+            ValueError,
+            "got one drawn in 2 blocks",
+        ),
+        (hr.PrivateTreeClassifier(schema=SCHEMA), ValueError, "epsilon must be chosen"),
+        (hr.PrivateTreeClassifier(1.0, max_depth=-1, schema=SCHEMA), ValueError, "max_depth must be"),
+    ],
+)
+def test_what_has_no_exact_chances_is_refused(estimator, kind, message):
+    with pytest.raises(kind, match=message):
+        exact_membership(estimator, *people(10))
+
+
+def test_bad_rows_and_arguments_get_one_error():
+    frame, labels = people(10)
+    found = exact_membership(TREE, frame, labels)
+    with pytest.raises(ValueError, match="expected as many labels in y as rows in X"):
+        exact_membership(TREE, frame, labels[:-1])
+    with pytest.raises(ValueError, match="column 'age'"):
+        exact_membership(TREE, frame.assign(age=200), labels)
+    with pytest.raises(TypeError, match="others must be a pair of rows and labels"):
+        exact_membership(TREE, frame, labels, others=frame)
+    with pytest.raises(ValueError, match="expected a row from 0 to 9, got 10"):
+        found.trade_off(10)
+    with pytest.raises(ValueError, match="n must be a whole number >= 1"):
+        found.worst(0)
+    with pytest.raises(ValueError, match="expected as many groups as rows"):
+        found.by_group(["a"] * 9)
