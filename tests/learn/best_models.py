@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hedgerow import Tally
 from hedgerow.learn.search.lattice import Stop
+from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Schema
 from tests.schema.values import holds
@@ -60,17 +61,29 @@ class Problem:
         labels = [self.labels[i] for i in rows]
         return len(labels) - max((labels.count(label) for label in set(labels)), default=0)
 
-    def least(self, depth, min_rows=0, penalty=Fraction(0)):
+    def cost(self, rows, objective="errors"):
+        """The least loss of some rows in one leaf: under each value in turn, row by row."""
+        if objective == "errors":
+            return self.wrong(rows)
+        loss = Loss.of(objective, len(self.schema.classes), FINE_STEPS)
+        each = [loss.table[self.labels[i]] for i in rows]
+        return Fraction(min(sum(row[value] for row in each) for value in range(len(loss.values))), loss.steps)
+
+    def least(self, depth, min_rows=0, penalty=Fraction(0), objective="errors"):
         """The smallest objective of any model, by trying each option in each place."""
         facts, is_tree = self.facts, CAUGHT in self.space.branches
 
         @cache
+        def cost(rows):
+            return self.cost(rows, objective)
+
+        @cache
         def least(rows, depth):
-            found = [self.wrong(rows)]
+            found = [cost(rows)]
             for fact in facts if depth else ():
                 caught, left = rows & fact, rows - fact
                 if min(len(caught), len(left) if is_tree else len(caught)) >= min_rows:
-                    one = least(caught, depth - 1) if is_tree else self.wrong(caught)
+                    one = least(caught, depth - 1) if is_tree else cost(caught)
                     found.append(penalty + one + least(left, depth - 1))
             return min(found)
 
@@ -104,7 +117,7 @@ def problems(kind=None, most_rows=24):
 
 
 def leaves_of(problem, model, rows=None, depth=0):
-    """Yield (rows, label, depth) of each leaf of a model, and (rows, None, depth) of what each option catches."""
+    """Yield (rows, value, depth) of each leaf of a model, and (rows, None, depth) of what each option catches."""
     rows = frozenset(range(len(problem.rows))) if rows is None else rows
     if isinstance(model, Stop):
         yield rows, model.value, depth
@@ -115,12 +128,12 @@ def leaves_of(problem, model, rows=None, depth=0):
     yield from leaves_of(problem, model.left, rows - fact, depth + 1)
 
 
-def account(problem, model):
-    """Return (errors, options, depth, smallest support) of a model, row by row."""
-    parts = list(leaves_of(problem, model))
-    leaves = [(rows, label, depth) for rows, label, depth in parts if label is not None]
-    errors = sum(problem.labels[i] != problem.schema.classes[label] for rows, label, _ in leaves for i in rows)
-    caught = [rows for rows, label, _ in parts if label is None]
+def account(problem, model, objective="errors"):
+    """Return (loss, options, depth, smallest support) of a model, row by row."""
+    parts, loss = list(leaves_of(problem, model)), Loss.of(objective, len(problem.schema.classes), FINE_STEPS)
+    leaves = [(rows, value, depth) for rows, value, depth in parts if value is not None]
+    lost = sum(Fraction(loss.table[problem.labels[i]][value], loss.steps) for rows, value, _ in leaves for i in rows)
+    caught = [rows for rows, value, _ in parts if value is None]
     supports = caught if CAUGHT not in problem.space.branches else [rows for rows, _, _ in leaves] if caught else []
     depth = max(depth for _, _, depth in leaves)
-    return errors, len(caught), depth, min(map(len, supports), default=len(problem.rows))
+    return lost, len(caught), depth, min(map(len, supports), default=len(problem.rows))

@@ -45,6 +45,7 @@ OPEN = {
     "greedy list": hr.GreedyRuleListClassifier(),
     "optimal list": hr.OptimalRuleListClassifier(max_rules=4),
     "optimal tree": hr.OptimalTreeClassifier(max_depth=2),
+    "optimal tree, mixed": hr.OptimalTreeClassifier(max_depth=2, objective="mixed"),
 }
 ALL = OPEN | PRIVATE
 
@@ -67,7 +68,7 @@ def from_data(name, **parameters):
     [
         hr.GreedyRuleListClassifier(),
         hr.OptimalRuleListClassifier(max_rules=3, negations=False, min_support=0, regularization=0.01, time_limit=60),
-        hr.OptimalTreeClassifier(),
+        hr.OptimalTreeClassifier(objective="mixed"),
         from_data("private list, greedy"),
         from_data("private list, exact, in blocks, with counts"),
         from_data("private tree, exact"),

@@ -1,3 +1,4 @@
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.learn.search import pruned as certified
+from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
 from hedgerow.models import Leaf
 from tests.learn.best_models import problems
 from tests.learn.files import needs
@@ -39,42 +41,54 @@ def in_context(model, tally):
     return below(model.root, tally)
 
 
+def loss_of(clf, leaf):
+    """The loss of a leaf's rows, by the probabilities that it gives, or by its label where it gives none."""
+    classes = clf.classes_.tolist()
+    if clf.objective == "errors":
+        assert leaf.probabilities is None
+        return sum(leaf.counts) - leaf.counts[classes.index(leaf.label)]
+    loss = Loss.of(clf.objective, len(classes), FINE_STEPS)
+    value = loss.values.index(leaf.probabilities)
+    assert classes[loss.labels[value]] == leaf.label
+    return Fraction(sum(n * row[value] for n, row in zip(leaf.counts, loss.table, strict=True)), loss.steps)
+
+
 def check_own_account(clf, model, tally, min_support, regularization):
-    """Check that counts, errors, support and objective are those of the model's own rules on the table."""
-    n = tally.total().sum()
+    """Check that counts, loss, support and objective are those of the model's own rules on the table."""
+    n = int(tally.total().sum())
     counts = np.array(in_context(model, tally))
     assert [leaf.counts for leaf in model.leaves] == [tuple(row) for row in counts.tolist()]
-    errors, options = counts.sum() - counts.max(axis=1).sum(), len(counts) - 1
+    assert [leaf.label for leaf in model.leaves] == clf.classes_[counts.argmax(axis=1)].tolist()
+    lost, options = sum(loss_of(clf, leaf) for leaf in model.leaves), len(counts) - 1
     penalty = round(regularization * n * 2**20) * STEP
-    assert clf.objective_ == (errors + options * penalty) / n
+    assert clf.objective_ == float(lost + options * penalty) / n
     smallest = counts.sum(axis=1)[: -1 if isinstance(model, hr.RuleList) else None]
     assert not options or (smallest / n >= min_support).all()
 
 
-@given(problems("list"), st.integers(1, 4), SHARES, SHARES)
-def test_the_list_is_the_best_by_brute_force(problem, max_rules, min_support, regularization):
+@given(problems("list"), st.integers(1, 4), SHARES, SHARES, st.sampled_from(OBJECTIVES))
+def test_the_list_is_the_best_by_brute_force(problem, max_rules, min_support, regularization, objective):
     tally, candidates = problem.tally, dict(problem.candidates)
-    clf = hr.OptimalRuleListClassifier(
-        max_rules=max_rules, min_support=min_support, regularization=regularization, **candidates
-    ).fit_tally(tally)
+    settings = {"min_support": min_support, "regularization": regularization, "objective": objective}
+    clf = hr.OptimalRuleListClassifier(max_rules=max_rules, **settings, **candidates).fit_tally(tally)
     n = len(problem.rows)
     needed = next(k for k in range(n + 1) if k / n >= min_support)
-    best = problem.least(max_rules - 1, needed, round(regularization * n * 2**20) * STEP)
-    assert clf.objective_ == clf.lower_bound_ == best / n
+    best = problem.least(max_rules - 1, needed, round(regularization * n * 2**20) * STEP, objective)
+    assert clf.objective_ == clf.lower_bound_ == float(best) / n
     assert clf.optimal_
     assert len(clf.rule_list_) <= max_rules
     assert all(len(rule.antecedent) <= candidates["max_literals"] for rule in clf.rule_list_.rules)
     check_own_account(clf, clf.rule_list_, tally, min_support, regularization)
 
 
-@given(problems("tree"), st.integers(0, 3), SHARES, SHARES)
-def test_the_tree_is_the_best_by_brute_force(problem, max_depth, min_support, regularization):
+@given(problems("tree"), st.integers(0, 3), SHARES, SHARES, st.sampled_from(OBJECTIVES))
+def test_the_tree_is_the_best_by_brute_force(problem, max_depth, min_support, regularization, objective):
     tally, n = problem.tally, len(problem.rows)
-    clf = hr.OptimalTreeClassifier(max_depth=max_depth, min_support=min_support, regularization=regularization)
-    clf.fit_tally(tally)
+    settings = {"min_support": min_support, "regularization": regularization, "objective": objective}
+    clf = hr.OptimalTreeClassifier(max_depth=max_depth, **settings).fit_tally(tally)
     needed = next(k for k in range(n + 1) if k / n >= min_support)
-    best = problem.least(max_depth, needed, round(regularization * n * 2**20) * STEP)
-    assert clf.objective_ == clf.lower_bound_ == best / n
+    best = problem.least(max_depth, needed, round(regularization * n * 2**20) * STEP, objective)
+    assert clf.objective_ == clf.lower_bound_ == float(best) / n
     assert clf.optimal_
     assert clf.tree_.depth <= max_depth
     check_own_account(clf, clf.tree_, tally, min_support, regularization)
@@ -180,6 +194,8 @@ def test_with_time_enough_a_limit_changes_nothing(kind):
         ({"min_support": float("nan")}, r"min_support must be in \[0, 1\)"),
         ({"regularization": 1}, r"regularization must be in \[0, 1\), got 1"),
         ({"regularization": None}, r"regularization must be in \[0, 1\)"),
+        ({"objective": "gini"}, "objective must be one of errors, brier, mixed, got 'gini'"),
+        ({"objective": None}, "objective must be one of errors, brier, mixed, got None"),
         ({"time_limit": 0}, "time_limit must be a number of seconds > 0 or None, got 0"),
         ({"time_limit": True}, "time_limit must be a number of seconds"),
         ({"time_limit": "1"}, "time_limit must be a number of seconds"),
@@ -239,3 +255,54 @@ def test_regularization_leaves_out_what_is_not_worth_it(kind):
     ]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] > sizes[2] > sizes[3] == 1
+
+
+@needs("compas_binary")
+@pytest.mark.parametrize("objective", ["brier", "mixed"])
+def test_the_best_tree_of_compas_by_a_proper_loss_is_that_of_trying_every_tree(objective):
+    """Depth 2, leaves of 73 rows or more: every tree, by matrices of counts, with the losses of the formula."""
+    data, loss = hr.datasets.load("compas_binary"), Loss.of(objective, 2, FINE_STEPS)
+    X = data.frame[list(data.schema)].to_numpy().astype(bool)
+    y = np.asarray(data.labels == data.schema.classes[1])
+    best = np.inf
+    for test in X.T:
+        parts = [(test, X[test].astype(int)), (~test, X[~test].astype(int))]
+        total = 0.0
+        for rows, columns in parts:
+            ones = y[rows].astype(int)
+            whole = np.array([(1 - ones).sum(), ones.sum()])
+            caught = np.array([(1 - ones) @ columns, ones @ columns])
+            left = whole[:, None] - caught
+            enough = (caught.sum(axis=0) >= 73) & (left.sum(axis=0) >= 73)
+            pairs = loss.totals(caught.astype(float)).min(axis=0) + loss.totals(left.astype(float)).min(axis=0)
+            total += min(loss.totals(whole.astype(float)).min(), pairs[enough].min(initial=np.inf))
+        best = min(best, total) if min(test.sum(), (~test).sum()) >= 73 else best
+    clf = hr.OptimalTreeClassifier(max_depth=2, min_support=73 / 7214, objective=objective).fit_tally(compas())
+    assert clf.optimal_
+    assert clf.objective_ == best / loss.steps / 7214
+    check_own_account(clf, clf.tree_, compas(), 73 / 7214, 0.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("objective", ["brier", "mixed"])
+def test_what_is_shown_are_the_probabilities_of_the_model_and_its_rows(kind, objective):
+    """Of 100 rows with x0 73 are of class 1: .75 of the grid; of the 100 others, 4: .05."""
+    X = np.repeat([[1], [0]], 100, axis=0)
+    y = np.r_[np.arange(100) < 73, np.arange(100) < 4].astype(int)
+    clf = kind(schema=None, objective=objective).fit(X, y)
+    assert clf.predict_proba(X[::100]) == pytest.approx(np.array([[0.25, 0.75], [0.95, 0.05]]))
+    assert clf.predict(X[::100]).tolist() == [1, 0]
+    model = clf.tree_ if kind is hr.OptimalTreeClassifier else clf.rule_list_
+    assert sorted(line.split("# ")[1] for line in str(model).splitlines() if "#" in line) == [
+        "75 %; 100 rows",
+        "95 %; 100 rows",
+    ]
+    assert type(model).from_json(model.to_json()) == model
+
+
+def test_a_proper_loss_divides_rows_that_errors_leave_alone():
+    """Of 100 rows with x0 none are of class 1, of the 100 others 40: the majority is the same, the chances are not."""
+    X = np.repeat([[1], [0]], 100, axis=0)
+    y = np.r_[np.zeros(100), np.arange(100) < 40].astype(int)
+    trees = {name: hr.OptimalTreeClassifier(schema=None, objective=name).fit(X, y).tree_ for name in OBJECTIVES}
+    assert {name: len(tree) for name, tree in trees.items()} == {"errors": 1, "brier": 2, "mixed": 2}

@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.learn.leaf_counts import divided
 from hedgerow.learn.reached import reached
 from hedgerow.learn.search.cost import Cost, masks_cost, space_cost, total_cost
-from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.lattice import Stop, Take, value_of
 from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.pairs import MOST_PAIRED
 from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
@@ -163,9 +163,9 @@ def draw_list(
         del values[len(antecedents) :]
         while isinstance(part, Take):
             antecedents.append(block.space.antecedents[part.option])
-            values.append(_value(part.caught))
+            values.append(value_of(part.caught))
             tally, part = tally.without(antecedents[-1]), part.left
-        values.append(_value(part))
+        values.append(value_of(part))
     places = reached(plan.candidates.schema, antecedents)
     antecedents, values = [antecedents[i] for i in places[:-1]], [values[i] for i in places]
     while antecedents and values[-2] == values[-1]:
@@ -217,12 +217,6 @@ def _grafted(tree: Take | Stop, parts: Iterator[Take | Stop]) -> Take | Stop:
     if isinstance(tree, Stop):
         return next(parts)
     return Take(tree.option, _grafted(tree.caught, parts), _grafted(tree.left, parts))
-
-
-def _value(part: Take | Stop) -> int:
-    assert isinstance(part, Stop)
-    assert part.value is not None
-    return part.value
 
 
 def _drawn_values(objective: Objective) -> str:

@@ -1,4 +1,4 @@
-"""Certifiably optimal rule lists and trees; not private."""
+"""Certifiably optimal rule lists and trees, by errors or by a proper loss; not private."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from numbers import Real
 from typing import Literal, Self
 
-from hedgerow.arguments import check_share
+from hedgerow.arguments import check_choice, check_share
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import (
     FROM_DATA,
@@ -18,7 +18,8 @@ from hedgerow.learn.base import (
 from hedgerow.learn.leaf_counts import leaf_totals
 from hedgerow.learn.learned import LearnedList, LearnedTree
 from hedgerow.learn.search.certified import Optimum, find_optimum, rows_needed
-from hedgerow.learn.search.lattice import Take
+from hedgerow.learn.search.lattice import Take, value_of
+from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss, Objective
 from hedgerow.learn.search.pruned import SearchSettings
 from hedgerow.learn.search.space import Space
 from hedgerow.messages import shown_argument
@@ -32,10 +33,11 @@ Progress = Callable[[int, int, int], object]
 
 
 class OptimalEstimator(TallyEstimator):
-    """An estimator whose model is proven to have the fewest errors, or comes with a proven gap."""
+    """An estimator whose model is proven to have the least loss, or comes with a proven gap."""
 
     min_support: float
     regularization: float
+    objective: Objective
     time_limit: float | None
     verbose: bool
 
@@ -43,6 +45,7 @@ class OptimalEstimator(TallyEstimator):
         super()._check_parameters()
         check_share("min_support", self.min_support)
         check_share("regularization", self.regularization)
+        check_choice("objective", self.objective, OBJECTIVES)
         limit = self.time_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Real) or not limit > 0):
             raise ArgumentError(f"time_limit must be a number of seconds > 0 or None, got {shown_argument(limit)}.")
@@ -50,7 +53,7 @@ class OptimalEstimator(TallyEstimator):
     def _find(self, tally: Tally, space: Space, depth: int) -> Optimum:
         n = int(tally.total().sum())
         penalty = round(float(self.regularization) * n * _STEPS) / _STEPS
-        settings = SearchSettings(depth, rows_needed(tally, float(self.min_support)), penalty)
+        settings = SearchSettings(depth, rows_needed(tally, float(self.min_support)), penalty, self.objective)
         with self._searching() as progress:
             optimum = find_optimum(tally, space, settings, self.time_limit, progress)
         scale = max(n, 1)
@@ -59,6 +62,9 @@ class OptimalEstimator(TallyEstimator):
         self.optimal_ = optimum.lower_bound >= optimum.objective
         self.n_states_ = optimum.n_states
         return optimum
+
+    def _loss(self, schema: Schema) -> Loss:
+        return Loss.of(self.objective, len(schema.classes), FINE_STEPS)
 
     @contextmanager
     def _searching(self) -> Generator[Progress]:
@@ -80,7 +86,7 @@ class OptimalEstimator(TallyEstimator):
 
 
 class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
-    """The rule list with the fewest errors on the table, certified. **Not private**: the list and its counts are exact.
+    """The rule list with the least loss on the table, certified. **Not private**: the list and its counts are exact.
 
     Among all lists of up to ``max_rules - 1`` rules, each with enough support at its position in the list, and a
     default rule. States that hold the same rows are searched once, and bounds prune those that cannot be part of
@@ -97,8 +103,12 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
     min_support : float, default=0.01
         The share of all rows that a rule must hold among those that earlier rules left.
     regularization : float, default=0
-        The share of all rows that a further rule must get right to be worth it: the objective is the share of errors
-        plus `regularization` for every rule but the default.
+        The share of all rows that a further rule must get right to be worth it: the objective is the mean loss plus
+        `regularization` for every rule but the default.
+    objective : {"errors", "brier", "mixed"}, default="errors"
+        The loss of a row. "errors": 0 or 1. "brier": Brier's score, shifted and divided so that it is between 0 and 1;
+        "mixed": half of each. Leaves then have the best probability of a public grid for each class, which
+        `predict_proba` gives, and exact counts beside it; docs/exact.md has the grid.
     time_limit : float, optional
         Seconds, about. After that the best list found so far is returned, with its proven gap.
     schema : Schema, None or "from-data", default="from-data"
@@ -113,7 +123,7 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
     optimal_ : bool
         Whether it is proven to be optimal.
     objective_, lower_bound_ : float
-        Its share of errors plus penalties, and what no list within the parameters can be below.
+        Its mean loss plus penalties, such as its share of errors, and what no list within the parameters can be below.
     n_states_ : int
         States that were searched.
     privacy_ : PrivacyCard
@@ -149,6 +159,7 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
         negations: bool = True,
         min_support: float = 0.01,
         regularization: float = 0.0,
+        objective: Objective = "errors",
         time_limit: float | None = None,
         schema: Schema | Literal["from-data"] | None = FROM_DATA,
         verbose: bool = False,
@@ -158,6 +169,7 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
         self.negations = negations
         self.min_support = min_support
         self.regularization = regularization
+        self.objective = objective
         self.time_limit = time_limit
         self.schema = schema
         self.verbose = verbose
@@ -167,15 +179,19 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
         space, tally = Space.of_lists(candidates), count()
         part = self._find(tally, space, int(self.max_rules or 1) - 1).model
         antecedents: list[Antecedent] = []
+        values: list[int] = []
         while isinstance(part, Take):
             antecedents.append(space.antecedents[part.option])
+            values.append(value_of(part.caught))
             part = part.left
-        card = PrivacyCard.none("not private")
-        return self._publish(schema, LearnedList(antecedents, tally.leaf_counts(antecedents)), card)
+        learned = LearnedList(
+            antecedents, tally.leaf_counts(antecedents), [*values, value_of(part)], self._loss(schema)
+        )
+        return self._publish(schema, learned, PrivacyCard.none("not private"))
 
 
 class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
-    """The decision tree with the fewest errors on the table, certified. **Not private**: tree and counts are exact.
+    """The decision tree with the least loss on the table, certified. **Not private**: tree and counts are exact.
 
     Among all trees of depth up to `max_depth` whose leaves have enough support. Nodes that hold the same rows are
     searched once, and bounds prune those that cannot be part of a better tree; the rest is searched exhaustively.
@@ -187,8 +203,12 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     min_support : float, default=0.01
         The share of all rows that a leaf must hold.
     regularization : float, default=0
-        The share of all rows that a further split must get right to be worth it: the objective is the share of errors
-        plus `regularization` for every split.
+        The share of all rows that a further split must get right to be worth it: the objective is the mean loss plus
+        `regularization` for every split.
+    objective : {"errors", "brier", "mixed"}, default="errors"
+        The loss of a row. "errors": 0 or 1. "brier": Brier's score, shifted and divided so that it is between 0 and 1;
+        "mixed": half of each. Leaves then have the best probability of a public grid for each class, which
+        `predict_proba` gives, and exact counts beside it; docs/exact.md has the grid.
     time_limit : float, optional
         Seconds, about. After that the best tree found so far is returned, with its proven gap.
     schema : Schema, None or "from-data", default="from-data"
@@ -203,7 +223,7 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     optimal_ : bool
         Whether it is proven to be optimal.
     objective_, lower_bound_ : float
-        Its share of errors plus penalties, and what no tree within the parameters can be below.
+        Its mean loss plus penalties, such as its share of errors, and what no tree within the parameters can be below.
     n_states_ : int
         States that were searched.
     privacy_ : PrivacyCard
@@ -233,6 +253,7 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
         max_depth: int = 3,
         min_support: float = 0.01,
         regularization: float = 0.0,
+        objective: Objective = "errors",
         time_limit: float | None = None,
         schema: Schema | Literal["from-data"] | None = FROM_DATA,
         verbose: bool = False,
@@ -240,6 +261,7 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
         self.max_depth = max_depth
         self.min_support = min_support
         self.regularization = regularization
+        self.objective = objective
         self.time_limit = time_limit
         self.schema = schema
         self.verbose = verbose
@@ -247,5 +269,5 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         space, tally = Space.of_trees(schema), count()
         tree = self._find(tally, space, int(self.max_depth or 0)).model
-        card = PrivacyCard.none("not private")
-        return self._publish(schema, LearnedTree(space, tree, leaf_totals(tally, space, tree)), card)
+        learned = LearnedTree(space, tree, leaf_totals(tally, space, tree), self._loss(schema))
+        return self._publish(schema, learned, PrivacyCard.none("not private"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hedgerow.learn.search.losses import STEPS, Loss
+from hedgerow.learn.search.losses import FINE_STEPS, STEPS, Loss
 from hedgerow.schema import Boolean, Label, Schema, count_candidates
 from tests.docs.page import Page, figures, records, short
 
@@ -44,6 +44,9 @@ def _objectives(page: Page) -> None:
     page.given("are clipped at .01", "on breast cancer at ε = 0.1")
     two = [f".{round(100 * second):02d}" for _, second in Loss.of("mixed", 2).values]
     page.says("in whole steps of 1/{}, with", str(STEPS))
+    page.says("They come in steps of 1/{}. In steps of 1/{}", str(FINE_STEPS), str(STEPS))
+    page.says("by up to {} with", short(max(_moved(k) for k in (2, 3, 5)), 2))
+    page.given("75 %; 1536 rows")  # to show the form
     page.says("by {}, {}, {}, {} and {} %, with all classes alike", *_mixtures())
     page.says("of two classes the chances {}, {}, {}, …, {}", *two[:3], two[-1])
     rows = records("benchmarks/results/objectives.csv")
@@ -55,6 +58,18 @@ def _objectives(page: Page) -> None:
             page.row(f"{words}, {float(epsilon):g}", *cells)
     page.says("loses up to {} of accuracy at ε = 0.1", short(_most_lost(rows, "0.1"), 3))
     page.says("at most {} at ε = 1", short(_most_lost(rows, "1.0"), 4))
+
+
+def _moved(n_classes: int) -> float:
+    """Return how far rounding moves the share of a class from which the next chance of "mixed" is better."""
+    loss = Loss.of("mixed", n_classes)
+    own, other = loss.table[0], loss.table[1]
+    chances = [value[0] for value in loss.values]
+    moved: list[float] = []
+    for place in range(4):  # the values of the first class, the most certain first
+        gained, lost = own[place + 1] - own[place], other[place] - other[place + 1]
+        moved.append(abs(lost / (gained + lost) - (chances[place] + chances[place + 1]) / 2))
+    return max(moved)
 
 
 def _mixtures() -> list[str]:

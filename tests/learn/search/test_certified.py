@@ -15,6 +15,7 @@ from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.certified import exhaust, find_optimum, prune, rows_needed
 from hedgerow.learn.search.cost import space_cost
 from hedgerow.learn.search.lattice import PatternMatrix, Stop
+from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
 from hedgerow.learn.search.pruned import SearchSettings
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Schema
@@ -22,17 +23,23 @@ from tests.learn.best_models import account, problems
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
 SIZES = pytest.mark.parametrize("examples", [40, pytest.param(5000, marks=pytest.mark.slow)])
-terms_of = st.builds(SearchSettings, st.integers(0, 4), st.integers(0, 5), PENALTIES)
+objectives = st.sampled_from(OBJECTIVES)
+terms_of = st.builds(SearchSettings, st.integers(0, 4), st.integers(0, 5), PENALTIES, objectives)
 
 
 def find(problem, settings, time_limit=None):
-    return prune(PatternMatrix(problem.tally, problem.space), settings, time_limit, lambda *_: None)
+    loss = Loss.of(settings.objective, len(problem.schema.classes), FINE_STEPS)
+    return prune(PatternMatrix(problem.tally, problem.space, loss), settings, time_limit, lambda *_: None)
+
+
+def least(problem, settings):
+    return problem.least(settings.depth, settings.min_rows, settings.penalty, settings.objective)
 
 
 def check_model(problem, settings, found):
     """Check that the model is one within the terms, and that its objective is its own, all row by row."""
-    errors, options, depth, support = account(problem, found.model)
-    assert found.objective == errors + settings.penalty * options
+    loss, options, depth, support = account(problem, found.model, settings.objective)
+    assert found.objective == loss + settings.penalty * options
     assert depth <= settings.depth
     assert not options or support >= max(settings.min_rows, 1)
 
@@ -48,9 +55,7 @@ def test_what_is_found_is_the_best_model_that_there_is(examples, narrow):
                 patch.setattr(optimum, "_QUICK_STATES", 1)
             found = find(problem, settings)
         check_model(problem, settings, found)
-        assert (
-            found.objective == found.lower_bound == problem.least(settings.depth, settings.min_rows, settings.penalty)
-        )
+        assert found.objective == found.lower_bound == least(problem, settings)
 
     best()
 
@@ -65,8 +70,7 @@ def test_all_boxes_hold_the_best_model_that_there_is(examples):
             told = []
             found = exhaust(problem.tally, boxes, settings, lambda *step: told.append(step))
             check_model(problem, settings, found)
-            least = problem.least(settings.depth, settings.min_rows, settings.penalty)
-            assert found.objective == found.lower_bound == least
+            assert found.objective == found.lower_bound == least(problem, settings)
             assert not told or told[-1] == (1, found.n_states, found.n_states)
 
     best()
@@ -98,7 +102,7 @@ def test_boxes_that_take_too_long_are_left_for_the_pruned_search(monkeypatch):
 
 @given(problems(), terms_of)
 def test_the_best_model_has_no_option_that_saves_nothing(problem, settings):
-    """Of equally good models the one that stops first: no split into leaves of one label, no last rule for nothing."""
+    """Of equally good models the one that stops first: no split into leaves of one value, no last rule for nothing."""
 
     def check(part, is_tree):
         if isinstance(part, Stop):
@@ -124,7 +128,11 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
     stopped = []
 
     @settings(max_examples=examples)
-    @given(problems(), st.builds(SearchSettings, st.integers(2, 4), st.integers(0, 3), PENALTIES), st.integers(0, 12))
+    @given(
+        problems(),
+        st.builds(SearchSettings, st.integers(2, 4), st.integers(0, 3), PENALTIES, objectives),
+        st.integers(0, 12),
+    )
     def bounded(problem, settings, ticks):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lattice, "_BLOCK_BYTES", 1)
@@ -141,8 +149,7 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
             patch.setattr(optimum, "expand", timed)
             found = find(problem, settings, time_limit=1.0)
         check_model(problem, settings, found)
-        best = problem.least(settings.depth, settings.min_rows, settings.penalty)
-        assert found.lower_bound <= best <= found.objective
+        assert found.lower_bound <= least(problem, settings) <= found.objective
         stopped.append(found.lower_bound < found.objective)
 
     bounded()
@@ -150,23 +157,28 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
     assert not all(stopped)
 
 
-@given(problems(), st.builds(SearchSettings, st.integers(2, 4), st.integers(0, 3), PENALTIES), st.integers(0, 30))
+@given(
+    problems(),
+    st.builds(SearchSettings, st.integers(2, 4), st.integers(0, 3), PENALTIES, objectives),
+    st.integers(0, 30),
+)
 def test_what_is_found_within_memory_comes_with_a_bound_that_holds(problem, settings, most):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(certified, "MOST_BYTES", most)
         found = find(problem, settings)
     check_model(problem, settings, found)
-    assert found.lower_bound <= problem.least(settings.depth, settings.min_rows, settings.penalty) <= found.objective
+    assert found.lower_bound <= least(problem, settings) <= found.objective
 
 
-@given(problems(), st.integers(0, 4), PENALTIES)
-def test_more_depth_is_never_worse_and_a_penalty_is_never_better(problem, depth, penalty):
-    found = find(problem, SearchSettings(depth, 0, penalty)).objective
-    assert find(problem, SearchSettings(depth + 1, 0, penalty)).objective <= found
-    assert find(problem, SearchSettings(depth, 0, penalty + 1)).objective >= found
-    assert (
-        find(problem, SearchSettings(depth, 1, penalty)).objective == found
-    )  # an option that catches no row saves nothing
+@given(problems(), st.integers(0, 4), PENALTIES, objectives)
+def test_more_depth_is_never_worse_and_a_penalty_is_never_better(problem, depth, penalty, objective):
+    def found(depth, min_rows, penalty):
+        return find(problem, SearchSettings(depth, min_rows, penalty, objective)).objective
+
+    one = found(depth, 0, penalty)
+    assert found(depth + 1, 0, penalty) <= one
+    assert found(depth, 0, penalty + 1) >= one
+    assert found(depth, 1, penalty) == one  # an option that catches no row saves nothing
 
 
 def test_the_first_search_is_small_whatever_the_depth():

@@ -14,7 +14,7 @@ from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
-from hedgerow.learn.search.semirings import all_models, fewest_errors
+from hedgerow.learn.search.semirings import all_models, least_loss
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Categorical, Integer
 from tests.learn.enumerate_models import (
@@ -65,13 +65,13 @@ def test_the_value_of_each_size_is_the_sum_over_all_models_of_that_size(examples
 @pytest.mark.parametrize("examples", SIZES)
 def test_values_are_those_by_masks(examples):
     @settings(max_examples=examples)
-    @given(wide, st.integers(1, 3), st.data(), st.sampled_from([0, 2]), st.sampled_from(["sum", "mixed", "least"]))
-    def same(space, depth, data, min_rows, kind):
+    @given(wide, st.integers(1, 3), st.data(), st.sampled_from([0, 2]), st.sampled_from(["errors", "mixed"]))
+    def same(space, depth, data, min_rows, objective):
         table = data.draw(tables(space.candidates.schema))
-        summed = all_models(
-            0.7, 0.3, Loss.of("mixed", len(space.candidates.schema.classes)) if kind == "mixed" else None
-        )
-        semiring, min_rows = (fewest_errors(0.5), min_rows) if kind == "least" else (summed, 0)
+        loss = Loss.of("mixed", len(space.candidates.schema.classes)) if objective == "mixed" else None
+        is_least = data.draw(st.booleans())
+        semiring = least_loss(0.5, loss) if is_least else all_models(0.7, 0.3, loss)
+        min_rows = min_rows if is_least else 0
         one = Cubes(table.tally, Boxes.of(space, depth), semiring, min_rows)
         other = by_masks(table, space, depth, semiring, min_rows)
         for size in range(depth + 1):
@@ -125,7 +125,7 @@ def rows_of(space, seed, scale=1):
 def test_deep_searches_agree(space, scale):
     """Also of more rows than the single precision holds, and than are looked up."""
     mixed = all_models(0.5, 0.1, Loss.of("mixed", len(space.candidates.schema.classes)))
-    for semiring, min_rows in ((all_models(0.5, 0.1), 0), (mixed, 0), (fewest_errors(1.0), 3 * scale)):
+    for semiring, min_rows in ((all_models(0.5, 0.1), 0), (mixed, 0), (least_loss(1.0), 3 * scale)):
         table = rows_of(space, 1, scale)
         one = Cubes(table.tally, Boxes.of(space, 4), semiring, min_rows)
         other = by_masks(table, space, 4, semiring, min_rows)
@@ -191,7 +191,7 @@ def test_what_is_done_depends_on_no_row(space):
 
 
 def test_the_weight_of_a_leaf_of_two_classes_is_by_rows_and_difference():
-    for semiring in (all_models(0.7, 0.3), fewest_errors(1.0)):
+    for semiring in (all_models(0.7, 0.3), least_loss(1.0)):
         for counts in ([0, 0], [3, 0], [2, 5], [40, 1000]):
             n, difference = sum(counts), abs(counts[0] - counts[1])
             found = semiring.per_row * n / 2 + semiring.spread(np.array([float(difference)]))[0]
@@ -200,5 +200,5 @@ def test_the_weight_of_a_leaf_of_two_classes_is_by_rows_and_difference():
 
 def test_a_fraction_of_a_penalty_is_kept():
     table = rows_of(DEEP["trees"], 3)
-    found = Cubes(table.tally, Boxes.of(DEEP["trees"], 2), fewest_errors(float(Fraction(1, 8)))).total(2)
+    found = Cubes(table.tally, Boxes.of(DEEP["trees"], 2), least_loss(float(Fraction(1, 8)))).total(2)
     assert found % 1 in {0.0, 0.125, 0.25, 0.375}

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hedgerow.learn.search import last_choice
 from hedgerow.learn.search.last_choice import CLOSED, LastChoice, looked_up
 from hedgerow.learn.search.losses import Loss
-from hedgerow.learn.search.semirings import all_models, fewest_errors
+from hedgerow.learn.search.semirings import all_models, least_loss
 
 counts = st.tuples(st.integers(0, 400), st.integers(0, 400))
-SEMIRINGS = [all_models(0.01, 0.3), all_models(2.0, 0.3), all_models(20.0, 0.3), fewest_errors(0.5)]
+SEMIRINGS = [all_models(0.01, 0.3), all_models(2.0, 0.3), all_models(20.0, 0.3), least_loss(0.5)]
 
 
 @st.composite
@@ -62,7 +62,7 @@ def test_a_state_that_no_option_divides_is_a_leaf():
         assert found == pytest.approx(semiring.leaf(totals), rel=1e-14)
 
 
-@pytest.mark.parametrize("semiring", [all_models(0.25, 0.5), fewest_errors(1.0)])
+@pytest.mark.parametrize("semiring", [all_models(0.25, 0.5), least_loss(1.0)])
 def test_what_is_looked_up_is_what_is_computed(monkeypatch, semiring):
     found = looked_up(semiring.spread, np.array([3.0, 4.0]), semiring.zero)
     differences = np.array([7.0, 0, 5, CLOSED], dtype=np.float32)

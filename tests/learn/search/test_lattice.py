@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hedgerow.learn.search import lattice
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take
-from hedgerow.learn.search.semirings import all_models, fewest_errors
+from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
+from hedgerow.learn.search.semirings import all_models, least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.schema import Boolean, Categorical, Integer
 from tests.learn.enumerate_models import (
@@ -97,7 +98,7 @@ def check_sum(found, table, weight):
 
 
 def check_least(found, table, penalty, min_rows):
-    searched = search(table, found, fewest_errors(penalty), min_rows)
+    searched = search(table, found, least_loss(penalty), min_rows)
     best = min(
         found.loss(model, table) + penalty * options_in(model)
         for model in found.priors
@@ -159,7 +160,7 @@ def test_a_walk_can_build_every_model_and_no_other(examples):
 def test_a_single_leaf_is_the_model_of_depth_zero():
     found = Models(Space.of_trees(THREE), 0)
     table = Table(THREE, (((0, 0, 0), 1, 2), ((1, 2, 0), 0, 1)))
-    walked = search(table, found, fewest_errors(0.0)).walk([], pytest.fail, lambda counts: int(counts.argmax()))
+    walked = search(table, found, least_loss(0.0)).walk([], pytest.fail, lambda counts: int(counts.argmax()))
     assert walked == Stop(1)
 
 
@@ -223,6 +224,31 @@ def test_counts_are_exact_whatever_their_size(scale, data):
             assert totals[label, index] == sum(times for _, times in mine)
             for other, worlds in enumerate(found.catches):
                 assert caught[label, index, other] == sum(times for bins, times in mine if bins in worlds)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("scale", [1, 2**15 // 7 - 16, 2**15, 2**24 // 7, 2**31 // 7])
+@settings(max_examples=15)
+@given(st.data())
+def test_what_no_model_avoids_is_exact_whatever_the_number_of_rows(scale, objective, data):
+    """A loss has 512 steps a row, so that float32 is exact below 2^15 rows only."""
+    space, loss = Space.of_trees(THREE), Loss.of(objective, 3, FINE_STEPS)
+    table = replace(
+        some := data.draw(tables(THREE, 7)), rows=tuple((c, y, scale + 2 * i) for i, (c, y, _) in enumerate(some.rows))
+    )
+    rows, found = PatternMatrix(table.tally, space, loss), Models(space, 1)
+    caught, whole = rows.floors(np.ones((1, len(rows)), dtype=bool))
+
+    def floor(worlds):
+        of = {
+            bins: [sum(n for b, y, n in table.rows if (b, y) == (bins, label)) for label in range(3)] for bins in worlds
+        }
+        values = range(len(loss.values))
+        each = (min(sum(n * row[v] for n, row in zip(of[b], loss.table, strict=True)) for v in values) for b in worlds)
+        return sum(each)
+
+    assert whole[0] * loss.steps == floor(found.worlds)
+    assert [one * loss.steps for one in caught[0].tolist()] == [floor(worlds) for worlds in found.catches]
 
 
 @given(models(), st.data())
@@ -355,7 +381,7 @@ def test_the_branches_have_the_names_that_models_give_them():
     schema = schema_of(Boolean())
     table = Table(schema, (((1,), 1, 1), ((0,), 0, 1)))
     found = Models(Space.of_trees(schema), 1)
-    searched = search(table, found, fewest_errors(0.0))
+    searched = search(table, found, least_loss(0.0))
     walked = searched.walk(searched.sweep(), lambda w: int(w.argmin()), lambda counts: int(counts.argmax()))
     assert walked == Take(0, caught=Stop(1), left=Stop(0))
     assert (CAUGHT, LEFT) == (0, 1)

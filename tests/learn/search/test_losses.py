@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.search.losses import OBJECTIVES, STEPS, Loss, n_values
+from hedgerow.learn.search import losses
+from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, STEPS, Loss, n_values
 
 CLASSES = st.integers(2, 12)
 objectives = pytest.mark.parametrize("objective", OBJECTIVES)
@@ -129,3 +130,44 @@ def test_a_table_with_a_loss_outside_0_and_1_is_refused(entry):
 def test_steps_are_a_power_of_two(steps):
     with pytest.raises(ValueError, match=r"^expected a power of two as the steps of a loss, got another number\.$"):
         Loss(((1.0, 0.0), (0.0, 1.0)), ((0, 1), (1, 0)), steps)
+
+
+@objectives
+@given(counts=st.lists(st.lists(st.integers(0, 40), min_size=3, max_size=3), min_size=1, max_size=6))
+def test_the_best_value_is_that_of_the_most_frequent_class_and_none_costs_less(objective, counts):
+    loss = Loss.of(objective, 3)
+    least = loss.least(np.array(counts, dtype=float).T)
+    for one, cost in zip(counts, least, strict=True):
+        totals = [
+            sum(n * row[value] for n, row in zip(one, loss.table, strict=True)) for value in range(len(loss.values))
+        ]
+        best = loss.best(np.array(one, dtype=float))
+        assert cost * loss.steps == totals[best] == min(totals)
+        assert best == totals.index(min(totals))
+        assert loss.labels[best] == one.index(max(one))
+
+
+@pytest.mark.parametrize("objective", ["brier", "mixed"])
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+def test_in_fine_steps_the_best_value_is_the_nearest_to_the_class_shares(objective, n_classes):
+    """In steps of 1/64 "mixed" gives .25 where .14 of two classes are the second, and never .15."""
+    fine, coarse = (Loss.of(objective, n_classes, steps) for steps in (FINE_STEPS, STEPS))
+    chances = sorted({max(value) for value in fine.values})
+    furthest = {fine.steps: 0.0, coarse.steps: 0.0}
+    for share in range(1000 // n_classes + 1, 1001):
+        counts = np.array([float(share)] + [(1000 - share) / (n_classes - 1)] * (n_classes - 1))
+        for loss in (fine, coarse):
+            chance = loss.values[loss.best(counts)][0]
+            nearest = min(abs(one - share / 1000) for one in chances)
+            furthest[loss.steps] = max(furthest[loss.steps], abs(chance - share / 1000) - nearest)
+    assert furthest[fine.steps] < 0.02 < furthest[coarse.steps]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_leaves_of_any_shape_are_valued_block_by_block(objective, monkeypatch):
+    counts, loss = np.random.default_rng(3).integers(0, 3000, (2, 7, 1, 13)), Loss.of(objective, 2)
+    whole = loss.least(counts)
+    assert whole.shape == (7, 1, 13)
+    monkeypatch.setattr(losses, "BLOCK", 5)
+    np.testing.assert_array_equal(loss.least(counts), whole)
+    assert loss.least(counts[..., :0]).shape == (7, 1, 0)

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from hedgerow.learn.search import lattice
 from hedgerow.learn.search import pruned as certified
 from hedgerow.learn.search.lattice import PatternMatrix, Search
+from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
 from hedgerow.learn.search.pruned import Edges, PrunedLevel, SearchSettings, _distinct, expand
-from hedgerow.learn.search.semirings import fewest_errors
+from hedgerow.learn.search.semirings import least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
 from tests.learn.best_models import Problem, problems
@@ -18,24 +19,29 @@ PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
 BLOCKS = pytest.mark.parametrize("block_bytes", [2**24, 1], ids=["one block", "a state a block"])
 
 
-def value_of(problem, rows, settings, expansion):
-    search = Search(rows, expansion.levels, fewest_errors(settings.penalty), max(settings.min_rows, 1))
+def value_of(problem, rows, settings, expansion, objective="errors"):
+    search = Search(rows, expansion.levels, least_loss(settings.penalty, rows.loss), max(settings.min_rows, 1))
     values = search.sweep()
-    return values[0][0] if values else problem.wrong(range(len(problem.rows)))
+    return values[0][0] if values else problem.cost(range(len(problem.rows)), objective)
 
 
 @BLOCKS
 @pytest.mark.parametrize("examples", [40, pytest.param(3000, marks=pytest.mark.slow)])
 def test_the_states_that_are_kept_hold_an_optimal_model(block_bytes, examples):
     @settings(max_examples=examples)
-    @given(problems(), st.integers(0, 4), st.integers(0, 4), PENALTIES)
-    def holds_one(problem, depth, min_rows, penalty):
+    @given(problems(), st.integers(0, 4), st.integers(0, 4), PENALTIES, st.sampled_from(OBJECTIVES))
+    def holds_one(problem, depth, min_rows, penalty, objective):
+        loss, settings = (
+            Loss.of(objective, len(problem.schema.classes), FINE_STEPS),
+            SearchSettings(depth, min_rows, penalty),
+        )
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
-            rows, settings = PatternMatrix(problem.tally, problem.space), SearchSettings(depth, min_rows, penalty)
+            rows = PatternMatrix(problem.tally, problem.space, loss)
             expansion = expand(rows, settings)
             assert expansion.complete
-            assert value_of(problem, rows, settings, expansion) == problem.least(depth, min_rows, penalty)
+            best = problem.least(depth, min_rows, penalty, objective)
+            assert value_of(problem, rows, settings, expansion, objective) == best
 
     holds_one()
 

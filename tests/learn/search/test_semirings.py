@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hedgerow.learn.search import semirings
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
-from hedgerow.learn.search.semirings import all_models, fewest_errors
+from hedgerow.learn.search.semirings import all_models, least_loss
 
 COUNTS = st.lists(st.lists(st.integers(0, 40), min_size=2, max_size=4), min_size=1, max_size=5).filter(
     lambda rows: len(set(map(len, rows))) == 1
@@ -48,7 +48,7 @@ def test_leaves_of_any_shape_are_weighed_block_by_block(monkeypatch):
     semiring = all_models(1.0, 0.5, Loss.of("mixed", 2))
     whole = semiring.leaf(counts)
     assert whole.shape == (7, 1, 13)
-    monkeypatch.setattr(semirings, "_BLOCK", 5)
+    monkeypatch.setattr(semirings, "BLOCK", 5)
     np.testing.assert_array_equal(semiring.leaf(counts), whole)
     monkeypatch.setattr(semirings, "_LEAST_LOG", -np.inf)
     np.testing.assert_array_equal(semiring.leaf(counts), whole)
@@ -56,15 +56,29 @@ def test_leaves_of_any_shape_are_weighed_block_by_block(monkeypatch):
 
 @given(COUNTS)
 def test_a_leaf_costs_the_rows_outside_its_majority(counts):
-    found = fewest_errors(1.0).leaf(np.array(counts, dtype=float).T)
+    found = least_loss(1.0).leaf(np.array(counts, dtype=float).T)
     assert found.tolist() == [sum(one) - max(one) for one in counts]
+
+
+@given(COUNTS, st.sampled_from(OBJECTIVES))
+def test_a_leaf_costs_the_loss_of_its_best_value(counts, objective):
+    loss = Loss.of(objective, len(counts[0]))
+    found = least_loss(1.0, loss).leaf(np.array(counts, dtype=float).T)
+    for one, value in zip(counts, found, strict=True):
+        losses = [sum(n * row[v] for n, row in zip(one, loss.table, strict=True)) for v in range(len(loss.values))]
+        assert value * loss.steps == min(losses)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_differences_are_enough_for_errors_only(objective):
+    assert (least_loss(1.0, Loss.of(objective, 2)).spread is None) == (objective != "errors")
 
 
 @pytest.mark.parametrize("kind", ["errors", "mixed", "least"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_leaf_without_rows_is_the_one_of_the_semiring(kind, n_classes):
     mixed = all_models(0.7, 0.3, Loss.of("mixed", n_classes))
-    semiring = {"errors": all_models(0.7, 0.3), "mixed": mixed, "least": fewest_errors(0.5)}[kind]
+    semiring = {"errors": all_models(0.7, 0.3), "mixed": mixed, "least": least_loss(0.5)}[kind]
     assert semiring.leaf(np.zeros((n_classes, 4))) == pytest.approx(0, abs=1e-15)
 
 
@@ -78,7 +92,7 @@ def test_sums_of_weights_are_those_of_their_exponentials(stops, n_options, data)
     options = np.array([[data.draw(entry) for _ in range(n_options)] for _ in stops]).reshape(len(stops), n_options)
     times = [data.draw(st.sampled_from([1, 2, 3, 4])) for _ in range(n_options)]
     sums = all_models(1.0, 0.5).plus(np.array(stops), options, np.array(times, dtype=float))
-    least = fewest_errors(0.0).plus(-np.array(stops), -options, np.array(times, dtype=float))
+    least = least_loss(0.0).plus(-np.array(stops), -options, np.array(times, dtype=float))
     for stop, row, total, low in zip(stops, options, sums, least, strict=True):
         most, each = max([stop, *row]), [stop, *(x for x, n in zip(row, times, strict=True) for _ in range(n))]
         assert low == -most
@@ -94,12 +108,12 @@ def test_stopping_and_all_open_options_together_have_chance_one(n_open, stop):
 
 
 def test_each_option_of_the_optimum_costs_the_penalty_and_stopping_nothing():
-    semiring = fewest_errors(2.5)
+    semiring = least_loss(2.5)
     assert semiring.stop(np.array([0, 3])).tolist() == [0, 0]
     assert semiring.go(np.array([0, 3])).tolist() == [2.5, 2.5]
 
 
-@pytest.mark.parametrize("semiring", [all_models(0.7, 0.3), fewest_errors(0.5)])
+@pytest.mark.parametrize("semiring", [all_models(0.7, 0.3), least_loss(0.5)])
 def test_what_cannot_be_chosen_adds_nothing(semiring):
     stop, options = np.array([-1.5]), np.array([[-2.0, -1.0]])
     closed = np.hstack([options, [[semiring.zero]]])
@@ -114,7 +128,7 @@ def test_the_weight_of_a_large_leaf_neither_overflows_nor_loses_its_digits(rows)
     assert all_models(10.0, 0.5).leaf(counts)[0] == -10.0 * (rows - 3) + math.log1p(math.exp(-30)) - math.log(2)
 
 
-@pytest.mark.parametrize("semiring", [all_models(0.7, 0.3), fewest_errors(0.5)])
+@pytest.mark.parametrize("semiring", [all_models(0.7, 0.3), least_loss(0.5)])
 def test_the_weight_of_two_leaves_is_by_the_sum_and_the_difference_of_their_differences(semiring):
     for one, other in ((0, 0), (3, 5), (7, -2), (-400, 100)):
         pair = np.abs(np.array([one, other, one + other, one - other], dtype=float))
@@ -125,7 +139,7 @@ def test_the_weight_of_two_leaves_is_by_the_sum_and_the_difference_of_their_diff
 
 @given(st.integers(1, 1000))
 def test_any_one_option_as_often_as_options_are_open_is_that_of_one(n_open):
-    for semiring in (all_models(0.7, 0.3), fewest_errors(0.5)):
+    for semiring in (all_models(0.7, 0.3), least_loss(0.5)):
         each = np.full((1, n_open), semiring.go(np.array(n_open)))
         together = semiring.plus(np.array([semiring.zero]), each, np.ones(n_open))
         assert together == pytest.approx(semiring.go(np.array([1])), rel=1e-12)

@@ -13,8 +13,9 @@ from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take
+from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.pruned import Expansion, SearchSettings, expand
-from hedgerow.learn.search.semirings import fewest_errors
+from hedgerow.learn.search.semirings import least_loss
 from hedgerow.learn.search.space import Space
 from hedgerow.tally import Tally
 
@@ -33,7 +34,7 @@ class Optimum:
     model : Take or Stop
         The model.
     objective : float
-        Its errors in rows, each rule or split counting for the penalty more.
+        Its loss in rows, each rule or split counting for the penalty more.
     lower_bound : float
         A lower bound on the objective of any model within the settings.
     n_states : int
@@ -49,14 +50,14 @@ class Optimum:
 def find_optimum(
     tally: Tally, space: Space, settings: SearchSettings, time_limit: float | None, progress: Progress
 ) -> Optimum:
-    """Find the model of fewest errors, penalties included, among all within the settings.
+    """Find the model of least loss, penalties included, among all within the settings.
 
     All boxes are valued by contingency tables where that takes less than a third of the time limit, and less than all
     states by masks would; else, and where it turns out to take half of it, states are pruned. `progress` is called with
     the level, its states done and its states.
     """
     depth = min(settings.depth, space.n_options)
-    cost = space_cost(space, depth)
+    cost = space_cost(space, depth, settings.objective)
     affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
     boxes = Boxes.of(space, depth) if cost.method == "cubes" and cost.is_sensible and affordable else None
     if boxes is not None:
@@ -64,7 +65,7 @@ def find_optimum(
         with suppress(TimeoutError):
             return exhaust(tally, boxes, settings, progress, np.inf if time_limit is None else start + time_limit / 2)
         time_limit = None if time_limit is None else time_limit - (time.monotonic() - start)
-    return prune(PatternMatrix(tally, space), settings, time_limit, progress)
+    return prune(PatternMatrix(tally, space, _loss(space, settings)), settings, time_limit, progress)
 
 
 def exhaust(
@@ -80,8 +81,9 @@ def exhaust(
         if time.monotonic() > deadline:
             raise TimeoutError
 
-    searched = Cubes(tally, boxes, fewest_errors(settings.penalty), max(settings.min_rows, 1), report)
-    model = searched.walk(boxes.depth, lambda weights: int(weights.argmin()), lambda counts: int(counts.argmax()))
+    loss = _loss(boxes.space, settings)
+    searched = Cubes(tally, boxes, least_loss(settings.penalty, loss), max(settings.min_rows, 1), report)
+    model = searched.walk(boxes.depth, lambda weights: int(weights.argmin()), loss.best)
     objective = searched.total(boxes.depth)
     return Optimum(model, objective, objective, total)
 
@@ -109,29 +111,32 @@ def _width(rows: PatternMatrix, settings: SearchSettings) -> int:
 
 def _best_of(rows: PatternMatrix, settings: SearchSettings, expansion: Expansion) -> tuple[float, Take | Stop]:
     """Return the best model that the levels hold, and its objective."""
-    search = Search(rows, expansion.levels, fewest_errors(settings.penalty), max(settings.min_rows, 1))
+    search = Search(rows, expansion.levels, least_loss(settings.penalty, rows.loss), max(settings.min_rows, 1))
     values = search.sweep()
-    model = search.walk(values, lambda weights: int(weights.argmin()), lambda counts: int(counts.argmax()))
+    model = search.walk(values, lambda weights: int(weights.argmin()), rows.loss.best)
     return _objective(rows, settings, model, np.ones((1, len(rows)), dtype=bool)), model
 
 
 def _objective(rows: PatternMatrix, settings: SearchSettings, model: Take | Stop, here: np.ndarray) -> float:
     if isinstance(model, Stop):
-        counts = rows.totals(here)[:, 0]
-        return float(counts.sum() - counts[model.value])
+        return float(rows.loss.totals(rows.totals(here)[:, 0])[model.value]) / rows.loss.steps
     caught = rows.caught(model.option)
     parts = ((model.caught, here & caught), (model.left, here & ~caught))
     return settings.penalty + sum(_objective(rows, settings, part, mask) for part, mask in parts)
 
 
 def _bound(rows: PatternMatrix, settings: SearchSettings, expansion: Expansion) -> float:
-    """Return a lower bound from levels whose last was not expanded: its states count for what no model gets right."""
+    """Return a lower bound from levels whose last was not expanded: its states count for what no model avoids."""
     frontier = expansion.levels[-1]
     floors = np.zeros(len(frontier.states))
     for block in rows.blocks(len(floors)):
         floors[block] = rows.floors(rows.on(frontier.states[block]))[1]
-    search = Search(rows, expansion.levels, fewest_errors(settings.penalty), max(settings.min_rows, 1))
+    search = Search(rows, expansion.levels, least_loss(settings.penalty, rows.loss), max(settings.min_rows, 1))
     return float(search.sweep(last=floors)[0][0])
+
+
+def _loss(space: Space, settings: SearchSettings) -> Loss:
+    return Loss.of(settings.objective, len(space.candidates.schema.classes), FINE_STEPS)
 
 
 def rows_needed(tally: Tally, min_support: float) -> int:

@@ -6,7 +6,7 @@ options, which divides its rows into those caught and those left, each a leaf or
 
     value(state) = stop ⊗ leaf(rows)  ⊕  ⊕ over options of  go ⊗ value(caught) ⊗ value(left)
 
-`Semiring` says what ⊕ and ⊗ are: (min, +) makes the value the fewest errors of any model, (Σ, ×) in logarithms the
+`Semiring` says what ⊕ and ⊗ are: (min, +) makes the value the least loss of any model, (Σ, ×) in logarithms the
 normaliser of the exponential mechanism over all of them. `sweep` values every state of the given levels once, the
 deepest first; `walk` then builds one model from the root down. The caller provides the states.
 """
@@ -20,6 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import Floats, Semiring
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.tally import Tally
@@ -39,17 +40,20 @@ class PatternMatrix:
         The table.
     space : Space
         The options whose rows are to be counted.
+    loss : Loss, optional
+        The loss of a row, for `floors`. None: errors.
     """
 
-    def __init__(self, tally: Tally, space: Space) -> None:
+    def __init__(self, tally: Tally, space: Space, loss: Loss | None = None) -> None:
         caught, counts = tally.patterns(space.candidates)
         caught = caught[:, space.options]
         self.space = space
+        self.loss = Loss.of("errors", counts.shape[1]) if loss is None else loss
         self._sides = np.vstack([{CAUGHT: caught, LEFT: ~caught}[branch].T for branch in space.branches])
-        kind = np.float32 if counts.sum() < EXACT_IN_FLOAT32 else np.float64
+        kind = np.float32 if counts.sum() * self.loss.steps < EXACT_IN_FLOAT32 else np.float64
         self._caught = caught.astype(kind)
         self._counts = counts.T.astype(kind)
-        self._floor = (counts.sum(axis=1) - counts.max(axis=1)).astype(kind)
+        self._floor = self.loss.least(counts.T).astype(kind)
 
     def __len__(self) -> int:
         return self._sides.shape[1]
@@ -93,9 +97,10 @@ class PatternMatrix:
         return self._weighted(rows, one - other)[0], self.totals(rows)
 
     def floors(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Return the rows that any model gets wrong: those outside the majority of their pattern (equivalent points).
+        """Return the loss in rows that no model avoids: rows of a pattern are in one leaf (equivalent points).
 
-        Of the rows that each option catches, shape ``(n_states, n_options)``, and of all, shape ``(n_states,)``.
+        Of errors, the rows outside the majority of their pattern. Of the rows that each option catches, shape
+        ``(n_states, n_options)``, and of all, shape ``(n_states,)``.
         """
         return self._weighted(rows, self._floor)
 
@@ -143,6 +148,13 @@ class Take:
     option: int
     caught: Take | Stop
     left: Take | Stop
+
+
+def value_of(part: Take | Stop) -> int:
+    """Return the value of a leaf."""
+    assert isinstance(part, Stop)
+    assert part.value is not None
+    return part.value
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,11 @@ from hedgerow.errors import ArgumentError
 Objective = Literal["errors", "brier", "mixed"]
 OBJECTIVES: tuple[Objective, ...] = ("errors", "brier", "mixed")
 STEPS = 64
-"""The resolution of a loss that is not just errors: a power of two."""
+"""The resolution of a loss that is not just errors, where a model is drawn: a power of two."""
+FINE_STEPS = 512
+"""The same where the optimum is searched: fine enough that a leaf's best value is the nearest to its class shares."""
+BLOCK = 2**13
+"""Leaves at a time, so that their losses fit in the cache."""
 
 _MIXTURES = tuple(Fraction(percent, 100) for percent in (10, 30, 50, 70, 90))
 _SHARE_OF_ERRORS = {"brier": Fraction(0), "mixed": Fraction(1, 2)}
@@ -61,7 +65,7 @@ class Loss:
             raise ArgumentError("expected losses between 0 and 1, got another one.")
 
     @classmethod
-    def of(cls, objective: Objective, n_classes: int) -> Self:
+    def of(cls, objective: Objective, n_classes: int, steps: int = STEPS) -> Self:
         """Return the loss of an objective.
 
         "errors": the values are the classes, each with probability 1, and a row of another class costs 1. Otherwise
@@ -71,7 +75,7 @@ class Loss:
 
             ℓ(y, p) = λ·[label(p) ≠ y] + (1 − λ)·(B(y, p) − min_q B(y, q))/Δ,    λ = 0 or ½
 
-        rounded to the nearest step. Both parts are between 0 and 1.
+        rounded to the nearest of `steps`. Both parts are between 0 and 1.
 
         Examples
         --------
@@ -84,13 +88,13 @@ class Loss:
         if objective == "errors":
             values = tuple(tuple(float(k == label) for k in classes) for label in classes)
             return cls(values, tuple(tuple(int(y != label) for label in classes) for y in classes), 1)
-        losses = _losses_by_mixture(_SHARE_OF_ERRORS[objective], n_classes)
+        losses = _losses_by_mixture(_SHARE_OF_ERRORS[objective], n_classes, steps)
         probabilities = [(float(own), float(other)) for own, other in _mixtures(n_classes)]
         places = range(len(_MIXTURES))
         grid = [(label, place) for label in classes for place in (places if label else reversed(places))]
         values = tuple(tuple(probabilities[place][k != label] for k in classes) for label, place in grid)
         table = tuple(tuple(losses[place][y != label] for label, place in grid) for y in classes)
-        return cls(values, table, STEPS)
+        return cls(values, table, steps)
 
     @property
     def draws_probabilities(self) -> bool:
@@ -112,6 +116,29 @@ class Loss:
         with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
             return self.by_value @ counts
 
+    def least(self, counts: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the loss of rows of each class, shape ``(n_classes, ...)``, under the best value, in rows: exact."""
+        if not self.draws_probabilities:
+            return errors(counts)
+        flat = counts.reshape(len(counts), -1)
+        found = np.empty(flat.shape[1])
+        for start in range(0, len(found), BLOCK):
+            self.totals(flat[:, start : start + BLOCK]).min(axis=0, out=found[start : start + BLOCK])
+        found /= self.steps
+        return found.reshape(counts.shape[1:])
+
+    def best(self, counts: NDArray[np.float64]) -> int:
+        """Return the value under which rows of each class, shape ``(n_classes,)``, lose least, the first of equals.
+
+        Its label is the class of most rows, the first of equals.
+        """
+        return int(self.totals(counts).argmin())
+
+
+def errors(counts: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows outside the majority of leaves, from rows of each class, shape ``(n_classes, ...)``."""
+    return counts.sum(axis=0) - counts.max(axis=0)
+
 
 def n_values(objective: Objective, n_classes: int) -> int:
     """Return how many values a leaf can have."""
@@ -124,7 +151,7 @@ def _mixtures(n_classes: int) -> list[tuple[Fraction, Fraction]]:
     return [(mixture + (1 - mixture) * even, (1 - mixture) * even) for mixture in _MIXTURES]
 
 
-def _losses_by_mixture(share_of_errors: Fraction, n_classes: int) -> list[tuple[int, int]]:
+def _losses_by_mixture(share_of_errors: Fraction, n_classes: int, steps: int) -> list[tuple[int, int]]:
     """Return, of each mixture, the losses in steps of a row of that class and of a row of any other.
 
     Brier's score is ``1 − 2·p_y + Σ p_k²``: it depends on the mixture and on whether y is its class, on nothing else.
@@ -136,7 +163,7 @@ def _losses_by_mixture(share_of_errors: Fraction, n_classes: int) -> list[tuple[
         scores.append((1 - 2 * own + squares, 1 - 2 * other + squares))
     least, largest = min(map(min, scores)), max(map(max, scores))
 
-    def steps(error: int, score: Fraction) -> int:
-        return round(STEPS * (share_of_errors * error + (1 - share_of_errors) * (score - least) / (largest - least)))
+    def rounded(error: int, score: Fraction) -> int:
+        return round(steps * (share_of_errors * error + (1 - share_of_errors) * (score - least) / (largest - least)))
 
-    return [(steps(0, own), steps(1, other)) for own, other in scores]
+    return [(rounded(0, own), rounded(1, other)) for own, other in scores]

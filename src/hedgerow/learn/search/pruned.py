@@ -1,13 +1,17 @@
-"""Pruned states of a search without privacy: branch and bound on the errors.
+"""Pruned states of a search without privacy: branch and bound on the loss.
 
 Level by level, states that hold the same rows are one state, however they were reached, and an option is followed only
 where a bound allows it to be part of a better model:
 
 - support: it catches (in a tree also leaves) enough rows, and what it leaves can still be divided;
-- equivalent points: of rows with the same pattern any model gets at most the majority right
-  (Angelino et al., *Learning Certifiably Optimal Rule Lists*, JMLR 2018, Section 3.14);
+- equivalent points: rows with the same pattern are in one leaf of any model, so they cost at least what their best
+  value costs; of errors, the rows outside their majority (Angelino et al., *Learning Certifiably Optimal Rule Lists*,
+  JMLR 2018, Section 3.14);
 - best so far: for lists the best complete list, for trees the best leaf or single split of the same rows;
 - remaining depth: the last level has no next one.
+
+They hold for any loss that is a sum over rows, at least 0 each, by class and by the value of the leaf: none of them
+uses that a row costs 0 or 1.
 
 None of this may be used under differential privacy: which states are visited depends on the labels.
 """
@@ -22,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.learn.search.lattice import Chosen, PatternMatrix, States, enough
+from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.semirings import Floats
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 
@@ -77,11 +82,12 @@ class PrunedLevel:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """The objective, errors in rows plus `penalty` for each rule or split, and the limits of support and depth."""
+    """The objective, the loss in rows plus `penalty` for each rule or split, and the limits of support and depth."""
 
     depth: int
     min_rows: float
     penalty: float
+    objective: Objective = "errors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,26 +110,27 @@ class Expansion:
 
 
 @dataclass(frozen=True, eq=False)
-class _BranchErrors:
-    """Errors and floors of a block of states, and of both branches of each of their options."""
+class _BranchLosses:
+    """Losses and floors of a block of states, and of both branches of each of their options."""
 
     stop: Floats
     allowed: NDArray[np.bool_]
-    errors: tuple[Floats, Floats]
+    losses: tuple[Floats, Floats]
     floors: tuple[Floats, Floats]
     sizes: tuple[Floats, Floats]
     impurity: Floats
 
     @classmethod
-    def of(cls, rows: PatternMatrix, states: States, live: NDArray[np.bool_], min_rows: float) -> _BranchErrors:
+    def of(cls, rows: PatternMatrix, states: States, live: NDArray[np.bool_], min_rows: float) -> _BranchLosses:
         caught, total = rows.counts(live)
         left = total[:, :, None] - caught
         floor, whole = rows.floors(live)
+        least = rows.loss.least
         allowed = rows.space.open(states) & enough(max(min_rows, 1), caught, left, rows.space)
         return cls(
-            stop=_errors(total),
+            stop=least(total),
             allowed=allowed,
-            errors=(_errors(caught), _errors(left)),
+            losses=(least(caught), least(left)),
             floors=(floor, whole[:, None] - floor),
             sizes=(caught.sum(axis=0), left.sum(axis=0)),
             impurity=_impurity(caught) + _impurity(left),
@@ -200,30 +207,30 @@ class _LevelExpansion:
         for block in self.rows.blocks(len(self.level.states)):
             states = self.level.states[block]
             live = self.rows.on(states)
-            split = _BranchErrors.of(self.rows, states, live, self.settings.min_rows)
+            split = _BranchLosses.of(self.rows, states, live, self.settings.min_rows)
             for branch, keep in self._promising(split, block).items():
                 state, option = np.nonzero(keep)
                 part = self.rows.caught(option)
                 masks = np.packbits(live[state] & (part if branch == CAUGHT else ~part), axis=1)
-                cost = self.reached[block][state] + self.settings.penalty + split.errors[CAUGHT][state, option]
+                cost = self.reached[block][state] + self.settings.penalty + split.losses[CAUGHT][state, option]
                 self._kept.append((branch, block[state], option, masks, cost))
                 self.n_bytes += masks.nbytes + 32 * len(state)
             yield int(block[-1]) + 1
 
-    def _promising(self, split: _BranchErrors, block: NDArray[np.intp]) -> dict[int, NDArray[np.bool_]]:
+    def _promising(self, split: _BranchLosses, block: NDArray[np.intp]) -> dict[int, NDArray[np.bool_]]:
         """Return which options' branches are followed, shape ``(n, n_options)`` for each branch."""
         settings, space = self.settings, self.rows.space
         keep = split.allowed
         if CAUGHT in space.branches:
-            single = np.where(keep, sum(split.errors) + settings.penalty, np.inf).min(axis=1, initial=np.inf)
+            single = np.where(keep, sum(split.losses) + settings.penalty, np.inf).min(axis=1, initial=np.inf)
             known = np.minimum(split.stop, single)[:, None]
             keep = keep & (sum(split.floors) + settings.penalty < known)
             least = 2 * max(settings.min_rows, 1)
         else:
-            cost = self.reached[block][:, None] + settings.penalty + split.errors[CAUGHT]
+            cost = self.reached[block][:, None] + settings.penalty + split.losses[CAUGHT]
             self.best = min(
                 self.best,
-                float(np.where(keep, cost + split.errors[LEFT], np.inf).min(initial=np.inf)),
+                float(np.where(keep, cost + split.losses[LEFT], np.inf).min(initial=np.inf)),
                 float((self.reached[block] + split.stop).min(initial=np.inf)),
             )
             keep = keep & (cost + split.floors[LEFT] < self.best)
@@ -232,7 +239,7 @@ class _LevelExpansion:
             keep = keep & _smallest(np.where(split.allowed, split.impurity, np.inf), self.width)
         return {
             branch: keep
-            & (split.errors[branch] - split.floors[branch] > settings.penalty)
+            & (split.losses[branch] - split.floors[branch] > settings.penalty)
             & (split.sizes[branch] >= least)
             for branch in space.branches
         }
@@ -251,10 +258,6 @@ class _LevelExpansion:
             mine = np.flatnonzero(branches == branch)
             self.level.edges[branch] = Edges(state[mine], option[mine], group[mine])
         return PrunedLevel(space, states), reached
-
-
-def _errors(counts: Floats) -> Floats:
-    return counts.sum(axis=0) - counts.max(axis=0)
 
 
 def _impurity(counts: Floats) -> Floats:

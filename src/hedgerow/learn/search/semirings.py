@@ -1,6 +1,6 @@
-"""Semirings of the recursion over models: fewest errors (min, +), and total weight (Σ, ×).
+"""Semirings of the recursion over models: least loss (min, +), and total weight (Σ, ×).
 
-In both, the product of two weights is their sum as numbers: errors add up, and so do logarithms of weights.
+In both, the product of two weights is their sum as numbers: losses add up, and so do logarithms of weights.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.search.losses import Loss
+from hedgerow.learn.search.losses import BLOCK, Loss, errors
 
 Floats = NDArray[np.float64]
-_BLOCK = 2**13  # leaves at a time, so that their losses fit in the cache
 _LEAST_LOG = -700.0
 
 
@@ -51,14 +50,25 @@ class Semiring:
     go: Callable[[NDArray[np.intp]], Floats]
 
 
-def fewest_errors(penalty: float) -> Semiring:
-    """Return (min, +): the fewest rows that a model gets wrong, each rule or split counting for `penalty` more rows."""
+def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
+    """Return (min, +): the least loss of a model in rows, each rule or split counting for `penalty` more rows.
+
+    All weights are whole numbers of steps of the loss, or of the penalty, hence exact.
+
+    Parameters
+    ----------
+    penalty : float
+        What a rule or split costs.
+    loss : Loss, optional
+        The loss of a row. None: errors, of any number of classes; of two classes these need no more than a difference.
+    """
+    has_labels = loss is None or not loss.draws_probabilities
     return Semiring(
-        leaf=lambda counts: counts.sum(axis=0) - counts.max(axis=0),
+        leaf=errors if loss is None else loss.least,
         plus=lambda stop, options, times: np.minimum(stop, options.min(axis=1, initial=np.inf)),  # noqa: ARG005
         zero=np.inf,
         per_row=1.0,
-        spread=lambda differences: differences / -2,
+        spread=(lambda differences: differences / -2) if has_labels else None,
         half=0.0,
         stop=lambda n_open: np.zeros(np.shape(n_open)),
         go=lambda n_open: np.full(np.shape(n_open), penalty),
@@ -86,7 +96,7 @@ def all_models(epsilon: float, stop_probability: float, loss: Loss | None = None
     """
     log_stop, log_go = np.log(stop_probability), np.log1p(-stop_probability)
 
-    def errors(counts: Floats) -> Floats:
+    def by_errors(counts: Floats) -> Floats:
         most = counts.max(axis=0)
         shares = _exp(epsilon * (counts - most)).sum(axis=0) / len(counts)
         return np.log(shares) - epsilon * (counts.sum(axis=0) - most)
@@ -99,7 +109,7 @@ def all_models(epsilon: float, stop_probability: float, loss: Loss | None = None
         return epsilon * differences / 2 + np.log((1 + np.exp(-epsilon * differences)) / 2)
 
     return Semiring(
-        leaf=errors if loss is None else _by_loss(loss, epsilon / loss.steps),
+        leaf=by_errors if loss is None else _by_loss(loss, epsilon / loss.steps),
         plus=plus,
         zero=-np.inf,
         per_row=-epsilon,
@@ -116,13 +126,13 @@ def _by_loss(loss: Loss, unit: float) -> Callable[[Floats], Floats]:
     def leaf(counts: Floats) -> Floats:
         flat = counts.reshape(len(counts), -1)
         found = np.empty(flat.shape[1])
-        for start in range(0, len(found), _BLOCK):
-            losses = loss.totals(flat[:, start : start + _BLOCK])
+        for start in range(0, len(found), BLOCK):
+            losses = loss.totals(flat[:, start : start + BLOCK])
             least = losses.min(axis=0)
             losses -= least
             losses *= -unit
             shares = _exp(losses).sum(axis=0) / len(losses)
-            found[start : start + _BLOCK] = np.log(shares) - unit * least
+            found[start : start + BLOCK] = np.log(shares) - unit * least
         return found.reshape(counts.shape[1:])
 
     return leaf
