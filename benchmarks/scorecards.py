@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from calibration import calibration_error
 from league import prepared
 from measure import RESULTS, run_splits
 from sklearn.linear_model import LogisticRegression
@@ -26,7 +27,7 @@ from hedgerow.schema import Integer, Label, Real, Schema
 
 DATASETS = ("breast_cancer", "ctg", "german", "compas", "adult", "german_binary", "compas_binary", "adult_binary")
 EPSILONS = (0.05, 0.1, 1.0)
-DELTA, LEAST, BINS, DRAWS = 1e-5, 1e-4, 10, 5
+DELTA, LEAST, DRAWS = 1e-5, 1e-4, 5
 RAW = RESULTS / "scorecards_runs.csv"
 SCORES = ["AUROC", "log-loss", "accuracy", "calibration error", "seconds"]
 COLUMNS = ["table", "split", "epsilon", "learner", *SCORES]
@@ -76,9 +77,8 @@ def drawn(estimator, tally, X_test, y_test):
 def scores(y, chances, seconds=0.0):
     """Return AUROC, log-loss, accuracy, expected calibration error and seconds."""
     chances = np.clip(chances, LEAST, 1 - LEAST)
-    places = np.minimum((chances * BINS).astype(int), BINS - 1)
-    gaps = np.abs(np.bincount(places, weights=y - chances, minlength=BINS)).sum() / len(y)
-    found = roc_auc_score(y, chances), log_loss(y, chances), np.mean((chances > 0.5) == y), gaps, seconds
+    accuracy, gaps = np.mean((chances > 0.5) == y), calibration_error(y, chances)
+    found = roc_auc_score(y, chances), log_loss(y, chances), accuracy, gaps, seconds
     return [round(float(one), 5) for one in found]
 
 

@@ -23,6 +23,7 @@ def both(row: dict[str, str]) -> str:
 
 def check(page: Page) -> None:
     page.given("20 splits 80/20", "δ = 1e-5", "trees of depth 3", "clipped at 0.0001", "ten bins of equal width")
+    page.given("5 splits 70/30, default sizes", "exact 95 % intervals")
     found = means()
     for table, epsilon, learner in found:
         if learner == LEARNERS[0]:
