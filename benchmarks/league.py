@@ -1,9 +1,11 @@
-"""Test accuracy on raw tables with default settings: 20 splits 80/20, schemas with bounds and no cut points.
+"""Accuracy, AUROC and log-loss on raw tables with default settings: 20 splits 80/20, bounds and no cut points.
 
 Bounds and values are public knowledge of the attributes; no cut point is chosen by anybody. Beside hedgerow's defaults:
 a private explainable boosting machine (DP-EBM, δ = 1e-5, the same bounds) where it is installed (`pip install
 interpret-core`; two classes only), scikit-learn's CART of depth 3 without privacy, and the majority. The prior of the
-draws was tuned on breast cancer and CTG (benchmarks/prior.py), and on nothing else.
+draws was tuned on breast cancer and CTG (benchmarks/prior.py), and on nothing else. AUROC is the mean over classes of
+each against the others; probabilities are clipped at .01 for the log-loss. Splits of before these were measured have
+accuracy only.
 """
 
 import time
@@ -14,6 +16,7 @@ import pandas as pd
 from league_tables import TABLES
 from measure import RESULTS, run_splits
 from sklearn.compose import make_column_transformer
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -24,9 +27,11 @@ from hedgerow.schema import Categorical, Integer, Real
 
 EPSILONS = (0.01, 0.05, 0.1, 0.5, 1.0)
 SIZES = (1, 2, 3)
+SCORES = ["accuracy", "AUROC", "log-loss"]
+LEAST = 0.01
 TREES, LISTS, EBM, CART, MAJORITY = "tree", "list", "DP-EBM", "CART of depth 3, not private", "majority"
 RAW = RESULTS / "league_runs.csv"
-COLUMNS = ["table", "split", "epsilon", "learner", "accuracy", "seconds"]
+COLUMNS = ["table", "split", "epsilon", "learner", "accuracy", "seconds", *SCORES[1:]]
 
 
 def main():
@@ -39,22 +44,35 @@ def runs(name, split):
     parts = train_test_split(frame, labels, test_size=0.2, random_state=split)
     X, X_test, y, y_test = (part.reset_index(drop=True) for part in parts)
     tally = hr.Tally.count(X, y, schema)
-    yield name, split, "", MAJORITY, np.mean(y_test == y.mode()[0]), 0
-    yield name, split, "", CART, cart(X, y, schema).score(X_test, y_test), 0
+    yield name, split, "", MAJORITY, np.mean(y_test == y.mode()[0]), 0, np.nan, np.nan
+    yield name, split, "", CART, *scored(cart(X, y, schema), X_test, y_test, 0)
     for epsilon in EPSILONS:
         learners = {
             TREES: hr.PrivateTreeClassifier(epsilon),
             LISTS: hr.PrivateRuleListClassifier(epsilon),
+            f"{TREES}, mixed": hr.PrivateTreeClassifier(epsilon, objective="mixed"),
+            f"{LISTS}, mixed": hr.PrivateRuleListClassifier(epsilon, objective="mixed"),
             **{f"tree of depth {size}": hr.PrivateTreeClassifier(epsilon, max_depth=size) for size in SIZES},
         }
         for learner, estimator in learners.items():
             start = time.perf_counter()
             fitted = estimator.fit_tally(tally)
             seconds = time.perf_counter() - start
-            yield name, split, epsilon, learner, fitted.score(X_test, y_test), round(seconds, 2)
-        start, score = time.perf_counter(), boosted(X, y, schema, epsilon, X_test, y_test, split)
-        if score is not None:
-            yield name, split, epsilon, EBM, score, round(time.perf_counter() - start, 2)
+            yield name, split, epsilon, learner, *scored(fitted, X_test, y_test, seconds)
+        start, machine = time.perf_counter(), boosted(X, y, schema, epsilon, split)
+        if machine is not None:
+            seconds = time.perf_counter() - start
+            yield name, split, epsilon, EBM, *scored(machine, prepared(X_test, schema), y_test, seconds)
+
+
+def scored(fitted, X_test, y_test, seconds):
+    """Return accuracy, seconds, AUROC and log-loss: what follows the learner in a row."""
+    classes, chances, y = list(fitted.classes_), fitted.predict_proba(X_test), np.asarray(y_test)
+    present = [place for place, label in enumerate(classes) if 0 < (y == label).sum() < len(y)]
+    auc = np.mean([roc_auc_score(y == classes[place], chances[:, place]) for place in present])
+    clipped = np.clip(chances, LEAST, 1)
+    loss = log_loss(y, clipped / clipped.sum(axis=1, keepdims=True), labels=classes)
+    return fitted.score(X_test, y_test), round(seconds, 2), round(auc, 5), round(loss, 5)
 
 
 def cart(X, y, schema):
@@ -67,8 +85,8 @@ def cart(X, y, schema):
     return make_pipeline(columns, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X[list(schema)], y)
 
 
-def boosted(X, y, schema, epsilon, X_test, y_test, seed):
-    """Return the accuracy of a private explainable boosting machine; None where it does not run."""
+def boosted(X, y, schema, epsilon, seed):
+    """Return a private explainable boosting machine; None where it does not run."""
     try:
         from interpret.privacy import DPExplainableBoostingClassifier
     except ImportError:
@@ -82,8 +100,7 @@ def boosted(X, y, schema, epsilon, X_test, y_test, seed):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        machine.fit(prepared(X, schema), y)
-        return machine.score(prepared(X_test, schema), y_test)
+        return machine.fit(prepared(X, schema), y)
 
 
 def prepared(X, schema):
@@ -114,6 +131,21 @@ def report(found):
     order = [TREES, "standard error", "best fixed depth", LISTS, EBM, CART, MAJORITY, "splits"]
     table = table.reindex(columns=order)
     table.round(4).to_csv(RESULTS / "league.csv", lineterminator="\n")
+    print(table.round(3).to_string())
+    report_probabilities(found[found["AUROC"].notna()])
+
+
+def report_probabilities(found):
+    """Write the means of all scores by table, ε and learner of the splits that have them, if there are any."""
+    if found.empty:
+        return
+    found = found.assign(epsilon=found["epsilon"].astype(object).fillna(""))
+    grouped = found.groupby(["table", "epsilon", "learner"], sort=False)
+    table = grouped[SCORES].mean()
+    for score in SCORES:
+        table[f"standard error of {score}"] = grouped[score].sem()
+    table["splits"] = grouped.size()
+    table.round(4).to_csv(RESULTS / "league_probabilities.csv", lineterminator="\n")
     print(table.round(3).to_string())
 
 

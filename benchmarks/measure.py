@@ -24,22 +24,32 @@ def use_all_cores():
 
 
 def run_splits(description, tables, runs, raw, columns):
-    """Append what `runs` yields for each split of each table to a file, but for splits that are in it; return all.
+    """Add what `runs` yields for each split of each table to a file, but for splits that are in it; return all.
 
-    The command line takes the names of tables, and ``--splits``.
+    Columns that the file does not have yet are empty in its rows. The command line takes the names of tables, and
+    ``--splits``.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("tables", nargs="*", default=list(tables), help="which tables")
     parser.add_argument("--splits", type=int, default=20)
     arguments = parser.parse_args()
-    done = pd.read_csv(raw) if raw.exists() else pd.DataFrame(columns=columns)
+    done = recorded(raw, columns)
     for name in arguments.tables:
         for split in range(arguments.splits):
             if not ((done["table"] == name) & (done["split"] == split)).any():
                 rows = pd.DataFrame(list(runs(name, split)), columns=columns)
+                if raw.exists() and list(pd.read_csv(raw, nrows=0)) != columns:
+                    done.to_csv(raw, index=False, lineterminator="\n")
                 rows.to_csv(raw, mode="a", header=not raw.exists(), index=False, lineterminator="\n")
                 print(name, split, flush=True)
-    return pd.read_csv(raw)
+    return recorded(raw, columns)
+
+
+def recorded(raw, columns):
+    """Return the runs of a file, with empty columns for those that it does not have yet."""
+    if not raw.exists():
+        return pd.DataFrame(columns=columns)
+    return pd.read_csv(raw).reindex(columns=columns)
 
 
 def median_seconds(call, repeats=7):
