@@ -69,6 +69,15 @@ def test_marginals_are_those_of_memory(load, rows):
         assert found.masses.tolist() == expected.masses.tolist()
 
 
+def test_rows_of_each_class_are_those_of_memory(load, rows):
+    words = pa.array(["abc"[i % 3] for i in range(300)])
+    table, classes = rows.append_column("ward", words), ("a", "b", "c")
+    found = Oracle.from_table(load(table), "ward", None, classes=classes).class_marginals(BINS)
+    expected = Oracle(table.drop_columns("ward"), words, None, classes=classes).class_marginals(BINS)
+    assert found.rows.tolist() == expected.rows.tolist()
+    assert found.rows.sum(axis=0).tolist() == [4 * 100] * 3
+
+
 ON_SPARK = ("list", "tree")
 ASKED = [
     pytest.param(*engine.values, name, marks=engine.marks)
@@ -110,6 +119,8 @@ def test_charges_and_refusals_are_those_of_memory(load, rows):
         oracle.marginals(Schema({"sex": Real(0, 1, cuts=(), missing="bin", outside="clip")}))
     with pytest.raises(HypothesisError, match=r"Expected a rule list or tree of hedgerow.*, got LinearSVC"):
         oracle.error_marginals(BINS, __import__("sklearn.svm").svm.LinearSVC())
+    with pytest.raises(HypothesisError, match=r"Expected a rule list or tree of hedgerow.*, got Scorecard"):
+        oracle.error_marginals(BINS, hr.Scorecard(STRICT, (1,), (), 0.5, None, NONE))
     with pytest.raises(HypothesisError, match="expected predictions that are one of no, yes"):
         oracle.error_marginals(BINS, Always("perhaps"))
     tall = Schema({"height": Boolean()}, STRICT.label)
@@ -159,8 +170,8 @@ def test_public_arguments_are_checked_first(load, rows):
         Oracle.from_table(rows, "ill", None)
     with pytest.raises(DomainError, match="column 'y': expected this column"):
         Oracle.from_table(table, "y", None)
-    with pytest.raises(ValueError, match="expected two classes, got 3"):
-        Oracle.from_table(table, "ill", None, classes=("a", "b", "c"))
+    with pytest.raises(ValueError, match="expected two or more different classes"):
+        Oracle.from_table(table, "ill", None, classes=("a",))
     with pytest.raises(ValueError, match="max_queries must be a whole number >= 1"):
         Oracle.from_table(table, "ill", None, 0)
 

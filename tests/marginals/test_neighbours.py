@@ -54,6 +54,33 @@ def test_true_answers_are_counts_and_neighbours_are_as_far_as_declared(kind, rel
 
 
 @pytest.mark.parametrize("release", RELEASES)
+@given(rows=ROWS, row=ROW, place=st.integers(0, 9), bins=st.sampled_from(BINS), words=st.permutations("abc"))
+def test_a_row_changes_as_many_counts_of_classes_as_there_are_attributes(release, rows, row, place, bins, words):
+    """However many classes there are."""
+    traces = []
+    for table in (rows, [*rows[:place], row, *rows[place:]]):
+        frame = FRAMES["polars"](table).drop("label")
+        of = [next(word for word in "abc" if _is(each, word, words)) for each in table]
+        recorder = Recorder(SeededNoise(np.random.default_rng(0)))
+        options = {"classes": tuple("abc"), "release": release, "random_state": recorder}
+        hr.Oracle(frame, np.array(of, dtype=str), hr.Budget(1, 1e-6), 1, **options).class_marginals(bins)
+        slow = [slow_counts(bins, table, lambda each, word=word: _is(each, word, words)) for word in "abc"]
+        ((mechanism, true, _),) = recorder.trace
+        assert true.tolist() == np.array(slow).T.ravel().tolist()
+        traces.append((mechanism, true))
+    (mechanism, before), (same, after) = traces
+    assert mechanism == same
+    assert np.abs(after - before).sum() == len(bins)
+    assert np.abs(after - before).max() == 1
+    assert mechanism.sensitivity == (len(bins) if release == "counts" else np.sqrt(len(bins)))
+
+
+def _is(row, word, words):
+    """Return whether a row has a class: by its label and its age."""
+    return word == (words[0] if row["label"] else words[1 + (row["age"] > 17)])
+
+
+@pytest.mark.parametrize("release", RELEASES)
 def test_what_is_declared_is_what_the_noise_is_scaled_to(release):
     """λ = d·(questions)/ε in counts (EXPRIL eq. 14); σ grows as √d with Gaussian noise."""
     oracle, trace = recorded([], "polars", release, (ONE, None), (ALL, None), (SOME, None), budget=hr.Budget(2, 1e-6))

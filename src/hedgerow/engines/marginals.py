@@ -1,4 +1,4 @@
-"""Questions of an oracle as aggregates: the rows of each bin that a hypothesis gets wrong, and right."""
+"""Questions of an oracle as aggregates: the rows of each bin by class, and those that a hypothesis gets wrong."""
 
 from __future__ import annotations
 
@@ -111,15 +111,33 @@ def count_errors(
         codes |= {f"m{i}": final_bin(hypothesis.schema[name], inputs[name], lookups) for i, name in enumerate(used)}
         coded = lookups.rows().select(**codes)
         predicted = predicted_class(hypothesis, {name: coded[f"m{i}"] for i, name in enumerate(used)}, label.classes)
-    sizes = [len(kind.bins) for _, kind in bins.attributes]
-    rows = np.zeros((sum(sizes), 2), dtype=np.int64)
-    held = coded.mutate(right=ibis.cases((coded["class"] == predicted, 1), else_=0))
+    rows = _by_bin(coded.mutate(kind=ibis.cases((coded["class"] == predicted, 1), else_=0)), bins, 2)
+    return rows[:, 0], rows[:, 1]
+
+
+def count_classes(table: Expression, label: Label, inputs: Inputs, bins: Schema) -> Counts:
+    """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private.
+
+    A row is in at most one bin of each attribute, and there it has one class: it changes as many numbers by one as
+    there are attributes. For parameters see `count_errors`.
+    """
+    lookups = Lookups(table, [label.name, *bins.names])
+    codes = {f"b{i}": final_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}
+    codes["kind"] = class_code(label, EngineColumn.of(table, label.name), lookups)
+    return _by_bin(lookups.rows().select(**codes), bins, len(label.classes))
+
+
+def _by_bin(coded: Expression, bins: Schema, n_kinds: int) -> Counts:
+    """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``: one aggregate."""
+    sizes = [len(attribute.bins) for _, attribute in bins.attributes]
     firsts = [sum(sizes[:i]) for i in range(len(sizes))]
     places = [
-        ibis.cases((held[f"b{i}"] >= 0, 2 * (held[f"b{i}"] + first) + held.right)) for i, first in enumerate(firsts)
+        ibis.cases((coded[f"b{i}"] >= 0, n_kinds * (coded[f"b{i}"] + first) + coded.kind))
+        for i, first in enumerate(firsts)
     ]
-    found = ask(held.select(place=ibis.array(places).unnest()).group_by("place").agg(n=ibis._.count()))
+    found = ask(coded.select(place=ibis.array(places).unnest()).group_by("place").agg(n=ibis._.count()))
+    rows = np.zeros((sum(sizes), n_kinds), dtype=np.int64)
     for place, n in zip(found["place"].to_pylist(), found["n"].to_pylist(), strict=True):
         if place is not None:  # a value without a bin
-            rows[divmod(place, 2)] = n
-    return rows[:, 0], rows[:, 1]
+            rows[divmod(place, n_kinds)] = n
+    return rows

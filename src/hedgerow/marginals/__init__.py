@@ -3,12 +3,13 @@
 from hedgerow.marginals.binning import choose_bins
 from hedgerow.marginals.expril import ExprilClassifier
 from hedgerow.marginals.logistic import MarginalLogisticClassifier
-from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorRatios, RowCounts, RowShares
+from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.oracle.hypothesis import Always, Hypothesis
 from hedgerow.marginals.oracle.oracle import Oracle
 
 __all__ = [
     "Always",
+    "ClassCounts",
     "ErrorCounts",
     "ErrorRatios",
     "ExprilClassifier",

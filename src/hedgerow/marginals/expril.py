@@ -196,6 +196,8 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
             f"{shown_argument(self.random_state)}."
         )
         guarded(lambda: check_random_state(self.random_state), problem)
+        if len(oracle.classes) != 2:
+            raise ArgumentError(f"expected an oracle with two classes, got {len(oracle.classes)}.")
         names = Table.of(X).column_names
         if names != oracle.columns:
             raise DomainError(f"expected the target's columns {', '.join(oracle.columns)}, got {', '.join(names)}.")

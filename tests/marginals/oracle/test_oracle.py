@@ -40,6 +40,9 @@ TRUE = [int((SIZES <= 2.5).sum()), int((SIZES == 3).sum()), int((SIZES >= 7).sum
 TRUE += [WORDS.count("r"), WORDS.count("g"), 0, 1]
 
 
+THIRDS = pd.Series(np.where(LABELS, "a", np.where(RNG.random(N) < 0.5, "b", "c")), name="ward")
+
+
 class Predicting:
     """A hypothesis made of a function of the frame."""
 
@@ -435,13 +438,47 @@ def test_an_oracle_has_identity():
         ({"questions": 2.0}, ValueError, "max_queries must be a whole number >= 1, got 2.0"),
         ({"release": "median"}, ValueError, "release must be one of counts, ratio, gaussian, got 'median'"),
         ({"budget": hr.Budget(1), "release": "gaussian"}, ValueError, "needs a budget with delta > 0"),
-        ({"classes": (0, 1, 2)}, ValueError, "expected two classes, got 3"),
+        ({"classes": (0,)}, ValueError, "expected two or more different classes"),
         ({"run_code": 1}, ValueError, "run_code must be True or False, got 1"),
     ],
 )
 def test_parameters_out_of_range_are_refused_in_words(parameters, error, match):
     with pytest.raises(error, match=match):
         oracle(**parameters)
+
+
+@pytest.mark.parametrize("release", ["counts", "gaussian"])
+def test_rows_of_each_class_are_counted_by_bin(release):
+    asked = hr.Oracle(FRAME, THIRDS, None, classes=("a", "b", "c"), release=release)
+    found = asked.class_marginals(BINS)
+    assert asked.label == hr.Label("ward", ("a", "b", "c"))
+    assert found.rows.shape == (8, 3)
+    assert found.rows[0].tolist() == [int((THIRDS[SIZES == 1.0] == word).sum()) for word in "abc"]
+    assert found.rows.sum(axis=1).tolist() == TRUE
+    assert (found.noise, found.n_rows, found.variance) == (0, N, 0)
+    assert found.masses == pytest.approx(np.array(TRUE) / N)
+    errors = asked.error_marginals(BINS, Always("b"))
+    assert errors.right.tolist() == found.rows[:, 1].tolist()
+    assert asked.queries_left == 1
+
+
+def test_noise_on_the_rows_of_a_class_is_that_of_any_count():
+    budget = hr.Budget(1)
+    asked = hr.Oracle(FRAME, THIRDS, budget, 1, classes=("a", "b", "c"), random_state=0)
+    found = asked.class_marginals(BINS)
+    assert found.noise == 2 * asked.noise_scale(2) ** 2 == 8
+    assert found.variance == pytest.approx(3 * 8 / found.n_rows**2)
+    assert (budget.spent, asked.queries_left) == (1, 0)
+    with pytest.raises(OracleExhaustedError):
+        asked.class_marginals(BINS)
+
+
+def test_ratios_do_not_tell_the_rows_of_a_class():
+    budget = hr.Budget(1)
+    asked = oracle(budget, release="ratio")
+    with pytest.raises(ValueError, match="expected an oracle that releases counts, got one that releases ratios"):
+        asked.class_marginals(BINS)
+    assert (budget.spent, asked.queries_left) == (0, 3)
 
 
 @pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, pa.array])
@@ -456,7 +493,7 @@ def test_parameters_out_of_range_are_refused_in_words(parameters, error, match):
         ([3, 7, 7], (7, 3), (3, 7)),
     ],
 )
-def test_labels_of_any_kind_have_two_classes(make, labels, classes, found):
+def test_labels_of_any_kind_have_classes(make, labels, classes, found):
     asked = hr.Oracle(np.array([[1.0], [3.0], [7.0]]), make(labels), None, classes=classes)
     assert asked.classes == found
     answer = asked.error_marginals(Schema({"a": NUMBER}), Always(found[1]))

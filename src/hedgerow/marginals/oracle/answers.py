@@ -134,6 +134,40 @@ class ErrorCounts:
 
 
 @dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """Noisy counts of the rows of each class in each bin.
+
+    Attributes
+    ----------
+    bins : Schema
+        The bins.
+    rows : ndarray of shape (n_bins, n_classes)
+        The numbers; they may be negative.
+    noise : float
+        The variance of the noise on a number.
+    """
+
+    bins: Schema
+    rows: NDArray[np.int64]
+    noise: float
+
+    @property
+    def n_rows(self) -> float:
+        """The estimated number of rows of the target, at least 1."""
+        return _row_estimate(self.rows.sum(axis=1), self.bins)
+
+    @property
+    def masses(self) -> Vector:
+        """The share of the rows in each bin; not below 0."""
+        return np.maximum(self.rows.sum(axis=1) / self.n_rows, 0.0)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise on a share, which is a sum over classes."""
+        return self.rows.shape[1] * self.noise / self.n_rows**2
+
+
+@dataclass(frozen=True, eq=False)
 class RowShares:
     """The share of rows in each bin, in EXPRIL's published form: noisy count over exact total.
 

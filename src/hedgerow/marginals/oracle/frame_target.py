@@ -35,7 +35,7 @@ class FrameTarget:
     table : Table
         The rows.
     label : Label
-        The two classes.
+        The classes.
     codes : ndarray of shape (n_rows,)
         The number of each row's class.
     inputs : tuple of Column
@@ -118,13 +118,17 @@ class FrameTarget:
 
     def rows_by_bin(self, bins: Schema) -> Counts:
         """Return the rows in each bin, shape ``(n_bins,)``. Exact, private."""
-        wrong, right = _by_bin(bins, self.table, np.zeros(len(self), dtype=bool))
-        return wrong + right
+        return self.classes_by_bin(bins).sum(axis=1)
+
+    def classes_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
+        return _by_bin(bins, self.table, self.codes, len(self.label.classes))
 
     def errors_by_bin(self, bins: Schema, asked: RowClassifier | OwnCode) -> tuple[Counts, Counts]:
         """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
         found = asked.codes(self.table) if isinstance(asked, OwnCode) else asked(self.inputs, len(self))
-        return _by_bin(bins, self.table, found != self.codes)
+        rows = _by_bin(bins, self.table, (found == self.codes).astype(np.int64), 2)
+        return rows[:, 0], rows[:, 1]
 
     def probe_rows(self, bins: Schema) -> Table:
         """Return probe rows: public values of the bins, in columns of the target's names and types."""
@@ -200,12 +204,11 @@ def _fitting(values: list[Any], kind: str) -> list[Any]:
     return [min(max(floor(value), limits.min), limits.max) for value in values]
 
 
-def _by_bin(bins: Schema, table: Table, wrong: NDArray[np.bool_]) -> tuple[Counts, Counts]:
-    """Return the numbers of wrong and right rows of each bin, in memory O(rows + bins)."""
+def _by_bin(bins: Schema, table: Table, kinds: NDArray[np.int64], n_kinds: int) -> Counts:
+    """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``, in memory O(rows + bins)."""
     codes = bins.encode(table)
-    sizes = [(codes[name], len(attribute.bins)) for name, attribute in bins.attributes]
-    of_wrong, of_all = (
-        np.concatenate([np.bincount(column[rows], minlength=size) for column, size in sizes])
-        for rows in (wrong, slice(None))
-    )
-    return of_wrong, of_all - of_wrong
+    found = [
+        np.bincount(n_kinds * codes[name].astype(np.int64) + kinds, minlength=n_kinds * attribute.n_bins)
+        for name, attribute in bins.attributes
+    ]
+    return np.concatenate(found).reshape(-1, n_kinds)

@@ -1,4 +1,4 @@
-"""Oracles: they hold private rows and answer two kinds of questions with noise, until their budget is exhausted."""
+"""Oracles: they hold private rows and answer questions about bins with noise, until their budget is exhausted."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from numpy.typing import NDArray
 from hedgerow._version import __version__
 from hedgerow.arguments import check_flag
 from hedgerow.columns import is_boolean, label_name
-from hedgerow.errors import ArgumentTypeError, NotPicklableError, OracleExhaustedError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, NotPicklableError, OracleExhaustedError
 from hedgerow.marginals.binning import plain_bins
-from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorRatios, RowCounts, RowShares
+from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.oracle.frame_target import FrameTarget
 from hedgerow.marginals.oracle.hypothesis import Hypothesis
 from hedgerow.marginals.oracle.own_code import VOID as OWN_CODE
 from hedgerow.marginals.oracle.own_code import OwnCode
 from hedgerow.marginals.oracle.release import Form, Release, check_form
 from hedgerow.marginals.oracle.rowwise.read import charges_of
-from hedgerow.marginals.oracle.target import Target, binary_label
+from hedgerow.marginals.oracle.target import Target, target_label
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons, renewed
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
 from hedgerow.randomness import RandomState
+from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
 _UNPROVEN = (
@@ -44,12 +45,13 @@ _UNIT = "one row is one protected unit: a person with k rows in the table is pro
 
 
 class Oracle:
-    """Holder of a private target that answers, per bin, how many rows there are and how many a hypothesis gets wrong.
+    """Holder of a private target that answers, per bin, how many rows there are, of each class, or got wrong.
 
     Every answer is charged before a row is touched (with ``release="gaussian"`` all of them with the first); when the
     budget or the number of questions is used up, the oracle refuses and changes nothing. A failure after the charge is
     not refunded. Neighbouring tables differ by one row. A row is in one bin of each of d attributes, and there it is
-    wrong or right: it changes d of the counts by one, which is the ℓ1 sensitivity of an answer (√d in ℓ2).
+    of one class, and wrong or right: it changes d of the counts by one, which is the ℓ1 sensitivity of an answer (√d in
+    ℓ2), however many classes there are.
 
     The exact number of rows is never released; it can be estimated from any answer.
 
@@ -63,8 +65,8 @@ class Oracle:
         What is charged: the same share of what it has left for each question. None: exact answers, **not private**.
     max_queries : int, default=3
         How many questions are answered.
-    classes : pair, optional
-        The two classes. Default: False and True if the labels' type is boolean, else 0 and 1.
+    classes : sequence, optional
+        The classes, two or more. Default: False and True if the labels' type is boolean, else 0 and 1.
     release : {"counts", "ratio", "gaussian"}, default="counts"
         ``counts``: numbers of rows with discrete Laplace noise of scale d·(questions)/ε, ε-differential privacy.
         ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
@@ -120,7 +122,7 @@ class Oracle:
     ) -> None:
         check_form(budget, max_queries, release)
         check_flag("run_code", run_code)
-        label = binary_label(label_name(labels), classes, are_boolean=is_boolean(labels))
+        label = target_label(label_name(labels), classes, are_boolean=is_boolean(labels))
         self._begin(FrameTarget.of(data, labels, label), budget, max_queries, release, random_state)
         self._run_code = run_code or budget is None
 
@@ -198,9 +200,14 @@ class Oracle:
         return self._target.columns
 
     @property
-    def classes(self) -> tuple[Any, Any]:
-        """The two classes; the second is the positive one."""
-        return self._target.label.classes[0], self._target.label.classes[1]
+    def classes(self) -> tuple[Any, ...]:
+        """The classes; the second of two is the positive one."""
+        return self._target.label.classes
+
+    @property
+    def label(self) -> Label:
+        """The name of the labels, and the classes."""
+        return self._target.label
 
     @property
     def max_queries(self) -> int:
@@ -279,6 +286,32 @@ class Oracle:
             return RowShares(bins, np.array(of_all))
         found = self._answer(bins, lambda: self._target.rows_by_bin(bins), "marginals")
         return RowCounts(bins, np.array(found, dtype=np.int64), self._variance(bins))
+
+    def class_marginals(self, bins: Schema) -> ClassCounts:
+        """Answer how many rows of each class are in each bin.
+
+        Parameters
+        ----------
+        bins : Schema
+            As for `marginals`.
+
+        Raises
+        ------
+        ValueError
+            If the oracle releases ratios, which do not determine the numbers. Nothing is charged.
+        SchemaError, DomainError, OracleExhaustedError, BudgetExceededError
+            As `marginals` does.
+        """
+        if self._release == "ratio":
+            raise ArgumentError(
+                "expected an oracle that releases counts, got one that releases ratios, which do not determine the "
+                "number of rows of each class."
+            )
+        bins = plain_bins(bins)
+        self._target.check(bins)
+        found = self._answer(bins, lambda: self._target.classes_by_bin(bins).ravel(), "classes")
+        rows = np.array(found, dtype=np.int64).reshape(-1, len(self.classes))
+        return ClassCounts(bins, rows, self._variance(bins))
 
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts | ErrorRatios:
         """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right.

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from hedgerow.engines.columns import EngineColumn, Expression
-from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_errors
+from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_classes, count_errors
 from hedgerow.engines.predict import used_attributes
 from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.marginals.oracle.frame_target import check_bins
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.marginals.oracle.rowwise.read import model_of
-from hedgerow.marginals.oracle.target import Counts, binary_label
+from hedgerow.marginals.oracle.target import Counts, target_label
 from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.scorecard import Scorecard
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 from hedgerow.values import quoted_text
@@ -31,7 +32,7 @@ class TableTarget:
     table : Ibis table
         The rows.
     label : Label
-        The two classes, under the name of their column.
+        The classes, under the name of their column.
     inputs : dict of str to EngineColumn
         The other columns that can have bins: of booleans, numbers, dates or text.
     """
@@ -54,7 +55,7 @@ class TableTarget:
             If it is not an Ibis table.
         """
         column, inputs = columns_of(table, name)
-        target = cls(table, binary_label(name, classes, are_boolean=column.kind == "boolean"), inputs)
+        target = cls(table, target_label(name, classes, are_boolean=column.kind == "boolean"), inputs)
         check_rows(table, target.label, inputs)
         return target
 
@@ -82,7 +83,7 @@ class TableTarget:
             If it cannot be translated to SQL, predicts other values than the classes, or uses an unknown column.
         """
         model = model_of(hypothesis)
-        if model is None and type(hypothesis) is not Always:
+        if isinstance(model, Scorecard) or (model is None and type(hypothesis) is not Always):
             raise HypothesisError(
                 "Expected a rule list or tree of hedgerow, or a constant, as the hypothesis for rows in a database, "
                 f"got {type(hypothesis).__name__}; with ExprilClassifier, set queries=1."
@@ -104,8 +105,11 @@ class TableTarget:
 
     def rows_by_bin(self, bins: Schema) -> Counts:
         """Return the rows in each bin, shape ``(n_bins,)``. Exact, private."""
-        wrong, right = self.errors_by_bin(bins, 0)
-        return wrong + right
+        return self.classes_by_bin(bins).sum(axis=1)
+
+    def classes_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
+        return count_classes(self.table, self.label, self.inputs, bins)
 
     def errors_by_bin(self, bins: Schema, asked: LeafModel | int) -> tuple[Counts, Counts]:
         """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""

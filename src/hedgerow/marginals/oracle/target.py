@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.errors import ArgumentTypeError
 from hedgerow.foreign_code import guarded
 from hedgerow.schema.booleans import default_classes
 from hedgerow.schema.label import Label
@@ -26,7 +26,7 @@ class Target(Protocol):
 
     @property
     def label(self) -> Label:
-        """The two classes."""
+        """The classes."""
         ...
 
     def check(self, bins: Schema) -> None:
@@ -45,27 +45,28 @@ class Target(Protocol):
         """Return the rows in each bin, shape ``(n_bins,)``."""
         ...
 
+    def classes_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``."""
+        ...
+
     def errors_by_bin(self, bins: Schema, asked: Any) -> tuple[Counts, Counts]:
         """Return the rows of each bin that a hypothesis, prepared, gets wrong and right."""
         ...
 
 
-def binary_label(name: str, classes: Any, *, are_boolean: bool) -> Label:
-    """Return the label of a target: two classes, by default those of boolean labels or of labels 0 and 1.
+def target_label(name: str, classes: Any, *, are_boolean: bool) -> Label:
+    """Return the label of a target: by default the classes of boolean labels, or 0 and 1.
 
     Raises
     ------
     TypeError
         If classes are not a collection, or text, which is a collection of letters.
     ValueError
-        If they are not two, or no classes that a label can have.
+        If they are not two or more, or no classes that a label can have.
     """
     if classes is None:
         return Label(name, default_classes(are_boolean))
-    problem = ArgumentTypeError("classes must be a pair of labels.")
+    problem = ArgumentTypeError("classes must be a tuple of labels.")
     if isinstance(classes, str):
         raise problem
-    found = guarded(lambda: tuple(classes), problem)
-    if len(found) != 2:
-        raise ArgumentError(f"expected two classes, got {len(found)}.")
-    return Label(name, found)
+    return Label(name, guarded(lambda: tuple(classes), problem))
