@@ -35,7 +35,6 @@ TESTED_ELSEWHERE = {
     "learn/plans.py": "learn/test_replay.py",  # every plan on neighbouring tables
     "learn/private_base.py": "learn/test_estimators.py",
     "learn/ssrl.py": "learn/greedy/test_ssrl.py",
-    "marginals/logistic.py": "marginals/test_expril.py",  # both learners, one suite
     "marginals/oracle/release.py": "marginals/oracle/test_oracle.py",
     "marginals/oracle/rowwise/data.py": "adversarial/test_hypotheses.py",
     "marginals/oracle/table_target.py": "engines/test_oracle.py",

@@ -171,7 +171,10 @@ def given_in_the_wrong_place(X):
         yield f"oracle, {name}", lambda mine=mine: hr.Oracle(ONES, [0, 1, 0], **mine)
     oracle = hr.Oracle(SOURCE, [0, 1, 0] * 3, None, max_queries=99)
     yield "oracle, bins", lambda: oracle.marginals(X)
-    asking = (hr.ExprilClassifier, ("estimator", "variant", "queries", "random_state")), (LOGISTIC, ("bins", "l2"))
+    asking = (
+        (hr.ExprilClassifier, ("estimator", "variant", "queries", "random_state")),
+        (LOGISTIC, ("bins", "points", "smooth")),
+    )
     for make, parameters in asking:
         yield f"{make.__name__}, oracle", lambda make=make: make().fit(SOURCE, oracle=X)
         for name in parameters:

@@ -22,10 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.errors import DomainError, HypothesisError, OverlapWarning
-from hedgerow.marginals.binning import bin_matrix
 from hedgerow.marginals.oracle.answers import ErrorCounts
 from hedgerow.marginals.oracle.hypothesis import Always
-from hedgerow.schema import Boolean, Categorical, Real, Schema
 
 mpl.use("Agg")
 SECRET, VALUE = "zebra-fish", 98765.4321
@@ -95,13 +93,6 @@ def test_they_are_scikit_learn_estimators(name):
     assert changed.get_params(deep=False) == before
     with pytest.raises(NotFittedError):
         clone(changed).predict(SOURCE)
-
-
-@pytest.mark.parametrize("name", ["plot", "contributions", "decision_function"])
-def test_an_unfitted_model_says_so(name):
-    method = getattr(hr.MarginalLogisticClassifier(), name)
-    with pytest.raises(NotFittedError, match="is not fitted yet"):
-        method(SOURCE) if name == "decision_function" else method()
 
 
 @pytest.mark.parametrize("release", ["counts", "gaussian", "ratio"])
@@ -229,28 +220,12 @@ def test_what_expril_cannot_learn_from_is_told_before_anything_is_charged(name):
     assert asked.queries_left == 3
 
 
-BAD_LOGISTIC = {
-    "l2": ({"l2": 0}, SOURCE, ValueError, "l2 must be 'auto' or a number > 0, got 0"),
-    "l2 negative": ({"l2": -1.0}, SOURCE, ValueError, "l2 must be"),
-    "l2 in words": ({"l2": "small"}, SOURCE, ValueError, "l2 must be 'auto' or a number > 0, got 'small'"),
-    "l2 true": ({"l2": True}, SOURCE, ValueError, "l2 must be"),
-    "l2 nan": ({"l2": np.nan}, SOURCE, ValueError, "l2 must be"),
-    "l2 infinite": ({"l2": np.inf}, SOURCE, ValueError, "l2 must be"),
-    "bins": ({"bins": 1}, SOURCE, ValueError, "bins must be 'auto'"),
-    "columns": ({}, SOURCE[:, :2], DomainError, "expected the target's columns x0, x1, x2, got x0, x1"),
-    "constant": ({}, CONSTANT, DomainError, "column 'x2': expected two or more values in the source"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_LOGISTIC)
-def test_what_the_logistic_model_cannot_learn_from_is_told_before_anything_is_charged(name):
-    parameters, X, error, match = BAD_LOGISTIC[name]
+def test_expril_learns_from_two_classes_only():
     budget = hr.Budget(1)
-    asked = oracle(budget)
-    with pytest.raises(error, match=match):
-        hr.MarginalLogisticClassifier(**parameters).fit(X, oracle=asked)
+    asked = hr.Oracle(TARGET, LABELS.astype(int), budget, classes=(0, 1, 2))
+    with pytest.raises(ValueError, match="expected an oracle with two classes, got 3"):
+        hr.ExprilClassifier(TREE).fit(SOURCE, oracle=asked)
     assert budget.charges == ()
-    assert asked.queries_left == 3
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -358,121 +333,6 @@ def test_a_fitted_model_holds_nothing_of_the_private_rows():
 def test_a_source_that_hardly_overlaps_is_warned_about():
     with pytest.warns(OverlapWarning, match="source and target hardly overlap"):
         hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, oracle=hr.Oracle(TARGET + 4, LABELS, None))
-
-
-BINS = Schema(
-    {
-        "size": Real(-3.0, 3.0, (-0.5, 0.5), missing="bin", outside="clip"),
-        "age": Real(0.0, 100.0, (30.0, 50.0, 70.0), missing="bin", outside="clip"),
-        "smoker": Boolean(missing="bin"),
-        "town": Categorical(("Aix",), missing="bin", outside="bin"),
-    }
-)
-
-
-def noisy_people(n=1500):
-    frame, _ = people(n, 5)
-    odds = 0.05 * (frame["age"] - 50) + frame["smoker"] + frame["size"].fillna(2) - 0.5
-    return frame, (np.random.default_rng(6).random(n) < 1 / (1 + np.exp(-odds))).astype(int)
-
-
-def test_counts_are_all_that_the_logistic_likelihood_needs():
-    """With exact answers, the source the target itself and l2 → 0 it is scikit-learn's fit on the labelled rows."""
-    frame, labels = noisy_people()
-    asked = hr.Oracle(frame, labels, None, 1)
-    model = hr.MarginalLogisticClassifier(l2=1e-6, bins=BINS, reweight=False).fit(frame, oracle=asked)
-    with_labels = LogisticRegression(C=1e6, tol=1e-10, max_iter=100_000)
-    with_labels.fit(bin_matrix(BINS, frame).T, labels)
-    expected = with_labels.decision_function(bin_matrix(BINS, frame).T)
-    assert model.decision_function(frame) == pytest.approx(expected, abs=5e-3)
-    assert model.predict_proba(frame)[:, 1] == pytest.approx(1 / (1 + np.exp(-expected)), abs=1e-3)
-    one = hr.MarginalLogisticClassifier(l2=2.0, bins=BINS, reweight=False).fit(
-        frame, oracle=hr.Oracle(frame, labels, None)
-    )
-    ridge = LogisticRegression(C=1 / 2.0, tol=1e-10, max_iter=100_000).fit(bin_matrix(BINS, frame).T, labels)
-    assert one.coef_ == pytest.approx(ridge.coef_[0], abs=1e-3)
-    assert one.intercept_ == pytest.approx(ridge.intercept_[0], abs=1e-3)
-
-
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("reweight", [False, True])
-def test_the_gradient_of_the_objective_is_zero(exact, reweight):
-    """Σ_k θ_k c_k − n Σ_i w_i log(1 + e^{θ·R_i}) − ½ℓ‖θ‖², for the answer as it was released."""
-    frame, labels = noisy_people()
-    source, _ = people(400, 8)
-    asked = hr.Oracle(frame, labels, None if exact else hr.Budget(1), 1, random_state=None if exact else 3)
-    seen = []
-
-    def asking(bins, hypothesis, ask=asked.error_marginals):
-        seen.append(ask(bins, hypothesis))
-        return seen[0]
-
-    asked.error_marginals = asking
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OverlapWarning)
-        model = hr.MarginalLogisticClassifier(l2=3.0, bins=BINS, reweight=reweight).fit(source, oracle=asked)
-    answer, matrix, weights = seen[0], bin_matrix(BINS, source), model.weights_.values
-    n = answer.n_rows
-    positive = (answer.right - answer.wrong + n * matrix @ weights) / 2
-    expected = n * matrix @ (weights / (1 + np.exp(-model.decision_function(source))))
-    assert positive - expected - 3.0 * model.coef_ == pytest.approx(0, abs=1e-4 * n)
-    assert model.predict_proba(source)[:, 1] @ weights * n == pytest.approx(positive.sum() / 4, rel=1e-3)
-
-
-def test_the_automatic_ridge_is_a_function_of_public_numbers():
-    """Two targets with the same released answer, and another row: the same ℓ and model, bit by bit."""
-    frame, labels = noisy_people()
-    source, _ = people(400, 8)
-    answers = []
-
-    def fitted(rows, fixed=None):
-        asked = hr.Oracle(frame[:rows], labels[:rows], hr.Budget(2), 1, random_state=3)
-        ask = asked.error_marginals
-
-        def asking(bins, hypothesis):
-            answers.append(ask(bins, hypothesis))
-            return fixed or answers[-1]
-
-        asked.error_marginals = asking
-        return hr.MarginalLogisticClassifier(reweight=False).fit(source, oracle=asked)
-
-    one = fitted(1500)
-    other = fitted(700, answers[0])
-    assert (one.l2_, one.coef_.tolist(), one.intercept_) == (other.l2_, other.coef_.tolist(), other.intercept_)
-    answer = answers[0]
-    share = 1 - answer.error_rate
-    information = answer.n_rows * share * (1 - share) * 4 / len(answer.wrong)
-    assert one.l2_ == pytest.approx((1 + answer.noise / 2 / information) / 0.25)
-    exact = hr.MarginalLogisticClassifier(reweight=False).fit(source, oracle=hr.Oracle(frame, labels, None))
-    assert exact.l2_ == 4.0
-
-
-def test_points_by_bin_add_up_to_the_log_odds_and_are_drawn():
-    import matplotlib.pyplot as plt
-
-    frame, labels = noisy_people()
-    model = hr.MarginalLogisticClassifier(bins=BINS, reweight=False).fit(frame, oracle=hr.Oracle(frame, labels, None))
-    points = model.contributions()
-    assert [(point["attribute"], point["bin"]) for point in points][:2] == [
-        ("size", "[-3, -0.5]"),
-        ("size", "(-0.5, 0.5]"),
-    ]
-    row = pd.DataFrame({"size": [0.0], "age": [60], "smoker": [True], "town": ["Aix"]})
-    wanted = {("size", "(-0.5, 0.5]"), ("age", "(50, 70]"), ("smoker", "true"), ("town", "Aix")}
-    total = sum(point["points"] for point in points if (point["attribute"], point["bin"]) in wanted)
-    assert model.decision_function(row) == pytest.approx([model.intercept_ + total])
-    assert model.predict(row).tolist() == [int(model.intercept_ + total > 0)]
-    ax = model.plot(most=2)
-    lengths = [bar.get_width() for container in ax.containers for bar in container]
-    spans = {name: np.ptp([p["points"] for p in points if p["attribute"] == name]) for name in BINS}
-    widest = sorted(spans, key=lambda name: -spans[name])[:2]
-    assert lengths == [p["points"] for name in widest for p in points if p["attribute"] == name]
-    assert ax.get_yticklabels()[0].get_text() == f"{widest[0]}  {BINS[widest[0]].bins[0]}"
-    assert ax.get_title(loc="left") == (
-        "the 2 of 4 attributes whose points differ most; none (not private: exact answers)"
-    )
-    assert ax.get_xlabel() == "points in log-odds: below 0 for 0, above 0 for 1"
-    plt.close(ax.figure)
 
 
 @pytest.mark.parametrize(("variant", "used"), [("cumulative", [0, 0, 1, 0, 1, 2]), ("instantaneous", [0, 1, 2])])

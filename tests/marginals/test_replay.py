@@ -26,7 +26,8 @@ LEARNERS = {
         DecisionTreeClassifier(max_depth=2, random_state=0), variant="instantaneous", reweight=False, queries=2, bins=3
     ),
     "logistic": lambda: hr.MarginalLogisticClassifier(),
-    "logistic unweighted": lambda: hr.MarginalLogisticClassifier(l2=0.5, reweight=False, bins=4),
+    "logistic unweighted": lambda: hr.MarginalLogisticClassifier(smooth=0.5, reweight=False, bins=4),
+    "logistic of three classes": lambda: hr.MarginalLogisticClassifier(),
 }
 
 
@@ -35,7 +36,10 @@ def fit(name, rows, release, source, *, run_code=False):
     target = pd.DataFrame(rows, columns=["a", "b", "c", "y"]).astype({"a": float, "b": float, "c": bool, "y": bool})
     budget = hr.Budget(1, 1e-6)
     options = {"release": release, "run_code": run_code, "random_state": source}
-    oracle = hr.Oracle(target[["a", "b", "c"]], target["y"], budget, **options)
+    labels = target["y"]
+    if "three classes" in name:
+        labels, options["classes"] = (target["b"].fillna(0).astype(int) % 3).rename("y"), (0, 1, 2)
+    oracle = hr.Oracle(target[["a", "b", "c"]], labels, budget, **options)
     return LEARNERS[name]().fit(SOURCE, oracle=oracle), oracle, budget
 
 

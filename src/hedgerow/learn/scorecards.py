@@ -139,12 +139,8 @@ class PrivateScorecardClassifier(PrivateEstimator):
             raise ArgumentError(f"delta must be None or a number between 0 and 1, got {shown_argument(self.delta)}.")
         if self.max_attributes is not None:
             check_whole("max_attributes", self.max_attributes, 1)
-        check_whole("points", self.points, 1)
-        if self.points > LARGEST_POINTS:
-            raise ArgumentError(
-                f"points must be a whole number <= {LARGEST_POINTS}, got {shown_argument(self.points)}."
-            )
-        self._check_smooth()
+        check_largest_points(self.points)
+        check_smooth(self.smooth)
         monotone: Any = self.monotone
         if monotone is not None and not isinstance(monotone, Mapping):
             raise ArgumentTypeError(
@@ -156,16 +152,35 @@ class PrivateScorecardClassifier(PrivateEstimator):
                     f"monotone must map names to {' or '.join(DIRECTIONS)}, got {shown_argument(direction)}."
                 )
 
-    def _check_smooth(self) -> None:
-        smooth: Any = self.smooth
-        is_number = isinstance(self.smooth, Number) and not isinstance(self.smooth, bool)
-        if is_number and LEAST_SMOOTH <= smooth <= LARGEST_SMOOTH:
-            return
-        if not isinstance(smooth, str) or smooth != "auto":
-            raise ArgumentError(
-                f"smooth must be 'auto' or a number from {LEAST_SMOOTH} to {LARGEST_SMOOTH}, "
-                f"got {shown_argument(smooth)}."
-            )
+
+def check_largest_points(points: Any) -> None:
+    """Check the largest number of points of a bin, in size.
+
+    Raises
+    ------
+    ValueError
+        If it is not a whole number from 1 to 1,000.
+    """
+    check_whole("points", points, 1)
+    if points > LARGEST_POINTS:
+        raise ArgumentError(f"points must be a whole number <= {LARGEST_POINTS}, got {shown_argument(points)}.")
+
+
+def check_smooth(smooth: Any) -> None:
+    """Check the prior's standard deviation of the log-odds along a number.
+
+    Raises
+    ------
+    ValueError
+        If it is neither "auto" nor a number from 0.01 to 1,000.
+    """
+    is_number = isinstance(smooth, Number) and not isinstance(smooth, bool)
+    if is_number and LEAST_SMOOTH <= smooth <= LARGEST_SMOOTH:
+        return
+    if not isinstance(smooth, str) or smooth != "auto":
+        raise ArgumentError(
+            f"smooth must be 'auto' or a number from {LEAST_SMOOTH} to {LARGEST_SMOOTH}, got {shown_argument(smooth)}."
+        )
 
 
 def _check_bins(schema: Schema) -> None:

@@ -91,7 +91,7 @@ def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None
 def _attribute(column: Column, most: int, mass: NDArray[np.float64]) -> Attribute:
     here = np.ones(len(column), dtype=bool) if column.missing is None else ~column.missing
     values, weights = column.present(), mass[here]
-    if len(np.unique(values.astype(str) if column.is_text else values)) < 2:
+    if is_constant(column):
         raise DomainError(
             "expected two or more values in the source, found fewer; leave the column out, since it carries no "
             "information and costs privacy.",
@@ -106,6 +106,12 @@ def _attribute(column: Column, most: int, mass: NDArray[np.float64]) -> Attribut
     numbers = values.astype(np.float64)
     cuts = _cuts(numbers, weights, most) or _cuts(numbers, np.ones(len(numbers)), most)
     return Real(float(numbers.min()), float(numbers.max()), cuts, missing="bin", outside="clip")
+
+
+def is_constant(column: Column) -> bool:
+    """Return whether a column of public rows has fewer than two values."""
+    values = column.present()
+    return len(np.unique(values.astype(str) if column.is_text else values)) < 2
 
 
 def _cuts(numbers: NDArray[np.float64], weights: NDArray[np.float64], most: int) -> tuple[float, ...]:

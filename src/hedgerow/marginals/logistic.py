@@ -1,67 +1,64 @@
-"""Additive logistic models from one question: the label's marginals are their sufficient statistics."""
+"""Scorecards from one question: the rows of each class by bin are sufficient statistics of an additive model."""
 
 from __future__ import annotations
 
-from itertools import groupby
-from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, Self
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.marginals.binning import bin_matrix, bin_names, bins_or_chosen
-from hedgerow.marginals.oracle.answers import ErrorCounts
-from hedgerow.marginals.oracle.hypothesis import Always
+from hedgerow.learn.learned import LearnedScorecard
+from hedgerow.learn.scorecard.points import Part, rounded
+from hedgerow.learn.scorecard.smoothing import Prior
+from hedgerow.learn.scorecards import check_largest_points, check_smooth
+from hedgerow.marginals.binning import bin_matrix
+from hedgerow.marginals.log_odds import SPREADS, Evidence, LogOdds, estimated
 from hedgerow.marginals.oracle.oracle import Oracle, check_oracle
 from hedgerow.marginals.reweight import equal_weights, reweight
-from hedgerow.messages import shown_argument
-from hedgerow.models.points_plot import points_bars
+from hedgerow.marginals.source import source_bins
+from hedgerow.models.scorecard import Scorecard
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
+from hedgerow.values import quoted_text
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-PRIOR = 0.5
-"""The prior standard deviation of the log-odds of a bin, for ``l2="auto"``."""
-Vector = NDArray[np.float64]
+_EACH = 2 / 3  # of the prior's standard deviation along a number: that of a category, and of a number's mean
 
 
 class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
-    """An additive logistic model on bins, from one question to an oracle: how many rows of each bin are positive.
+    """A scorecard from one question to an oracle: how many rows of each class are in each bin.
 
-    These counts c and the rows' own distribution, which the weighted source estimates, are all that the likelihood
-    needs: θ maximises ``Σ_k θ_k c_k − n Σ_i w_i log(1 + exp(θ·R_i)) − ½ℓ‖θ‖²``. The model is a table of points by bin,
-    which add up to the log-odds of a row.
+    These counts and the rows' own distribution, which the weighted source estimates, are all that the likelihood of an
+    additive logistic model needs. The noise, whose variance is known, is part of the likelihood, so that many bins cost
+    little; log-odds along a number are a random walk beforehand, as for `PrivateScorecardClassifier`. They are rounded
+    to whole points.
 
     Parameters
     ----------
-    l2 : "auto" or float, default="auto"
-        ℓ. "auto" follows from the known variance s² of the noise, not from private data:
-        ``(1 + s²/h)/0.25``, where h is the information that a bin has on its θ. It is the ridge for which a bin's
-        estimate has the least expected error, if log-odds by bin have a standard deviation of ½.
+    points : int, default=20
+        The largest number of points of a bin, in size.
+    smooth : "auto" or float, default="auto"
+        The prior's standard deviation of the log-odds from one end of a number to the other: less is smoother. "auto"
+        is what the answer makes most probable, from 0.5 to 3.
     bins : {"auto", "published"}, int or Schema, default="auto"
-        As for `ExprilClassifier`.
+        As for `ExprilClassifier`. Columns that are constant in the source are left out, unless a schema is given.
     reweight : bool, default=True
         Whether the target may be distributed differently from the source.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The classes; points are for the second.
-    bins_ : Schema
-        The bins.
-    coef_ : ndarray of shape (n_bins,)
-        The points of each bin, in log-odds.
-    intercept_ : float
-        The points of every row.
-    l2_ : float
-        ℓ.
+    model_ : Scorecard
+        The model.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    smooth_ : tuple of float
+        The prior's standard deviation that was taken: one number for two classes, else one for each class.
     weights_ : Weights
         The weights of the source, and how well it covers the target.
     privacy_ : PrivacyCard
@@ -72,19 +69,23 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
     >>> import hedgerow as hr
     >>> data = hr.datasets.load("breast_cancer")
     >>> oracle = hr.Oracle(data.frame[200:], data.labels[200:], hr.Budget(1), 1, classes=data.schema.classes)
-    >>> model = hr.MarginalLogisticClassifier(reweight=False).fit(data.frame[:200], oracle=oracle)
-    >>> model.predict(data.frame[:2]).shape
-    (2,)
+    >>> learner = hr.MarginalLogisticClassifier(reweight=False).fit(data.frame[:200], oracle=oracle)
+    >>> learner.model_.kind, learner.predict(data.frame[:2]).shape
+    ('scorecard', (2,))
     """
+
+    model_: Scorecard
 
     def __init__(
         self,
         *,
-        l2: Literal["auto"] | float = "auto",
+        points: int = 20,
+        smooth: Literal["auto"] | float = "auto",
         bins: Literal["auto", "published"] | int | Schema = "auto",
         reweight: bool = True,
     ) -> None:
-        self.l2 = l2
+        self.points = points
+        self.smooth = smooth
         self.bins = bins
         self.reweight = reweight
 
@@ -105,93 +106,92 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
         TypeError
             If `oracle` is no oracle, or labels are given.
         DomainError
-            If the columns are not those of the target, or one is constant. Nothing is charged then.
+            If the columns are not those of the target, or all are constant. Nothing is charged then.
         ValueError
             If a parameter is out of range, or the oracle has no question left or releases ratios. Nothing is charged.
         """
         check_oracle(oracle, y)
         self._check(X, oracle)
-        n = len(X)
-        bins = bins_or_chosen(self.bins, X, n, oracle.noise_scale(Table.of(X).width))
-        matrix = bin_matrix(bins, X)
-        answer = oracle.error_marginals(bins, Always(oracle.classes[1]))
-        assert isinstance(answer, ErrorCounts)
+        bins, left_out = source_bins(self.bins, X, oracle.noise_scale)
+        matrix, schema = bin_matrix(bins, X), replace(bins, label=oracle.label)
+        answer = oracle.class_marginals(bins)
         self.weights_ = (
-            reweight(matrix, answer.masses, len(bins), variance=answer.variance) if self.reweight else equal_weights(n)
+            reweight(matrix, answer.masses, len(bins), variance=answer.variance)
+            if self.reweight
+            else equal_weights(matrix.shape[1])
         )
-        wrong, variance = answer.errors(matrix @ self.weights_.values)
-        positive = answer.n_rows * (matrix @ self.weights_.values - wrong)
-        noise = variance * answer.n_rows**2
-        share = float(np.clip(1 - answer.error_rate, 0.02, 0.98))
-        information = answer.n_rows * share * (1 - share) * len(bins) / len(matrix)
-        self.l2_ = (1 + noise / information) / PRIOR**2 if self.l2 == "auto" else float(self.l2)
-        self.bins_, self.classes_ = bins, np.array(oracle.classes)
-        self.intercept_, self.coef_ = _solve(
-            matrix, answer.n_rows * self.weights_.values, positive, len(bins), self.l2_
-        )
-        self.privacy_, self.n_features_in_ = oracle.privacy, Table.of(X).width
+        rows = answer.n_rows * self.weights_.values
+        evidence = Evidence(matrix, rows, answer.rows.astype(np.float64), answer.noise)
+        spreads = SPREADS if isinstance(self.smooth, str) else (float(self.smooth),)
+        found = estimated(evidence, _prior(bins), spreads)
+        learned = _learned(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
+        self.model_ = learned.model(schema, _card(oracle, left_out))
+        self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)
+        self.n_features_in_ = Table.of(X).width
         return self
 
     def _check(self, X: Any, oracle: Oracle) -> None:
-        l2: Any = self.l2
-        is_number = isinstance(l2, Real) and not isinstance(l2, bool)
-        if not (isinstance(l2, str) and l2 == "auto") and not (is_number and 0 < float(l2) < np.inf):
-            raise ArgumentError(f"l2 must be 'auto' or a number > 0, got {shown_argument(self.l2)}.")
+        check_largest_points(self.points)
+        check_smooth(self.smooth)
+        names = Table.of(X).column_names
         if oracle.release == "ratio":
             raise ArgumentError(
                 "expected an oracle that releases counts, got one that releases ratios, which do not determine the "
-                "number of positive rows."
+                "number of rows of each class."
             )
-        names = Table.of(X).column_names
         if names != oracle.columns:
             raise DomainError(f"expected the target's columns {', '.join(oracle.columns)}, got {', '.join(names)}.")
 
-    def decision_function(self, X: Any) -> Vector:
-        """Return the log-odds of the second class for each row, shape ``(n_rows,)``."""
+    @property
+    def privacy_(self) -> PrivacyCard:
+        """What was spent on the target, and what is guaranteed."""
         check_is_fitted(self)
-        return self.intercept_ + self.coef_ @ bin_matrix(self.bins_, X)
+        return self.model_.privacy
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row, shape ``(n_rows,)``."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]
+        check_is_fitted(self)
+        return self.model_.predict(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class for each row, shape ``(n_rows, 2)``."""
-        positive = expit(self.decision_function(X))
-        return np.column_stack([1 - positive, positive])
-
-    def contributions(self) -> list[dict[str, Any]]:
-        """Return one record a bin: ``attribute``, ``bin`` and ``points``, in log-odds of the second class."""
+        """Return the probability of each class for each row, shape ``(n_rows, n_classes)``."""
         check_is_fitted(self)
-        return [
-            {"attribute": name, "bin": bin, "points": float(points)}
-            for (name, bin), points in zip(bin_names(self.bins_), self.coef_, strict=True)
-        ]
-
-    def plot(self, most: int = 12) -> Axes:
-        """Draw the points of the attributes that matter most, and return the axes."""
-        groups = [
-            (name, [(record["bin"], (record["points"],)) for record in records])
-            for name, records in groupby(self.contributions(), key=lambda record: record["attribute"])
-        ]
-        classes = list(map(str, self.classes_))
-        return points_bars(groups, classes, self.privacy_.headline, most=most, unit="points in log-odds")
+        return self.model_.predict_proba(X)
 
 
-def _solve(
-    matrix: NDArray[np.float64], weights: Vector, positive: Vector, n_attributes: int, l2: float
-) -> tuple[float, Vector]:
-    """Return the intercept, which is not penalised, and the points that maximise the penalised likelihood."""
-    total = float(np.clip(positive.sum() / n_attributes, 0.5, max(weights.sum() - 0.5, 0.5)))
+def _prior(bins: Schema) -> NDArray[np.float64]:
+    """Return the covariance of the log-odds by bin for a standard deviation of 1: attributes are independent."""
+    sizes = [attribute.n_bins for _, attribute in bins.attributes]
+    ends, found = np.cumsum(sizes), np.zeros((sum(sizes), sum(sizes)))
+    prior = Prior(across=1.0, each=_EACH)
+    for end, size, (_, attribute) in zip(ends, sizes, bins.attributes, strict=True):
+        ordered = attribute.n_known if isinstance(attribute, (Integer, Real)) else 0
+        found[end - size : end, end - size : end] = np.linalg.inv(prior.precision(size, ordered))
+    return found
 
-    def loss(theta: Vector) -> tuple[float, Vector]:
-        odds = theta[0] + theta[1:] @ matrix
-        expected = weights * expit(odds)
-        value = (
-            weights @ np.logaddexp(0, odds) - theta[0] * total - theta[1:] @ positive + l2 / 2 * theta[1:] @ theta[1:]
-        )
-        return float(value), np.concatenate([[expected.sum() - total], matrix @ expected - positive + l2 * theta[1:]])
 
-    solved = minimize(loss, np.zeros(1 + len(matrix)), jac=True, method="L-BFGS-B", options={"maxiter": 5000})
-    return float(solved.x[0]), solved.x[1:]
+def _learned(
+    found: LogOdds, schema: Schema, rows: NDArray[np.float64], points: int, *, is_exact: bool
+) -> LearnedScorecard:
+    """Return whole points: of each attribute the mean over rows is in the points that every row starts with.
+
+    A bin without rows of the source has 0 points, such as that of missing values where the source has none.
+    """
+    ends = np.cumsum([attribute.n_bins for _, attribute in schema.attributes])[:-1]
+    parts = [
+        Part(place, values, [], of_bins)
+        for place, (values, of_bins) in enumerate(zip(np.split(found.values, ends), np.split(rows, ends), strict=True))
+    ]
+    base = found.base + sum(part.centred() for part in parts)
+    for part in parts:
+        part.values[part.rows == 0] = 0.0
+    whole, unit = rounded(parts, points)
+    return LearnedScorecard(whole, np.rint(base / unit).astype(np.int64), unit, None if is_exact else found.error)
+
+
+def _card(oracle: Oracle, left_out: Sequence[str]) -> PrivacyCard:
+    card = oracle.privacy
+    if not left_out:
+        return card
+    names = ", ".join(map(quoted_text, left_out))
+    return replace(card, notes=(*card.notes, f"columns left out, which are constant in the public source: {names}"))

@@ -8,7 +8,7 @@ from hedgerow.errors import ArgumentTypeError
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.model import Model
 
-_FITTED = ("rule_list_", "tree_", "scorecard_")  # the attributes of hedgerow's estimators with their models
+_FITTED = ("rule_list_", "tree_", "scorecard_", "model_")  # the attributes of hedgerow's estimators with their models
 
 
 def released_models(estimator: Any) -> tuple[Model, ...]:

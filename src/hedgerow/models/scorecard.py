@@ -144,12 +144,13 @@ class Scorecard(Model):
             If a column that the scorecard uses is absent or holds values the schema does not allow.
         """
         table = Table.of(X)
-        return self._added(self._encoded(table), len(table))
+        return self.totals_of(self._encoded(table), len(table))
 
     def _encoded(self, table: Table) -> dict[str, BinCodes]:
         return self.schema.encode(table, [part.attribute for part in self.parts])
 
-    def _added(self, bins: Mapping[str, BinCodes], n_rows: int) -> NDArray[np.int64]:
+    def totals_of(self, bins: Mapping[str, NDArray[np.integer]], n_rows: int) -> NDArray[np.int64]:
+        """Return the total of each row, as `totals` does, from its bin of each attribute that is used."""
         found = np.tile(np.array(self.base, dtype=np.int64), (n_rows, 1))
         for part in self.parts:
             found += np.array(part.points, dtype=np.int64)[bins[part.attribute]]
@@ -234,7 +235,7 @@ class Scorecard(Model):
             raise ArgumentError("expected one row to explain, got none or several.")
         bins = self._encoded(table)
         held = [one for ones in self._sheet.bins for one in ones if one.start <= bins[one.attribute][0] < one.stop]
-        totals, classes = self._added(bins, 1), self.schema.classes
+        totals, classes = self.totals_of(bins, 1), self.schema.classes
         whole = totals[0].tolist()
         return {
             "points": [self._record(one) for one in sorted(held, key=lambda one: -max(map(abs, one.points)))],

@@ -1,4 +1,4 @@
-"""Classifiers as data: linear models, networks, trees, forests, additive models, and hedgerow's own models."""
+"""Classifiers as data: linear models, networks, trees, forests, and hedgerow's own models."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from hedgerow.marginals.oracle.rowwise.features import Chain, FeatureTable
 from hedgerow.messages import shown
 from hedgerow.models.paths import first_that_holds
 from hedgerow.models.rule_list import RuleList
+from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
 from hedgerow.schema.attributes import OUTSIDE
 from hedgerow.schema.schema import Schema
@@ -285,42 +286,6 @@ class Prepared:
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
-    """An additive model on bins: a row's points are added in the order of the attributes.
-
-    Attributes
-    ----------
-    bins : Schema
-        The bins.
-    places : tuple of int
-        The number of each attribute's column.
-    points : tuple of ndarray of shape (n_bins,)
-        Of each attribute's bins.
-    intercept : float
-        Of every row.
-    codes : (int, int)
-        The numbers of the classes; the second is predicted for sums above 0.
-    """
-
-    bins: Schema
-    places: tuple[int, ...]
-    points: tuple[Floats, ...]
-    intercept: float
-    codes: tuple[int, int]
-
-    def __post_init__(self) -> None:
-        if [len(points) for points in self.points] != [len(attribute.bins) for _, attribute in self.bins.attributes]:
-            raise ArgumentError("expected points for each bin")
-
-    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
-        """Return the class of each row."""
-        total = np.full(n_rows, self.intercept)
-        for (_, attribute), place, points in zip(self.bins.attributes, self.places, self.points, strict=True):
-            total += points[attribute.encode(columns[place])]
-        return np.where(total > 0, self.codes[1], self.codes[0])
-
-
-@dataclass(frozen=True, eq=False)
 class ByModel:
     """A rule list or tree of hedgerow's. A row with a value that its schema refuses has no class.
 
@@ -340,10 +305,44 @@ class ByModel:
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the class of each row."""
-        schema, refused, bins = self.model.schema, np.zeros(n_rows, dtype=bool), dict[str, NDArray[np.integer]]()
-        for name, place in self.places.items():
-            found = schema[name].bins_or_refused(columns[place])
-            refused |= found == OUTSIDE
-            bins[name] = np.maximum(found, 0)
-        leaf = first_that_holds(self.model.paths, schema, bins, n_rows)
+        bins, refused = _bins(self.model.schema, self.places, columns, n_rows)
+        leaf = first_that_holds(self.model.paths, self.model.schema, bins, n_rows)
         return np.where(refused, NO_CLASS, np.array(self.codes)[leaf])
+
+
+@dataclass(frozen=True, eq=False)
+class ByPoints:
+    """A scorecard of hedgerow's: whole points are added. A row with a value that its schema refuses has no class.
+
+    Attributes
+    ----------
+    model : Scorecard
+        The model.
+    places : dict of str to int
+        The number of the column of each attribute that it uses.
+    codes : tuple of int
+        The number of each of its classes.
+    """
+
+    model: Scorecard
+    places: Mapping[str, int]
+    codes: tuple[int, ...]
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        """Return the class of each row."""
+        bins, refused = _bins(self.model.schema, self.places, columns, n_rows)
+        totals = self.model.totals_of(bins, n_rows)
+        predicted = (totals > 0).astype(np.int64) if self.model.is_binary else totals.argmax(axis=1)
+        return np.where(refused, NO_CLASS, np.array(self.codes)[predicted])
+
+
+def _bins(
+    schema: Schema, places: Mapping[str, int], columns: Sequence[Column], n_rows: int
+) -> tuple[dict[str, NDArray[np.integer]], NDArray[np.bool_]]:
+    """Return the bins of each row, and which rows have a value that the schema refuses."""
+    refused, bins = np.zeros(n_rows, dtype=bool), dict[str, NDArray[np.integer]]()
+    for name, place in places.items():
+        found = schema[name].bins_or_refused(columns[place])
+        refused |= found == OUTSIDE
+        bins[name] = np.maximum(found, 0)
+    return bins, refused

@@ -12,11 +12,12 @@ import pyarrow as pa
 from hedgerow.columns import Column
 from hedgerow.errors import ArgumentError
 from hedgerow.models.rule_list import RuleList
+from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
 from hedgerow.schema.schema import Schema
 
 _PLAIN = (str, int, float, bool, type(None))
-_REBUILT = (Schema, RuleList, Tree)  # rebuilt from the text of a file
+_REBUILT = (Schema, RuleList, Tree, Scorecard)  # rebuilt from the text of a file
 _OURS = __name__.rpartition(".")[0]
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
@@ -14,23 +13,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import ArgumentError, HypothesisError
 from hedgerow.learn.base import TallyEstimator
-from hedgerow.marginals.binning import check_kind, check_total, plain_bins
 from hedgerow.marginals.oracle.hypothesis import Always, class_codes
-from hedgerow.marginals.oracle.rowwise.classifiers import NO_CLASS, ByModel, Constant, Points, Prepared, RowClassifier
+from hedgerow.marginals.oracle.rowwise.classifiers import NO_CLASS, ByModel, ByPoints, Constant, Prepared, RowClassifier
 from hedgerow.marginals.oracle.rowwise.data import check_data, probe_columns
 from hedgerow.marginals.oracle.rowwise.features import Chain, widest
-from hedgerow.marginals.oracle.rowwise.scikit_learn import CLASSIFIERS, plain_values, plain_vector, read_step
+from hedgerow.marginals.oracle.rowwise.scikit_learn import CLASSIFIERS, plain_values, read_step
 from hedgerow.messages import shown
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model, released_models
 from hedgerow.models.rule_list import RuleList
+from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import Charge, PrivacyCard, renewed
 from hedgerow.schema.schema import Schema
 
 READABLE = (
-    "hedgerow's rule lists, trees and marginal learners; scikit-learn's linear classifiers, MLPClassifier, decision "
-    "trees and forests, alone or in a Pipeline after scalers, SimpleImputer, OneHotEncoder and ColumnTransformer"
+    "hedgerow's rule lists, trees, scorecards and ExprilClassifier; scikit-learn's linear classifiers, MLPClassifier, "
+    "decision trees and forests, alone or in a Pipeline after scalers, SimpleImputer, OneHotEncoder and "
+    "ColumnTransformer"
 )
 _MOST_NESTED = 20  # pipelines in pipelines
 
@@ -94,15 +94,11 @@ def _try_out(found: RowClassifier, columns: TargetColumns, n_classes: int) -> No
 
 
 def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> RowClassifier | None:
-    from hedgerow.marginals.expril import ExprilClassifier  # circular: they query oracles themselves
-    from hedgerow.marginals.logistic import MarginalLogisticClassifier
+    from hedgerow.marginals.expril import ExprilClassifier  # circular: it queries oracles itself
 
     if type(hypothesis) is ExprilClassifier:
         check_is_fitted(hypothesis)
         return _read(hypothesis.hypothesis_, columns, classes)
-    if type(hypothesis) is MarginalLogisticClassifier:
-        check_is_fitted(hypothesis)
-        return _points(hypothesis, columns, classes)
     if type(hypothesis) is Always:
         return Constant(class_codes([hypothesis.label], classes)[0])
     model = model_of(hypothesis)
@@ -111,18 +107,21 @@ def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> Ro
     return _prepared(hypothesis, columns, classes)
 
 
-def model_of(hypothesis: Any) -> RuleList | Tree | None:
-    """Return the rule list or tree of a hypothesis, rebuilt from its file's text; None if it has none.
+def model_of(hypothesis: Any) -> RuleList | Tree | Scorecard | None:
+    """Return the rule list, tree or scorecard of a hypothesis, rebuilt from its file's text; None if it has none.
 
     Rebuilt, it runs the code of hedgerow only, even if other code was attached to the object.
     """
-    if isinstance(hypothesis, TallyEstimator):
+    from hedgerow.marginals.logistic import MarginalLogisticClassifier  # circular: it queries oracles itself
+
+    if isinstance(hypothesis, TallyEstimator) or type(hypothesis) is MarginalLogisticClassifier:
         hypothesis = released_model(hypothesis)
         if hypothesis is None:
             raise NotFittedError
-    if type(hypothesis) is RuleList:
-        return RuleList.from_json(hypothesis.to_json())
-    return Tree.from_json(hypothesis.to_json()) if type(hypothesis) is Tree else None
+    for kind in (RuleList, Tree, Scorecard):
+        if type(hypothesis) is kind:
+            return kind.from_json(hypothesis.to_json())
+    return None
 
 
 def charges_of(hypothesis: Any) -> tuple[list[tuple[Charge, Charge]], list[str]]:
@@ -157,30 +156,24 @@ def _parts(hypothesis: Any) -> list[Any]:
     return wholes + models
 
 
-def _by_model(model: RuleList | Tree, columns: TargetColumns, classes: Sequence[Any]) -> ByModel:
+def _by_model(model: RuleList | Tree | Scorecard, columns: TargetColumns, classes: Sequence[Any]) -> ByModel | ByPoints:
+    if isinstance(model, Scorecard):
+        used = {part.attribute for part in model.parts}
+        return ByPoints(model, _places(model.schema, used, columns), class_codes(model.schema.classes, classes))
     used = {literal.attribute for path in model.paths for literal, _ in path}
-    names = model.schema.names
+    return ByModel(model, _places(model.schema, used, columns), class_codes(model.predictions, classes))
+
+
+def _places(schema: Schema, used: Collection[str], columns: TargetColumns) -> dict[str, int]:
+    """Return the number of the column of each attribute that a model uses."""
+    names = schema.names
     if not columns.named and len(names) != len(columns.names):
         raise ArgumentError(f"it is a model of {len(names)} columns, and there are {len(columns.names)}")
     places = {name: columns.place(name) if columns.named else names.index(name) for name in names if name in used}
     for name, place in places.items():
-        if columns.kinds[place] == "boolean" and model.schema[name].kind != "boolean":
-            raise ArgumentError(f"its attribute {shown(name)} is {model.schema[name].kind}, and the column is boolean")
-    return ByModel(model, places, class_codes(model.predictions, classes))
-
-
-def _points(fitted: Any, columns: TargetColumns, classes: Sequence[Any]) -> Points:
-    bins = plain_bins(fitted.bins_)
-    check_total(bins)
-    places = tuple(columns.place(name) if columns.named else i for i, name in enumerate(bins.names))
-    for name, place in zip(bins.names, places, strict=True):
-        check_kind(name, bins[name], columns.kinds[place])
-    sizes = [len(attribute.bins) for _, attribute in bins.attributes]
-    points = np.split(plain_vector(fitted.coef_, sum(sizes)), np.cumsum(sizes)[:-1])
-    negative, positive = class_codes(plain_values(fitted.classes_), classes)
-    if type(fitted.intercept_) not in (int, float, np.float64):
-        raise ArgumentError("its intercept is not a number")
-    return Points(bins, places, tuple(points), float(fitted.intercept_), (negative, positive))
+        if columns.kinds[place] == "boolean" and schema[name].kind != "boolean":
+            raise ArgumentError(f"its attribute {shown(name)} is {schema[name].kind}, and the column is boolean")
+    return places
 
 
 def _prepared(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> Prepared | None:

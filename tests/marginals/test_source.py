@@ -1,0 +1,54 @@
+"""Bins of a public source, and the columns that are left out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import DomainError
+from hedgerow.marginals.binning import choose_bins
+from hedgerow.marginals.source import source_bins
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame({"a": RNG.normal(size=90), "b": RNG.random(90) < 0.5})
+
+
+def scale(asked):
+    """Return a function that records for how many attributes the noise is asked for."""
+    return lambda n_attributes: asked.append(n_attributes) or 1.0
+
+
+def test_without_constant_columns_the_bins_are_those_of_any_learner():
+    asked = []
+    bins, left_out = source_bins(4, FRAME, scale(asked))
+    assert (bins, left_out, asked) == (choose_bins(FRAME, 4), (), [2])
+
+
+@pytest.mark.parametrize("value", [1.0, True, "x", None])
+def test_a_constant_column_of_a_frame_gets_no_bins(value):
+    asked = []
+    bins, left_out = source_bins("auto", FRAME.assign(c=pd.Series([value] * 90)), scale(asked))
+    assert bins.names == ("a", "b")
+    assert (left_out, asked) == (("c",), [2])
+
+
+def test_a_constant_column_of_an_array_keeps_its_place():
+    X = np.column_stack([FRAME["a"], np.full(90, 7.0), FRAME["a"] ** 2, np.full(90, np.nan)])
+    asked = []
+    bins, left_out = source_bins(3, X, scale(asked))
+    assert (left_out, asked) == (("x1", "x3"), [4])
+    assert [attribute.n_known for _, attribute in bins.attributes] == [3, 1, 3, 1]
+    assert bins["x2"] == choose_bins(X[:, [2]], 3)["x0"]
+    assert all(attribute.missing == "bin" for _, attribute in bins.attributes)
+
+
+def test_nothing_is_left_out_of_a_schema():
+    given = choose_bins(FRAME, 2)
+    assert source_bins(given, FRAME.assign(c=1), scale([])) == (given, ())
+
+
+def test_a_source_without_any_difference_is_refused():
+    with pytest.raises(DomainError, match="expected a column with two or more values in the source, found none"):
+        source_bins("auto", FRAME[:1], scale([]))
+    with pytest.raises(ValueError, match="bins must be 'auto'"):
+        source_bins(hr, FRAME, scale([]))
