@@ -174,8 +174,9 @@ def check_smooth(smooth: Any) -> None:
     ValueError
         If it is neither "auto" nor a number from 0.01 to 1,000.
     """
+    value: Any = smooth
     is_number = isinstance(smooth, Number) and not isinstance(smooth, bool)
-    if is_number and LEAST_SMOOTH <= smooth <= LARGEST_SMOOTH:
+    if is_number and LEAST_SMOOTH <= value <= LARGEST_SMOOTH:
         return
     if not isinstance(smooth, str) or smooth != "auto":
         raise ArgumentError(

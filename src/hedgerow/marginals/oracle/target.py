@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import ArgumentTypeError
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.foreign_code import guarded
 from hedgerow.schema.booleans import default_classes
 from hedgerow.schema.label import Label
@@ -64,9 +64,12 @@ def target_label(name: str, classes: Any, *, are_boolean: bool) -> Label:
     ValueError
         If they are not two or more, or no classes that a label can have.
     """
+    default = Label(name, default_classes(are_boolean))
     if classes is None:
-        return Label(name, default_classes(are_boolean))
+        return default
     problem = ArgumentTypeError("classes must be a tuple of labels.")
     if isinstance(classes, str):
         raise problem
-    return Label(name, guarded(lambda: tuple(classes), problem))
+    found = guarded(lambda: tuple(classes), problem)
+    unfit = ArgumentError("expected two or more different classes, all text, all whole numbers or all booleans.")
+    return guarded(lambda: Label(name, found), unfit)  # what is given may be a table of rows, which no error quotes

@@ -17,6 +17,7 @@ from hedgerow.errors import OverlapWarning
 from hedgerow.marginals.expril import ExprilClassifier
 from hedgerow.marginals.logistic import MarginalLogisticClassifier
 from hedgerow.marginals.network import network
+from hedgerow.marginals.oracle.answers import ClassCounts
 from hedgerow.marginals.oracle.hypothesis import Always, Hypothesis
 from hedgerow.marginals.oracle.oracle import Oracle
 from hedgerow.privacy.budget import Budget
@@ -99,6 +100,11 @@ class WatchedOracle(Oracle):
         """Answer as any oracle does."""
         self.asked.append(hypothesis)
         return super().error_marginals(bins, _model(hypothesis))
+
+    def class_marginals(self, bins: Schema) -> ClassCounts:
+        """Answer as any oracle does: the hypothesis before is that every row is of the second class."""
+        self.asked.append(Always(self.classes[1]))
+        return super().class_marginals(bins)
 
 
 def _model(hypothesis: Hypothesis) -> Hypothesis:
