@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         PrivateRuleListClassifier,
         PrivateScorecardClassifier,
         PrivateTreeClassifier,
+        ScorecardClassifier,
     )
     from hedgerow.marginals import Always, ExprilClassifier, MarginalLogisticClassifier, Oracle, choose_bins
     from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, load_model
@@ -60,6 +61,7 @@ __all__ = [
     "RuleList",
     "Schema",
     "Scorecard",
+    "ScorecardClassifier",
     "Split",
     "Tally",
     "Tree",
@@ -85,6 +87,7 @@ _HOMES = {
         "PrivateRuleListClassifier",
         "PrivateScorecardClassifier",
         "PrivateTreeClassifier",
+        "ScorecardClassifier",
     ),
     "marginals": ("Always", "ExprilClassifier", "MarginalLogisticClassifier", "Oracle", "choose_bins"),
     "models": ("AttributePoints", "Leaf", "Rule", "RuleList", "Scorecard", "Split", "Tree", "load_model"),

@@ -152,6 +152,7 @@ ESTIMATORS = {
     hr.GreedyRuleListClassifier: {},
     hr.OptimalRuleListClassifier: {},
     hr.OptimalTreeClassifier: {},
+    hr.ScorecardClassifier: {},
 }
 LOGISTIC = hr.MarginalLogisticClassifier
 SOURCE = np.arange(9.0)[:, None]

@@ -46,6 +46,7 @@ OPEN = {
     "optimal list": hr.OptimalRuleListClassifier(max_rules=4),
     "optimal tree": hr.OptimalTreeClassifier(max_depth=2),
     "optimal tree, mixed": hr.OptimalTreeClassifier(max_depth=2, objective="mixed"),
+    "scorecard": hr.ScorecardClassifier(max_attributes=3, points=10),
 }
 ALL = OPEN | PRIVATE
 
@@ -69,6 +70,7 @@ def from_data(name, **parameters):
         hr.GreedyRuleListClassifier(),
         hr.OptimalRuleListClassifier(max_rules=3, negations=False, min_support=0, regularization=0.01, time_limit=60),
         hr.OptimalTreeClassifier(objective="mixed"),
+        hr.ScorecardClassifier(),
         from_data("private list, greedy"),
         from_data("private list, exact, in blocks, with counts"),
         from_data("private tree, exact"),
@@ -86,6 +88,7 @@ def test_estimators_keep_scikit_learns_contract(estimator, check):
         hr.GreedyRuleListClassifier(max_rules=8, max_literals=1, negations=False, min_support=0),
         hr.OptimalRuleListClassifier(),
         hr.OptimalTreeClassifier(max_depth=2, min_support=0, regularization=0.01, time_limit=60),
+        hr.ScorecardClassifier(max_attributes=5, points=3, C=1.0),
         from_data("private list, exact"),
         from_data("private tree, exact, with counts"),
         from_data("private tree, greedy"),
@@ -160,7 +163,8 @@ def test_a_fitted_estimator_holds_what_was_released_and_no_row(estimator):
     clf = fitted(estimator)
     held = set(vars(clf)) - set(clf.get_params())
     expected = {"classes_", "feature_names_in_", "n_features_in_", "privacy_", KINDS[size_name(clf)][0]}
-    assert held == expected | (PROOF if hasattr(clf, "optimal_") else set())
+    chosen = {"C_"} if "C" in clf.get_params() else set()
+    assert held == expected | chosen | (PROOF if hasattr(clf, "optimal_") else set())
     clf.predict(people())
     assert set(vars(clf)) - set(clf.get_params()) == held
     for thing in reachable(clf, {}):

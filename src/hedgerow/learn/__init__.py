@@ -1,6 +1,7 @@
 """Estimators that learn rule lists, trees and scorecards from a tally, with and without differential privacy."""
 
 from hedgerow.learn.baseline import GreedyRuleListClassifier
+from hedgerow.learn.logistic import ScorecardClassifier
 from hedgerow.learn.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
 from hedgerow.learn.scorecards import PrivateScorecardClassifier
@@ -17,4 +18,5 @@ __all__ = [
     "PrivateRuleListClassifier",
     "PrivateScorecardClassifier",
     "PrivateTreeClassifier",
+    "ScorecardClassifier",
 ]

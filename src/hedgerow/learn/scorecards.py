@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real as Number
-from typing import Any, Literal
+from typing import Literal
 
-from hedgerow.arguments import check_whole
-from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.private_base import Plan, PrivateEstimator
+from hedgerow.learn.scorecard.estimator import ScorecardEstimator, check_smooth
 from hedgerow.learn.scorecard.plan import ACROSS, ScorecardPlan
 from hedgerow.learn.scorecard.points import Direction
 from hedgerow.messages import shown_argument
-from hedgerow.models.scorecard import Scorecard
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.randomness import RandomState
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 
-LARGEST_POINTS = 1000
-MOST_BINS = 2000  # of an attribute: matrices of bin by bin are inverted
-LEAST_SMOOTH, LARGEST_SMOOTH = 0.01, 1000  # outside, float64 does not hold the precision of many bins
-DIRECTIONS = ("increasing", "decreasing")
 
-
-class PrivateScorecardClassifier(PrivateEstimator):
+class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
     """A differentially private scorecard: whole points by bin that add up to the log-odds of a row.
 
     What is released, one after the other (docs/scorecards.md): the rows of each class; where there are few rows for the
@@ -85,8 +77,6 @@ class PrivateScorecardClassifier(PrivateEstimator):
     [1.0, 1.0, True]
     """
 
-    scorecard_: Scorecard
-    _fitted = "scorecard_"
     verbose = False
 
     def __init__(
@@ -119,15 +109,12 @@ class PrivateScorecardClassifier(PrivateEstimator):
             self._plan(self.schema)
 
     def _plan(self, schema: Schema) -> Plan:
-        _check_bins(schema)
-        monotone: dict[str, Direction] = dict(self.monotone or {})
-        for name in monotone:
-            _check_monotone(name, schema)
+        monotone = self._directions(schema)
         return ScorecardPlan(
             epsilon=exact(self.epsilon or 0, "epsilon"),
             delta=exact(self.delta or 0, "delta"),
             schema=schema,
-            most=None if self.max_attributes is None else int(self.max_attributes),
+            most=self._most_attributes,
             points=int(self.points),
             across=ACROSS if isinstance(self.smooth, str) else float(self.smooth),
             monotone=monotone,
@@ -137,71 +124,4 @@ class PrivateScorecardClassifier(PrivateEstimator):
         super()._check_parameters()
         if self.delta is not None and not 0 < exact(self.delta, "delta") < 1:
             raise ArgumentError(f"delta must be None or a number between 0 and 1, got {shown_argument(self.delta)}.")
-        if self.max_attributes is not None:
-            check_whole("max_attributes", self.max_attributes, 1)
-        check_largest_points(self.points)
         check_smooth(self.smooth)
-        monotone: Any = self.monotone
-        if monotone is not None and not isinstance(monotone, Mapping):
-            raise ArgumentTypeError(
-                f"monotone must be a mapping of names to directions, got {type(monotone).__name__}."
-            )
-        for direction in (monotone or {}).values():
-            if not isinstance(direction, str) or direction not in DIRECTIONS:
-                raise ArgumentError(
-                    f"monotone must map names to {' or '.join(DIRECTIONS)}, got {shown_argument(direction)}."
-                )
-
-
-def check_largest_points(points: Any) -> None:
-    """Check the largest number of points of a bin, in size.
-
-    Raises
-    ------
-    ValueError
-        If it is not a whole number from 1 to 1,000.
-    """
-    check_whole("points", points, 1)
-    if points > LARGEST_POINTS:
-        raise ArgumentError(f"points must be a whole number <= {LARGEST_POINTS}, got {shown_argument(points)}.")
-
-
-def check_smooth(smooth: Any) -> None:
-    """Check the prior's standard deviation of the log-odds along a number.
-
-    Raises
-    ------
-    ValueError
-        If it is neither "auto" nor a number from 0.01 to 1,000.
-    """
-    value: Any = smooth
-    is_number = isinstance(smooth, Number) and not isinstance(smooth, bool)
-    if is_number and LEAST_SMOOTH <= value <= LARGEST_SMOOTH:
-        return
-    if not isinstance(smooth, str) or smooth != "auto":
-        raise ArgumentError(
-            f"smooth must be 'auto' or a number from {LEAST_SMOOTH} to {LARGEST_SMOOTH}, got {shown_argument(smooth)}."
-        )
-
-
-def _check_bins(schema: Schema) -> None:
-    for name, attribute in schema.attributes:
-        if attribute.n_bins > MOST_BINS:
-            raise SchemaError(
-                f"expected at most {MOST_BINS:,} bins of an attribute of a scorecard, got {attribute.n_bins:,}; "
-                "declare fewer, or leave the attribute out.",
-                attribute=name,
-            )
-
-
-def _check_monotone(name: str, schema: Schema) -> None:
-    if name not in schema:
-        raise SchemaError("is in monotone but not declared.", attribute=name)
-    if not isinstance(schema[name], (Integer, Real)):
-        raise SchemaError(
-            "expected a number in monotone, got another attribute, whose bins have no order.", attribute=name
-        )
-    if len(schema.classes) != 2:
-        raise ArgumentError(
-            f"expected monotone=None with {len(schema.classes)} classes, got names: it needs two classes."
-        )

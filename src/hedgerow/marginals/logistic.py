@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.learn.learned import LearnedScorecard
+from hedgerow.learn.scorecard.estimator import check_largest_points, check_smooth
 from hedgerow.learn.scorecard.points import Part, rounded
 from hedgerow.learn.scorecard.smoothing import Prior
-from hedgerow.learn.scorecards import check_largest_points, check_smooth
 from hedgerow.marginals.binning import bin_matrix
 from hedgerow.marginals.log_odds import SPREADS, Evidence, LogOdds, estimated
 from hedgerow.marginals.oracle.oracle import Oracle, check_oracle

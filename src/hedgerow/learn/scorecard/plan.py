@@ -22,7 +22,6 @@ from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, TwoSidedPermuteAndFlip
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 from hedgerow.values import quoted_text
@@ -199,7 +198,7 @@ class _Fit:
 
     def _part(self, place: int, table: Floats, variance: float, prior: Prior, shrunk: float) -> Part:
         rows = np.maximum(table.sum(axis=1), 0)
-        precision = self._precision(prior, place)
+        precision = prior.of(self._schema.attributes[place][1])
         shares = self._shares[1:] if self._binary else self._shares
         own = table[:, 1:] if self._binary else table
         found: list[Smoothed] = []
@@ -212,10 +211,6 @@ class _Fit:
         part = Part(place, values, [one.covariance * shrunk**2 for one in found], rows)
         part.centred()
         return part
-
-    def _precision(self, prior: Prior, place: int) -> Floats:
-        attribute = self._schema.attributes[place][1]
-        return prior.precision(attribute.n_bins, attribute.n_known if isinstance(attribute, (Integer, Real)) else 0)
 
     def _refine(self, parts: Sequence[Part], base: float, share: Fraction) -> None:
         """Correct the log-odds attribute by attribute, by the residuals that the others leave, each for a share."""
@@ -230,7 +225,7 @@ class _Fit:
                 STEPS,
             )
             errors, spreads = found.reshape(2, -1) / STEPS
-            slopes, precision = np.maximum(spreads, 0), self._precision(prior, part.attribute)
+            slopes, precision = np.maximum(spreads, 0), prior.of(self._schema.attributes[part.attribute][1])
             step = smoothed(errors, slopes, slopes, variance / STEPS**2, precision)
             part.values[:, 0] += np.clip(step.values, -_LARGEST_STEP, _LARGEST_STEP)
             part.covariances = [step.after(part.covariances[0])]

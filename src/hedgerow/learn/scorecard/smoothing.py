@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.schema.attributes import Attribute
+from hedgerow.schema.numbers import Integer, Real
+
 Floats = NDArray[np.float64]
 
 
@@ -42,6 +45,11 @@ class Prior:
             walk = steps.T @ steps * ((n_ordered - 1) / self.across**2)
             matrix[:n_ordered, :n_ordered] = walk + 1 / (n_ordered * self.each) ** 2
         return matrix
+
+    def of(self, attribute: Attribute) -> Floats:
+        """Return the inverse of the covariance of an attribute's log-odds by bin, shape ``(n_bins, n_bins)``."""
+        is_ordered = isinstance(attribute, (Integer, Real))
+        return self.precision(attribute.n_bins, attribute.n_known if is_ordered else 0)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,61 @@
+"""Rounding of a regression: what of its log-loss is lost."""
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.learn.scorecard.exact import centred, rounded_card
+from hedgerow.learn.scorecard.regression import Fitted, Regression, log_loss
+from tests.learn.patients import PATIENTS, patients
+from tests.learn.tables import SCHEMA, people
+
+
+def fitted(data, label, schema):
+    regression = Regression(schema, *hr.Tally.count(data, label, schema).bins_and_counts())
+    return centred(regression.fit(range(len(schema)), 1.0), regression, {}), regression
+
+
+def loss_of(card, regression):
+    odds = Fitted(card.base * card.unit, {i: each * card.unit for i, each in card.points.items()})
+    return log_loss(odds.log_odds(regression.bins), regression.counts) / regression.counts.sum()
+
+
+def plainly(found, points):
+    """Return log-odds rounded to the nearest point, the largest being `points`."""
+    unit = max(np.abs(each).max() for each in found.values.values()) / points
+    return Fitted(
+        np.rint(found.base / unit) * unit, {i: np.rint(each / unit) * unit for i, each in found.values.items()}
+    )
+
+
+def test_centred_log_odds_are_0_on_average_and_their_sums_are_the_same():
+    for case in ((patients(500), "ill", PATIENTS), (people(), "risk", SCHEMA)):
+        found, regression = fitted(*case)
+        before = regression.fit(range(len(case[2])), 1.0)
+        np.testing.assert_allclose(found.log_odds(regression.bins), before.log_odds(regression.bins), atol=1e-9)
+        rows = regression.counts.sum(axis=1)
+        for i, each in found.values.items():
+            np.testing.assert_allclose(rows @ each[regression.bins[:, i]] / rows.sum(), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("points", "lost"),
+    [(20, 0.0005), (5, 0.005), (2, 0.02)],
+)
+def test_little_of_the_log_loss_is_lost(points, lost):
+    for case in ((patients(5000), "ill", PATIENTS), (people(3000), "risk", SCHEMA)):
+        found, regression = fitted(*case)
+        card = rounded_card(found, regression, points, {})
+        assert max(np.abs(each).max() for each in card.points.values()) <= points
+        before = log_loss(found.log_odds(regression.bins), regression.counts) / regression.counts.sum()
+        assert loss_of(card, regression) < before + lost
+
+
+def test_rounded_well_is_better_than_to_the_nearest_point():
+    mine, nearest = [], []
+    for seed in range(20):
+        found, regression = fitted(patients(1000, seed), "ill", PATIENTS)
+        mine.append(loss_of(rounded_card(found, regression, 3, {}), regression))
+        odds = plainly(found, 3).log_odds(regression.bins)
+        nearest.append(log_loss(odds, regression.counts) / regression.counts.sum())
+    assert np.mean(mine) < np.mean(nearest) - 0.005
