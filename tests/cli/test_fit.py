@@ -4,6 +4,7 @@ import json
 import re
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -133,6 +134,21 @@ def test_a_scorecard_has_the_points_attributes_and_directions_that_are_asked_for
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_smooth_scorecard_has_nearly_the_same_points_along_a_number(run):
+    assert run(*CARD, "--smooth", "0.01", "--max-attributes", "1", "--points", "1000", "-o", "flat.json")[0] == 0
+    assert run(*CARD, "--max-attributes", "1", "--points", "1000", "-o", "card.json")[0] == 0
+    flat, card = (hr.Scorecard.load(name) for name in ("flat.json", "card.json"))
+    ranges = [
+        np.ptp(np.array(part.points[:3])) * one.unit
+        for one in (flat, card)
+        for part in one.parts
+        if part.attribute == "age"
+    ]
+    assert len(ranges) == 2
+    assert ranges[0] < 0.1 < 1 < ranges[1]
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_scorecard_with_a_delta_takes_it_from_the_budget(run):
     run("budget", "new", "b.json", "--epsilon", "9", "--delta", "1e-6")
     code, out, _ = run(*CARD, "--delta", "1e-6", "--budget", "b.json", "-o", "card.json")
@@ -161,6 +177,9 @@ def test_a_scorecard_of_a_table_counted_elsewhere_is_checked_before_it_is_counte
         ((*CARD, "--release-counts"), "expected --release-counts with --model rule-list or tree only"),
         ((*FIT, "--points", "3"), "expected --points with --model scorecard only, got --model rule-list"),
         ((*TREE, "--monotone", "age=increasing"), "expected --monotone with --model scorecard only, got --model tree"),
+        ((*TREE, "--smooth", "2"), "expected --smooth with --model scorecard only, got --model tree"),
+        ((*CARD, "--smooth", "0"), "smooth must be 'auto' or a number from 0.01 to 1000, got 0"),
+        ((*CARD, "--smooth", "nan"), "smooth must be 'auto' or a number from 0.01 to 1000"),
         ((*TREE, "--max-attributes", "3"), "expected --max-attributes with --model scorecard only, got --model tree"),
         ((*FIT, "--delta", "1e-9"), "expected --delta with --model scorecard or dp-greedyrl only, got --model rule-"),
         ((*CARD, "--delta", "0"), "delta must be None or a number between 0 and 1"),

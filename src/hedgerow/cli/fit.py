@@ -129,6 +129,13 @@ def fit(
         list[str] | None,
         typer.Option(help="Scorecard: a number whose points only rise or fall, as age=increasing. Repeatable."),
     ] = None,
+    smooth: Annotated[
+        float | None,
+        typer.Option(
+            help="Scorecard: the prior's standard deviation of log-odds from one end of a number to the other; less is "
+            "smoother.  [4]"
+        ),
+    ] = None,
     budget: Annotated[
         Path | None, typer.Option(help="Budget file to charge (`hedgerow budget`); a spent one refuses.")
     ] = None,
@@ -177,6 +184,7 @@ def fit(
         "max_attributes": max_attributes,
         "points": points,
         "monotone": _directions(monotone) if monotone else None,
+        "smooth": smooth,
     }
     check_output(output, data, schema, force=force)
     declared = None if schema is None else load_schema(schema)
