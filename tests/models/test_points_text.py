@@ -8,9 +8,9 @@ from tests.models.scorecards import NONE, THREE, TWO, sheet
 # 1 / (1 + exp(-0.1 t)) and, with 1.96 * 0.25 = 0.49 more or less in the exponent, its interval
 GOLDEN = """\
 attribute  bin         points
-age        [17, 30]       -12
-           (30, 60]        -3
-           (60, 90]        11
+age        17 to 30       -12
+           31 to 60        -3
+           61 to 90        11
            missing          0
 ward       surgery          0
            day clinic       6

@@ -36,7 +36,7 @@ def test_the_form_has_points_boxes_and_risks() -> None:
     axes = TWO.form()
     found = texts(axes)
     assert found[:3] == ["Points for ill = yes", "points", "your points"]
-    assert found[3:9] == ["age", "up to 30", "-12", "over 30, up to 60", "-3", "over 60"]
+    assert found[3:9] == ["age", "17 to 30", "-12", "31 to 60", "-3", "61 to 90"]
     assert len(boxes(axes)) == 3 + 2  # one an attribute, the base and the total
     assert found[found.index("base") + 1] == "-7"
     assert [one.shown for one in sheet(TWO).risks] == found[found.index("P(ill = yes)") + 1 :][: len(sheet(TWO).risks)]

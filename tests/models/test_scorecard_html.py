@@ -34,9 +34,9 @@ def test_the_form_has_points_boxes_the_total_and_risks() -> None:
         "points",
         "your points",
         "age",
-        "up to 30",
+        "17 to 30",
         "-12",
-        "over 30, up to 60",
+        "31 to 60",
     ]
     assert texts[texts.index("base") : texts.index("P(ill = yes)") + 2] == [
         *("base", "-7", "total", "total", "P(ill = yes)", "95 % by noise")

@@ -168,18 +168,36 @@ class PointBin:
         return self.declared.bins[self.start]
 
     @property
+    def label(self) -> str:
+        """The name in a printed table: whole numbers from the first to the last of the bin."""
+        return self.words if self.is_known and isinstance(self.declared, Integer) else self.name
+
+    @property
     def words(self) -> str:
         """The bin as a form to fill in has it."""
         if not self.is_known:
             return {"missing": "missing", "outside": "any other value"}[self.name]
         if isinstance(self.declared, Boolean):
             return ("no", "yes")[self.start]
-        if isinstance(self.declared, (Integer, Real)):
+        if isinstance(self.declared, Integer):
+            return _whole_numbers(self.declared, self.start, self.stop)
+        if isinstance(self.declared, Real):
             return _range_in_words(self.declared, self.start, self.stop)
         return self.name
 
 
-def _range_in_words(number: Integer | Real, start: int, stop: int) -> str:
+def _whole_numbers(number: Integer, start: int, stop: int) -> str:
+    """Return the whole numbers of the bins; beyond the bounds where numbers outside count as the nearest inside."""
+    first, last = value_text(number.edges[start] + (start > 0)), value_text(number.edges[stop])
+    is_open = number.outside == "clip" and stop - start < number.n_known
+    if is_open and start == 0:
+        return f"up to {last}"
+    if is_open and stop == number.n_known:
+        return f"{first} and more"
+    return first if first == last else f"{first} to {last}"
+
+
+def _range_in_words(number: Real, start: int, stop: int) -> str:
     low, high = value_text(number.edges[start]), value_text(number.edges[stop])
     if start == 0:
         return f"{low} to {high}" if stop == number.n_known else f"up to {high}"

@@ -16,7 +16,7 @@ def card_text(sheet: Sheet) -> str:
     for bins in sheet.bins:
         for place, one in enumerate(bins):
             name = "" if place else printable(one.attribute)
-            lines.append([name, printable(one.name), *map(str, one.points)])
+            lines.append([name, printable(one.label), *map(str, one.points)])
     lines.append(["base", "", *map(str, sheet.base)])
     below = _aligned(sheet.risk_lines, left=0) if sheet.is_binary else sheet.notes
     return "\n".join([*_aligned(lines, left=2), "", *below])

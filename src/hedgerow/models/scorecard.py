@@ -83,9 +83,9 @@ class Scorecard(Model):
     >>> card = Scorecard(schema, (-2,), parts, 0.5, None, PrivacyCard.none("example", software="hedgerow"))
     >>> print(card)
     attribute  bin       points
-    age        [17, 30]      -2
-               (30, 45]       0
-               (45, 90]       3
+    age        17 to 30      -2
+               31 to 45       0
+               46 to 90       3
     smoker     false          0
                true           2
     base                     -2
@@ -306,7 +306,7 @@ class Scorecard(Model):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes."""
         groups = [
-            (printable(ones[0].attribute), [(printable(one.name), one.points) for one in ones])
+            (printable(ones[0].attribute), [(printable(one.label), one.points) for one in ones])
             for ones in self._sheet.bins
         ]
         return points_bars(groups, list(map(shown_text, self.schema.classes)), self._caption, ax)
