@@ -74,6 +74,21 @@ def test_everything_is_on_the_page_and_no_text_covers_another(model: Scorecard) 
             assert across <= 1 or along <= 1
 
 
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("days_b_screening_arrest", ["days_b_screening_", "arrest"]),
+        ("mean systolic blood-pressure", ["mean systolic blood-", "pressure"]),
+        ("a" * 25, ["a" * 22, "aaa"]),
+        ("worst_radius", ["worst_radius"]),
+    ],
+)
+def test_long_names_are_broken_between_words_and_after_underscores(name: str, lines: list[str]) -> None:
+    schema = Schema({name: Categorical(("a", "b", "c"))}, Label("y", (0, 1)))
+    card = Scorecard(schema, (0,), (AttributePoints(name, ((1,), (2,), (3,))),), 1, None, NONE)
+    assert [text for text in texts(card.form()) if text in lines] == lines
+
+
 def test_given_axes_are_drawn_on() -> None:
     axes = Figure().subplots()
     assert TWO.form(axes) is axes

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from textwrap import wrap
+from textwrap import TextWrapper, wrap
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ArgumentError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _MOST_BINS, _MOST_CLASSES = 150, 6
 _WIDTH, _LINE, _SMALL = 8.0, 0.27, 0.19  # inches: the form, a line, a line below it
 _RISKS, _BIN, _FIRST, _LAST = 1.85, 2.3, 4.7, 7.8  # from the left: risks, bins, columns of points, the right margin
+_BREAKS = re.compile(r"(\s+)|(?<=[_-])")  # where a name that is too long may be broken
 _INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
 
 
@@ -154,6 +156,8 @@ def _risk_lines(sheet: Sheet) -> list[tuple[str, list[str]]]:
 
 
 def _wrapped(text: str, width: int, most: int) -> list[str]:
-    """Return text in at most so many lines, the rest cut off."""
-    lines = wrap(shortened(text, 200), width)
+    """Return text in at most so many lines, broken between words and after _, the rest cut off."""
+    wrapper = TextWrapper(width)
+    wrapper.wordsep_re = _BREAKS
+    lines = wrapper.wrap(shortened(text, 200))
     return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1][: width - 1]}…"]
