@@ -295,10 +295,10 @@ def test_the_replay_catches_an_exact_draw_whose_weight_looks_at_the_rows(monkeyp
 
 
 def test_the_replay_catches_residuals_of_chances_that_depend_on_the_rows(monkeypatch):
-    def residuals(tally, attribute, base, log_odds, ask=counts.residuals):
-        return ask(tally, attribute, base + float(tally.total().sum() > 20), log_odds)
+    def residuals(tally, base, make=counts.Residuals):
+        return make(tally, base + float(tally.total().sum() > 20))
 
-    monkeypatch.setattr(plan, "residuals", residuals)
+    monkeypatch.setattr(plan, "Residuals", residuals)
     with pytest.raises(AssertionError, match="further than declared"):
         check(learner(SCORECARD, schema=TWO, epsilon=1000), ROWS, {**NEW, "risk": "low"}, SEEDED, 1000)
 

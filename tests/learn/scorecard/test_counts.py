@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.columns import Table
-from hedgerow.learn.scorecard.counts import STEPS, associations, histograms, in_steps, leads, outcomes, residuals
+from hedgerow.learn.scorecard.counts import (
+    GRID,
+    STEPS,
+    Residuals,
+    associations,
+    histograms,
+    in_steps,
+    leads,
+    outcomes,
+    whole_log_odds,
+)
 from tests.learn.tables import ROW, SCHEMA, frame
 
 TWO = hr.Schema(SCHEMA.attributes, hr.Label("risk", ("high", "low")))
@@ -107,6 +117,11 @@ def test_a_row_of_any_class_is_within_twice_the_steps_of_the_shares(shares, data
     assert np.abs(row - found).sum() == 2 * (STEPS - found[label]) <= 2 * STEPS
 
 
+def residuals(table, attribute, base, log_odds):
+    """Return what a first question about residuals is answered."""
+    return Residuals(table, base).by_bin(attribute, {i: whole_log_odds(each) for i, each in log_odds.items()})
+
+
 def exactly(base, log_odds, bins, label):
     """Return the residual of a row and its variance in exact arithmetic, once its chance is a whole number of steps."""
     odds = base + sum((float(each[bins[i]]) for i, each in log_odds.items()), 0.0)
@@ -130,6 +145,36 @@ def test_one_row_more_moves_residuals_by_at_most_their_sensitivity_whatever_the_
     assert np.abs(change).sum() <= STEPS
     assert (change**2).sum() <= STEPS**2
     assert both([], row, lambda table: residuals(table, i, base, log_odds), TWO).tolist() == change.tolist()
+
+
+@given(PATIENTS, FLOATS, st.data())
+def test_running_log_odds_answer_to_the_bit_what_adding_them_all_up_anew_does(rows, base, data):
+    table, held = tally(rows, TWO), {i: np.zeros(size) for i, size in enumerate(SIZES)}
+    with np.errstate(all="ignore"):
+        kept = Residuals(table, base)
+        for attribute in data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=6)):
+            new = values(data.draw)
+            changes = {i: whole_log_odds(each) - whole_log_odds(held[i]) for i, each in new.items()}
+            held |= new
+            expected = residuals(table, attribute, base, held)
+            assert kept.by_bin(attribute, changes).tolist() == expected.tolist()
+
+
+@given(PATIENTS, PATIENT, st.data())
+def test_one_row_more_moves_every_later_answer_by_at_most_its_sensitivity_too(rows, row, data):
+    steps = [(data.draw(st.integers(0, 3)), values(data.draw)) for _ in range(3)]
+    with np.errstate(all="ignore"):
+        kept = [Residuals(tally(each, TWO), 0.0) for each in (rows, [*rows, row], [row])]
+        for attribute, log_odds in steps:
+            changes = {i: whole_log_odds(each) for i, each in log_odds.items()}
+            without, with_row, alone = (each.by_bin(attribute, changes) for each in kept)
+            assert (with_row - without).tolist() == alone.tolist()
+            assert np.abs(alone).sum() <= STEPS
+
+
+def test_log_odds_in_whole_numbers_are_the_nearest_and_bounded():
+    found = whole_log_odds(np.array([0.1, -np.inf, 1e308, np.nan, -3.0]))
+    assert found.tolist() == [round(0.1 * GRID), -100 * GRID, 100 * GRID, 0, -3 * GRID]
 
 
 def test_every_chance_there_is_keeps_to_the_sensitivity_of_residuals():

@@ -14,6 +14,9 @@ from hedgerow.tally import Tally
 
 STEPS = 2**10
 """Steps in which a row's residuals and class shares are measured: public, a power of two, the same for every table."""
+GRID = 2**40
+"""Steps of one log-odds, in which log-odds are added up."""
+_LARGEST = 100.0
 Whole = NDArray[np.int64]
 LogOdds = Mapping[int, NDArray[Any]]
 
@@ -57,33 +60,63 @@ def associations(tally: Tally, shares: Whole) -> Integers:
     return np.array(found, dtype=np.int64)
 
 
-def residuals(tally: Tally, attribute: int, base: float, log_odds: LogOdds) -> Integers:
-    """Return for each bin of an attribute the sum of residuals, and then the sum of their variances, in steps.
+class Residuals:
+    """Residuals by bin, while log-odds change attribute by attribute.
 
-    Of two classes. A row of class y has the residual ``STEPS·y − p`` and the variance ``⌊p(STEPS − p)/STEPS⌋``, where p
-    is the chance of the second class, between 0 and `STEPS`, by log-odds that were released: a function of the row's
-    bins. With ``u = |y − p/STEPS|`` one added row adds ``u`` and at most ``u(1 − u)``, in units of `STEPS`, to one
-    bin: ℓ1 sensitivity ``STEPS·u(2 − u) ≤ STEPS``, and ℓ2² ``STEPS²·u²(1 + (1 − u)²) ≤ STEPS²``.
+    The log-odds of each pattern are kept as whole numbers, to which changes are added: the sums are the same, to the
+    bit, as if all were added up anew, and a row's residual depends on its own bins and on what was released alone.
 
     Parameters
     ----------
     tally : Tally
-        The table.
-    attribute : int
-        The attribute.
+        The table. No row is looked at before the first question.
     base : float
         The log-odds that every row starts with.
-    log_odds : mapping of int to ndarray of shape (n_bins,)
-        Those by bin of each attribute that is used.
     """
-    bins, counts = tally.bins_and_counts()
-    chances = np.rint(STEPS * expit(base + added(log_odds, bins, np.float64))).astype(np.int64)
-    chances = np.clip(chances, 0, STEPS)  # whatever was released: the sensitivity rests on it
-    size, rows = tally.schema.attributes[attribute][1].n_bins, counts.sum(axis=1)
-    found = np.zeros((2, size), dtype=np.int64)
-    np.add.at(found[0], bins[:, attribute], STEPS * counts[:, 1] - chances * rows)
-    np.add.at(found[1], bins[:, attribute], chances * (STEPS - chances) // STEPS * rows)
-    return found.ravel()
+
+    def __init__(self, tally: Tally, base: float) -> None:
+        self._tally = tally
+        self._log_odds: Whole | None = None
+        self._base = whole_log_odds(base)
+
+    def by_bin(self, attribute: int, changes: LogOdds) -> Integers:
+        """Return for each bin of an attribute the sum of residuals, and then the sum of their variances, in steps.
+
+        Of two classes. A row of class y has the residual ``STEPS·y − p`` and the variance ``⌊p(STEPS − p)/STEPS⌋``,
+        where p is the chance of the second class, between 0 and `STEPS`, by log-odds that were released: a function of
+        the row's bins. With ``u = |y − p/STEPS|`` one added row adds ``u`` and at most ``u(1 − u)``, in units of
+        `STEPS`, to one bin: ℓ1 sensitivity ``STEPS·u(2 − u) ≤ STEPS``, and ℓ2² ``STEPS²·u²(1 + (1 − u)²) ≤ STEPS²``.
+
+        Parameters
+        ----------
+        attribute : int
+            The attribute.
+        changes : mapping of int to ndarray of int, shape (n_bins,)
+            What is added to the log-odds by bin, since the last question, of some attributes, as `whole_log_odds` has
+            them.
+        """
+        bins, counts = self._tally.bins_and_counts()
+        before = self._base if self._log_odds is None else self._log_odds
+        self._log_odds = before + added(changes, bins, np.int64)
+        chances = np.rint(STEPS * expit(self._log_odds / GRID)).astype(np.int64)
+        chances = np.clip(chances, 0, STEPS)  # whatever was released: the sensitivity rests on it
+        size, rows = self._tally.schema.attributes[attribute][1].n_bins, counts.sum(axis=1)
+        found = np.zeros((2, size), dtype=np.int64)
+        np.add.at(found[0], bins[:, attribute], STEPS * counts[:, 1] - chances * rows)
+        np.add.at(found[1], bins[:, attribute], chances * (STEPS - chances) // STEPS * rows)
+        return found.ravel()
+
+
+def whole_log_odds(values: NDArray[np.float64] | float) -> Whole:
+    """Return log-odds in steps of 2⁻⁴⁰, cut off at ±100, 0 for NaN: sums of them are exact in any order.
+
+    Examples
+    --------
+    >>> (whole_log_odds(np.array([0.5, np.nan, np.inf])) / GRID).tolist()
+    [0.5, 0.0, 100.0]
+    """
+    bounded = np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST)
+    return np.rint(GRID * bounded).astype(np.int64)
 
 
 def outcomes(tally: Tally, points: LogOdds, edges: Whole) -> Integers:

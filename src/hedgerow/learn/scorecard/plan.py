@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Proven
 from hedgerow.learn.scorecard.calibration import EDGES, calibrated, midpoints
-from hedgerow.learn.scorecard.counts import STEPS, associations, histograms, in_steps, leads, outcomes, residuals
+from hedgerow.learn.scorecard.counts import (
+    STEPS,
+    Residuals,
+    associations,
+    histograms,
+    in_steps,
+    leads,
+    outcomes,
+    whole_log_odds,
+)
 from hedgerow.learn.scorecard.points import Direction, Part, rounded
 from hedgerow.learn.scorecard.smoothing import Prior, Smoothed, smoothed
 from hedgerow.learn.scorecard.spending import PARTS, Spending
@@ -215,12 +224,14 @@ class _Fit:
     def _refine(self, parts: Sequence[Part], base: float, share: Fraction) -> None:
         """Correct the log-odds attribute by attribute, by the residuals that the others leave, each for a share."""
         prior = Prior(self._plan.across * _OF_RESIDUALS, _EACH * _OF_RESIDUALS)
+        changes = {each.attribute: whole_log_odds(each.values[:, 0]) for each in parts}
+        kept = Residuals(self._tally, base)
         for part in parts:
-            odds = {each.attribute: each.values[:, 0].copy() for each in parts}
+            before = whole_log_odds(part.values[:, 0])
             found, variance = self._counts(
                 share,
                 1,
-                partial(residuals, self._tally, part.attribute, base, odds),
+                partial(kept.by_bin, part.attribute, changes),
                 f"residuals by bin of {quoted_text(self._schema.names[part.attribute])}",
                 STEPS,
             )
@@ -229,6 +240,7 @@ class _Fit:
             step = smoothed(errors, slopes, slopes, variance / STEPS**2, precision)
             part.values[:, 0] += np.clip(step.values, -_LARGEST_STEP, _LARGEST_STEP)
             part.covariances = [step.after(part.covariances[0])]
+            changes = {part.attribute: whole_log_odds(part.values[:, 0]) - before}
 
     def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> LearnedScorecard:
         """Round to whole points, fit the map from totals to probabilities, and return the scorecard."""
