@@ -26,7 +26,8 @@ class ScorecardClassifier(ScorecardEstimator):
 
     Log-odds by bin have the prior of `PrivateScorecardClassifier`: smooth along numbers. Several sizes of a point are
     tried; for each, the log-odds are rounded one after the other, so that what one is rounded off by is made up for by
-    those after it, and the points with the least log-loss are taken.
+    those after it, and the points with the least log-loss are taken. In memory is a number for each bin of each
+    distinct row.
 
     Parameters
     ----------
