@@ -8,8 +8,9 @@ from typing import Literal
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.private_base import Plan, PrivateEstimator
 from hedgerow.learn.scorecard.estimator import ScorecardEstimator, check_smooth
-from hedgerow.learn.scorecard.plan import ACROSS, ScorecardPlan
+from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.points import Direction
+from hedgerow.learn.scorecard.smoothing import ACROSS
 from hedgerow.messages import shown_argument
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import Budget

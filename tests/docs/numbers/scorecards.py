@@ -5,7 +5,8 @@ from inspect import signature
 
 from hedgerow import PrivateScorecardClassifier
 from hedgerow.audit import totals
-from hedgerow.learn.scorecard.plan import ACROSS, CALIBRATION, CHOICE, FIRST_SHARE, TOTALS
+from hedgerow.learn.scorecard.plan import CALIBRATION, CHOICE, FIRST_SHARE, TOTALS
+from hedgerow.learn.scorecard.smoothing import ACROSS
 from tests.docs.page import ROOT, Page
 
 PAGE = "docs/scorecards.md"

@@ -26,7 +26,7 @@ from hedgerow.learn.scorecard.counts import (
     whole_log_odds,
 )
 from hedgerow.learn.scorecard.points import Direction, Part, rounded
-from hedgerow.learn.scorecard.smoothing import Prior, Smoothed, smoothed
+from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Prior, Smoothed, smoothed
 from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
@@ -41,9 +41,6 @@ FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the 
 ENOUGH_TO_KEEP_ALL = 15
 ENOUGH_FOR_RESIDUALS = 450
 ENOUGH_TO_CALIBRATE = 32
-ACROSS = 4.0
-"""The prior's standard deviation of the log-odds from one end of a number to the other, for ``smooth="auto"``."""
-_EACH = 2.0
 _OF_RESIDUALS = 0.25  # of the standard deviations of the prior: those of what the residuals may still change
 _REDUNDANCY = 0.25  # log-odds are multiplied by the number of attributes to the power of minus this
 _LARGEST_STEP = 2.0
@@ -199,7 +196,7 @@ class _Fit:
         agreed = weights @ np.array([known, *(table.sum(axis=0) for table in tables)]) / weights.sum()
         self._count_rows(agreed)
         shrunk = len(chosen) ** -_REDUNDANCY
-        prior = Prior(self._plan.across, _EACH)
+        prior = Prior(self._plan.across, EACH)
         return [
             self._part(i, table + (agreed - table.sum(axis=0)) / len(table), variance, prior, shrunk)
             for i, table in zip(chosen, tables, strict=True)
@@ -223,7 +220,7 @@ class _Fit:
 
     def _refine(self, parts: Sequence[Part], base: float, share: Fraction) -> None:
         """Correct the log-odds attribute by attribute, by the residuals that the others leave, each for a share."""
-        prior = Prior(self._plan.across * _OF_RESIDUALS, _EACH * _OF_RESIDUALS)
+        prior = Prior(self._plan.across * _OF_RESIDUALS, EACH * _OF_RESIDUALS)
         changes = {each.attribute: whole_log_odds(each.values[:, 0]) for each in parts}
         kept = Residuals(self._tally, base)
         for part in parts:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
-from hedgerow.learn.scorecard.smoothing import Prior
+from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Prior
 from hedgerow.schema.schema import Schema
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
-PRIOR = Prior(across=4.0, each=2.0)
+PRIOR = Prior(ACROSS, EACH)
 """What log-odds by bin are like where ``C`` is 1: as for private scorecards."""
 STRENGTHS = (1 / 16, 1 / 4, 1.0)
 """Values of ``C`` among which cross-validation chooses."""

@@ -11,6 +11,10 @@ from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 
 Floats = NDArray[np.float64]
+ACROSS = 4.0
+"""The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
+EACH = 2.0
+"""That of other bins, and of a number's mean."""
 
 
 @dataclass(frozen=True)
