@@ -1,0 +1,106 @@
+"""Scorecards without privacy beside FasterRisk (Liu et al., NeurIPS 2022): AUROC and log-loss on splits 80/20.
+
+Both have the same rows and the schema's bins: FasterRisk has a column for each category, and one for each cut point of
+a number (at most so much), of which it chooses 10 (its usual size), or any 15 of at most 5 attributes; the best of its
+pool by the training rows counts. Beside them a private scorecard at ε = 1. FasterRisk asks for other versions of
+libraries than hedgerow: FASTERRISK_PYTHON names an interpreter that has it (`python -m venv v && v/bin/pip install
+fasterrisk`); without it, it is skipped. Splits of
+Adult take minutes: `risk_scores.py --splits 5 breast_cancer compas`.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from measure import RESULTS, run_splits
+from scorecards import loaded, scores
+from sklearn.model_selection import train_test_split
+
+import hedgerow as hr
+from hedgerow.columns import Table
+from hedgerow.schema import Integer, Real
+
+DATASETS = ("breast_cancer", "compas", "adult")
+RAW = RESULTS / "risk_scores_runs.csv"
+SCORES = ["AUROC", "log-loss", "attributes", "terms", "seconds"]
+COLUMNS = ["table", "split", "learner", *SCORES]
+PEER = Path(__file__).with_name("risk_scores_peer.py")
+PEERS = {"FasterRisk, 10 columns, points 5": (10, 0, 5), "FasterRisk, 5 attributes, points 5": (15, 5, 5)}
+OURS = {
+    "5 attributes, points 5": hr.ScorecardClassifier(max_attributes=5, points=5),
+    "all attributes, points 5": hr.ScorecardClassifier(points=5),
+    "all attributes, points 20": hr.ScorecardClassifier(),
+    "private, ε = 1, points 20": hr.PrivateScorecardClassifier(1.0),
+}
+
+
+def main():
+    report(run_splits(__doc__, DATASETS, runs, RAW, COLUMNS))
+
+
+def runs(name, split):
+    """Yield what every learner reaches on one split of a table."""
+    frame, labels, schema = loaded(name)
+    parts = train_test_split(frame, labels, test_size=0.2, random_state=split)
+    X, X_test, y, y_test = (part.reset_index(drop=True) for part in parts)
+    tally = hr.Tally.count(X, y, schema)
+    for learner, estimator in OURS.items():
+        start = time.perf_counter()
+        card = estimator.fit_tally(tally).scorecard_
+        seconds = time.perf_counter() - start
+        terms = sum(one != 0 for part in card.parts for (one,) in part.points)
+        reached = scores(y_test, card.predict_proba(X_test)[:, 1])[:2]
+        yield name, split, learner, *reached, len(card), terms, round(seconds, 2)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "split.npz"
+        columns, attributes = as_columns(X, schema)
+        np.savez(file, X=columns, y=y, X_test=as_columns(X_test, schema)[0], attributes=attributes)
+        for learner, size in PEERS.items():
+            found = asked(file, size)
+            if found is not None:
+                reached = scores(y_test, np.array(found["chances"]))[:2]
+                yield name, split, learner, *reached, *(round(found[each], 2) for each in SCORES[2:])
+
+
+def as_columns(X, schema):
+    """Return columns of 0 and 1 by bin, and the attribute of each: "at most this cut point" for numbers."""
+    columns, attributes = [], []
+    for place, (name, codes) in enumerate(schema.encode(Table.of(X)).items()):
+        attribute = schema[name]
+        n_ordered = attribute.n_known if isinstance(attribute, (Integer, Real)) else 0
+        found = [codes <= cut for cut in range(n_ordered - 1)]
+        found += [codes == each for each in range(n_ordered, attribute.n_bins)]
+        columns += found
+        attributes += [place] * len(found)
+    return np.column_stack(columns).astype(np.uint8), np.array(attributes)
+
+
+def asked(file, size):
+    """Return what FasterRisk reaches; None where it is not installed."""
+    python = os.environ.get("FASTERRISK_PYTHON")
+    if python is None:
+        print("FasterRisk is skipped: FASTERRISK_PYTHON names no interpreter that has it")
+        return None
+    done = subprocess.run([python, PEER, file, *map(str, size)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"FasterRisk is skipped: {done.stderr.strip().splitlines()[-1]}")
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def report(found):
+    """Write the means over the splits with their standard errors, one row a table and learner, and print them."""
+    grouped = found.groupby(["table", "learner"], sort=False)
+    table = grouped[SCORES].mean().round(4)
+    table["standard error of AUROC"] = grouped["AUROC"].sem().round(4)
+    table["splits"] = grouped.size()
+    table.to_csv(RESULTS / "risk_scores.csv", lineterminator="\n")
+    print(table.to_string())
+
+
+if __name__ == "__main__":
+    main()
