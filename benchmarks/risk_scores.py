@@ -1,11 +1,11 @@
 """Scorecards without privacy beside FasterRisk (Liu et al., NeurIPS 2022): AUROC and log-loss on splits 80/20.
 
-Both have the same rows and the schema's bins: FasterRisk has a column for each category, and one for each cut point of
-a number (at most so much), of which it chooses 10 (its usual size), or any 15 of at most 5 attributes; the best of its
-pool by the training rows counts. Beside them a private scorecard at ε = 1. FasterRisk asks for other versions of
-libraries than hedgerow: FASTERRISK_PYTHON names an interpreter that has it (`python -m venv v && v/bin/pip install
-fasterrisk`); without it, it is skipped. Splits of
-Adult take minutes: `risk_scores.py --splits 5 breast_cancer compas`.
+Both have the same rows and the schema's bins. FasterRisk has a column for each category, and one for each cut point of
+a number (at most so much), of which it takes 10, its usual size, or any 15 of at most 5 attributes; of its pool, the
+risk score with the least loss on the training rows. Beside them a private scorecard at ε = 1. FasterRisk asks for other
+versions of libraries than hedgerow: FASTERRISK_PYTHON names an interpreter that has it (`python -m venv v && v/bin/pip
+install fasterrisk`); without it, it is skipped. Splits of Adult take minutes: `risk_scores.py --splits 5 breast_cancer
+compas`.
 """
 
 import json
