@@ -110,5 +110,5 @@ def last_choices(log_each: Floats, weight: float, totals: Floats, more: Floats) 
     """
     log_each = log_each - 2 * np.log(2)
     alike = np.exp(log_each - weight * totals[::-1])
-    half, more = (log_each - weight / 2 * totals.sum(axis=0))[..., None], weight / 2 * more
+    half, more = (log_each - weight / 2 * totals.sum(axis=0))[..., None], weight / 2 * more.astype(np.float64)
     return alike, np.exp(np.stack([half + more, half - more]))
