@@ -16,7 +16,7 @@ from hedgerow.learn.learned import LearnedList, LearnedTree
 from hedgerow.learn.reached import reached
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Loss
-from hedgerow.learn.search.outside import DrawChances
+from hedgerow.learn.search.outside import MOST_WEIGHT, DrawChances
 from hedgerow.learn.search.sampler import ModelSampler, Progress
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.gate import Gate
@@ -117,7 +117,7 @@ class GreedyTree(Proven):
         return LearnedTree(self.space, tree, counts)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KnownDraw:
     """What a draw would do on one table. **Private**: a function of the rows, for the curator only.
 
@@ -164,7 +164,8 @@ class Drawn(Proven):
         Raises
         ------
         ValueError
-            If the model is drawn in several blocks, or the search is too large to be counted by masks.
+            If the model is drawn in several blocks, the search is too large to be counted by masks, or the weight is
+            above `MOST_WEIGHT`.
         """
         if len(self.draw.blocks) > 1:
             raise ArgumentError(
@@ -172,6 +173,11 @@ class Drawn(Proven):
                 "no exact chances are available; ask for a smaller model, with search='exact' and lookahead=None."
             )
         draw, mechanism = self.draw.block(0), self.draw.block(0).mechanism(self._for_draw)
+        if mechanism.weight > MOST_WEIGHT:
+            raise ArgumentError(
+                f"expected a draw with a weight of {MOST_WEIGHT} at most, got {float(mechanism.weight):.6g}: the "
+                "chances of its models are too small for float64; use a smaller epsilon."
+            )
         sampler = ModelSampler(tally, draw, draw.valued_states(), progress)
         chances = sampler.chances(float(mechanism.weight))
         left = self.epsilon * LEAF_SHARE if self.release_counts else Fraction(0)

@@ -1,5 +1,6 @@
 """The exact membership risk of a fit, from the estimator to the numbers of each row."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -83,6 +84,22 @@ def test_an_even_coin_reaches_the_bound_of_a_draw():
     assert found.advantage[0] < found.draw_bound == pytest.approx(np.tanh(w / 4))
 
 
+@pytest.mark.parametrize("epsilon", [1e-3, 1, 50, 120, 450])
+@pytest.mark.parametrize("n", [0, 1, 2, 30])
+def test_rows_that_hardly_matter_and_large_epsilons_lose_nothing(epsilon, n):
+    """By hand: no tests, n rows of the label 0, and one of the label 1, which may hardly ever be drawn."""
+    X, y = np.zeros((n + 1, 1)), np.array([0] * n + [1])
+    found = exact_membership(hr.PrivateTreeClassifier(epsilon, max_depth=0), X, y)
+    w = Decimal(float(found.weight))
+    odds = [(-w * more).exp() for more in (n, n - 1, n + 1)]  # of the label 1: without the row, with it, with a 0
+    without, inside, other = ((each / (1 + each), 1 / (1 + each)) for each in odds)
+    ratios = [abs((a / b).ln()) for a, b in zip(inside, without, strict=True)]
+    assert found.advantage[-1] == pytest.approx(float(inside[0] - without[0]), rel=1e-9, abs=1e-14)
+    assert found.label_advantage[-1] == pytest.approx(float(inside[0] - other[0]), rel=1e-9, abs=1e-14)
+    assert found.realised_loss[-1] == pytest.approx(float(max(ratios)), rel=1e-9)
+    assert w / 2 <= max(ratios) <= w
+
+
 @pytest.mark.parametrize("draws", [400, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_the_best_attack_on_real_draws_gains_that_much(draws):
     """Seeded. The attack is the likelihood ratio: whether the model errs on the row."""
@@ -160,6 +177,7 @@ def test_its_repr_tells_the_number_of_rows_only_and_no_budget_is_charged():
         (hr.GreedyRuleListClassifier(schema=SCHEMA), TypeError, "got GreedyRuleListClassifier: only a draw"),
         (hr.PrivateScorecardClassifier(1.0, schema=SCHEMA), TypeError, "got PrivateScorecardClassifier: only a draw"),
         (hr.PrivateTreeClassifier(1.0, schema="from-data"), ValueError, "expected a public schema, got 'from-data'"),
+        (hr.PrivateTreeClassifier(600, max_depth=1, schema=SCHEMA), ValueError, "with a weight of 500 at most"),
         (hr.PrivateTreeClassifier(1.0, search="greedy", schema=SCHEMA), ValueError, "got a greedy one, whose chances"),
         (
             hr.PrivateTreeClassifier(1.0, max_depth=2, lookahead=1, search="exact", schema=SCHEMA),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.audit.exact.outcomes import Outcomes, distance, largest_ratio
+from hedgerow.audit.exact.outcomes import Outcomes, distance
 from hedgerow.learn.plans import KnownDraw
 from hedgerow.learn.search.exhaustive import exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES
@@ -15,6 +15,7 @@ from tests.learn.draws import EPSILONS, SIZES, plan_of
 from tests.learn.enumerate_models import all_worlds, coarse_grid, models, neighbours
 from tests.learn.search.known_chances import chances
 
+WEIGHTS = [*EPSILONS, Fraction(150)]
 FAR = 120  # noise beyond has a chance of e^(-24) at the smallest epsilon here
 
 
@@ -42,20 +43,23 @@ def test_the_distance_is_that_of_all_models(examples, objective):
     """From the table with the row, and from the one without it; by the file or by all that the model says."""
 
     @settings(max_examples=examples)
-    @given(models(100, objective), st.data(), st.sampled_from(EPSILONS))
+    @given(models(100, objective), st.data(), st.sampled_from(WEIGHTS))
     def same(found, data, weight):
         without, inside = data.draw(neighbours(found.schema))
         world, label, _ = inside.rows[-1]
         patterns, classes = index(found.schema, world, label)
         one, other = (model_chances(found, table, weight) for table in (inside, without))
         expected = np.abs(one - other).sum() / 2
-        ratio = np.abs(np.log(one / other)).max()
+        logs = [found.log_probabilities(table, weight) for table in (inside, without)]
+        ratio = max(abs(float(logs[0][model] - logs[1][model])) for model in logs[0])
         for table, is_member in ((inside, True), (without, False)):
             outcomes = Outcomes.of(known(found, table, weight), patterns, classes, np.array([is_member]))
             there, away = outcomes.membership(classes)
             assert distance(there, away) == pytest.approx(expected, rel=1e-7, abs=1e-12)
-            assert largest_ratio(there, away) == pytest.approx(ratio, rel=1e-7)
+            assert outcomes.largest_ratio(classes) == pytest.approx(ratio, rel=1e-7)
             assert ratio <= weight
+            if objective == "errors":
+                assert ratio >= weight / 2
 
     with coarse_grid():
         same()
@@ -64,7 +68,7 @@ def test_the_distance_is_that_of_all_models(examples, objective):
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_labels_are_told_apart_as_by_all_models(objective):
     @settings(max_examples=12)
-    @given(models(100, objective), st.data(), st.sampled_from(EPSILONS))
+    @given(models(100, objective), st.data(), st.sampled_from(WEIGHTS))
     def same(found, data, weight):
         without, inside = data.draw(neighbours(found.schema))
         world, label, _ = inside.rows[-1]
@@ -95,6 +99,8 @@ def test_a_noisy_count_composes_as_its_whole_distribution_does(for_counts):
         draw = known(found, inside, weight, for_counts)
         outcomes = Outcomes.of(draw, patterns, classes, np.array([True]))
         assert distance(*outcomes.membership(classes)) == pytest.approx(joint, rel=1e-7)
+        loss = np.abs(np.log(one / other)).max() + float(for_counts)
+        assert outcomes.largest_ratio(classes) == pytest.approx(loss, rel=1e-7)
 
         swapped = [np.multiply.outer(more, fewer), np.multiply.outer(fewer, more)]
         for k in range(len(found.schema.classes)):

@@ -35,10 +35,10 @@ def some_rows(schema, seed=0, most=4):
     return worlds, rng.integers(0, most, (len(worlds), len(schema.classes)))
 
 
-def log_normaliser(plan, worlds, counts):
+def log_normaliser(plan, worlds, counts, weight=WEIGHT):
     """ln Z, over all sizes that can be drawn."""
     states = exhaustive_levels(plan.space, plan.depth)
-    models = ModelSampler(Tally(plan.space.candidates.schema, worlds, counts), plan, states, quiet)._models(WEIGHT)
+    models = ModelSampler(Tally(plan.space.candidates.schema, worlds, counts), plan, states, quiet)._models(weight)
     return np.logaddexp.reduce([models.total(size) for size in plan.sizes]) - np.log(len(plan.sizes))
 
 
@@ -82,6 +82,24 @@ def test_states_that_are_hardly_come_to_change_nothing_that_matters(weight):
     )
     np.testing.assert_allclose(one.values, other.values, rtol=1e-9, atol=1e-40)
     np.testing.assert_allclose(one.values.sum(axis=1), 1, rtol=1e-9)
+
+
+@pytest.mark.parametrize("objective", ["errors", "brier"])
+@pytest.mark.parametrize("name", SPACES)
+def test_models_that_one_row_less_makes_likely_are_not_left_out(name, objective):
+    """With weight 150 they have a chance of e^-150 at most."""
+    space = SPACES[name]
+    schema = space.candidates.schema
+    plan = plan_of(Models(space, 2, Fraction(1, 4), objective))
+    worlds, counts = some_rows(schema)
+    before, factors = log_normaliser(plan, worlds, counts, 150), np.exp(150 / plan.loss.steps * plan.loss.by_value)
+    for states in (Boxes.of(space, 2), exhaustive_levels(space, 2)):
+        values = ModelSampler(Tally(schema, worlds, counts), plan, states, quiet).chances(150).values
+        for place, label in np.argwhere(counts)[::5]:
+            fewer = counts.copy()
+            fewer[place, label] -= 1
+            ratio = log_normaliser(plan, worlds, fewer, 150) - before
+            assert np.log(values[place] @ factors[:, label]) == pytest.approx(ratio, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize(("objective", "classes"), [("errors", 2), ("errors", 3), ("brier", 2), ("mixed", 3)])

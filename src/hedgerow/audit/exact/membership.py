@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arguments import check_whole
 from hedgerow.audit.exact.cells import Cells
-from hedgerow.audit.exact.outcomes import Outcomes, distance, largest_ratio
+from hedgerow.audit.exact.outcomes import Outcomes, distance
 from hedgerow.audit.exact.trade_off import TradeOff
 from hedgerow.audit.inference.labelled import LabelledRows, label_values
 from hedgerow.audit.inference.roc import PRIVATE
@@ -116,7 +116,7 @@ def _measured(estimator: SearchEstimator, draw: KnownDraw, cells: Cells) -> Exac
         epsilon_of_counts=float(draw.for_counts),
         error_probability=(np.exp(outcomes.without) * is_wrong).sum(axis=1),
         advantage=distance(inside, outside),
-        realised_loss=largest_ratio(inside, outside),
+        realised_loss=outcomes.largest_ratio(classes),
         label_advantage=np.max([outcomes.label_distance(classes, other) for other in labels], axis=0),
         inside=inside,
         outside=outside,
@@ -146,8 +146,8 @@ def _schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
 class ExactMembership:
     """What one private draw risks for each row, exactly. **Private**: a function of the rows.
 
-    Arrays have the shape ``(n_rows,)``, the table's rows first, then the others. Their relative error is about the
-    number of rows times the weight times 2⁻⁵⁰, from rounding.
+    Arrays have the shape ``(n_rows,)``, the table's rows first, then the others. Rounding changes chances by about the
+    number of rows times the weight times 2⁻⁵⁰ of themselves, and an advantage by about 2⁻⁵⁰ more.
 
     Attributes
     ----------

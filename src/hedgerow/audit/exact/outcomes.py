@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Outcomes:
     """The chances of a row's outcomes, for each of some rows. **Private**.
 
@@ -50,7 +50,19 @@ class Outcomes:
 
     def inside(self, classes: Index) -> Floats:
         """Return the logarithms of the chances of each value in a draw with the row, if that is of this class."""
-        return _normalised(self.without - losses(self.draw, classes))
+        return self.without + self.log_ratios(classes)
+
+    def log_ratios(self, classes: Index) -> Floats:
+        """Return the logarithm of each value's chance with the row over that without it, shape ``(n_rows, n_values)``.
+
+        Finite for every value, however small its chance: the prior gives every leaf every value.
+        """
+        logarithms = self.without - losses(self.draw, classes)
+        return -losses(self.draw, classes) - logsumexp(logarithms, axis=1, keepdims=True)
+
+    def largest_ratio(self, classes: Index) -> Floats:
+        """Return the largest logarithm of a likelihood ratio of releases with and without the row, either way."""
+        return np.abs(self.log_ratios(classes)).max(axis=1) + float(self.draw.for_counts)
 
     def released(self, values: Floats, counted: Sequence[bool]) -> Floats:
         """Return the chances of all outcomes, from logarithms of the chances of the values.
@@ -83,13 +95,6 @@ def losses(draw: KnownDraw, classes: Index) -> Floats:
 def distance(one: Floats, other: Floats) -> Floats:
     """Return the total variation of each two distributions, shape ``(n_rows,)``."""
     return np.abs(one - other).sum(axis=1) / 2
-
-
-def largest_ratio(one: Floats, other: Floats) -> Floats:
-    """Return the largest logarithm of a ratio of chances, either way, shape ``(n_rows,)``, of outcomes that occur."""
-    occurs = (one > 0) & (other > 0)
-    ratios = np.log(np.where(occurs, one, 1)) - np.log(np.where(occurs, other, 1))
-    return np.abs(ratios).max(axis=1)
 
 
 def _normalised(logarithms: Floats) -> Floats:

@@ -24,11 +24,11 @@ import numpy as np
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import Floats
 
-NEGLIGIBLE = 1e-45
-"""States that a draw comes to with a smaller chance are left out: of 10⁹ states, less than 10⁻³⁶ in all."""
+MOST_WEIGHT = 500
+"""The largest weight of draws whose chances are known: e⁻⁵⁰⁰ leaves room in float64 for `LeafShares.negligible`."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DrawChances:
     """Exact chances of one draw over one table. **Private**: functions of the rows.
 
@@ -64,6 +64,15 @@ class LeafShares:
 
     loss: Loss
     weight: float
+
+    @property
+    def negligible(self) -> float:
+        """States that a draw comes to with a smaller chance, ``1e-45·e^(−weight)``, are left out.
+
+        A row more or less makes no state likelier than ``e^weight`` times. So with that row or without it, all that is
+        left out of 10⁹ states has a chance below 10⁻³⁶.
+        """
+        return float(1e-45 * np.exp(-self.weight))
 
     def __call__(self, counts: Floats) -> Floats:
         """Return the chance of each value in leaves of these rows of each class.

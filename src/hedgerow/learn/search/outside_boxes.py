@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from hedgerow.learn.search.boxes import Axis, Group
 from hedgerow.learn.search.contingency import summed
 from hedgerow.learn.search.cubes import Cubes
-from hedgerow.learn.search.outside import NEGLIGIBLE, DrawChances, LeafShares, last_choices, size_chances
+from hedgerow.learn.search.outside import DrawChances, LeafShares, last_choices, size_chances
 from hedgerow.learn.search.semirings import Floats
 from hedgerow.learn.search.space import CAUGHT, LEFT
 
@@ -43,7 +43,7 @@ class OutsideBoxes:
         for left in range(boxes.depth, 0, -1):
             for group in boxes.groups(boxes.depth - left):
                 come = self._come[left][group.axes]
-                if not (come > NEGLIGIBLE).any():
+                if not (come > shares.negligible).any():
                     continue
                 if left == 1 and cubes.has_differences:
                     self._pass_on_last(group, come)
@@ -90,7 +90,7 @@ class OutsideBoxes:
             log_each = np.log(come) + cubes.semiring.go(n_open) - value
         lines, alike = np.zeros((2, *group.shape, self._width)), np.zeros((2, *group.shape))
         for block, sides in cubes.sums(group, rows.differences_and_sums[:1], rows.sides, None):
-            if not (come[block] > NEGLIGIBLE).any():
+            if not (come[block] > self._shares.negligible).any():
                 continue
             every = (slice(None), *block)
             alike[every], unlike = last_choices(log_each[block], weight, totals[every], sides[0])

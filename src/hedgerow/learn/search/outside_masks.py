@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.learn.search.lattice import Chosen, Masks, Search
-from hedgerow.learn.search.outside import NEGLIGIBLE, DrawChances, LeafShares, last_choices, size_chances
+from hedgerow.learn.search.outside import DrawChances, LeafShares, last_choices, size_chances
 from hedgerow.learn.search.semirings import Floats
 from hedgerow.learn.search.space import CAUGHT, LEFT
 
@@ -45,7 +45,7 @@ class OutsideMasks:
         come = np.array([chance])
         for depth in range(len(search.levels)):
             below = np.zeros(len(values[depth + 1]) if depth + 1 < len(values) else 0)
-            live = np.flatnonzero(come > NEGLIGIBLE)
+            live = np.flatnonzero(come > self._shares.negligible)
             is_last = depth + 1 == len(search.levels) and search.semiring.spread is not None and self._is_two
             for block in search.rows.blocks(len(live)):
                 if is_last:
