@@ -1,5 +1,6 @@
 """The exact membership risk of a fit, from the estimator to the numbers of each row."""
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ from scipy.stats import beta
 
 import hedgerow as hr
 from hedgerow.audit import exact_membership
+from hedgerow.learn.private_base import known_draw
 
 SCHEMA = hr.Schema(
     {"smoker": hr.Boolean(), "sex": hr.Categorical(("F", "M")), "age": hr.Integer(0, 99, (30, 60))},
@@ -100,6 +102,14 @@ def test_rows_that_hardly_matter_and_large_epsilons_lose_nothing(epsilon, n):
     assert w / 2 <= max(ratios) <= w
 
 
+def test_a_table_without_rows_says_what_the_first_one_risks():
+    frame, labels = people(3)
+    found = exact_membership(TREE, frame[:0], labels[:0], others=(frame, labels))
+    np.testing.assert_allclose(found.error_probability, 0.5)
+    assert np.isnan(found.expected_accuracy)
+    assert "accuracy   nan expected" in str(found)
+
+
 @pytest.mark.parametrize("draws", [400, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_the_best_attack_on_real_draws_gains_that_much(draws):
     """Seeded. The attack is the likelihood ratio: whether the model errs on the row."""
@@ -171,12 +181,25 @@ def test_its_repr_tells_the_number_of_rows_only_and_no_budget_is_charged():
     assert budget.remaining == Fraction(1)
 
 
+def test_no_chance_is_in_the_repr_of_what_a_draw_would_do():
+    draw = known_draw(TREE, hr.Tally.count(*people(30), SCHEMA))
+    for private in (draw, draw.chances):
+        assert re.fullmatch("<.* object at .*>", repr(private))
+
+
 @pytest.mark.parametrize(
     ("estimator", "kind", "message"),
     [
         (hr.GreedyRuleListClassifier(schema=SCHEMA), TypeError, "got GreedyRuleListClassifier: only a draw"),
         (hr.PrivateScorecardClassifier(1.0, schema=SCHEMA), TypeError, "got PrivateScorecardClassifier: only a draw"),
         (hr.PrivateTreeClassifier(1.0, schema="from-data"), ValueError, "expected a public schema, got 'from-data'"),
+        (
+            hr.PrivateTreeClassifier(
+                1.0, schema=hr.Schema(SCHEMA.attributes, SCHEMA.label, void="taken from the rows")
+            ),
+            ValueError,
+            "expected a public schema, got one that voids the guarantee",
+        ),
         (hr.PrivateTreeClassifier(600, max_depth=1, schema=SCHEMA), ValueError, "with a weight of 500 at most"),
         (hr.PrivateTreeClassifier(1.0, search="greedy", schema=SCHEMA), ValueError, "got a greedy one, whose chances"),
         (
@@ -202,9 +225,16 @@ def test_bad_rows_and_arguments_get_one_error():
         exact_membership(TREE, frame.assign(age=200), labels)
     with pytest.raises(TypeError, match="others must be a pair of rows and labels"):
         exact_membership(TREE, frame, labels, others=frame)
+    with pytest.raises(ValueError, match="expected one row or more"):
+        exact_membership(TREE, frame[:0], labels[:0])
     with pytest.raises(ValueError, match="expected a row from 0 to 9, got 10"):
         found.trade_off(10)
+    for row in (-1, 1.5, "first", None, True):
+        with pytest.raises(ValueError, match="row must be a whole number >= 0"):
+            found.trade_off(row)
     with pytest.raises(ValueError, match="n must be a whole number >= 1"):
         found.worst(0)
     with pytest.raises(ValueError, match="expected as many groups as rows"):
         found.by_group(["a"] * 9)
+    with pytest.raises(ValueError, match="column 'groups': some groups are missing"):
+        found.by_group(["a", None] * 5)

@@ -48,7 +48,7 @@ def test_outcomes_that_one_side_alone_has_are_told_at_no_cost():
     assert curve.tpr_at(0.5) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan")])
+@pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan"), "0.1", None, True])
 def test_a_rate_is_between_0_and_1(rate):
     with pytest.raises(ValueError, match="fpr must be between 0 and 1"):
         TradeOff.of(np.ones(1), np.ones(1)).tpr_at(rate)

@@ -13,10 +13,11 @@ from hedgerow.arguments import check_whole
 from hedgerow.audit.exact.cells import Cells
 from hedgerow.audit.exact.outcomes import Outcomes, distance
 from hedgerow.audit.exact.trade_off import TradeOff
-from hedgerow.audit.inference.labelled import LabelledRows, label_values
+from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.roc import PRIVATE
 from hedgerow.audit.plot import risk_curve
-from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.columns import column_of
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.learn.plans import KnownDraw
 from hedgerow.learn.private_base import SearchEstimator, known_draw
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
@@ -94,6 +95,8 @@ def exact_membership(
     rows = LabelledRows.of(X, y)
     extra = None if others is None else _pair(others)
     estimator.check_public()
+    if not len(rows) + (0 if extra is None else len(extra)):
+        raise ArgumentError("expected one row or more, in the table or in others, got none.")
     cells = Cells.of(rows, extra, _schema(estimator, rows))
     return _measured(estimator, known_draw(estimator, cells.tally), cells)
 
@@ -120,7 +123,7 @@ def _measured(estimator: SearchEstimator, draw: KnownDraw, cells: Cells) -> Exac
         label_advantage=np.max([outcomes.label_distance(classes, other) for other in labels], axis=0),
         inside=inside,
         outside=outside,
-        expected_accuracy=float(right[is_member].mean()),
+        expected_accuracy=float(right[is_member].mean()) if cells.n_members else float("nan"),
         first_options=first.sort_values(ascending=False, kind="stable"),
     )
 
@@ -132,11 +135,13 @@ def _pair(others: tuple[Any, Any]) -> LabelledRows:
 
 
 def _schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
-    if isinstance(estimator.schema, Schema):
-        return estimator.schema
-    if estimator.schema is not None:
+    schema = estimator.schema
+    if isinstance(schema, Schema) and not schema.void:
+        return schema
+    if schema is not None:
+        got = "one that voids the guarantee" if isinstance(schema, Schema) else "'from-data'"
         raise ArgumentError(
-            "expected a public schema, got 'from-data': a domain taken from the rows discloses them in a way that no "
+            f"expected a public schema, got {got}: a domain taken from the rows discloses them in a way that no "
             "likelihood ratio of the draw has; declare a schema."
         )
     return boolean_schema(rows.table.column_names, rows.labels)
@@ -154,7 +159,8 @@ class ExactMembership:
     learner : str
         The estimator, with its parameters.
     epsilon : float
-        The privacy loss of the whole model: it bounds what every row risks, on every table.
+        The privacy loss of the whole model: it bounds what every row risks, on every table. Of cut points that were
+        learned from the same rows the loss is not in it, nor in any number here: the schema is taken as given.
     weight : float
         The weight of a loss of 1 in the draw: the share of ε that it spends, less what is kept for rounding.
     epsilon_of_counts : float
@@ -171,7 +177,7 @@ class ExactMembership:
     inside, outside : ndarray of shape (n_rows, n_outcomes)
         The chances of all outcomes that a test needs, in releases with and without the row.
     expected_accuracy : float
-        The accuracy on the table's rows that a model drawn from them has on average.
+        The accuracy on the table's rows that a model drawn from them has on average; NaN for a table without rows.
     first_options : Series
         The exact chance of each rule or test to be the first one, the likeliest first; "none": a model without any.
     """
@@ -214,7 +220,7 @@ class ExactMembership:
         ValueError
             If there is no such row.
         """
-        if not 0 <= row < len(self):
+        if check_whole("row", row, 0) >= len(self):
             raise ArgumentError(f"expected a row from 0 to {len(self) - 1}, got {shown_argument(row)}.")
         return TradeOff.of(self.inside[row], self.outside[row])
 
@@ -235,12 +241,14 @@ class ExactMembership:
         Raises
         ------
         ValueError
-            If there are not as many as rows.
+            If some are missing, or there are not as many as rows.
         """
-        names = label_values(groups)
+        names = column_of(groups, "groups")
         if len(names) != len(self):
             raise ArgumentError("expected as many groups as rows, got another number.")
-        groups = pd.Series(self.advantage).groupby(names)
+        if names.missing is not None and names.missing.any():
+            raise DomainError("some groups are missing; give these rows a group of their own.", column=names.name)
+        groups = pd.Series(self.advantage).groupby(names.present())
         each = pd.DataFrame({"rows": groups.size(), "mean advantage": groups.mean(), "largest advantage": groups.max()})
         return each.sort_values(by="largest advantage", ascending=False, kind="stable")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Self
 
 import numpy as np
@@ -66,7 +67,7 @@ class TradeOff:
         ValueError
             If the rate is not between 0 and 1.
         """
-        if not 0 <= fpr <= 1:
+        if isinstance(fpr, bool) or not isinstance(fpr, Real) or not 0 <= fpr <= 1:
             raise ArgumentError(f"fpr must be between 0 and 1, got {shown_argument(fpr)}.")
         # where the curve rises at once, the upper of two corners counts
         corners = np.flatnonzero(np.append(np.diff(self.fpr) > 0, True))
