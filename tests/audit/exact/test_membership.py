@@ -216,6 +216,18 @@ def test_what_has_no_exact_chances_is_refused(estimator, kind, message):
         exact_membership(estimator, *people(10))
 
 
+def test_a_draw_of_too_many_chances_is_refused():
+    """A fit may search what an audit cannot hold: 50 values of a leaf, times boxes, times bins."""
+    numbers = {name: hr.Integer(0, 99, tuple(range(99))) for name in "abc"}
+    wide = hr.Schema(numbers, hr.Label("y", tuple(range(10))))
+    learner = hr.PrivateTreeClassifier(1.0, max_depth=3, objective="brier", search="exact", schema=wide)
+    learner.search_cost(wide)
+    with pytest.raises(
+        hr.errors.SearchTooLargeError, match="at most 100,000,000 chances are held at once, got 588,060"
+    ):
+        exact_membership(learner, np.zeros((2, 3)), [0, 1])
+
+
 def test_bad_rows_and_arguments_get_one_error():
     frame, labels = people(10)
     found = exact_membership(TREE, frame, labels)

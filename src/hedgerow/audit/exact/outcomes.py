@@ -98,4 +98,4 @@ def distance(one: Floats, other: Floats) -> Floats:
 
 
 def _normalised(logarithms: Floats) -> Floats:
-    return logarithms - logsumexp(logarithms, axis=1, keepdims=True)
+    return logarithms - np.asarray(logsumexp(logarithms, axis=1, keepdims=True))

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
+from math import prod
 
 import numpy as np
 
-from hedgerow.errors import TooManyRowsError
+from hedgerow.errors import SearchTooLargeError, TooManyRowsError
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import Cost, masks_cost, space_cost, total_cost
+from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.exhaustive import ExhaustiveLevel, exhaustive_levels
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, Stop, Take
@@ -98,11 +99,26 @@ class Draw:
         if self.cost.method != "pairs":
             states = self.states()
             assert not isinstance(states, Pairs)
+            if isinstance(states, Boxes):
+                self._check_outside(states)
             return states
         n, sides, classes = self.space.n_options, self.space.n_sides, len(self.space.candidates.schema.classes)
         cost = masks_cost(options=n, sides=sides, depth=self.depth, classes=classes, objective=self.objective)
         cost.check("Use rules of one literal (max_literals=1), or fewer rules, to audit a draw exactly.")
         return exhaustive_levels(self.space, self.depth)
+
+    def _check_outside(self, boxes: Boxes) -> None:
+        """Refuse to hold more chances at once, of values by box and bin, than a search may hold numbers."""
+        width = sum(axis.n_bins for axis in boxes.axes)
+        most = max(prod(group.shape) for group in boxes.groups(boxes.depth - 1))
+        numbers = len(self.loss.values) * most * width
+        if numbers > MOST_NUMBERS:
+            raise SearchTooLargeError(
+                f"Expected a draw of which at most {MOST_NUMBERS:,} chances are held at once, got {numbers:,}. Use "
+                "fewer cut points, a smaller size, or objective='errors', to audit a draw exactly.",
+                states=self.cost.states,
+                evaluations=self.cost.evaluations,
+            )
 
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
         """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
