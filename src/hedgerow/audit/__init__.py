@@ -1,6 +1,8 @@
 """Audits of what a model discloses about its training rows, for those who hold the rows."""
 
 from hedgerow.audit.counting.regions import Region
+from hedgerow.audit.empirical.epsilon import EmpiricalEpsilon, empirical_epsilon
+from hedgerow.audit.empirical.neighbours import worst_neighbours
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.measure import joint_reconstruction, reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
@@ -27,6 +29,7 @@ __all__ = [
     "Attack",
     "Attempt",
     "Domain",
+    "EmpiricalEpsilon",
     "ExactMembership",
     "HasRegions",
     "LabelOnlyAttack",
@@ -46,6 +49,7 @@ __all__ = [
     "TradeOff",
     "Values",
     "align",
+    "empirical_epsilon",
     "exact_membership",
     "given_learner",
     "joint_reconstruction",
@@ -54,4 +58,5 @@ __all__ = [
     "reconstruction",
     "totals",
     "trees_of",
+    "worst_neighbours",
 ]

@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from hedgerow.models.plot import colour, plain
@@ -123,4 +124,28 @@ def risk_curve(advantage: NDArray[np.float64], draw_bound: float, bound: float, 
     ax.set_title(plain(fill(caption, 85)), fontsize="small", loc="left")
     ax.legend(loc="lower left", frameon=False, fontsize="small")
     ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def trade_off_bounds(bounds: pd.DataFrame, claim: float | None, delta: float, caption: str, ax: Axes | None) -> Axes:
+    """Draw bounds of true and false positive rates of some events, and the region that a claim allows."""
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
+    if claim is not None:
+        fpr = np.linspace(0, 1, 401)
+        most = np.minimum(np.exp(claim) * fpr + delta, 1 - np.exp(-claim) * np.maximum(1 - fpr - delta, 0))
+        ax.fill_between(
+            fpr, fpr, np.minimum(most, 1), color="0.9", lw=0, label=f"allowed by ε = {claim:g}, δ = {delta:g}"
+        )
+    for side, name in ((False, "likelier on the table"), (True, "likelier on the neighbour")):
+        part = bounds[bounds["on_neighbour"] == side]
+        ax.plot(part["fpr"], part["tpr"], "o", ms=4, color=colour(int(side)), label=name)
+    ax.plot([0, 1], [0, 1], color="0.4", ls="--", lw=1, label="nothing lost")
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    ax.set_xlabel("false positive rate of an event, from above")
+    ax.set_ylabel("true positive rate of it, from below")
+    ax.set_title(plain(fill(caption, 70)), fontsize="small", loc="left")
+    ax.legend(loc="lower right", frameon=False, fontsize="small")
     return ax

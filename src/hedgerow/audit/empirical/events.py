@@ -1,0 +1,139 @@
+"""Events that tell two tables apart, chosen on some draws and counted on others; and what the counts refute."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta, binom, norm
+
+Floats = NDArray[np.float64]
+Outcomes = Sequence[Hashable]
+_LEVELS = 200  # counts of the unlikely side that the power is computed at, the others taken as the next larger
+
+
+@dataclass(frozen=True)
+class Event:
+    """A set of outcomes, and the table under which they are likelier.
+
+    Attributes
+    ----------
+    outcomes : frozenset
+        The outcomes.
+    on_neighbour : bool
+        Whether they are likelier on the neighbour than on the table.
+    """
+
+    outcomes: frozenset[Hashable]
+    on_neighbour: bool
+
+    def count(self, table: Outcomes, neighbour: Outcomes) -> tuple[int, int]:
+        """Return how often it comes under the table where it is likelier, and under the other one."""
+        hits = [sum(outcome in self.outcomes for outcome in side) for side in (table, neighbour)]
+        likely, unlikely = hits[::-1] if self.on_neighbour else hits
+        return likely, unlikely
+
+
+def choose(table: Outcomes, neighbour: Outcomes, tested: int, delta: float, alarm: float) -> Event:
+    """Return the event whose bound on ε is expected to be largest when `tested` other draws a side are counted.
+
+    What is expected are the shares seen here, with half a draw more for the unlikely table. Of events that take one
+    outcome more each, by falling quotient of how often it came: no others can be better on these draws (Neyman and
+    Pearson 1933).
+    """
+    share, best, event = tested / max(len(table), 1), 0.0, Event(frozenset(), on_neighbour=False)
+    for nested in _both(table, neighbour):
+        likely, unlikely = nested.likely * share, np.minimum((nested.unlikely + 0.5) * share, tested)
+        bounds = epsilon_bounds(likely, unlikely, tested, delta, alarm)
+        place = int(np.argmax(bounds))
+        if bounds[place] > best:
+            best, event = float(bounds[place]), nested.event(place)
+    return event
+
+
+def spread_events(table: Outcomes, neighbour: Outcomes, most: int) -> list[Event]:
+    """Return up to so many events, half of each direction, spread over the false positive rates seen here."""
+    found: list[Event] = []
+    for nested in _both(table, neighbour):
+        targets = np.geomspace(1 / max(len(table), 2), 1, most // 2 + 1)[:-1] * len(table)
+        places = {int(np.abs(nested.unlikely - target).argmin()) for target in targets}
+        found += [nested.event(place) for place in sorted(places)]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Nested:
+    """Events that take one outcome more each, and how often each came under the likely and the unlikely table."""
+
+    order: Sequence[Hashable]
+    likely: Floats
+    unlikely: Floats
+    on_neighbour: bool
+
+    def event(self, place: int) -> Event:
+        return Event(frozenset(self.order[: place + 1]), self.on_neighbour)
+
+
+def _both(table: Outcomes, neighbour: Outcomes) -> Iterator[_Nested]:
+    sides = Counter(table), Counter(neighbour)
+    for on_neighbour in (False, True):
+        likely, unlikely = sides[::-1] if on_neighbour else sides
+        order = sorted(likely, key=lambda one: (unlikely[one] + 0.5) / (likely[one] + 0.5))
+        p, q = (np.cumsum([float(counts[one]) for one in order]) for counts in (likely, unlikely))
+        if order:
+            yield _Nested(order, p, q, on_neighbour)
+
+
+def chances(likely: Any, unlikely: Any, draws: int, alarm: float) -> tuple[Floats, Floats]:
+    """Return lower bounds of p and upper bounds of q, half of `alarm` for each (Clopper and Pearson 1934)."""
+    likely, unlikely = np.asarray(likely, dtype=np.float64), np.asarray(unlikely, dtype=np.float64)
+    low = beta.ppf(alarm / 2, np.maximum(likely, 1), draws - np.maximum(likely, 1) + 1)
+    high = beta.isf(alarm / 2, unlikely + 1, np.maximum(draws - unlikely, 1))
+    return np.where(likely >= 1, low, 0.0), np.where(unlikely < draws, high, 1.0)
+
+
+def epsilon_bounds(likely: Any, unlikely: Any, draws: int, delta: float, alarm: float) -> Floats:
+    """Return lower bounds of ``ln((p − δ)/q)`` from how often events came in so many draws under p and under q."""
+    low, high = chances(likely, unlikely, draws, alarm)
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(low - delta, 0.0)) - np.log(high)
+
+
+def gaussian_bound(likely: float, unlikely: float, draws: int, alarm: float) -> float:
+    """Return a lower bound of μ, for which a mechanism with μ-Gaussian differential privacy allows p at q.
+
+    ``p ≤ Φ(Φ⁻¹(q) + μ)``: Dong, Roth and Su, *Gaussian Differential Privacy*, JRSS-B 2022, Section 2.2.
+    """
+    low, high = chances(likely, unlikely, draws, alarm)
+    return float(norm.ppf(low) - norm.ppf(high)) if low > 0 and high < 1 else -inf
+
+
+def power(epsilon: float, claim: float, q: float, draws: int, delta: float, alarm: float) -> float:
+    """Return the chance to refute a claim by an event of chance q, if the mechanism loses all of `epsilon` there.
+
+    Then ``p = min(e^ε·q + δ, 1 − e^−ε·(1 − q − δ))``, the most that (ε, δ) allows. Over both counts, from below.
+    """
+    p = min(np.exp(epsilon) * q + delta, 1 - np.exp(-epsilon) * max(1 - q - delta, 0.0), 1.0)
+    low, high = binom.ppf([1e-9, 1 - 1e-9], draws, q)
+    unlikely = np.unique(np.linspace(low, high, _LEVELS).astype(int))
+    highs = np.where(unlikely < draws, beta.isf(alarm / 2, unlikely + 1, np.maximum(draws - unlikely, 1)), 1.0)
+    fewest = np.array([_fewest(np.exp(claim) * chance + delta, draws, alarm) for chance in highs])
+    mass = np.diff(binom.cdf(unlikely, draws, q), prepend=0.0)  # of as many as that, and fewer: from above
+    return float((mass * binom.sf(fewest - 1, draws, p)).sum())
+
+
+def _fewest(chance: float, draws: int, alarm: float) -> int:
+    """Return the fewest successes whose lower bound exceeds a chance; more than `draws` where none do."""
+    low, high = 0, draws + 1
+    while low < high:
+        middle = (low + high) // 2
+        if middle and float(beta.ppf(alarm / 2, middle, draws - middle + 1)) > chance:
+            high = middle
+        else:
+            low = middle + 1
+    return low

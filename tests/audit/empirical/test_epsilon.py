@@ -1,0 +1,151 @@
+"""Empirical ε of learners whose loss is known, and of some that claim too little."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import hedgerow as hr
+from hedgerow.audit import empirical_epsilon, worst_neighbours
+from tests.learn.draws import reweighted
+
+SCHEMA = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (False, True)))
+PAIR = (np.zeros((3, 1)), np.array([0, 1, 1])), (np.zeros((2, 1)), np.array([0, 1]))
+SURE = 1 - 1e-6
+
+
+class Count:
+    """Adds Laplace noise of scale 1/ε to a count: ε-differentially private."""
+
+    def __init__(self, epsilon):
+        self.epsilon, self.rng = epsilon, np.random.default_rng(0)
+
+    def __call__(self, _, y):
+        return float(y.sum() + self.rng.laplace(scale=1 / self.epsilon))
+
+
+def response(_, y):
+    """Randomised response of ε = 1 on whether the last row is there."""
+    return bool((len(y) == 3) ^ (RNG.random() < 1 / (1 + np.e)))
+
+
+RNG = np.random.default_rng(1)
+
+
+def test_randomised_response_shows_all_that_it_loses_and_no_more():
+    found = empirical_epsilon(response, *PAIR, runs=8000, claim=1.0, confidence=SURE)
+    assert 0.8 < found.epsilon <= 1
+    assert not found.refutes
+    assert found.power(1.3) > 0.9 > found.power(1.1)
+    assert (found.tested, found.runs) == (6000, 8000)
+    assert (found.trade_off["tpr"] <= np.minimum(np.e * found.trade_off["fpr"], 1) + 1e-9).all()
+
+
+def test_noise_30_percent_too_small_is_caught_and_enough_noise_is_not():
+    honest = empirical_epsilon(Count(2.0), *PAIR, runs=8000, claim=2.0, confidence=SURE)
+    assert 1.2 < honest.epsilon <= 2
+    wrong = empirical_epsilon(Count(2.0 / 0.7), *PAIR, runs=8000, claim=2.0, confidence=SURE)
+    assert wrong.refutes
+    assert "claim       2: refuted" in str(wrong)
+
+
+def test_delta_is_granted():
+    def tells_at_times(_, y):
+        return "it is there" if len(y) == 3 and RNG.random() < 0.1 else "nothing"
+
+    assert empirical_epsilon(tells_at_times, *PAIR, runs=3000, claim=1.0).refutes
+    granted = empirical_epsilon(tells_at_times, *PAIR, runs=3000, claim=1.0, delta=0.15, confidence=SURE)
+    assert granted.epsilon == 0
+
+
+def test_gaussian_noise_shows_its_mu():
+    rng = np.random.default_rng(3)
+    found = empirical_epsilon(lambda _, y: float(y.sum() + rng.normal()), *PAIR, runs=20_000, confidence=SURE)
+    assert 0.7 < found.mu <= 1
+
+
+def test_vectors_are_audited_by_what_tells_them_apart():
+    rng = np.random.default_rng(4)
+
+    def hidden(_, y):
+        one = rng.normal()
+        return np.array([one, one * (1 if len(y) == 3 else -1)])
+
+    assert empirical_epsilon(hidden, *PAIR, runs=2000).epsilon > 2
+
+
+def test_a_draw_of_hedgerow_keeps_its_word_and_a_reweighted_one_does_not(monkeypatch):
+    """None and one row: all of ε is spent; weights six times as large must be seen."""
+    learner = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA)
+    pair = worst_neighbours(SCHEMA)["one row"]
+    found = empirical_epsilon(learner, *pair, runs=120, claim=1.0, confidence=0.999, random_state=0)
+    assert not found.refutes
+    assert found.learner.startswith("PrivateTreeClassifier(epsilon=1.0")
+    with monkeypatch.context() as patch:
+        reweighted(patch, Fraction(6))
+        wrong = empirical_epsilon(learner, *pair, runs=120, claim=1.0, confidence=0.999, random_state=0)
+    assert wrong.refutes
+
+
+def test_a_learner_without_privacy_is_seen():
+    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
+    found = empirical_epsilon(DecisionTreeClassifier(), (X, y), (X[:2], y[:2]), runs=400, claim=1.0)
+    assert found.refutes
+    assert found.epsilon > 3
+
+
+def test_runs_are_kept_and_go_on(tmp_path):
+    file, calls = tmp_path / "runs.jsonl", []
+
+    def count(_, y):
+        calls.append(len(y))
+        return float(len(y))
+
+    empirical_epsilon(count, *PAIR, runs=40, file=file)
+    assert len(calls) == 80
+    empirical_epsilon(count, *PAIR, runs=60, file=file)
+    assert len(calls) == 120
+    with pytest.raises(ValueError, match="runs of another learner or of other tables"):
+        empirical_epsilon(count, PAIR[1], PAIR[0], runs=60, file=file)
+
+
+def test_outcomes_can_be_reduced_by_the_user():
+    found = empirical_epsilon(Count(1.0), *PAIR, runs=400, outcome=lambda value: value > 1.5)
+    assert found.outcomes == 1
+
+
+def test_it_says_what_was_found_and_what_could_have_been():
+    found = empirical_epsilon(response, *PAIR, runs=2000, claim=1.0)
+    text = str(found)
+    assert "learner     response" in text
+    assert "power       the chance to refute it if it were 10 % wrong" in text
+    assert repr(found) == f"<EmpiricalEpsilon of response: {found.epsilon:.4g} or more>"
+    axes = found.plot()
+    assert axes.get_xlabel() == "false positive rate of an event, from above"
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"runs": 10}, ValueError, "runs must be a whole number >= 20"),
+        ({"claim": 0}, ValueError, "claim must be a number > 0 or None, got 0"),
+        ({"delta": 1.0}, ValueError, r"delta must be in \[0, 1\)"),
+        ({"confidence": 1}, ValueError, "confidence must be between 0 and 1"),
+        ({"fit": DecisionTreeClassifier}, TypeError, "expected an estimator or a function of"),
+        ({"fit": 3}, TypeError, "expected an estimator or a function of"),
+        ({"table": np.zeros((3, 1))}, TypeError, "table must be a pair of rows and labels"),
+    ],
+)
+def test_bad_arguments_get_one_error(options, kind, message):
+    given = {"fit": response, "table": PAIR[0], "neighbour": PAIR[1]} | options
+    with pytest.raises(kind, match=message):
+        empirical_epsilon(**given)
+
+
+def test_what_needs_a_claim_says_so():
+    found = empirical_epsilon(response, *PAIR, runs=100)
+    with pytest.raises(ValueError, match="expected a claim to compare with, got none"):
+        assert found.refutes
+    with pytest.raises(ValueError, match="factor must be a number > 1, got 1"):
+        empirical_epsilon(response, *PAIR, runs=100, claim=1).power(1)

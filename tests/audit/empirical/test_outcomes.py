@@ -1,0 +1,83 @@
+"""What fits return, reduced."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import hedgerow as hr
+from hedgerow.audit.empirical.outcomes import outcome_of, reduced
+
+X, Y = np.array([[0, 1], [1, 1], [1, 0]] * 4), np.array([0, 1, 1] * 4)
+
+
+def test_a_model_is_its_content_without_the_card():
+    models = [hr.PrivateTreeClassifier(e, max_depth=1, random_state=0).fit(X, Y) for e in (50.0, 60.0)]
+    assert models[0].privacy_.epsilon != models[1].privacy_.epsilon
+    one, other = (outcome_of(model, X) for model in models)
+    assert isinstance(one, str)
+    assert one == other == outcome_of(models[0].tree_, X)
+
+
+def test_counts_are_those_in_the_leaves_of_the_rows():
+    tree = hr.PrivateTreeClassifier(50.0, max_depth=1, release_counts=True, random_state=0).fit(X, Y).tree_
+    found = np.array(outcome_of(tree, X[:3])).reshape(3, 2)
+    assert found.tolist() == [list(tree.leaves[place].counts) for place in tree.apply(X[:3])]
+
+
+def test_other_learners_are_their_predictions_on_the_rows():
+    tree = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    assert outcome_of(tree, X) == tree.predict_proba(X).ravel().tolist()
+    assert outcome_of(LinearSVC().fit(X, Y), X) == str(Y.tolist())
+    card = hr.PrivateScorecardClassifier(5.0, random_state=0).fit(X, Y)
+    assert outcome_of(card, X) == card.predict_proba(X).ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        (2, 2.0),
+        (np.int64(2), 2.0),
+        (0.5, 0.5),
+        (float("nan"), 0.0),
+        (True, "True"),
+        ("a", "'a'"),
+        (None, "None"),
+        ((1, "a"), "(1, 'a')"),
+        (np.array([[1, 2], [3, 4]]), [1.0, 2.0, 3.0, 4.0]),
+        (2**60, str(2**60)),
+    ],
+)
+def test_values_are_numbers_vectors_or_text(value, outcome):
+    assert outcome_of(value, None) == outcome
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(TypeError, match="got DataFrame; pass outcome= to reduce it"):
+        outcome_of(pd.DataFrame({"a": [1]}), None)
+    with pytest.raises(ValueError, match="expected outcomes of the same length, got several"):
+        reduced(([[1.0]], [[1.0, 2.0]]), ([], []))
+
+
+def test_few_numbers_stay_apart_and_many_fall_into_bins():
+    first, rest = reduced(([1.0, 2.0], [2.0, 4.0]), ([0.0, 1.0], [3.0, 9.0]))
+    assert (first.table, first.neighbour) == ([0, 1], [1, 2])
+    assert (rest.table, rest.neighbour) == ([0, 0], [1, 2])
+    many = np.random.default_rng(0).normal(size=4000).tolist()
+    first, _ = reduced((many[:2000], many[2000:]), ([], []))
+    numbers = np.bincount([*first.table, *first.neighbour])
+    assert len(numbers) == 40
+    assert numbers.min() > 60
+
+
+def test_vectors_are_told_apart_by_a_direction_that_no_single_number_shows():
+    rng = np.random.default_rng(0)
+
+    def draws(sign, n):
+        one = rng.normal(size=n)
+        return np.column_stack([one, sign * one + 0.1 * rng.normal(size=n)]).tolist()
+
+    first, rest = reduced((draws(1, 400), draws(-1, 400)), (draws(1, 300), draws(-1, 300)))
+    assert np.mean(rest.neighbour) - np.mean(rest.table) > 5
+    assert np.mean(first.neighbour) - np.mean(first.table) > 5
