@@ -95,7 +95,6 @@ RELEASES = {
         5.0,
         fits(_list(5.0, search="exact")),
         {"none and one": 1 / 1.3, "five and six": 0.75, "one class: one and two": 0.35},
-        quick=("none and one", 0.16),
     ),
     "exact list by blocks": Release(
         8.0,
@@ -134,7 +133,6 @@ RELEASES = {
         5.0,
         cuts(5.0),
         {"no value and one": 0.12, "eleven values and twelve": 0.74, "five values and another": 0.54},
-        quick=("five values and another", 0.1),
     ),
     "oracle of counts": Release(
         5.0,

@@ -7,7 +7,7 @@ of it. Draws at ε are draws at 1.3 times ε/1.3, so that a share of 1/1.3 says:
 declares is rejected by this test. That is the share where a mechanism spends all of its ε on a pair of these tables:
 greedy lists, exact draws, an oracle's counts. Gaussian answers with noise 30 % too small are
 rejected too. Where less is spent than declared, the share is what is spent there, less what chance can take at that
-number of draws. The reduced form, of one release of each kind, sees what loses six to fourteen times what it
+number of draws. The reduced form, of some of the releases, sees what loses six to fourteen times what it
 declares: noise that was forgotten, or in wrong units.
 """
 

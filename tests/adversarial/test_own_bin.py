@@ -5,6 +5,8 @@ More than 65,536 bins once wrapped silently to 16 bits: the last value was count
 
 from __future__ import annotations
 
+from itertools import product
+
 import ibis
 import numpy as np
 import pyarrow as pa
@@ -36,8 +38,7 @@ def attributes(size: int) -> list[Attribute]:
     ]
 
 
-@pytest.mark.parametrize("size", BYTES + WORDS)
-@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize(("size", "place"), [*product(BYTES, range(4)), *((size, 3) for size in WORDS)])
 def test_every_cell_has_its_own_number(size: int, place: int) -> None:
     attribute = attributes(size)[place]
     assert len(attribute.bins) == size
@@ -50,7 +51,7 @@ def test_every_cell_has_its_own_number(size: int, place: int) -> None:
     assert cells.tolist() == list(range(size))
 
 
-@pytest.mark.parametrize("size", BYTES + WORDS)
+@pytest.mark.parametrize("size", [*BYTES, WORDS[-1]])
 def test_every_class_has_its_own_number(size: int) -> None:
     for classes in (tuple(range(size)), tuple(f"class {i:06d}" for i in range(size))):
         assert Label("y", classes).encode(column_of(list(classes), "y")).tolist() == list(range(size))

@@ -76,8 +76,9 @@ SETTINGS = {
         {"spark.sql.legacy.consecutiveStringLiterals.enabled": "true", "spark.sql.caseSensitive": "true"},
     ],
 }
-_EACH = [("duckdb", i) for i in range(2)]
-_EACH += [pytest.param("postgres", i, marks=POSTGRES.marks) for i in range(3)]
+_EACH = [("duckdb", 0), pytest.param("duckdb", 1, marks=pytest.mark.slow)]
+_EACH += [pytest.param("postgres", i, marks=POSTGRES.marks) for i in range(2)]
+_EACH += [pytest.param("postgres", 2, marks=[*POSTGRES.marks, pytest.mark.slow])]
 _EACH += [pytest.param("spark", 0, marks=SPARK.marks)]
 _EACH += [pytest.param("spark", 1, marks=[*SPARK.marks, pytest.mark.slow])]
 

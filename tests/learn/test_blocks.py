@@ -363,8 +363,18 @@ def test_one_row_where_no_row_was_changes_no_list_in_blocks_by_more_than_epsilon
     check_blocks(plan, table, table.plus(all_worlds(table.schema)[-1], 1), Fraction(1, 2))
 
 
-@pytest.mark.parametrize("plan", TREES.values(), ids=TREES)
-def test_one_row_where_no_row_was_changes_no_tree_in_blocks_by_more_than_epsilon(plan):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "one and one",
+        "of numbers",
+        "three classes",
+        pytest.param("two and one", marks=pytest.mark.slow),
+        pytest.param("by half of Brier's score", marks=pytest.mark.slow),
+    ],
+)
+def test_one_row_where_no_row_was_changes_no_tree_in_blocks_by_more_than_epsilon(name):
+    plan = TREES[name]
     table = some_rows(plan.space.candidates.schema)
     check_blocks(plan, table, table.plus(all_worlds(table.schema)[-1], 1), Fraction(1, 2))
 

@@ -50,6 +50,7 @@ def test_it_goes_from_runs_to_tables_and_pictures(monkeypatch, tmp_path):
     assert json.loads((tmp_path / "A" / "settings.json").read_text())["reweight"] is False
 
 
+@pytest.mark.slow
 def test_the_picture_has_two_panels_a_problem(monkeypatch, tmp_path):
     make_small(monkeypatch)
     for name in ("A", "C"):

@@ -68,6 +68,7 @@ def test_both_datasets_share_their_tables(tmp_path):
 
 
 @compas
+@pytest.mark.slow
 def test_a_run_that_is_stored_is_not_repeated_and_figures_share_runs(tmp_path, monkeypatch):
     done = []
     learn = Learning.__call__

@@ -144,6 +144,7 @@ def test_table_1_takes_one_epsilon(tmp_path, epsilons):
         reproduce_ssrl(table=1, epsilons=epsilons, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_figure_1_of_another_study_is_not_replaced_unasked(run, tmp_path):
     assert run("--figure", 1, "-o", "out")[0] == 0
     assert run("--figure", 1, "-o", "out")[2] == (
