@@ -125,7 +125,7 @@ def generated(engine: SqlEngine, strategies: dict, *examples: dict, share: float
     def decorate(check: Callable[..., None]) -> None:
         for found in examples:
             check = example(**found)(check)
-        number = int(share * engine.cases * with_settings.default.max_examples)
+        number = max(int(share * engine.cases * with_settings.default.max_examples), 1)
         with_settings(max_examples=number)(given(**strategies)(check))()
 
     return decorate
