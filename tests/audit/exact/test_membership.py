@@ -157,6 +157,18 @@ def test_the_options_at_the_root_have_their_chances():
     assert first.index[0] == "smoker"
 
 
+def test_mean_uses_count_the_tests_of_a_tree():
+    """Of depth 1, a test is used if it is the first; of depth 2, up to three are."""
+    frame, labels = people(40)
+    stump = exact_membership(hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA), frame, labels)
+    pd.testing.assert_series_equal(
+        stump.mean_uses.sort_index(), stump.first_options.drop("none").sort_index(), check_names=False
+    )
+    deeper = exact_membership(TREE, frame, labels).mean_uses
+    assert stump.mean_uses.sum() < deeper.sum() <= 3
+    assert deeper.index[0] == "smoker"
+
+
 def test_what_is_shown_by_row_and_by_group():
     frame, labels = people(80)
     found = exact_membership(TREE, frame, labels)

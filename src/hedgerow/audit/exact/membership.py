@@ -112,6 +112,7 @@ def _measured(estimator: SearchEstimator, draw: KnownDraw, cells: Cells) -> Exac
     labels = (np.where(classes == k, classes, k) for k in range(len(names)))
     options = ["none", *(" and ".join(map(str, option)) for option in draw.options)]
     first = pd.Series(draw.chances.first, options, name="chance")
+    uses = pd.Series(draw.chances.uses, options[1:], name="uses")
     return ExactMembership(
         learner=str(estimator),
         epsilon=float(estimator.epsilon or 0),
@@ -125,6 +126,7 @@ def _measured(estimator: SearchEstimator, draw: KnownDraw, cells: Cells) -> Exac
         outside=outside,
         expected_accuracy=float(right[is_member].mean()) if cells.n_members else float("nan"),
         first_options=first.sort_values(ascending=False, kind="stable"),
+        mean_uses=uses.sort_values(ascending=False, kind="stable"),
     )
 
 
@@ -180,6 +182,9 @@ class ExactMembership:
         The accuracy on the table's rows that a model drawn from them has on average; NaN for a table without rows.
     first_options : Series
         The exact chance of each rule or test to be the first one, the likeliest first; "none": a model without any.
+    mean_uses : Series
+        How often each rule or test is in a model that is drawn, on average, before those that decide nothing are left
+        out; the most used first.
     """
 
     learner: str
@@ -194,6 +199,7 @@ class ExactMembership:
     outside: Floats
     expected_accuracy: float
     first_options: pd.Series
+    mean_uses: pd.Series
 
     def __len__(self) -> int:
         return len(self.advantage)
