@@ -47,6 +47,7 @@ def test_other_learners_are_their_predictions_on_the_rows():
         ((1, "a"), "(1, 'a')"),
         (np.array([[1, 2], [3, 4]]), [1.0, 2.0, 3.0, 4.0]),
         (2**60, str(2**60)),
+        (np.array(["a", "b"]), "['a', 'b']"),
     ],
 )
 def test_values_are_numbers_vectors_or_text(value, outcome):
@@ -81,3 +82,20 @@ def test_vectors_are_told_apart_by_a_direction_that_no_single_number_shows():
     first, rest = reduced((draws(1, 400), draws(-1, 400)), (draws(1, 300), draws(-1, 300)))
     assert np.mean(rest.neighbour) - np.mean(rest.table) > 5
     assert np.mean(first.neighbour) - np.mean(first.table) > 5
+
+
+def test_a_text_among_the_counted_outcomes_alone_does_not_change_how_the_others_are_compared():
+    numbers = np.random.default_rng(0).normal(size=400).tolist()
+    first, rest = reduced((numbers[:100], numbers[100:200]), (numbers[200:300], numbers[300:]))
+    same, other = reduced((numbers[:100], numbers[100:200]), (numbers[200:300], [*numbers[300:-1], "'failed'"]))
+    assert same == first
+    assert (other.table, other.neighbour[:-1]) == (rest.table, rest.neighbour[:-1])
+    assert other.neighbour[-1] == "'failed'"
+
+
+def test_vectors_without_numbers_are_all_the_same_and_infinite_ones_are_told_apart():
+    first, rest = reduced(([[]], [[]]), ([[], []], [[], []]))
+    assert (first.table, rest.neighbour) == ([0], [0, 0])
+    vectors = [outcome_of(np.array([0.0, end]), None) for end in (-np.inf, np.inf)]
+    _, rest = reduced(([vectors[0]] * 40, [vectors[1]] * 40), ([vectors[0]] * 2, [vectors[1]] * 2))
+    assert set(rest.table).isdisjoint(rest.neighbour)

@@ -22,6 +22,7 @@ Outcome = str | float | list[float]
 Draws = tuple[list[Outcome], list[Outcome]]
 _EXACT = 2**53  # whole numbers below are numbers, others text
 _BINS = 40  # of numbers, by quantiles of the draws that events are chosen on
+_LARGEST = 1e30  # that a forest is given: it sums in single precision
 _NOT_DRAWN = ("privacy", "digest", "schema", "schema_digest", "format", "version")
 
 
@@ -63,6 +64,8 @@ def _of_leaves(model: LeafModel, rows: Any) -> Outcome:
 
 
 def _of_value(value: Any) -> Outcome:
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "biuf":
+        return repr(value.tolist())
     if isinstance(value, (float, np.floating, np.ndarray)):
         found = _vector(value)
         return found[0] if isinstance(value, (float, np.floating)) else found
@@ -102,12 +105,18 @@ def reduced(
         If outcomes are vectors of several lengths.
     """
     both, others = [*first[0], *first[1]], [*rest[0], *rest[1]]
-    if any(isinstance(one, str) for one in (*both, *others)):
-        found = list(map(str, both)), list(map(str, others))
-    else:
-        found = _binned(both, others, len(first[0]))
+    found = _compared(both, others, len(first[0]))
     (one, other), cut, end = found, len(first[0]), len(rest[0])
     return Sides(one[:cut], one[cut:]), Sides(other[:end], other[end:])
+
+
+def _compared(first: list[Outcome], rest: list[Outcome], cut: int) -> tuple[list[Hashable], list[Hashable]]:
+    """Return outcomes as text if a first one is; else as bins, and a text among the others, never seen, as itself."""
+    if any(isinstance(one, str) for one in first):
+        return list(map(str, first)), list(map(str, rest))
+    seen, unseen = _binned(first, [one for one in rest if not isinstance(one, str)], cut)
+    bins = iter(unseen)
+    return list(seen), [one if isinstance(one, str) else next(bins) for one in rest]
 
 
 def _binned(first: list[Outcome], rest: list[Outcome], cut: int) -> tuple[list[int], list[int]]:
@@ -115,6 +124,8 @@ def _binned(first: list[Outcome], rest: list[Outcome], cut: int) -> tuple[list[i
     if len({len(line) for line in lines}) > 1:
         raise ArgumentError("expected outcomes of the same length, got several; pass outcome= to reduce them.")
     vectors = np.array(lines, dtype=np.float64)
+    if vectors.shape[1] == 0:
+        return [0] * len(first), [0] * len(rest)
     seen, unseen = vectors[: len(first)], vectors[len(first) :]
     if vectors.shape[1] > 1:
         seen, unseen = _scores(seen, unseen, np.arange(len(seen)) >= cut)
@@ -128,6 +139,7 @@ def _scores(seen: Floats, unseen: Floats, is_neighbour: NDArray[np.bool_]) -> tu
     from sklearn.ensemble import RandomForestClassifier
 
     forest = RandomForestClassifier(200, min_samples_leaf=5, oob_score=True, random_state=0, n_jobs=1)
+    seen, unseen = (np.clip(part, -_LARGEST, _LARGEST) for part in (seen, unseen))
     forest.fit(seen, is_neighbour)
     out_of_bag, others = (np.asarray(some) for some in (forest.oob_decision_function_, forest.predict_proba(unseen)))
     return np.nan_to_num(out_of_bag[:, 1], nan=0.5), others[:, 1]
