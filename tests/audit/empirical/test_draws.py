@@ -60,6 +60,36 @@ def test_a_file_of_something_else_is_refused_and_kept(tmp_path, content):
     assert file.read_text() == content
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"side": 7, "start": 0, "outcomes": []},
+        {"side": -1, "start": 0, "outcomes": []},
+        {"side": 0, "start": 0, "outcomes": "ab"},
+        {"side": 0, "start": 1, "outcomes": [1.0]},
+        {"side": 0, "start": 0, "outcomes": [float("nan")]},
+        {"side": 0, "start": 0, "outcomes": [["1"]]},
+        {"side": 0, "start": 0, "outcomes": [{}]},
+        {"outcomes": []},
+    ],
+)
+def test_a_file_with_a_part_that_was_edited_is_refused(tmp_path, line):
+    file = tmp_path / "runs.jsonl"
+    Kept.open(file, {})
+    with file.open("a") as end:
+        end.write(json.dumps(line) + "\n")
+    with pytest.raises(ValueError, match="holds something else, or runs of another learner or of other tables"):
+        Kept.open(file, {})
+
+
+def test_parts_that_two_processes_wrote_are_not_counted_twice(tmp_path):
+    file = tmp_path / "runs.jsonl"
+    for kept in [Kept.open(file, {}), Kept.open(file, {})]:
+        kept.add(0, [1.0])
+    with pytest.raises(ValueError, match="holds something else, or runs of another learner or of other tables"):
+        Kept.open(file, {})
+
+
 def test_runs_of_other_settings_are_not_mixed(tmp_path):
     file = tmp_path / "runs.jsonl"
     Kept.open(file, {"seed": 1})

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -149,3 +150,16 @@ def test_what_needs_a_claim_says_so():
         assert found.refutes
     with pytest.raises(ValueError, match="factor must be a number > 1, got 1"):
         empirical_epsilon(response, *PAIR, runs=100, claim=1).power(1)
+
+
+def test_runs_of_another_reduction_or_of_tables_with_other_names_are_not_mixed(tmp_path):
+    def total(_, y):
+        return float(sum(y))
+
+    frames = [pd.DataFrame({name: [0, 0]}) for name in "ab"]
+    one, other = ((frame, [0, 1]) for frame in frames)
+    settings = {"runs": 20, "file": tmp_path / "runs.jsonl"}
+    empirical_epsilon(total, one, one, **settings)
+    for sides, outcome in [((other, other), None), ((one, one), repr)]:
+        with pytest.raises(ValueError, match="holds something else, or runs of another learner or of other tables"):
+            empirical_epsilon(total, *sides, outcome=outcome, **settings)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -86,14 +86,17 @@ class Kept:
         if head != {"hedgerow": "empirical epsilon", "settings": digest}:
             raise ArgumentError(f"{kept.path} holds something else, or runs of another learner or of other tables.")
         for line in lines:
+            if not _is_part(line, kept.draws):
+                raise ArgumentError(f"{kept.path} holds something else, or runs of another learner or of other tables.")
             kept.draws[line["side"]].extend(line["outcomes"])
         return kept
 
     def add(self, side: int, outcomes: list[Outcome]) -> None:
         """Add a part."""
+        start = len(self.draws[side])
         self.draws[side].extend(outcomes)
         if self.path is not None:
-            self._write({"side": side, "outcomes": outcomes}, "a")
+            self._write({"side": side, "start": start, "outcomes": outcomes}, "a")
 
     def _write(self, line: dict[str, Any], mode: str) -> None:
         assert self.path is not None
@@ -120,6 +123,21 @@ class Kept:
             yield found
         if not whole:
             raise problem
+
+
+def _is_part(line: dict[str, Any], draws: Draws) -> bool:
+    """Whether a line is the next part of its side: one that two processes wrote would be counted twice."""
+    if set(line) != {"side", "start", "outcomes"} or line["side"] not in (0, 1) or not isinstance(line["side"], int):
+        return False
+    if line["start"] != len(draws[line["side"]]) or not isinstance(line["outcomes"], list):
+        return False
+    return all(_is_outcome(one) for one in line["outcomes"])
+
+
+def _is_outcome(found: Any) -> bool:
+    if isinstance(found, list):
+        return all(type(one) in (int, float) and np.isfinite(float(one)) for one in cast("list[Any]", found))
+    return isinstance(found, str) or (type(found) in (int, float) and bool(np.isfinite(float(found))))
 
 
 def run(runner: Runner, kept: Kept, runs: int, seed: int | None, n_jobs: int | None, *, verbose: bool) -> Draws:

@@ -151,7 +151,9 @@ def _name(fit: Any) -> str:
 
 def _settings(runner: Runner, sides: tuple[LabelledRows, LabelledRows], seed: int | None) -> dict[str, Any]:
     tables = [[np.asarray(side.table.data, dtype=object).tolist(), side.values.tolist()] for side in sides]
-    return {"fit": _name(runner.fit), "tables": repr(tables), "seed": seed}
+    names = [side.table.names for side in sides]
+    reduction = _name(runner.reduce.outcome) if isinstance(runner.reduce, _Then) else None
+    return {"fit": _name(runner.fit), "tables": repr((names, tables)), "seed": seed, "outcome": reduction}
 
 
 def measured(
