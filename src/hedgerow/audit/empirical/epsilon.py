@@ -74,6 +74,7 @@ def empirical_epsilon(
         without the card; other predictors their probabilities, or labels, on the rows of both tables.
     random_state : int, RandomState, Generator or None, default=None
         Makes runs reproducible: parameters of an estimator named ``random_state`` that are None are set.
+        Leave them None: with one that is set all runs are the same, and what is refuted is no loss of the learner.
     n_jobs : int, optional
         The number of processes, as in scikit-learn.
     file : path, optional
