@@ -135,6 +135,12 @@ def test_it_says_what_was_found_and_what_could_have_been():
         ({"confidence": 1}, ValueError, "confidence must be between 0 and 1"),
         ({"fit": DecisionTreeClassifier}, TypeError, "expected an estimator or a function of"),
         ({"fit": 3}, TypeError, "expected an estimator or a function of"),
+        ({"fit": DecisionTreeClassifier(random_state=0)}, ValueError, "expected an estimator with random_state=None"),
+        (
+            {"fit": hr.PrivateTreeClassifier(1.0, random_state=np.random.default_rng(0))},
+            ValueError,
+            "expected an estimator with random_state=None",
+        ),
         ({"table": np.zeros((3, 1))}, TypeError, "table must be a pair of rows and labels"),
     ],
 )

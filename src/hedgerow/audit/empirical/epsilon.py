@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 from hedgerow.arguments import check_probability, check_share, check_whole
 from hedgerow.audit.empirical.draws import Kept, Runner, run
@@ -74,7 +75,7 @@ def empirical_epsilon(
         without the card; other predictors their probabilities, or labels, on the rows of both tables.
     random_state : int, RandomState, Generator or None, default=None
         Makes runs reproducible: parameters of an estimator named ``random_state`` that are None are set.
-        Leave them None: with one that is set all runs are the same, and what is refuted is no loss of the learner.
+        An estimator with one that is set is refused: all runs would be the same, and refute whatever it claims.
     n_jobs : int, optional
         The number of processes, as in scikit-learn.
     file : path, optional
@@ -116,6 +117,7 @@ def empirical_epsilon(
         raise ArgumentError(f"claim must be a number > 0 or None, got {shown_argument(claim)}.")
     if isinstance(fit, type) or not (callable(fit) or hasattr(fit, "fit")):
         raise ArgumentTypeError(f"expected an estimator or a function of (X, y) as fit, got {type(fit).__name__}.")
+    _check_unseeded(fit)
     sides = _pair("table", table), _pair("neighbour", neighbour)
     seed = None if random_state is None else int(generator(random_state).integers(2**31))
     reduce = partial(outcome_of, rows=_rows(sides)) if outcome is None else _Then(outcome)
@@ -133,6 +135,16 @@ class _Then:
 
     def __call__(self, result: Any) -> Outcome:
         return outcome_of(self.outcome(result), None)
+
+
+def _check_unseeded(fit: Any) -> None:
+    """Refuse an estimator all of whose runs would be the same, and refute whatever it claims."""
+    given = fit.get_params() if isinstance(fit, BaseEstimator) else {}
+    if any(name.split("__")[-1] == "random_state" and value is not None for name, value in given.items()):
+        raise ArgumentError(
+            "expected an estimator with random_state=None, got one that is set: all its runs would be the same; pass "
+            "random_state= to empirical_epsilon to repeat an audit."
+        )
 
 
 def _pair(name: str, given: Any) -> LabelledRows:
