@@ -51,8 +51,7 @@ class Runner:
             free = [n for n, v in estimator.get_params().items() if n.split("__")[-1] == "random_state" and v is None]
             own = int(np.random.SeedSequence([seed, side, place]).generate_state(1)[0] >> 1)
             estimator.set_params(**dict.fromkeys(free, own))
-        fitted: Any = estimator
-        return fitted.fit(X, y)
+        return cast("Any", estimator).fit(X, y)
 
 
 @dataclass
@@ -84,10 +83,10 @@ class Kept:
             return kept
         head, *lines = kept._lines()
         if head != {"hedgerow": "empirical epsilon", "settings": digest}:
-            raise ArgumentError(f"{kept.path} holds something else, or runs of another learner or of other tables.")
+            raise kept._problem
         for line in lines:
             if not _is_part(line, kept.draws):
-                raise ArgumentError(f"{kept.path} holds something else, or runs of another learner or of other tables.")
+                raise kept._problem
             kept.draws[line["side"]].extend(line["outcomes"])
         return kept
 
@@ -97,6 +96,10 @@ class Kept:
         self.draws[side].extend(outcomes)
         if self.path is not None:
             self._write({"side": side, "start": start, "outcomes": outcomes}, "a")
+
+    @property
+    def _problem(self) -> ArgumentError:
+        return ArgumentError(f"{self.path} holds something else, or runs of another learner or of other tables.")
 
     def _write(self, line: dict[str, Any], mode: str) -> None:
         assert self.path is not None
@@ -112,17 +115,16 @@ class Kept:
         whole = content[: content.rfind(b"\n") + 1]
         if whole != content:
             os.truncate(self.path, len(whole))
-        problem = ArgumentError(f"{self.path} holds something else, or runs of another learner or of other tables.")
         for line in whole.splitlines():
             try:
                 found = json.loads(line)
             except ValueError:
-                raise problem from None
+                raise self._problem from None
             if not isinstance(found, dict):
-                raise problem
+                raise self._problem
             yield found
         if not whole:
-            raise problem
+            raise self._problem
 
 
 def _is_part(line: dict[str, Any], draws: Draws) -> bool:

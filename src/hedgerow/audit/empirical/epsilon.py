@@ -199,7 +199,9 @@ def measured(
 
 @dataclass(frozen=True, repr=False)
 class EmpiricalEpsilon:
-    """What the outputs of a learner on two neighbouring tables refute. It tells of the learner, and of these tables.
+    """What the outputs of a learner on two neighbouring tables refute.
+
+    The bound holds for the learner; the tables decide how tight it is.
 
     Attributes
     ----------

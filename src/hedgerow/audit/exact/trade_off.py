@@ -1,4 +1,4 @@
-"""Trade-off curves between two known distributions: what the best test can tell of which of the two drew."""
+"""Trade-off curves between two known distributions: the ROC curve of the most powerful test between them."""
 
 from __future__ import annotations
 

@@ -154,17 +154,21 @@ class ClassCounts:
     @property
     def n_rows(self) -> float:
         """The estimated number of rows of the target, at least 1."""
-        return _row_estimate(self.rows.sum(axis=1), self.bins)
+        return self._of_all.n_rows
 
     @property
     def masses(self) -> Vector:
         """The share of the rows in each bin; not below 0."""
-        return np.maximum(self.rows.sum(axis=1) / self.n_rows, 0.0)
+        return self._of_all.masses
 
     @property
     def variance(self) -> float:
         """The variance of the noise on a share, which is a sum over classes."""
-        return self.rows.shape[1] * self.noise / self.n_rows**2
+        return self._of_all.variance
+
+    @property
+    def _of_all(self) -> RowCounts:
+        return RowCounts(self.bins, self.rows.sum(axis=1), self.rows.shape[1] * self.noise)
 
 
 @dataclass(frozen=True, eq=False)
