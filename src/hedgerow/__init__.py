@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, load_model
     from hedgerow.privacy.budget import Budget
     from hedgerow.privacy.budget_file import FileBudget
-    from hedgerow.privacy.card import Charge, PrivacyCard
+    from hedgerow.privacy.card import PrivacyCard
+    from hedgerow.privacy.charge import Charge
     from hedgerow.schema import Attribute, Boolean, Categorical, Integer, Label, Literal, Real, Schema
     from hedgerow.tally import Tally
 
@@ -93,7 +94,8 @@ _HOMES = {
     "models": ("AttributePoints", "Leaf", "Rule", "RuleList", "Scorecard", "Split", "Tree", "load_model"),
     "privacy.budget": ("Budget",),
     "privacy.budget_file": ("FileBudget",),
-    "privacy.card": ("Charge", "PrivacyCard"),
+    "privacy.card": ("PrivacyCard",),
+    "privacy.charge": ("Charge",),
     "schema": ("Attribute", "Boolean", "Categorical", "Integer", "Label", "Literal", "Real", "Schema"),
     "tally": ("Tally",),
 }

@@ -109,6 +109,8 @@ class BudgetExceededError(HedgerowError, ValueError):
         Epsilon requested, and epsilon left.
     requested_delta, remaining_delta : Fraction
         The same for delta.
+    requested_rho, remaining_rho : Fraction or None
+        The same for rho (zCDP); None where it is not known, or has no cap.
     """
 
     def __init__(
@@ -118,9 +120,12 @@ class BudgetExceededError(HedgerowError, ValueError):
         remaining: Fraction,
         requested_delta: Fraction,
         remaining_delta: Fraction,
+        requested_rho: Fraction | None = None,
+        remaining_rho: Fraction | None = None,
     ) -> None:
         self.requested, self.remaining = requested, remaining
         self.requested_delta, self.remaining_delta = requested_delta, remaining_delta
+        self.requested_rho, self.remaining_rho = requested_rho, remaining_rho
         asked, left = f"{float(requested):.6g}", f"{float(remaining):.6g}"
         hint = ""
         if asked == left:
@@ -131,6 +136,9 @@ class BudgetExceededError(HedgerowError, ValueError):
                 f"{asked} and delta={float(requested_delta):g}",
                 f"{left} and delta={float(remaining_delta):g}",
             )
+        if remaining_rho is not None:
+            asked = f"{asked} with {'no known rho' if requested_rho is None else f'rho={float(requested_rho):.6g}'}"
+            left, hint = f"{left} or rho={float(remaining_rho):.6g}", ""
         super().__init__(
             f"The budget has epsilon={left} left, and epsilon={asked} was requested. Nothing was charged. "
             f"Request less, or release under a new Budget if you may spend more.{hint}"

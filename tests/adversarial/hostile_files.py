@@ -11,7 +11,8 @@ from typing import Any
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, load_model
 from hedgerow.models.envelope import LARGEST_MODEL, seal
 from hedgerow.privacy.budget_file import FileBudget
-from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.files import LARGEST_SCHEMA
 from hedgerow.schema.yaml_subset import LARGEST_YAML

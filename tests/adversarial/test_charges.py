@@ -23,7 +23,8 @@ from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.models import Rule
 from hedgerow.models.envelope import seal
 from hedgerow.privacy.budget_file import FileBudget
-from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
 from tests.models.strategies import cards
 
 SCHEMA = """\

@@ -27,7 +27,8 @@ from hedgerow.marginals import choose_bins
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.marginals.oracle.rowwise.data import check_data
 from hedgerow.marginals.oracle.rowwise.features import Chain, Fill
-from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Real, Schema
 from hedgerow.schema.numbers import Real as RealKind
 

@@ -27,7 +27,8 @@ from hedgerow.cli.predict import inert
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Label, Literal, Schema
 from hedgerow.schema.label import checked_classes
 from hedgerow.values import printable

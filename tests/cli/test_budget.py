@@ -32,3 +32,14 @@ def test_a_charge_that_a_bad_row_wasted_is_told(folder, run):
     words = ("fit", "bad.csv", "--schema", "schema.yaml", "--epsilon", "0.25", "--budget", "b.json")
     assert "The epsilon of 0.25 stays charged" in run(*words)[2]
     assert "0.25 of 1 spent" in run("budget", "show", "b.json")[1]
+
+
+def test_a_budget_that_adds_up_rho_takes_more_draws(folder, run):
+    assert "rho: 0 of 0.1 spent" in run("budget", "new", "r.json", "--rho", "0.1")[1]
+    words = ("budget", "new", "z.json", "--epsilon", "1", "--delta", "1e-6", "--accounting", "zcdp")
+    assert "of 1 at delta 1e-06 in zero-concentrated accounting" in run(*words)[1]
+    assert "expected a cap" in run("budget", "new", "b.json")[2]
+    fit = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "0.5", "--search", "exact", "--budget", "r.json")
+    assert [run(*fit, "-o", f"{number}.json")[0] for number in range(4)] == [0, 0, 0, 2]
+    assert "rho: 0.09391" in run("budget", "show", "r.json")[1]  # three times 1/32, and what rounding may cost
+    assert not (folder / "3.json").exists()

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 from hedgerow.models import AttributePoints, Scorecard
 from hedgerow.models.sheet import Sheet
-from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
 
 NONE = PrivacyCard.none("example", software="hedgerow")

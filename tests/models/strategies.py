@@ -14,7 +14,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
-from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.attributes import Attribute
 

@@ -9,7 +9,8 @@ import pytest
 from hedgerow.errors import ModelFormatError
 from hedgerow.models import Rule, RuleList
 from hedgerow.models.envelope import LARGEST_MODEL, format_of, parse, read_text, seal, unseal
-from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Categorical, Integer, Label, Literal, Schema
 
 CARD = PrivacyCard((Charge("counts", Fraction(3, 2), mechanism="geometric"),), noise="OpenDP", software="hedgerow")

@@ -1,3 +1,5 @@
+import math
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -6,7 +8,8 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import BudgetExceededError
 from hedgerow.privacy.account import Account
-from hedgerow.privacy.card import Charge
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.zcdp import epsilon_at, largest_pure, largest_rho, pure_rho
 
 ONE = Charge("one", Fraction(1), Fraction(1, 8))
 
@@ -65,3 +68,94 @@ def test_a_charge_can_be_marked_later_and_its_reasons_are_said_once():
     assert [charge.void for charge in account.charges] == ["seeded; domain taken from the data"]
     with pytest.raises(ValueError, match="found fewer charges than before"):
         account.marked(1, "seeded")
+
+
+# Accounts that add up ρ
+
+DELTA = Fraction(1, 10**6)
+DRAW = Charge("draw", Fraction(1, 2), rho=Fraction(1, 32))
+NOISY = Charge("noisy", Fraction(1), DELTA, rho=largest_rho(Fraction(1), DELTA))
+
+
+def test_a_cap_on_rho_takes_what_rho_allows_whatever_epsilon_is():
+    account = Account(None, rho=Fraction(5, 16))
+    for _ in range(10):
+        account = account.charged(DRAW)
+    assert (account.spent, account.spent_rho, account.remaining_rho) == (5, Fraction(5, 16), 0)
+    assert account.remaining == account.remaining_delta == 0
+    with pytest.raises(BudgetExceededError, match=r"or rho=0 left, and epsilon=0.5 with rho=0.03125 was requested"):
+        account.charged(DRAW)
+    with pytest.raises(BudgetExceededError, match="with no known rho was requested"):
+        account.charged(ONE)
+    assert str(account).splitlines()[0] == "rho: 0.3125 of 0.3125 spent, 0 left"
+
+
+def test_caps_on_epsilon_and_rho_both_hold():
+    account = Account(Fraction(1), rho=Fraction(1, 16)).charged(DRAW)
+    assert account.remaining == largest_pure(Fraction(1, 32)) < Fraction(1, 2)
+    with pytest.raises(BudgetExceededError):
+        account.charged(Charge("counts", Fraction(1, 2)))  # whose ρ is four times that of the draw
+    account = account.charged(DRAW)
+    assert account.remaining == 0
+    with pytest.raises(BudgetExceededError):
+        Account(Fraction(1, 4), rho=Fraction(1)).charged(DRAW)
+
+
+def test_zero_concentrated_accounting_takes_what_fits_either_way():
+    account = Account(Fraction(1), DELTA, accounting="zcdp")
+    assert (account.remaining, account.remaining_with_delta, account.remaining_delta) == (1, 1, DELTA)
+    one = account.charged(Charge("one", Fraction(1)))  # by addition: 0.462 in ρ would be an ε of 5
+    assert (one.remaining, one.remaining_rho, one.remaining_with_delta) == (0, 0, 0)
+    small = Charge("small", Fraction(1, 20), rho=Fraction(1, 3200))
+    for _ in range(70):
+        account = account.charged(small)  # by ρ: 3.5 by addition
+    assert epsilon_at(account.spent_rho, DELTA) < 1 < account.spent
+    assert str(account).startswith("epsilon: 0.94")
+    with pytest.raises(BudgetExceededError):
+        account.charged(Charge("one", Fraction(1)))
+    assert account.remaining_with_delta == epsilon_at(account.remaining_rho, DELTA) > account.remaining
+    noisy = Account(Fraction(1), DELTA, accounting="zcdp").charged(NOISY)
+    assert (noisy.remaining_rho, noisy.remaining) == (0, 0)  # a charge with δ and one by addition have 2δ together
+    with pytest.raises(BudgetExceededError):
+        Account(Fraction(1), DELTA, accounting="zcdp").charged(small).charged(NOISY)
+
+
+@pytest.mark.parametrize(
+    ("caps", "message"),
+    [
+        ({"epsilon": None}, "expected a cap: epsilon"),
+        ({"epsilon": None, "rho": Fraction(1), "delta": DELTA}, "or rho alone"),
+        ({"epsilon": Fraction(1), "accounting": "zcdp"}, "needs epsilon and a delta > 0"),
+        ({"epsilon": None, "rho": Fraction(0)}, "rho must be a number > 0, got 0"),
+        ({"epsilon": Fraction(1), "accounting": "rdp"}, "accounting must be one of basic, zcdp"),
+    ],
+)
+def test_caps_that_say_too_little_are_refused(caps, message):
+    with pytest.raises(ValueError, match=message):
+        Account(**caps)
+
+
+def response(losses, epsilon, times):
+    """Compose probabilities by privacy loss with so many randomised responses."""
+    for _ in range(times):
+        after = Counter()
+        for loss, chance in losses.items():
+            after[round(loss + epsilon, 9)] += chance / (1 + math.exp(-epsilon))
+            after[round(loss - epsilon, 9)] += chance / (1 + math.exp(epsilon))
+        losses = after
+    return losses
+
+
+@pytest.mark.parametrize("first", [0.02, 0.1, 0.15])
+def test_who_chooses_by_an_answer_which_cap_to_use_up_spends_no_more_than_both_together(first):
+    """Fact 6: after one answer, either many releases that fit in ρ, or one large one by addition; δ exactly."""
+    begun = Account(Fraction(1), Fraction(1, 1000), accounting="zcdp").charged(Charge("first", Fraction(first)))
+    many, times, large = begun, 0, 1 - Fraction(first)
+    while many.remaining_rho >= pure_rho(Fraction(1, 50)):
+        many, times = many.charged(Charge("small", Fraction(1, 50))), times + 1
+    assert begun.charged(Charge("large", large)).remaining == 0
+    assert times > 50  # more than fit by addition
+    likely = 1 / (1 + math.exp(-first))
+    losses = response({first: likely}, 1 / 50, times) + response({-first: 1 - likely}, float(large), 1)
+    assert math.fsum(losses.values()) == pytest.approx(1)
+    assert math.fsum(chance * max(1 - math.exp(1 - loss), 0) for loss, chance in losses.items()) <= 1 / 1000

@@ -13,8 +13,9 @@ from sklearn.base import clone
 
 from hedgerow import PrivateRuleListClassifier
 from hedgerow.errors import BudgetExceededError, NotPicklableError
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.zcdp import largest_rho, pure_rho
 
 
 @given(st.lists(st.fractions(min_value=Fraction(1, 10**6), max_value=3), min_size=1, max_size=20))
@@ -51,7 +52,7 @@ def test_an_overdraft_changes_nothing_and_says_what_is_left():
     assert budget.charges == before
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", None, True, 1j])
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", True, 1j])
 def test_only_finite_positive_numbers_are_epsilons(epsilon):
     with pytest.raises(ValueError, match="epsilon must be a"):
         Budget(epsilon)
@@ -109,6 +110,31 @@ def test_an_allocation_is_charged_at_once_and_spent_in_parts():
     assert budget.remaining == Fraction(1, 2)
     with pytest.raises(BudgetExceededError, match=r"0\.5 left"):
         budget.allocate(0.75, purpose="another")
+
+
+def test_a_share_is_charged_in_rho_and_keeps_to_it():
+    budget = Budget(rho=0.5)
+    share = budget.allocate(1, rho=0.125, purpose="one draw")
+    assert (budget.spent_rho, share.rho, share.epsilon) == (Fraction(1, 8), Fraction(1, 8), 1)
+    with pytest.raises(BudgetExceededError, match="rho"):
+        share.charge(1, purpose="all of epsilon costs more rho")
+    share.charge(1, rho=0.125, purpose="a draw")
+    assert budget.allocate(0.5, purpose="anything pure").rho is None
+    assert budget.charges[-1].zcdp == pure_rho(Fraction(1, 2))
+    noisy = budget.allocate(0.5, 1e-6, purpose="answers with Gaussian noise")
+    assert noisy.remaining_rho == budget.charges[-1].rho == largest_rho(Fraction(1, 2), Fraction(1e-6))
+    noisy.charge(0.5, 1e-6, rho=noisy.remaining_rho, purpose="all of them")
+    with pytest.raises(BudgetExceededError):
+        noisy.charge(0.001, purpose="more")
+    assert repr(budget) == f"<Budget rho=0.5 spent={amount_text(budget.spent_rho)}>"
+    budget.check(0.1, rho=0.001)
+    with pytest.raises(BudgetExceededError):
+        budget.check(1)
+
+
+def test_a_budget_without_a_cap_is_none():
+    with pytest.raises(ValueError, match="expected a cap: epsilon, with delta or without, or rho alone"):
+        Budget()
 
 
 def test_a_reason_against_a_guarantee_is_on_the_record():

@@ -3,12 +3,14 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from hedgerow.privacy.card import NEIGHBOURS, Charge, PrivacyCard
+from hedgerow.privacy.card import NEIGHBOURS, PrivacyCard
+from hedgerow.privacy.charge import Charge, least_epsilon
+from hedgerow.privacy.zcdp import pure_rho
 from tests.models.strategies import cards
 
 THIRD = Fraction(1, 3)
+AT = Fraction(1e-6)
 CHARGES = (
     Charge("rules", Fraction(1, 6), mechanism="permute-and-flip, sensitivity 1"),
     Charge("counts", Fraction(1, 6)),
@@ -23,17 +25,6 @@ def test_json_brings_back_an_equal_card(card: PrivacyCard) -> None:
     assert PrivacyCard.from_dict(json.loads(json.dumps(card.to_dict()))) == card
 
 
-@given(
-    epsilon=st.fractions(0, 100),
-    delta=st.fractions(0, 1).filter(lambda delta: delta < 1),
-    purpose=st.text(max_size=9),
-    mechanism=st.text(max_size=9),
-)
-def test_json_brings_back_an_equal_charge(epsilon: Fraction, delta: Fraction, purpose: str, mechanism: str) -> None:
-    charge = Charge(purpose, epsilon, delta, mechanism)
-    assert Charge.from_dict(json.loads(json.dumps(charge.to_dict()))) == charge
-
-
 def test_fractions_are_kept_exactly_beside_their_decimals() -> None:
     data = CARD.to_dict()
     assert (data["epsilon"], data["epsilon_exact"]) == (1 / 3, "1/3")
@@ -43,14 +34,32 @@ def test_fractions_are_kept_exactly_beside_their_decimals() -> None:
     assert sum(charge.epsilon for charge in again.charges) == again.epsilon == THIRD
 
 
+def test_a_card_has_an_entry_for_rho_where_a_charge_has_one() -> None:
+    assert not {"rho", "rho_exact"} & CARD.to_dict().keys()
+    assert CARD.rho == 2 * pure_rho(Fraction(1, 6))
+    with pytest.raises(ValueError, match="the card's rho does not follow"):
+        PrivacyCard.from_dict(CARD.to_dict() | {"rho": 0.1})
+
+
+def test_a_card_adds_up_rho_and_says_what_it_means_at_a_delta() -> None:
+    draw = Charge("draw", Fraction(1, 2), rho=Fraction(1, 32))
+    ten = PrivacyCard((draw,) * 10, noise="", software="")
+    assert (ten.epsilon, ten.rho, ten.epsilon_at(1e-6)) == (5, Fraction(5, 16), least_epsilon(ten.charges, AT))
+    assert "spent       epsilon = 5, delta = 0, rho = 0.3125\n" in str(ten)
+    assert PrivacyCard.none("exact").epsilon_at(0.1) is PrivacyCard.none("exact").rho is None
+
+
 def test_a_float_near_a_fraction_is_not_that_fraction() -> None:
     card = PrivacyCard((Charge("all", Fraction(0.1)),), noise="", software="")
     assert PrivacyCard.from_dict(card.to_dict()).epsilon == Fraction(0.1) != Fraction(1, 10)
 
 
-@pytest.mark.parametrize("key", sorted(CARD.to_dict()))
+DRAWN = PrivacyCard((Charge("draw", THIRD, rho=Fraction(1, 72)),), noise="OpenDP 0.16", software="hedgerow 0.1")
+
+
+@pytest.mark.parametrize("key", sorted(DRAWN.to_dict()))
 def test_a_card_lacks_nothing(key: str) -> None:
-    data = CARD.to_dict()
+    data = DRAWN.to_dict()
     del data[key]
     with pytest.raises(KeyError, match=key):
         PrivacyCard.from_dict(data)
@@ -63,6 +72,8 @@ def test_a_card_lacks_nothing(key: str) -> None:
         ("epsilon", 0.01),
         ("epsilon_exact", "1/100"),
         ("delta_exact", "1"),
+        ("rho", 0.01),
+        ("rho_exact", "1/100"),
     ],
 )
 def test_a_card_that_says_other_than_its_charges_is_refused(key, value) -> None:
@@ -118,7 +129,7 @@ def test_the_text_is_the_card_as_a_person_reads_it() -> None:
         "guarantee   epsilon-differential privacy with epsilon = 0.333334: adding or removing any one row "
         "that fits the schema changes the probability of any model by a factor of at most e^0.333334\n"
         "neighbours  tables that differ by adding or removing one row that fits the schema\n"
-        "spent       epsilon = 0.333334, delta = 0\n"
+        "spent       epsilon = 0.333334, delta = 0, rho = 0.0277137\n"
         "  0.1667      rules (permute-and-flip, sensitivity 1)\n"
         "  0.1667      counts\n"
         "noise       OpenDP 0.16\n"

@@ -18,6 +18,7 @@ from hedgerow.privacy.joint_quantiles import Intervals, JointQuantiles
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.enumerate_models import PRECISE, decimal, exact_chance, executions, log_sum
 from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
+from tests.privacy.renyi import rho_of
 
 SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(17))]
 EPSILONS = st.sampled_from([Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(10)])
@@ -197,6 +198,7 @@ def test_one_row_changes_the_log_probability_of_no_tuple_by_more_than_epsilon(ta
     mechanism = JointQuantiles(epsilon, bins, len(before) - 1)
     one, other = (as_drawn(counts, mechanism) for counts in (before, after))
     assert max(abs(one[places] - other[places]) for places in one) <= decimal(epsilon)
+    assert rho_of(one, other) <= float(mechanism.rho) * (1 + 1e-9) + 1e-13
 
 
 def test_most_of_epsilon_is_used():

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from hedgerow.errors import SchemaError
-from hedgerow.privacy.card import Charge
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real
 from hedgerow.schema.serialize import (
     attribute_from_dict,

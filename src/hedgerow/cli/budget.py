@@ -11,6 +11,7 @@ import typer
 
 from hedgerow.cli.output import check_output, say
 from hedgerow.errors import DomainError
+from hedgerow.privacy.account import Accounting
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.budget_file import FileBudget
 
@@ -22,15 +23,29 @@ app = typer.Typer(
 @app.command("new")
 def new(
     file: Annotated[Path, typer.Argument(help="File for the budget; must not exist.")],
-    epsilon: Annotated[float, typer.Option(help="The privacy loss that may ever be spent on these rows.")],
+    epsilon: Annotated[
+        float | None, typer.Option(help="The privacy loss that may ever be spent on these rows.")
+    ] = None,
     delta: Annotated[float, typer.Option(help="The same for delta.")] = 0.0,
+    rho: Annotated[
+        float | None,
+        typer.Option(help="A cap on rho (zero-concentrated privacy); alone, or beside epsilon."),
+    ] = None,
+    accounting: Annotated[
+        Accounting,
+        typer.Option(help="How charges add up: as they are, or by rho, which needs a delta."),
+    ] = "basic",
 ) -> None:
     """Start a budget. Later runs charge it with --budget FILE and are refused when it is spent.
 
-    [bold]Example[/bold]: hedgerow budget new patients.budget.json --epsilon 3
+    [bold]Examples[/bold]: hedgerow budget new patients.budget.json --epsilon 3
+
+    hedgerow budget new patients.budget.json --epsilon 3 --delta 1e-6 --accounting zcdp
+
+    hedgerow budget new patients.budget.json --rho 0.5
     """
     check_output(file, force=False)
-    say(FileBudget.create(file, epsilon, delta))
+    say(FileBudget.create(file, epsilon, delta, rho=rho, accounting=accounting))
 
 
 @app.command("show")

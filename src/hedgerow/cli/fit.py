@@ -191,8 +191,8 @@ def fit(
     account = open_budget(budget)
     classifier = _estimator(model, given, epsilon, schema=declared, budget=account, random_state=seed)
     _check_proven(classifier, research=research)
-    if account is not None:
-        account.check(epsilon, delta or 0)
+    if declared is not None:
+        classifier.check_budget(declared)
     with open_rows(data, engine, master, memory) as rows, reserved(output, room=ROOM, force=force) as write:
         label = target_name(rows.columns, target, declared)
         with telling_charges(account):

@@ -92,8 +92,7 @@ class TableRows:
         """
         schema = classifier.schema
         classifier.check_public()
-        if classifier.budget is not None:
-            classifier.budget.check(classifier.epsilon, getattr(classifier, "delta", None) or 0)
+        classifier.check_budget(schema)
         with stage(f"counting {shown(self.address)}"):
             tally = Tally.from_table(self.table, schema, label=label)
         with nullcontext() if quietly else stage("learning"):

@@ -22,6 +22,7 @@ from hedgerow.learn.search.space import Space
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gini import SENSITIVITY
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip, Siblings
+from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.tally import Tally
 
@@ -42,6 +43,11 @@ class Proven:
     notes: tuple[str, ...] = ()
     delta = Fraction(0)
     void = None
+
+    @property
+    def rho(self) -> Fraction | None:
+        """The most that the model costs in ρ; None for what follows from ε."""
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,6 +190,14 @@ class Drawn(Proven):
         return KnownDraw(chances, draw.loss, mechanism.weight, left, draw.space.antecedents)
 
     @property
+    def rho(self) -> Fraction:
+        """The ρ of all draws and of the counts."""
+        blocks = range(len(self.draw.blocks))
+        each = self._for_draw / len(blocks)
+        draws = sum((self.draw.block(number).mechanism(each).rho for number in blocks), Fraction(0))
+        return draws + pure_rho(self.epsilon - self._for_draw)
+
+    @property
     def _for_draw(self) -> Fraction:
         return self.epsilon * (1 - LEAF_SHARE if self.release_counts else 1)
 
@@ -213,7 +227,7 @@ class DrawnList(Drawn):
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:
         """Draw the list, then release the counts if `release_counts`."""
         antecedents, values = draw_list(tally, self.draw, gate, self._for_draw, progress)
-        left = gate.budget.remaining
+        left = self.epsilon - self._for_draw
         counts = release_leaf_counts(tally, antecedents, gate, left) if self.release_counts else None
         return LearnedList(antecedents, counts, values, self.draw.block(0).loss)
 
@@ -239,6 +253,6 @@ class DrawnTree(Drawn):
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:
         """Draw the tree, then release the counts if `release_counts`."""
         space, tree = self.draw.space, draw_tree(tally, self.draw, gate, self._for_draw, progress)
-        left = gate.budget.remaining
+        left = self.epsilon - self._for_draw
         counts = release_tree_counts(tally, space, tree, gate, left) if self.release_counts else None
         return LearnedTree(space, tree, counts, self.draw.block(0).loss)

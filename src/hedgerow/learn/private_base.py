@@ -20,7 +20,8 @@ from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.searches import SEARCHES, Sought
 from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import SOFTWARE, Charge, PrivacyCard, join_reasons
+from hedgerow.privacy.card import SOFTWARE, PrivacyCard
+from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.randomness import RandomState
@@ -55,8 +56,18 @@ class Plan(Protocol):
         ...
 
     @property
+    def epsilon(self) -> Fraction:
+        """The loss ε of the model."""
+        ...
+
+    @property
     def delta(self) -> Fraction:
         """The loss δ of the model."""
+        ...
+
+    @property
+    def rho(self) -> Fraction | None:
+        """The most that the model costs in ρ (zCDP); None for what follows from ε."""
         ...
 
     @property
@@ -95,6 +106,18 @@ class PrivateEstimator(TallyEstimator):
         if not (self.budget is None or isinstance(self.budget, Budget)):
             raise ArgumentError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
 
+    def check_budget(self, schema: Schema) -> None:
+        """Check that a fit with this schema fits the shared budget now, if there is one, and charge nothing.
+
+        Raises
+        ------
+        BudgetExceededError
+            If there is less left.
+        """
+        if self.budget is not None:
+            plan = self._plan(schema)
+            self.budget.check(plan.epsilon, plan.delta, rho=plan.rho)
+
     def _plan(self, schema: Schema) -> Plan:
         """Return the plan; a search that is too large is refused here, before any row is read."""
         raise NotImplementedError
@@ -115,14 +138,18 @@ class PrivateEstimator(TallyEstimator):
 
     def _open_budget(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Budget:
         """Charge the shared budget, if there is one, with all of `epsilon`, and return the budget to spend from."""
-        share = Budget(self.epsilon or 0, plan.delta)
         # Raises before the charge if the card could not add up.
-        total([*(charge.epsilon for charge in schema.charges), share.epsilon])
-        total([*(charge.delta for charge in schema.charges), share.delta])
+        total([*(charge.epsilon for charge in schema.charges), plan.epsilon])
+        total([*(charge.delta for charge in schema.charges), plan.delta])
         if self.budget is None:
-            return share
-        purpose = f"{type(self).__name__}: one {plan.model}"
-        return self.budget.allocate(share.epsilon, share.delta, purpose=purpose, void=_void(plan, schema, noise))
+            return Budget(plan.epsilon, plan.delta)
+        if plan.delta and plan.rho is None and self.budget.remaining_rho is not None:
+            raise ArgumentError(
+                "expected a budget that adds up epsilon and delta, got one that adds up rho, which this mechanism's "
+                "proof does not give; use Budget(epsilon, delta) with accounting='basic'."
+            )
+        purpose, void = f"{type(self).__name__}: one {plan.model}", _void(plan, schema, noise)
+        return self.budget.allocate(plan.epsilon, plan.delta, rho=plan.rho, purpose=purpose, void=void)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -246,7 +273,8 @@ def known_draw(estimator: SearchEstimator, tally: Tally) -> KnownDraw:
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:
     """Make the card: all that was charged, so that its amounts do not depend on the releases."""
-    unused = Charge("reserved and not used", share.remaining, share.remaining_delta)
+    epsilon, delta = plan.epsilon - share.spent, share.remaining_delta
+    unused = Charge("reserved and not used", epsilon, delta, rho=share.remaining_rho)
     return PrivacyCard(
         (*schema.charges, *share.charges, *([unused] if unused.epsilon or unused.delta else [])),
         noise=noise.description,

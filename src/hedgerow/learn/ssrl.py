@@ -209,6 +209,7 @@ class GreedyAsPublished:
     confidence: float
     model = "rule list"
     cost = None
+    rho = None
 
     @property
     def void(self) -> str | None:

@@ -16,7 +16,7 @@ from hedgerow.columns import Column, Table
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
 from hedgerow.foreign_code import guarded
 from hedgerow.messages import shown_argument
-from hedgerow.privacy.card import Charge
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Real
 from hedgerow.schema.schema import Schema

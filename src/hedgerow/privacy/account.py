@@ -1,14 +1,19 @@
-"""Accounts: the cap on the privacy loss and the charges against it, as a frozen value."""
+"""Accounts: the caps on the privacy loss and the charges against them, as a frozen value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Literal, get_args
 
+from hedgerow.arguments import check_choice
 from hedgerow.errors import ArgumentError, BudgetExceededError
 from hedgerow.privacy.amounts import amount_text, exact, total
-from hedgerow.privacy.card import Charge, join_reasons
+from hedgerow.privacy.charge import Charge, join_reasons, total_rho
+from hedgerow.privacy.zcdp import epsilon_at, largest_pure, largest_rho
+
+Accounting = Literal["basic", "zcdp"]
 
 
 @dataclass(frozen=True)
@@ -17,29 +22,47 @@ class Account:
 
     Attributes
     ----------
-    epsilon, delta : Fraction
-        The caps; ε > 0, δ in [0, 1).
+    epsilon : Fraction or None
+        The cap on ε, > 0; None where only ρ has one.
+    delta : Fraction
+        The cap on δ, in [0, 1).
     charges : tuple of Charge
         Every charge, in order.
+    rho : Fraction or None
+        The cap on ρ, > 0; None where there is none.
+    accounting : {"basic", "zcdp"}
+        How charges compose to (ε, δ): by addition, or also by addition of ρ.
 
     Raises
     ------
     ValueError
-        If a cap is out of range, or the charges have no sum within bounds (see `amounts.total`).
+        If a cap is out of range or missing, or the charges have no sum within bounds (see `amounts.total`).
     """
 
-    epsilon: Fraction
+    epsilon: Fraction | None
     delta: Fraction = Fraction(0)
     charges: tuple[Charge, ...] = ()
+    rho: Fraction | None = None
+    accounting: Accounting = "basic"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", exact(self.epsilon, "epsilon"))
-        object.__setattr__(self, "delta", exact(self.delta, "delta"))
-        if self.epsilon == 0:
-            raise ArgumentError("epsilon must be a number > 0, got 0.")
+        for name in ("epsilon", "delta", "rho"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, exact(getattr(self, name), name))
+        for name in ("epsilon", "rho"):
+            if getattr(self, name) == 0:
+                raise ArgumentError(f"{name} must be a number > 0, got 0.")
         if self.delta >= 1:
             raise ArgumentError(f"delta must be in [0, 1), got {float(self.delta):g}.")
-        _ = self.spent, self.spent_delta  # raises if a sum has too many digits
+        check_choice("accounting", self.accounting, get_args(Accounting))
+        self._check_caps()
+        _ = self.spent, self.spent_delta, self.spent_rho  # raises if a sum has too many digits
+
+    def _check_caps(self) -> None:
+        if self.epsilon is None and (self.rho is None or self.delta):
+            raise ArgumentError("expected a cap: epsilon, with delta or without, or rho alone; got neither.")
+        if self.accounting == "zcdp" and not self.delta:
+            raise ArgumentError("accounting='zcdp' needs epsilon and a delta > 0, or use rho alone; got no delta.")
 
     @cached_property
     def spent(self) -> Fraction:
@@ -51,15 +74,58 @@ class Account:
         """δ of all charges."""
         return total(charge.delta for charge in self.charges)
 
+    @cached_property
+    def spent_rho(self) -> Fraction | None:
+        """ρ of all charges; None where that of one is not known."""
+        return total_rho(self.charges)
+
+    @property
+    def largest_rho(self) -> Fraction | None:
+        """The cap on ρ, or what (ε, δ) allows if charges are added in ρ; None without."""
+        allowed = largest_rho(self.epsilon, self.delta) if self.epsilon and self.accounting == "zcdp" else None
+        return min((rho for rho in (self.rho, allowed) if rho is not None), default=None)
+
+    @property
+    def remaining_rho(self) -> Fraction | None:
+        """ρ left; None without a cap on it, and 0 after a charge whose ρ is not known."""
+        most = self.largest_rho
+        if most is None:
+            return None
+        return Fraction(0) if self.spent_rho is None else max(most - self.spent_rho, Fraction(0))
+
+    @property
+    def _either(self) -> bool:
+        """Whether a charge must fit one of two caps, on ε and on ρ, and not both of them."""
+        return self.accounting == "zcdp" and self.rho is None
+
+    @property
+    def _remaining_sum(self) -> Fraction | None:
+        """ε left by addition; None where it has no cap. Beside a sum of ρ, only charges without δ are added."""
+        if self.epsilon is None or (self.accounting == "zcdp" and self.rho is not None):
+            return None
+        return Fraction(0) if self._either and self.spent_delta else self.epsilon - self.spent
+
     @property
     def remaining(self) -> Fraction:
-        """ε left."""
-        return self.epsilon - self.spent
+        """The largest ε that can be charged without δ."""
+        by_rho = None if self.remaining_rho is None else largest_pure(self.remaining_rho)
+        left = [most for most in (self._remaining_sum, by_rho) if most is not None]
+        return max(left) if self._either else min(left)
 
     @property
     def remaining_delta(self) -> Fraction:
-        """δ left."""
-        return self.delta - self.spent_delta
+        """The largest δ that can be charged; all of the cap where charges are added in ρ, which does not use it up."""
+        return self.delta if self.accounting == "zcdp" else self.delta - self.spent_delta
+
+    @property
+    def remaining_with_delta(self) -> Fraction:
+        """The largest ε that can be charged with `remaining_delta`."""
+        if self.accounting == "basic":
+            return self.remaining
+        rho = self.remaining_rho
+        assert rho is not None
+        assert self.epsilon is not None
+        return self.epsilon if rho == self.largest_rho else epsilon_at(rho, self.delta)
 
     @property
     def void(self) -> str | None:
@@ -77,19 +143,39 @@ class Account:
             "the cap says nothing about what was released under them"
         )
 
-    def check(self, epsilon: Fraction, delta: Fraction) -> None:
-        """Check that (ε, δ) is left; raises BudgetExceededError."""
-        if epsilon > self.remaining or delta > self.remaining_delta:
-            raise BudgetExceededError(
-                requested=epsilon,
-                remaining=self.remaining,
-                requested_delta=delta,
-                remaining_delta=self.remaining_delta,
-            )
+    def _zcdp_line(self, epsilon: Fraction) -> str:
+        """Return the caps, and what was spent both ways, as one line."""
+        in_rho = [] if self.spent_rho is None else [f"{amount_text(epsilon_at(self.spent_rho, self.delta))} by rho"]
+        spent = ", ".join([*in_rho, f"{amount_text(self.spent)} by addition"])
+        cap = f"{amount_text(epsilon, left=True)} at delta {amount_text(self.delta, left=True)}"
+        return f"epsilon: {spent}, of {cap} in zero-concentrated accounting"
+
+    def check(self, charge: Charge) -> None:
+        """Check that a charge fits; raises BudgetExceededError.
+
+        Under ``accounting='zcdp'`` it fits if all ρ together is within what (ε, δ) allows, or if no charge has a δ and
+        all ε together is within ε; else within every cap there is.
+        """
+        left, most, rho = self._remaining_sum, self.remaining_rho, charge.zcdp
+        allowed = Fraction(0) if self._either else self.delta - self.spent_delta
+        fits = [] if left is None else [charge.epsilon <= left and charge.delta <= allowed]
+        fits += [] if most is None else [rho is not None and rho <= most]
+        if not (any(fits) if self._either else all(fits)):
+            raise self._exceeded(charge)
+
+    def _exceeded(self, charge: Charge) -> BudgetExceededError:
+        return BudgetExceededError(
+            requested=charge.epsilon,
+            remaining=self.remaining,
+            requested_delta=charge.delta,
+            remaining_delta=self.remaining_delta,
+            requested_rho=charge.zcdp,
+            remaining_rho=self.remaining_rho,
+        )
 
     def charged(self, charge: Charge) -> Account:
         """Return the account with one charge more; raises BudgetExceededError if it has too little left."""
-        self.check(charge.epsilon, charge.delta)
+        self.check(charge)
         return replace(self, charges=(*self.charges, charge))
 
     def marked(self, place: int, void: str) -> Account:
@@ -101,12 +187,19 @@ class Account:
         return replace(self, charges=(*self.charges[:place], marked, *self.charges[place + 1 :]))
 
     def __str__(self) -> str:
-        lines = [_line("epsilon", self.epsilon, self.spent, self.remaining)]
-        if self.delta:
-            lines.append(_line("delta", self.delta, self.spent_delta, self.remaining_delta))
+        lines: list[str] = []
+        if self.accounting == "zcdp" and self.epsilon is not None:
+            lines.append(self._zcdp_line(self.epsilon))
+        elif self.epsilon is not None:
+            lines.append(_line("epsilon", self.epsilon, self.spent, self.epsilon - self.spent))
+            if self.delta:
+                lines.append(_line("delta", self.delta, self.spent_delta, self.remaining_delta))
+        if self.largest_rho is not None and self.remaining_rho is not None:
+            lines.append(_line("rho", self.largest_rho, self.spent_rho, self.remaining_rho))
         lines += [charge.line(mechanism=False) for charge in self.charges]
         return "\n".join([*lines, self.warning] if self.warning else lines)
 
 
-def _line(name: str, cap: Fraction, spent: Fraction, left: Fraction) -> str:
-    return f"{name}: {amount_text(spent)} of {amount_text(cap, left=True)} spent, {amount_text(left, left=True)} left"
+def _line(name: str, cap: Fraction, spent: Fraction | None, left: Fraction) -> str:
+    so_far = "an unknown part" if spent is None else amount_text(spent)
+    return f"{name}: {so_far} of {amount_text(cap, left=True)} spent, {amount_text(left, left=True)} left"

@@ -1,17 +1,18 @@
-"""Privacy budgets: a cap on (ε, δ), and the record of what was charged against it."""
+"""Privacy budgets: a cap on (ε, δ) or on ρ, and the record of what was charged against it."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NoReturn, Self
 
 from hedgerow.errors import ArgumentError, NotPicklableError, StateError
-from hedgerow.privacy.account import Account
+from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.amounts import amount_text, exact
-from hedgerow.privacy.card import Charge
+from hedgerow.privacy.charge import Charge
 
 _PARTS = 10**20
 """An allocated amount divided by this must still be an exact amount, so that parts of it can be charged."""
@@ -20,23 +21,33 @@ _PARTS = 10**20
 class Budget:
     """A cap on the privacy loss of all that is released under it, and the record of what was charged.
 
-    Neighbouring tables differ by adding or removing one row. Charges compose by addition (basic composition
-    of (ε, δ)-differential privacy, adaptively chosen). A budget has identity: copying it gives the same budget, so that
-    scikit-learn's `clone` cannot multiply it; it cannot be pickled, nor charged in a forked copy of its process. It may
-    be charged from several threads. A release without a guarantee is charged as if it had one, and the charge
-    is void: the cap does not cover it.
+    Neighbouring tables differ by adding or removing one row. Charges compose by addition of ε and δ (basic composition,
+    adaptively chosen); with a cap on ρ, or ``accounting="zcdp"``, by addition of ρ (zero-concentrated differential
+    privacy), in which ten draws of ε = 0.5 cost ρ = 0.3125, that is ε = 4.01 at δ = 10⁻⁶. A budget has identity:
+    copying it gives the same budget, so that scikit-learn's `clone` cannot multiply it; it cannot be pickled, nor
+    charged in a forked copy of its process. It may be charged from several threads. A release without a guarantee is
+    charged as if it had one, and the charge is void: the cap does not cover it.
 
     Parameters
     ----------
-    epsilon : float or Fraction
-        The cap on ε, > 0. A float is taken by its exact binary value.
+    epsilon : float or Fraction, optional
+        The cap on ε, > 0. A float is taken by its exact binary value. May be left out if there is a cap on ρ.
     delta : float or Fraction, default=0
         The cap on δ, in [0, 1).
+    rho : float or Fraction, optional
+        A cap on ρ, > 0: alone, or beside that on ε; then both hold.
+    accounting : {"basic", "zcdp"}, default="basic"
+        ``"zcdp"`` needs a δ > 0: a charge is accepted if the sum of all ρ implies (ε, δ) by OpenDP's conversion, or if
+        no charge has a δ and the sum of all ε is at most ε. What was charged then is (ε, δ)-differentially private.
 
     Attributes
     ----------
-    spent, remaining : Fraction
-        ε charged so far, and ε left.
+    spent : Fraction
+        ε charged so far, by addition.
+    remaining : Fraction
+        The largest ε that can still be charged without δ.
+    spent_rho, remaining_rho : Fraction or None
+        ρ charged so far, None where that of a charge is not known; and ρ left, None where it has no cap.
     charges : tuple of Charge
         Every charge, in order.
     void : str or None
@@ -45,11 +56,13 @@ class Budget:
     Raises
     ------
     ValueError
-        If `epsilon` or `delta` is out of range.
+        If `epsilon`, `delta` or `rho` is out of range, or there is no cap.
 
     References
     ----------
-    Dwork and Roth, *The Algorithmic Foundations of Differential Privacy*, 2014, Theorem 3.16.
+    Dwork and Roth, *The Algorithmic Foundations of Differential Privacy*, 2014, Theorem 3.16; Bun and Steinke,
+    *Concentrated Differential Privacy*, 2016, Lemma 1.7; Feldman and Zrnic, *Individual Privacy Accounting via a Rényi
+    Filter*, 2021 (adaptive charges under a cap on ρ); ``docs/privacy.md``, fact 6 (either of two caps).
 
     Examples
     --------
@@ -58,18 +71,27 @@ class Budget:
     >>> print(budget)
     epsilon: 0.25 of 1 spent, 0.75 left
       0.25        row count
+    >>> print(Budget(rho=0.5))
+    rho: 0 of 0.5 spent, 0.5 left
     """
 
-    def __init__(self, epsilon: float | Fraction, delta: float | Fraction = 0) -> None:
-        self._account = Account(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    def __init__(
+        self,
+        epsilon: float | Fraction | None = None,
+        delta: float | Fraction = 0,
+        *,
+        rho: float | Fraction | None = None,
+        accounting: Accounting = "basic",
+    ) -> None:
+        self._account = account_of(epsilon, delta, rho, accounting)
         # The budget that this one was allocated from, and the index of the charge there.
         self._parent: tuple[Budget, int] | None = None
         self._process = os.getpid()
         self._lock = threading.Lock()
 
     @property
-    def epsilon(self) -> Fraction:
-        """The cap on ε."""
+    def epsilon(self) -> Fraction | None:
+        """The cap on ε; None where only ρ has one."""
         return self._read().epsilon
 
     @property
@@ -78,24 +100,49 @@ class Budget:
         return self._read().delta
 
     @property
+    def rho(self) -> Fraction | None:
+        """The cap on ρ; None where there is none."""
+        return self._read().rho
+
+    @property
+    def accounting(self) -> Accounting:
+        """How charges compose: ``"basic"`` or ``"zcdp"``."""
+        return self._read().accounting
+
+    @property
     def charges(self) -> tuple[Charge, ...]:
         """Every charge so far, in order."""
         return self._read().charges
 
     @property
     def spent(self) -> Fraction:
-        """ε charged so far."""
+        """ε charged so far, by addition."""
         return self._read().spent
 
     @property
     def remaining(self) -> Fraction:
-        """ε left."""
+        """The largest ε that can still be charged without δ."""
         return self._read().remaining
 
     @property
     def remaining_delta(self) -> Fraction:
-        """δ left."""
+        """The largest δ that can still be charged."""
         return self._read().remaining_delta
+
+    @property
+    def remaining_with_delta(self) -> Fraction:
+        """The largest ε that can still be charged together with `remaining_delta`."""
+        return self._read().remaining_with_delta
+
+    @property
+    def spent_rho(self) -> Fraction | None:
+        """ρ charged so far; None where that of a charge is not known."""
+        return self._read().spent_rho
+
+    @property
+    def remaining_rho(self) -> Fraction | None:
+        """ρ left; None where it has no cap."""
+        return self._read().remaining_rho
 
     @property
     def void(self) -> str | None:
@@ -107,11 +154,12 @@ class Budget:
         epsilon: float | Fraction,
         delta: float | Fraction = 0,
         *,
+        rho: float | Fraction | None = None,
         purpose: str,
         mechanism: str = "",
         void: str | None = None,
     ) -> None:
-        """Charge (ε, δ) for one release. Never refunded.
+        """Charge (ε, δ) for one release, and its ρ where that is not what follows from ε. Never refunded.
 
         `void` says why the release has no guarantee, if it has none; then ε may be 0, where an earlier charge paid.
 
@@ -124,22 +172,33 @@ class Budget:
         ValueError
             If ε is not > 0 (or 0, with `void`), or δ is not in [0, 1).
         """
-        self._enter(Charge(purpose, exact(epsilon, "epsilon"), exact(delta, "delta"), mechanism, void))
+        self._enter(_charge(purpose, epsilon, delta, rho, mechanism=mechanism, void=void))
 
-    def check(self, epsilon: float | Fraction, delta: float | Fraction = 0) -> None:
-        """Check that (ε, δ) could be charged now, and charge nothing.
+    def check(
+        self, epsilon: float | Fraction, delta: float | Fraction = 0, *, rho: float | Fraction | None = None
+    ) -> None:
+        """Check that (ε, δ), with this ρ, could be charged now, and charge nothing.
 
         Raises
         ------
         BudgetExceededError
             If there is less left.
         """
-        self._read().check(exact(epsilon, "epsilon"), exact(delta, "delta"))
+        self._read().check(_charge("a check", epsilon, delta, rho))
 
     def allocate(
-        self, epsilon: float | Fraction, delta: float | Fraction = 0, *, purpose: str, void: str | None = None
+        self,
+        epsilon: float | Fraction,
+        delta: float | Fraction = 0,
+        *,
+        rho: float | Fraction | None = None,
+        purpose: str,
+        void: str | None = None,
     ) -> Budget:
         """Charge (ε, δ) at once and return a new budget of that size to spend in parts.
+
+        `rho` is the most that will be spent in ρ, a second cap on the new budget; by default it has none, and what
+        follows from ε is charged. With a δ, where this budget adds up ρ, it is what (ε, δ) allows.
 
         `void` says why releases under the new budget have no guarantee, if that is known. A charge to it that is void
         marks the charge to this budget as void, too.
@@ -149,10 +208,14 @@ class Budget:
         BudgetExceededError
             If this budget has less left; nothing is charged then.
         """
-        share = Budget(epsilon, delta)
+        in_rho = rho is None and exact(delta, "delta") > 0 and self._read().largest_rho is not None
+        share = Budget(epsilon, delta, rho=rho, accounting="zcdp" if in_rho else "basic")
+        assert share.epsilon is not None
+        if in_rho:
+            share._account = replace(share._account, rho=share._account.largest_rho)
         for amount in (share.epsilon, share.delta):
             exact(amount / _PARTS, "an allocated amount divided by 10^20")
-        share._parent = self, self._enter(Charge(purpose, share.epsilon, share.delta, void=void))
+        share._parent = self, self._enter(Charge(purpose, share.epsilon, share.delta, void=void, rho=share.rho))
         return share
 
     def _enter(self, charge: Charge) -> int:
@@ -195,7 +258,10 @@ class Budget:
 
     def __repr__(self) -> str:
         account = self._read()
-        return f"<Budget epsilon={amount_text(account.epsilon, left=True)} spent={amount_text(account.spent)}>"
+        if account.epsilon is None and account.rho is not None:
+            spent = "unknown" if account.spent_rho is None else amount_text(account.spent_rho)
+            return f"<Budget rho={amount_text(account.rho, left=True)} spent={spent}>"
+        return f"<Budget epsilon={amount_text(account.epsilon or 0, left=True)} spent={amount_text(account.spent)}>"
 
     def __copy__(self) -> Self:
         return self
@@ -208,3 +274,31 @@ class Budget:
             "A Budget cannot be pickled: a copy would be a second budget. "
             "Keep fits that share a budget in one process (n_jobs=1, or threads)."
         )
+
+
+def account_of(
+    epsilon: float | Fraction | None,
+    delta: float | Fraction,
+    rho: float | Fraction | None,
+    accounting: Accounting,
+) -> Account:
+    """Return an account without charges; raises ValueError for caps out of range."""
+    return Account(
+        None if epsilon is None else exact(epsilon, "epsilon"),
+        exact(delta, "delta"),
+        rho=None if rho is None else exact(rho, "rho"),
+        accounting=accounting,
+    )
+
+
+def _charge(
+    purpose: str,
+    epsilon: float | Fraction,
+    delta: float | Fraction,
+    rho: float | Fraction | None,
+    *,
+    mechanism: str = "",
+    void: str | None = None,
+) -> Charge:
+    amounts = exact(epsilon, "epsilon"), exact(delta, "delta")
+    return Charge(purpose, *amounts, mechanism, void, rho=None if rho is None else exact(rho, "rho"))

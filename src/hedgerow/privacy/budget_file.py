@@ -17,10 +17,9 @@ from typing import Any, BinaryIO, Self
 
 from hedgerow.durable import sync_folder, write_synced
 from hedgerow.errors import ArgumentError, FileAccessError, FileError, ModelFormatError
-from hedgerow.privacy.account import Account
-from hedgerow.privacy.amounts import exact
-from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import Charge
+from hedgerow.privacy.account import Account, Accounting
+from hedgerow.privacy.budget import Budget, account_of
+from hedgerow.privacy.charge import Charge
 from hedgerow.untrusted_text import LARGEST_FILE, parse_amount, parse_json, read_all
 
 FORMAT = "hedgerow/budget"
@@ -55,13 +54,21 @@ class FileBudget(Budget):
         self._path = Path(path).resolve()  # one file has one lock, even if links lead to it
         self._folder = self._path.parent.stat()
         account = self._read()
-        super().__init__(account.epsilon, account.delta)
+        super().__init__(account.epsilon, account.delta, rho=account.rho, accounting=account.accounting)
         self.spent_here = Fraction(0)
 
     @classmethod
-    def create(cls, path: str | PathLike[str], epsilon: float | Fraction, delta: float | Fraction = 0) -> Self:
-        """Write a new budget to a file that must not exist, and open it."""
-        text = _text(Account(exact(epsilon, "epsilon"), exact(delta, "delta")))
+    def create(
+        cls,
+        path: str | PathLike[str],
+        epsilon: float | Fraction | None = None,
+        delta: float | Fraction = 0,
+        *,
+        rho: float | Fraction | None = None,
+        accounting: Accounting = "basic",
+    ) -> Self:
+        """Write a new budget to a file that must not exist, and open it; parameters as for `Budget`."""
+        text = _text(account_of(epsilon, delta, rho, accounting))
         with Path(path).open("xb") as file:
             try:
                 _write(Path(path), file.fileno(), text)
@@ -76,8 +83,10 @@ class FileBudget(Budget):
         """The file."""
         return self._path
 
-    def check(self, epsilon: float | Fraction, delta: float | Fraction = 0) -> None:
-        """Check that (ε, δ) could be charged now, to this file; see `Budget.check`.
+    def check(
+        self, epsilon: float | Fraction, delta: float | Fraction = 0, *, rho: float | Fraction | None = None
+    ) -> None:
+        """Check that (ε, δ), with this ρ, could be charged now, to this file; see `Budget.check`.
 
         Raises
         ------
@@ -87,7 +96,7 @@ class FileBudget(Budget):
         self._check_folder()
         with _opened(self._path) as file:
             _check_writable(self._path, file)
-        super().check(epsilon, delta)
+        super().check(epsilon, delta, rho=rho)
 
     def _check_folder(self) -> None:
         """Refuse a folder that has replaced the one in which the budget was opened."""
@@ -210,9 +219,13 @@ def _to_dict(account: Account) -> dict[str, Any]:
     data: dict[str, Any] = {
         "format": FORMAT,
         "version": 1,
-        "epsilon": str(account.epsilon),
+        "epsilon": None if account.epsilon is None else str(account.epsilon),
         "delta": str(account.delta),
     }
+    if account.rho is not None:
+        data["rho"] = str(account.rho)
+    if account.accounting != "basic":
+        data["accounting"] = account.accounting
     if account.warning:
         data["warning"] = account.warning
     return {**data, "charges": [charge.to_dict() for charge in account.charges]}
@@ -233,7 +246,8 @@ def _parse(path: Path, file: BinaryIO) -> Account:
 def _from_dict(data: Any) -> Account:
     """Read back what `_to_dict` wrote; ValueError, KeyError, TypeError or AttributeError for anything else."""
     charges = tuple(Charge.from_dict(charge) for charge in data["charges"])
-    account = Account(parse_amount(data["epsilon"]), parse_amount(data["delta"]), charges)
+    epsilon, rho = (None if data.get(key) is None else parse_amount(data[key]) for key in ("epsilon", "rho"))
+    account = Account(epsilon, parse_amount(data["delta"]), charges, rho, data.get("accounting", "basic"))
     if _to_dict(account) != data:
         raise ArgumentError("its entries contradict one another, or some are unknown")
     return account

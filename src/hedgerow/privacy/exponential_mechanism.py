@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
+from hedgerow.privacy.zcdp import drawn_rho
 
 MOST_ROWS = 2**32
 """Tables with as many rows or more are refused: the bound on rounding holds below."""
@@ -163,6 +164,11 @@ class ModelDraw:
     score: str = "errors"
     sensitivity: int = 1
     delta = Fraction(0)
+
+    @property
+    def rho(self) -> Fraction:
+        """ρ: the log-ratios of all models on neighbouring tables have a range of `weight`."""
+        return drawn_rho(self.epsilon, self.weight)
 
     def distance(self, one: Sampler, other: Sampler) -> float:
         """Return by how many rows the tables differ; infinite if rows were both added and removed."""

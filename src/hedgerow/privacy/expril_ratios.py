@@ -33,6 +33,7 @@ class PublishedRatios:
     epsilon: Fraction
     changes: int
     delta = Fraction(0)
+    rho = None
 
     @property
     def sensitivity(self) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import join_reasons
+from hedgerow.privacy.charge import join_reasons
 from hedgerow.privacy.noise import Mechanism, NoiseSource
 
 
@@ -52,7 +52,12 @@ class Gate:
         # Later releases of a series were charged with the first (`GaussianCounts`); why one has no guarantee was not.
         if mechanism.epsilon or mechanism.delta or reasons:
             self.budget.charge(
-                mechanism.epsilon, mechanism.delta, purpose=purpose, mechanism=str(mechanism), void=reasons
+                mechanism.epsilon,
+                mechanism.delta,
+                rho=mechanism.rho,
+                purpose=purpose,
+                mechanism=str(mechanism),
+                void=reasons,
             )
         with np.errstate(all="ignore"):  # a warning, or an error made of one, would disclose a number
             return run(query())

@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import inf, nextafter, sqrt
-from sys import float_info
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import ArgumentError
-from hedgerow.privacy import opendp as dp
+from hedgerow.privacy.zcdp import gaussian, largest_rho
 
 Integers = NDArray[np.int64]
-_LARGEST_SCALE = 2.0**60
 _TABULATED = 1000.0
 
 
@@ -77,9 +74,14 @@ class GaussianCounts:
         return self.total_delta if self.number == 1 else Fraction(0)
 
     @property
+    def rho(self) -> Fraction:
+        """All of ρ, which is what (ε, δ) allows, with the first answer, nothing more with the others."""
+        return largest_rho(self.total, self.total_delta) if self.number == 1 else Fraction(0)
+
+    @property
     def scale(self) -> float:
         """σ: that for one changed count, times the square root of their number, so that ρ does not depend on it."""
-        return _scale(_unit_scale(self.total, self.total_delta, self.answers), self.changes, self.parts)
+        return _scale(largest_rho(self.total, self.total_delta) * self.parts / self.answers, self.changes)
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return the ℓ2 distance."""
@@ -87,7 +89,7 @@ class GaussianCounts:
 
     def build(self) -> Callable[[Integers], Any]:
         """Return OpenDP's discrete Gaussian mechanism."""
-        return _gaussian(self.scale)
+        return gaussian(self.scale)
 
     def simulate(self, values: Integers, rng: np.random.Generator) -> list[int]:
         """Draw from the exact probabilities; for scales above 1,000 round a Gaussian, which is within 1e-7 of them."""
@@ -104,43 +106,9 @@ class GaussianCounts:
 
 
 @cache
-def _unit_scale(total: Fraction, delta: Fraction, answers: int) -> float:
-    """Return the smallest σ for one changed count, to a relative 1e-7, at which all answers cost at most the total.
-
-    Never below 0.05 for all answers in one, where noise is 0 but for a chance of e⁻²⁰⁰ and OpenDP's accounting
-    overflows soon.
-    """
-    low = 0.05 * sqrt(answers)
-    high = max(1.0, 2 * low)
-    while _loss(high, answers, delta) > total:
-        low, high = high, 2 * high
-        if high > _LARGEST_SCALE:
-            raise ArgumentError(
-                "epsilon and delta are below the supported minimum for Gaussian noise; increase them, or ask "
-                "fewer queries."
-            )
-    while high - low > 1e-7 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _loss(middle, answers, delta) <= total else (middle, high)
-    return high
-
-
-@cache
-def _scale(unit: float, changes: int, parts: Fraction) -> float:
-    """Return the smallest σ for so many changed counts whose ρ is at most so many times that of one with σ = `unit`."""
-    rho, scale = Fraction(_gaussian(unit).map(1.0)) * parts, unit * sqrt(changes / parts)
-    while Fraction(_gaussian(scale).map(sqrt(changes))) > rho:
+def _scale(rho: Fraction, changes: int) -> float:
+    """Return the smallest σ at which so many changed counts cost no more than ρ."""
+    scale = sqrt(changes / (2 * float(rho)))
+    while Fraction(gaussian(scale).map(sqrt(changes))) > rho:
         scale = nextafter(scale, inf)
     return scale
-
-
-@cache
-def _loss(scale: float, answers: int, delta: Fraction) -> Fraction:
-    """Return OpenDP's ε at δ for so many answers: their ρ is that of one whose noise is smaller by √answers."""
-    one, at = scale / sqrt(answers) * (1 - 1e-15), float(delta)  # both rounded to the safe side
-    at = at if Fraction(at) <= delta else nextafter(at, 0.0)
-    return Fraction(min(dp.c.make_zCDP_to_approxDP(_gaussian(one)).map(1.0).epsilon(at), float_info.max))
-
-
-def _gaussian(scale: float) -> dp.Measurement:
-    return dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=scale)

@@ -20,6 +20,7 @@ from hedgerow.privacy.exponential_mechanism import (
     largest_weight,
     seeded_choice,
 )
+from hedgerow.privacy.zcdp import drawn_rho
 
 Counts = NDArray[np.int64]
 LogWeights = NDArray[np.float64]
@@ -91,6 +92,11 @@ class JointQuantiles:
         quantiles = self.bins - 1
         positions = math.isqrt(2 * _MOST_TERMS // quantiles)
         return max(1, min(self.bins, positions // self.candidates, _MOST_PARTS // quantiles))
+
+    @property
+    def rho(self) -> Fraction:
+        """ρ: the log-ratios of all tuples on neighbouring tables have a range of 2·`score_sensitivity`·`weight`."""
+        return drawn_rho(self.epsilon, 2 * self.score_sensitivity * self.weight)
 
     @property
     def score_sensitivity(self) -> int:

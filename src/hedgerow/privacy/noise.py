@@ -43,6 +43,11 @@ class Mechanism(Protocol):
         ...
 
     @property
+    def rho(self) -> Fraction | None:
+        """The loss ρ of the release (zCDP), where it is less than what follows from ε, or δ is not 0; else None."""
+        ...
+
+    @property
     def sensitivity(self) -> float:
         """The declared bound on `distance` between the inputs of neighbouring tables."""
         ...
@@ -171,6 +176,7 @@ class PermuteAndFlip:
     epsilon: Fraction
     sensitivity: int
     delta = Fraction(0)
+    rho = None
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return max |one - other|, infinite where some scores rise and others fall, or are not as many."""
@@ -244,6 +250,11 @@ class Siblings:
         return self.each.epsilon
 
     @property
+    def rho(self) -> Fraction | None:
+        """The loss ρ of all runs together."""
+        return self.each.rho
+
+    @property
     def sensitivity(self) -> float:
         """The sensitivity of each."""
         return self.each.sensitivity
@@ -283,6 +294,7 @@ class DiscreteLaplace:
     epsilon: Fraction
     sensitivity: int = 1
     delta = Fraction(0)
+    rho = None
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return the ℓ1 distance."""

@@ -39,6 +39,7 @@ class SmoothLaplace:
     epsilon: Fraction
     delta: Fraction
     sensitivity: float = 1
+    rho = None
 
     @property
     def beta(self) -> float:
@@ -84,6 +85,7 @@ class SmoothCauchy:
     epsilon: Fraction
     sensitivity: float = 1
     delta = Fraction(0)
+    rho = None
 
     @property
     def beta(self) -> float:
@@ -127,6 +129,7 @@ class GlobalLaplace:
     epsilon: Fraction
     sensitivity: float = GINI_SENSITIVITY
     delta = Fraction(0)
+    rho = None
 
     @property
     def scale(self) -> float:
@@ -164,6 +167,7 @@ class GlobalGaussian:
     epsilon: Fraction
     delta: Fraction
     sensitivity: float = GINI_SENSITIVITY
+    rho = None
 
     @property
     def scale(self) -> float:
@@ -210,6 +214,7 @@ class Exponential:
     epsilon: Fraction
     sensitivity: float = GINI_SENSITIVITY
     delta = Fraction(0)
+    rho = None
 
     @property
     def weight(self) -> float:

@@ -16,8 +16,9 @@ from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentTypeError, DomainError, SchemaError, UnreadableError
 from hedgerow.foreign_code import guarded
 from hedgerow.messages import shown
+from hedgerow.privacy.amounts import total
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import Charge, join_reasons
+from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.randomness import RandomState
@@ -356,11 +357,14 @@ class Schema:
         source, table = noise_source(random_state), Table.of(data)
         declared.check_columns(table)
         own = Budget(epsilon)
-        planned = plan_cuts(dict(declared.attributes), own.epsilon, bins)
+        planned = plan_cuts(dict(declared.attributes), own.remaining, bins)
         for plan in planned:
             source.prepare(plan.mechanism)  # raises before anything is charged
         void = join_reasons(declared.void, *(charge.void for charge in declared.charges), source.void)
-        share = own if budget is None else budget.allocate(epsilon, purpose="cut points of a schema", void=void)
+        rho = total(plan.mechanism.rho for plan in planned)
+        share = (
+            own if budget is None else budget.allocate(epsilon, rho=rho, purpose="cut points of a schema", void=void)
+        )
         cuts = learn_cuts(table, dict(declared.attributes), planned, Gate(share, source))
         attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
         return cls(tuple(attributes), declared.label, (*declared.charges, *share.charges), declared.void)

@@ -10,7 +10,7 @@ from typing import Any
 from hedgerow.errors import SchemaError
 from hedgerow.messages import shown
 from hedgerow.privacy.amounts import exact, total
-from hedgerow.privacy.card import Charge
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.numbers import Integer, Real

@@ -14,7 +14,8 @@ from hedgerow.audit import joint_reconstruction, reconstruction
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
-from hedgerow.privacy.card import Charge, PrivacyCard
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from hedgerow.tally import Tally
 from tests.audit.counting.boxes import contains

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from math import log
 
 from hedgerow.engines.count import MOST_PATTERNS
@@ -10,6 +11,7 @@ from hedgerow.learn.scorecard.counts import STEPS as RESIDUAL_STEPS
 from hedgerow.learn.search.losses import STEPS
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Rounding
 from hedgerow.privacy.joint_quantiles import JointQuantiles
+from hedgerow.privacy.zcdp import drawn_rho, epsilon_at, pure_rho
 from hedgerow.schema.private_cuts import MOST_CANDIDATES
 from tests.adversarial.end_to_end import FULL
 from tests.docs.page import Page, records, short
@@ -44,12 +46,28 @@ def check(page: Page) -> None:
     assert MOST_ROWS == 2**32
     page.says("draws {} a side, and requires", f"{FULL:,}")
     page.says("more than {} million patterns", str(MOST_PATTERNS // 10**6))
+    _composition(page)
     _filter(page)
     _draws(page)
     _gini(page)
     rows, epsilon, exponent = 20, 4, 6
     assert log(rows) + (rows - 1) * epsilon - exponent * log(10) > 0
     page.says(f"at ({epsilon}, 10⁻⁶) and {rows} rows it is above 1")
+
+
+def _composition(page: Page) -> None:
+    page.given("ICML 2015)", "ICML 2020, and Cesar", "ALT 2021, call")
+    delta = Fraction(1, 10**6)
+    for releases, epsilon in product((10, 100), (Fraction(1, 10), Fraction(1, 2))):
+        rho, basic = releases * drawn_rho(epsilon, epsilon), releases * epsilon
+        drawn, others = (min(basic, epsilon_at(sum_, delta)) for sum_ in (rho, releases * pure_rho(epsilon)))
+        cells = f"{float(basic):g}", f"{float(rho):g}", _amount(drawn), _amount(others)
+        page.row(f"{releases} of ε = {float(epsilon)}", *cells)
+    page.says("ε at δ = 10⁻⁶")
+
+
+def _amount(epsilon: Fraction) -> str:
+    return f"{float(epsilon):.2f}".removesuffix(".00")
 
 
 def _filter(page: Page) -> None:

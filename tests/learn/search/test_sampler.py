@@ -62,6 +62,7 @@ from tests.learn.enumerate_models import (
     tables,
 )
 from tests.privacy.chances import p_value
+from tests.privacy.renyi import rho_of
 
 # What is drawn
 
@@ -185,8 +186,9 @@ def test_one_row_changes_the_log_probability_of_no_model_by_more_than_epsilon(ex
     @settings(max_examples=examples)
     @given(models(120, objective), st.data(), st.sampled_from(EPSILONS))
     def private(found, data, epsilon):
-        one, other = data.draw(neighbours(found.schema))
-        assert loss(*(probabilities(table, plan_of(found), epsilon) for table in (one, other))) <= epsilon
+        drawn = [probabilities(table, plan_of(found), epsilon) for table in data.draw(neighbours(found.schema))]
+        assert loss(*drawn) <= epsilon
+        assert rho_of(*drawn) <= float(plan_of(found).mechanism(epsilon).rho) * (1 + 1e-9) + 1e-13
 
     with coarse_grid():
         private()
@@ -215,6 +217,16 @@ def largest_loss(found, objective):
 def test_most_of_epsilon_is_used(found, objective):
     """So that the tests of privacy have power: the largest loss of these neighbours is above 0.8 of epsilon."""
     assert 0.8 < largest_loss(found, objective) <= 1
+
+
+@pytest.mark.parametrize("found", [Models(list_space(TWO), 1), Models(Space.of_trees(TWO), 1)], ids=["lists", "trees"])
+def test_most_of_rho_is_used(found):
+    """By the first row of a table, which half of the models get wrong."""
+    one, (row, label) = CASES[-1]
+    with coarse_grid():
+        plan = plan_of(found)
+        spent = rho_of(*(probabilities(table, plan, Fraction(1, 10)) for table in (one, one.plus(row, label))))
+        assert 0.99 < spent / float(plan.mechanism(Fraction(1, 10)).rho) <= 1
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -31,6 +31,7 @@ from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, TwoSidedPermuteAndFlip
+from hedgerow.privacy.zcdp import largest_rho
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 from hedgerow.values import quoted_text
@@ -77,6 +78,11 @@ class ScorecardPlan(Proven):
     monotone: Mapping[str, Direction]
     model = "scorecard"
     cost = None
+
+    @property
+    def rho(self) -> Fraction | None:
+        """What (ε, δ) allows in ρ; None without δ."""
+        return largest_rho(self.epsilon, self.delta) if self.delta else None
 
     @property
     def spending(self) -> Spending:

@@ -23,7 +23,8 @@ from hedgerow.marginals.oracle.release import Form, Release, check_form
 from hedgerow.marginals.oracle.rowwise.read import charges_of
 from hedgerow.marginals.oracle.target import Target, target_label
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import Charge, PrivacyCard, join_reasons, renewed
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge, join_reasons, renewed
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
@@ -187,7 +188,7 @@ class Oracle:
         self._budget = budget
         self._release: Release = release
         self._noise: NoiseSource = noise_source(random_state)
-        self._form = None if budget is None else Form(release, budget.remaining, budget.remaining_delta, max_queries)
+        self._form = None if budget is None else Form.of(release, budget, max_queries)
         self._max_queries, self._asked = max_queries, 0
         self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: equal charges count twice
         self._denials: dict[str, None] = {}
@@ -395,7 +396,14 @@ class Oracle:
 
             def charged() -> Any:
                 self._asked += 1
-                own = Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism), join_reasons(why, noise.void))
+                own = Charge(
+                    purpose,
+                    mechanism.epsilon,
+                    mechanism.delta,
+                    str(mechanism),
+                    join_reasons(why, noise.void),
+                    rho=mechanism.rho,
+                )
                 for charge, made in [*costs, *([(own, own)] if own.epsilon or own.delta or own.void else [])]:
                     before = self._charges.get(id(charge))
                     self._charges[id(charge)] = (charge, made if before is None else renewed(before[1], void=made.void))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -37,6 +37,12 @@ class Form:
     epsilon: Fraction
     delta: Fraction
     questions: int
+
+    @classmethod
+    def of(cls, release: Release, budget: Budget, questions: int) -> Self:
+        """Return the form of answers that share all that is left of a budget."""
+        epsilon = budget.remaining_with_delta if release == "gaussian" else budget.remaining
+        return cls(release, epsilon, budget.remaining_delta, questions)
 
     def mechanism(self, question: int, attributes: int) -> Any:
         """Return the mechanism of a question, counted from 1, on bins of so many attributes."""

@@ -24,7 +24,8 @@ from hedgerow.models.released import released_model, released_models
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
-from hedgerow.privacy.card import Charge, PrivacyCard, renewed
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge, renewed
 from hedgerow.schema.schema import Schema
 
 READABLE = (

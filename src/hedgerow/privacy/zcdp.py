@@ -1,0 +1,133 @@
+"""Zero-concentrated differential privacy: what a release costs in ρ, and what ρ means in (ε, δ).
+
+A mechanism is ρ-zCDP if the Rényi divergence of order α of its answers on neighbouring tables is at most αρ, for every
+α > 1 (Bun and Steinke 2016). ρ adds up over releases, each of which may depend on earlier answers. ``docs/privacy.md``,
+fact 6, has the proofs of what follows.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache, lru_cache
+from sys import float_info
+
+from hedgerow.errors import ArgumentError
+from hedgerow.privacy import opendp as dp
+
+LARGEST_RHO = Fraction(200)
+"""What the noise of a scale of 0.05 costs, which is none but for a chance of e⁻²⁰⁰: no conversion goes beyond."""
+_LEAST_RHO = Fraction(1, 2**121)
+_DIGITS = 64
+
+
+@lru_cache(maxsize=1024)
+def pure_rho(epsilon: Fraction) -> Fraction:
+    """Return the ρ of any release of (ε, 0)-differential privacy: ``ε·tanh(ε/2)``, rounded up; less than ε²/2.
+
+    tanh is taken by a convergent of its continued fraction from above: ``x(15 + x²)/(15 + 6x²)``, at most 1.
+
+    References
+    ----------
+    Kairouz, Oh and Viswanath, *The Composition Theorem for Differential Privacy*, ICML 2015, Theorem 2.5 (no pair of
+    answers is further apart than those of randomised response). Discrete Laplace noise on one count is that pair.
+
+    Examples
+    --------
+    >>> float(pure_rho(Fraction(1, 2)))  # 0.125 by ε²/2
+    0.12245934959349...
+    """
+    half = epsilon / 2
+    tanh = min(half * (15 + half**2) / (15 + 6 * half**2), Fraction(1))
+    return _rounded_up(epsilon * tanh)
+
+
+def drawn_rho(epsilon: Fraction, weight: Fraction) -> Fraction:
+    """Return the ρ of a draw whose log-ratios have a range of `weight`, where `epsilon` includes rounding errors.
+
+    ``r²/8`` for a range of r, which rounding makes wider by `epsilon` − `weight` at each end.
+
+    References
+    ----------
+    Dong, Durfee and Rogers, *Optimal Differential Privacy Composition for Exponential Mechanisms*, ICML 2020, Lemma
+    3.2; Cesar and Rogers, *Bounding, Concentrating, and Truncating*, ALT 2021, Lemma 3.2.
+
+    Examples
+    --------
+    >>> float(drawn_rho(Fraction(1, 2), Fraction(1, 2)))
+    0.03125
+    """
+    return min(_rounded_up((2 * epsilon - weight) ** 2 / 8), pure_rho(epsilon))
+
+
+def epsilon_at(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return an ε for which ρ-zCDP implies (ε, δ)-differential privacy: OpenDP's conversion, rounded up.
+
+    Above `LARGEST_RHO`, ``ρ + 2√(ρ·ln(1/δ))`` (Bun and Steinke 2016, Proposition 1.3).
+
+    Raises
+    ------
+    ValueError
+        If δ is 0.
+    """
+    if not delta:
+        raise ArgumentError("delta must be > 0 to express rho as epsilon, got 0.")
+    if not rho:
+        return Fraction(0)
+    at = float(delta)
+    at = at if Fraction(at) <= delta else math.nextafter(at, 0.0)
+    if rho > LARGEST_RHO:
+        more = 2 * math.sqrt(float(rho) * -math.log(at)) if at else float_info.max
+        return _rounded_up(rho + Fraction(more) * (1 + Fraction(1, 2**40)))
+    return _converted(max(rho, _LEAST_RHO), at)
+
+
+@cache
+def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the largest ρ, to a relative 1e-7 and at most `LARGEST_RHO`, that implies (ε, δ)-differential privacy.
+
+    Raises
+    ------
+    ValueError
+        If there is none of the size that is supported.
+    """
+    low = high = LARGEST_RHO if delta else _LEAST_RHO / 2
+    while low >= _LEAST_RHO and epsilon_at(low, delta) > epsilon:
+        low, high = low / 4, low
+    if low < _LEAST_RHO:
+        raise ArgumentError(
+            "epsilon and delta are below the supported minimum for Gaussian noise; increase them, or ask fewer queries."
+        )
+    while high - low > high / 10**7:
+        middle = (low + high) / 2
+        low, high = (middle, high) if epsilon_at(middle, delta) <= epsilon else (low, middle)
+    return low
+
+
+def largest_pure(rho: Fraction) -> Fraction:
+    """Return the largest ε, to a relative 1e-9, whose `pure_rho` is at most ρ."""
+    low, high = Fraction(0), Fraction(math.sqrt(float(rho)) * 2 + float(rho) * 2)
+    while high - low > high / 10**9:
+        middle = Fraction(float((low + high) / 2))
+        low, high = (middle, high) if pure_rho(middle) <= rho else (low, middle)
+    return low
+
+
+@lru_cache(maxsize=4096)
+def _converted(rho: Fraction, delta: float) -> Fraction:
+    """Return OpenDP's ε of Gaussian noise that costs ρ or a little more."""
+    scale = 1 / math.sqrt(2 * float(rho))
+    while Fraction(gaussian(scale).map(1.0)) < rho:
+        scale = math.nextafter(scale, 0.0)
+    return Fraction(min(dp.c.make_zCDP_to_approxDP(gaussian(scale)).map(1.0).epsilon(delta), float_info.max))
+
+
+def gaussian(scale: float) -> dp.Measurement:
+    """Return OpenDP's discrete Gaussian mechanism on vectors, whose map is from ℓ2 distances to ρ."""
+    return dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=scale)
+
+
+def _rounded_up(amount: Fraction) -> Fraction:
+    """Return the least fraction of so many binary digits that is no smaller."""
+    unit = Fraction(2) ** (math.frexp(float(amount))[1] - _DIGITS)
+    return math.ceil(amount / unit) * unit

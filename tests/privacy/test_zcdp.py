@@ -1,0 +1,109 @@
+"""What releases cost in ρ, against the Rényi divergences of exact distributions; and what ρ means in (ε, δ)."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from hedgerow.errors import ArgumentError
+from hedgerow.privacy.zcdp import LARGEST_RHO, drawn_rho, epsilon_at, largest_pure, largest_rho, pure_rho
+from tests.privacy.renyi import rho_of
+
+EPSILONS = [0.001, 0.1, 0.5, 1, 2, 5, 20]
+ROUNDED = 1 + 1e-9  # what divergences are computed to
+
+
+def normalised(log_weights):
+    total = math.log(math.fsum(map(math.exp, log_weights)))
+    return {place: weight - total for place, weight in enumerate(log_weights)}
+
+
+# One release
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_randomised_response_costs_what_any_pure_release_may_cost(epsilon):
+    """The pair of answers that no other pair of (ε, 0)-differential privacy is further apart than."""
+    found = rho_of(normalised([epsilon, 0]), normalised([0, epsilon]))
+    assert found <= float(pure_rho(Fraction(epsilon))) * ROUNDED <= epsilon**2 / 2 * ROUNDED
+    assert found > 0.97 * float(pure_rho(Fraction(epsilon)))
+
+
+@given(st.lists(st.tuples(st.floats(-8, 0), st.floats(-3, 3)), min_size=2, max_size=6))
+def test_no_pair_costs_more_than_its_epsilon_allows(outcomes):
+    one, other = normalised([weight for weight, _ in outcomes]), normalised([w + change for w, change in outcomes])
+    epsilon = max(abs(one[place] - other[place]) for place in one)
+    assert rho_of(one, other) <= float(pure_rho(Fraction(epsilon))) * ROUNDED + 1e-12
+
+
+@pytest.mark.parametrize("weight", [0.1, 1, 4])
+def test_a_draw_costs_an_eighth_of_its_weight_squared_on_all_small_neighbours(weight):
+    """Exhaustively: losses of up to 2 of three models of unequal priors, and all changes of a loss from 0 to 1."""
+    most, prior = float(drawn_rho(Fraction(weight), Fraction(weight))), np.log([0.5, 0.3, 0.2])
+    found = [
+        rho_of(*(normalised(prior - weight * (np.array(losses) + more)) for more in (0, np.array(changes))))
+        for losses in product([0, 1, 2], repeat=3)
+        for changes in product([0, 0.5, 1], repeat=3)
+    ]
+    assert max(found) <= most * ROUNDED
+    assert max(found) > 0.8 * most
+
+
+@given(st.lists(st.tuples(st.floats(0, 5), st.floats(0, 1), st.floats(-1, 1)), min_size=2, max_size=5))
+def test_a_draw_that_rounds_costs_no_more_than_is_said(models):
+    """The log-ratio of each model is off by up to a tenth, at an ε of 1.1 for a weight of 1."""
+    exact = normalised([-loss for loss, _, _ in models])
+    moved = normalised([-loss - change for loss, change, _ in models])
+    rounded = normalised([moved[place] + off / 20 for place, (_, _, off) in enumerate(models)])
+    assert max(abs(moved[place] - rounded[place]) for place in moved) <= 0.1
+    assert rho_of(exact, rounded) <= float(drawn_rho(Fraction("1.1"), Fraction(1))) * ROUNDED + 1e-12
+
+
+def test_a_large_weight_costs_no_more_than_its_epsilon():
+    assert drawn_rho(Fraction(20), Fraction(20)) == pure_rho(Fraction(20)) <= 20
+    assert drawn_rho(Fraction(1, 2), Fraction(1, 2)) * 10 == Fraction(5, 16)
+
+
+@given(st.fractions(Fraction(1, 10**6), 50))
+def test_amounts_are_rounded_up_and_have_few_digits(epsilon):
+    rho = pure_rho(epsilon)
+    assert float(rho) >= float(epsilon) * math.tanh(float(epsilon) / 2) * (1 - 1e-15)
+    assert rho.denominator.bit_count() == 1
+    assert rho.numerator.bit_length() <= 65
+
+
+# What it means in (ε, δ)
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
+@pytest.mark.parametrize("rho", [1e-4, 0.03, 0.3125, 2, 30, 250])
+def test_gaussian_noise_keeps_the_delta_of_the_converted_epsilon(rho, delta):
+    """The exact δ of Gaussian noise at ε: Balle and Wang, ICML 2018, Theorem 8."""
+    epsilon, mu = float(epsilon_at(Fraction(rho), Fraction(delta))), math.sqrt(2 * rho)
+    exact = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon + norm.logcdf(-mu / 2 - epsilon / mu))
+    assert exact <= delta
+    assert epsilon <= (rho + 2 * math.sqrt(rho * math.log(1 / delta))) * ROUNDED
+
+
+@given(st.fractions(Fraction(1, 1000), 20), st.sampled_from([Fraction(1, 10**3), Fraction(1, 10**9)]))
+def test_the_largest_rho_implies_epsilon_and_hardly_less(epsilon, delta):
+    rho = largest_rho(epsilon, delta)
+    assert epsilon_at(rho, delta) <= epsilon
+    assert epsilon_at(rho * (1 + Fraction(1, 10**6)), delta) > epsilon or rho == LARGEST_RHO
+
+
+@given(st.fractions(Fraction(1, 10**6), 500))
+def test_the_largest_pure_epsilon_costs_rho_and_hardly_less(rho):
+    epsilon = largest_pure(rho)
+    assert pure_rho(epsilon) <= rho < pure_rho(epsilon * (1 + Fraction(1, 10**8)))
+
+
+def test_without_a_delta_there_is_no_epsilon():
+    assert epsilon_at(Fraction(0), Fraction(1, 10)) == largest_pure(Fraction(0)) == 0
+    with pytest.raises(ArgumentError, match="delta must be > 0"):
+        epsilon_at(Fraction(1), Fraction(0))
