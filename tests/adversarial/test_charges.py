@@ -485,6 +485,27 @@ def test_the_cards_add_up_to_what_the_budget_was_charged_whatever_came_out(steps
     assert sum(charge.delta for charge in charges.values()) + unspent == whole.delta - whole.remaining_delta
 
 
+ADDING_RHO = [{"rho": 100}, {"epsilon": 20, "delta": Fraction(1, 1000), "accounting": "zcdp"}]
+
+
+@given(
+    st.sampled_from(list(LEARNERS)), AMOUNT, st.integers(1, 4), st.sampled_from([0, 1, 40]), st.sampled_from(ADDING_RHO)
+)
+def test_no_card_adds_up_to_more_rho_than_the_budget_was_charged(name, epsilon, size, n, caps):
+    budget = hr.Budget(**caps)
+    if name in PUBLISHED and PUBLISHED[name].spends_delta:  # no ρ is known
+        with pytest.raises(ValueError, match="expected a budget that adds up epsilon and delta"):
+            fitted(name, epsilon, None, size, FIXED, budget, n)
+        assert budget.charges == ()
+        return
+    schema = hr.Schema.learn(rows(n), DECLARED, epsilon=epsilon, budget=budget)
+    learned = budget.spent_rho
+    assert sum(charge.zcdp for charge in schema.charges) <= learned < epsilon**2 / 7
+    card = fitted(name, epsilon, None, size, FIXED, budget, n)
+    assert card.rho <= budget.spent_rho - learned == budget.charges[-1].zcdp
+    assert card.epsilon == budget.charges[-1].epsilon
+
+
 @given(st.sampled_from(list(LEARNERS)), AMOUNT, st.none() | st.integers(0, 99), st.integers(1, 4), st.integers(0, 60))
 def test_what_a_card_adds_up_to_does_not_depend_on_what_came_out(name, epsilon, seed, size, n):
     """SSRL leaves shares unused when a list stops early: its card said less, and how much less told of the outcome."""

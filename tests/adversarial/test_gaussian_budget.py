@@ -11,6 +11,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
 from hedgerow.privacy.gaussian import GaussianCounts
+from hedgerow.privacy.zcdp import epsilon_at, largest_pure
 from hedgerow.schema import Real, Schema
 
 BINS = Schema({"x0": Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")})
@@ -29,6 +30,27 @@ def test_after_one_answer_of_many_there_is_nothing_left_for_something_else():
     for _ in range(4):
         oracle.marginals(BINS)
     assert len(budget.charges) == len(oracle.privacy.charges) == 1
+
+
+def test_after_draws_the_answers_get_the_rho_that_is_left():
+    budget = hr.Budget(1, Fraction(1, 10**6), accounting="zcdp")
+    hr.PrivateTreeClassifier(0.2, max_depth=1, budget=budget).fit(X.astype(int) % 2, Y)
+    oracle = hr.Oracle(X, Y, budget, 3, release="gaussian")
+    oracle.marginals(BINS)
+    assert budget.spent > 1
+    assert epsilon_at(budget.spent_rho, Fraction(1, 10**6)) <= 1
+    assert 0.88 < float(oracle.privacy.epsilon) < 0.89  # by addition 0.8 would be left
+    with pytest.raises(BudgetExceededError):
+        budget.charge(0.01, purpose="more")
+
+
+def test_answers_with_laplace_noise_take_the_pure_epsilon_that_rho_allows():
+    budget = hr.Budget(rho=0.5)
+    oracle = hr.Oracle(X, Y, budget, 2)
+    oracle.marginals(BINS)
+    assert oracle.privacy.epsilon * 2 == largest_pure(Fraction(1, 2))
+    with pytest.raises(ValueError, match="needs a budget with delta > 0"):
+        hr.Oracle(X, Y, budget, 2, release="gaussian")
 
 
 def loss_of_a_stopping_analyst(epsilon, delta, answers, charge_so_far):
