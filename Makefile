@@ -79,7 +79,7 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(TESTED): $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[test,postgres$(patsubst $(VENV)/.test%,%,$@)]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,postgres,service$(patsubst $(VENV)/.test%,%,$@)]'
 	@touch $@
 
 # A peer that does not install with this Python is told with pip's reason; its tests are then skipped.

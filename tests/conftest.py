@@ -22,6 +22,7 @@ from tests.engines.servers import (  # noqa: F401 -- fixtures
 )
 from tests.message_log import pytest_configure, pytest_unconfigure  # noqa: F401 -- hooks
 from tests.peers import pytest_runtest_makereport, pytest_runtest_setup  # noqa: F401 -- hooks
+from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
 
 PLAIN = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("hedgerow", max_examples=10, **PLAIN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from fractions import Fraction
+from typing import Literal
 
 from hedgerow.messages import shown, shown_argument
 from hedgerow.values import printable
@@ -111,7 +112,11 @@ class BudgetExceededError(HedgerowError, ValueError):
         The same for delta.
     requested_rho, remaining_rho : Fraction or None
         The same for rho (zCDP); None where it is not known, or has no cap.
+    cap : {"dataset", "analyst"} or None
+        Which cap of a ledger it is; None for a budget.
     """
+
+    cap: Literal["dataset", "analyst"] | None = None
 
     def __init__(
         self,
@@ -143,6 +148,22 @@ class BudgetExceededError(HedgerowError, ValueError):
             f"The budget has epsilon={left} left, and epsilon={asked} was requested. Nothing was charged. "
             f"Request less, or release under a new Budget if you may spend more.{hint}"
         )
+
+
+class LedgerError(HedgerowError, RuntimeError):
+    """A ledger cannot be opened, is broken, or does not know what is asked of it."""
+
+
+class RequestConflictError(HedgerowError, ValueError):
+    """A request has the idempotency key of an earlier one of another body; nothing was charged."""
+
+
+class RequestRunningError(HedgerowError, RuntimeError):
+    """The same request is still being answered; nothing more was charged. Ask again later."""
+
+
+class RequestFailedError(HedgerowError, RuntimeError):
+    """The request was charged and has failed, which is final: it is not evaluated again, and nothing is refunded."""
 
 
 class OracleExhaustedError(HedgerowError, ValueError):

@@ -1,0 +1,1 @@
+"""The ledger: what was charged to which dataset, by whom, and what was answered; append-only, chained by hash."""

@@ -1,0 +1,108 @@
+"""The ledger's database: SQLite in a file, or PostgreSQL, with durable transactions that exclude one another."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import event
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.exc import ArgumentError as SQLAlchemyArgumentError
+from sqlalchemy.exc import SQLAlchemyError
+
+from hedgerow.errors import LedgerError
+from hedgerow.service.ledger.tables import HEAD
+
+_WAIT = 60  # seconds for another transaction of SQLite to end
+_MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+class Database:
+    """A ledger's database. Writing transactions come one after the other, and are on disk when they have ended.
+
+    Parameters
+    ----------
+    url : str
+        ``sqlite:///ledger.db`` or ``postgresql://user@host/name``.
+
+    Raises
+    ------
+    LedgerError
+        If the URL is of another kind, or the database cannot be opened.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = _checked(url)
+        self.engine = _engine(self.url)
+        try:
+            with self.writing(locked=False) as connection:
+                config = Config()
+                config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+        except SQLAlchemyError as error:
+            problem = type(getattr(error, "orig", error)).__name__
+        else:
+            return
+        raise LedgerError(f"expected a database for a ledger that can be opened and written, got {problem}.")
+
+    @property
+    def path(self) -> Path | None:
+        """The file of SQLite; None for PostgreSQL."""
+        return Path(cast(str, self.url.database)) if self.url.get_backend_name() == "sqlite" else None
+
+    @contextmanager
+    def writing(self, *, locked: bool = True) -> Generator[Connection]:
+        """Open a transaction that no other writing one overlaps; committed, and on disk, when the block ends."""
+        with self.engine.begin() as connection:
+            if self.path is None and locked:
+                connection.execute(sa.select(HEAD.c.place).with_for_update())
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Generator[Connection]:
+        """Open a transaction that reads one state of the ledger, while others write."""
+        level: dict[str, Any] = {} if self.path is not None else {"isolation_level": "REPEATABLE READ"}
+        with self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def _checked(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except SQLAlchemyArgumentError:
+        parsed = None
+    if parsed is not None and parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:"):
+        return parsed.set(drivername="sqlite")
+    if parsed is not None and parsed.get_backend_name() == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    raise LedgerError("expected a URL such as sqlite:///ledger.db or postgresql://user@host/name, got another.")
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "postgresql":
+        return sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+    engine = sa.create_engine(url, connect_args={"timeout": _WAIT}, hide_parameters=True)
+
+    def durable(connection: sqlite3.Connection, _: object) -> None:
+        connection.isolation_level = None  # the driver begins no transaction of its own
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    def begin(connection: Connection) -> None:
+        reads = connection.get_execution_options().get("hedgerow_reads", False)
+        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+    event.listen(engine, "connect", durable)
+    event.listen(engine, "begin", begin)
+    return engine

@@ -1,0 +1,116 @@
+"""Entries of a ledger: canonical JSON, each with the hash of the one before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from hedgerow.errors import LedgerError
+from hedgerow.untrusted_text import parse_json
+from hedgerow.values import printable
+
+Kind = Literal["declared", "reserved", "retried", "answered", "failed"]
+FIRST = ""
+"""The hash before the first entry."""
+
+
+def canonical(data: Any) -> str:
+    """Return data as the one JSON text that is hashed and signed: sorted keys, no spaces, no floats.
+
+    Raises
+    ------
+    LedgerError
+        If it holds a float, whose text is not one.
+
+    Examples
+    --------
+    >>> canonical({"b": [1, None], "a": "ε"})
+    '{"a":"ε","b":[1,null]}'
+    """
+    _refuse_floats(data)
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _refuse_floats(data: Any) -> None:
+    if isinstance(data, float):
+        raise LedgerError("expected exact amounts, got a float.")
+    for part in data.values() if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else ():
+        _refuse_floats(part)
+
+
+def digest(text: str | bytes) -> str:
+    """Return the SHA-256 of a text in hexadecimal digits."""
+    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a ledger.
+
+    Attributes
+    ----------
+    sequence : int
+        Its number, from 1.
+    kind : {"declared", "reserved", "retried", "answered", "failed"}
+        What happened.
+    content : str
+        Canonical JSON of all of it, the hash of the entry before included.
+    hash : str
+        The SHA-256 of `content`.
+    """
+
+    sequence: int
+    kind: Kind
+    content: str
+    hash: str
+
+    @classmethod
+    def after(cls, previous: str, sequence: int, kind: Kind, time: str, data: dict[str, Any]) -> Self:
+        """Return the entry that comes after the one with this hash."""
+        whole = {**data, "previous": previous, "sequence": sequence, "kind": kind, "time": time}
+        content = canonical(whole)
+        return cls(sequence, kind, content, digest(content))
+
+    @classmethod
+    def read(cls, sequence: int, content: str, stored: str, previous: str) -> Self:
+        """Read an entry back.
+
+        Raises
+        ------
+        LedgerError
+            If it is not as it was written, or does not come after the entry with this hash.
+        """
+        data: dict[str, Any] = {}
+        try:
+            data = parse_json(content)
+            intact = canonical(data) == content and digest(content) == stored
+            intact = intact and data["previous"] == previous and data["sequence"] == sequence
+            if intact:
+                return cls(sequence, data["kind"], content, stored)
+        except (ValueError, KeyError, TypeError, AttributeError, LedgerError):
+            pass
+        raise LedgerError(f"the ledger is broken at entry {sequence}: it is not what was written after the one before.")
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the entry holds."""
+        return json.loads(self.content)
+
+    def __str__(self) -> str:
+        data = self.data
+        request = f" {data['request'][:8]}" if "request" in data else ""
+        return printable(f"{self.sequence:>6}  {data['time'][:19]}  {self.kind:<8}{request}  {_what(self.kind, data)}")
+
+
+def _what(kind: Kind, data: dict[str, Any]) -> str:
+    if kind == "declared":
+        return f"epoch {data['epoch']} of {data['dataset']}: {data['reason']}"
+    if kind == "reserved":
+        charge = data["charge"]
+        delta = f", delta {charge['delta']}" if charge["delta"] != "0" else ""
+        return f"{data['analyst']} asks {data['dataset']}: {charge['purpose']}, epsilon {charge['epsilon']}{delta}"
+    if kind == "answered":
+        return f"answer {data['answer'][:12]}"
+    return data["reason"] if kind == "failed" else f"attempt {data['attempt']}"

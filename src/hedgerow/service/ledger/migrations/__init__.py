@@ -1,0 +1,1 @@
+"""Migrations of the ledger's tables, by Alembic."""

@@ -1,0 +1,105 @@
+"""Runs: which process answers a request, and whether it is still there.
+
+Nobody's clock decides this. A process holds a lock for as long as it lives, on a file beside SQLite's, or in PostgreSQL
+on a connection of its own; the operating system, or the database, lets go of it when the process ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+from uuid import uuid4
+
+import sqlalchemy as sa
+
+from hedgerow.service.ledger.database import Database
+
+
+class Run(Protocol):
+    """A process that answers."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the ledger."""
+        ...
+
+    def is_alive(self, name: str) -> bool:
+        """Whether the run of this name, which may be another process, is still there."""
+        ...
+
+    def close(self) -> None:
+        """End the run."""
+        ...
+
+
+def begin_run(database: Database) -> Run:
+    """Begin a run of this process."""
+    return FileRun(database.path) if database.path is not None else ServerRun(database)
+
+
+class FileRun:
+    """A run whose lock is on a file in a folder beside the ledger's."""
+
+    def __init__(self, ledger: Path) -> None:
+        self.name = str(uuid4())
+        self._folder = ledger.with_name(f"{ledger.name}-runs")
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        fresh = self._folder / f".{self.name}"  # of its name once it is locked: who finds it free removes it
+        self._handle = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._handle, fcntl.LOCK_EX)
+        fresh.rename(self._folder / self.name)
+
+    def is_alive(self, name: str) -> bool:
+        """Whether the file of the run is locked; one that is not is of a process that has ended, and is removed."""
+        path = self._folder / name
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
+        path.unlink(missing_ok=True)
+        return False
+
+    def close(self) -> None:
+        """Let go of the lock and remove the file."""
+        with suppress(FileNotFoundError):
+            (self._folder / self.name).unlink()
+        os.close(self._handle)
+
+
+class ServerRun:
+    """A run whose lock is an advisory one of PostgreSQL, held by a connection of its own."""
+
+    def __init__(self, database: Database) -> None:
+        self.name = str(uuid4())
+        self._database = database
+        self._connection = database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        self._connection.execute(sa.select(sa.func.pg_advisory_lock(_number(self.name))))
+
+    def is_alive(self, name: str) -> bool:
+        """Whether somebody holds the lock of the run."""
+        if name == self.name:
+            return True
+        with self._database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            free = connection.execute(sa.select(sa.func.pg_try_advisory_lock(_number(name)))).scalar_one()
+            if free:
+                connection.execute(sa.select(sa.func.pg_advisory_unlock(_number(name))))
+        return not free
+
+    def close(self) -> None:
+        """Let go of the lock."""
+        self._connection.invalidate()
+        self._connection.close()
+
+
+def _number(name: str) -> int:
+    """Return the number by which PostgreSQL knows a lock."""
+    return int(name.replace("-", "")[:15], 16)

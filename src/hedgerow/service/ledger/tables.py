@@ -1,0 +1,75 @@
+"""The ledger's tables.
+
+`ENTRIES` is the record: append-only, each entry chained to the one before. The other tables follow from it, but for the
+answers themselves, of which it has the digests; they are there to decide quickly, and `Ledger.verify` compares them.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+METADATA = MetaData()
+
+ENTRIES = Table(
+    "entries",
+    METADATA,
+    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
+    Column("content", Text, nullable=False),
+    Column("hash", String(64), nullable=False, unique=True),
+)
+HEAD = Table(
+    "head",
+    METADATA,
+    Column("place", Integer, CheckConstraint("place = 1"), primary_key=True, autoincrement=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("hash", String(64), nullable=False),
+)
+CAPS = Table(
+    "caps",
+    METADATA,
+    Column("dataset", String(200), primary_key=True),
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("analyst", String(200), primary_key=True),  # empty for the dataset itself
+    Column("caps", Text, nullable=False),
+)
+TOTALS = Table(
+    "totals",
+    METADATA,
+    Column("dataset", String(200), primary_key=True),
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("analyst", String(200), primary_key=True),
+    Column("epsilon", Text, CheckConstraint("epsilon NOT LIKE '-%' AND epsilon NOT LIKE '%.%'"), nullable=False),
+    Column("delta", Text, CheckConstraint("delta NOT LIKE '-%' AND delta NOT LIKE '%.%'"), nullable=False),
+    Column("rho", Text, CheckConstraint("rho IS NULL OR (rho NOT LIKE '-%' AND rho NOT LIKE '%.%')")),
+)
+REQUESTS = Table(
+    "requests",
+    METADATA,
+    Column("request", String(36), primary_key=True),
+    Column("analyst", String(200), nullable=False),
+    Column("key", String(200), nullable=False),
+    Column("body", String(64), nullable=False),
+    Column("dataset", String(200), nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("state", String(8), CheckConstraint("state IN ('reserved', 'answered', 'failed')"), nullable=False),
+    Column("attempt", Integer, CheckConstraint("attempt IN (1, 2)"), nullable=False),
+    Column("run", String(36), nullable=False),
+    UniqueConstraint("analyst", "key"),
+)
+ANSWERS = Table(
+    "answers",
+    METADATA,
+    Column("request", String(36), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)

@@ -1,0 +1,133 @@
+"""Claim: a curator that is killed has neither answered without a charge, nor given two answers to one, nor lost either.
+
+Processes are killed by SIGKILL before and after each commit, and while they evaluate; what they had sent is compared
+with what the ledger says, and with what the same request is answered afterwards.
+"""
+
+import os
+import signal
+from fractions import Fraction
+
+import pytest
+from sqlalchemy import event
+
+from hedgerow.errors import BudgetExceededError, RequestFailedError
+from hedgerow.privacy.account import Account
+from hedgerow.service.ledger.ledger import Answered, Ledger
+from tests.service.ledger.asking import asked
+
+POINTS = [
+    "before it is charged",
+    "once it is charged",
+    "while it is evaluated",
+    "before it is answered",
+    "once it is answered",
+    None,
+]
+COST = Fraction(1, 1000)
+KILLS = [60, pytest.param(1000, marks=pytest.mark.slow)]
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def ask(ledger_url, key, evaluations, point=None):
+    """Ask, evaluate and answer as a curator does, killed at a point; return the answer."""
+    ledger = Ledger(ledger_url)
+    commits = []
+
+    @event.listens_for(ledger._database.engine, "commit")
+    def before_commit(_):
+        commits.append(1)
+        if point == {1: "before it is charged", 2: "before it is answered"}.get(len(commits)):
+            die()
+
+    found = ledger.reserve(asked(key, COST))
+    if isinstance(found, Answered):
+        return found.content
+    if point == "once it is charged":
+        die()
+    os.write(evaluations, f"{key}\n".encode())
+    content = os.urandom(8)
+    if point == "while it is evaluated":
+        die()
+    ledger.answer(found, content)
+    if point == "once it is answered":
+        die()
+    ledger.close()
+    return content
+
+
+def killed(ledger_url, key, evaluations, point):
+    """Ask in a process that is killed at a point; return what it had sent."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.write(writing, ask(ledger_url, key, evaluations, point))
+            code = 0
+        except RequestFailedError:
+            code = 3
+        finally:
+            os._exit(code)
+    os.close(writing)
+    _, status = os.waitpid(child, 0)
+    with os.fdopen(reading, "rb") as sent:
+        return sent.read(), status
+
+
+@pytest.mark.parametrize("kills", KILLS)
+def test_no_kill_loses_a_charge_or_an_answer_or_makes_two(ledger_url, kills, tmp_path):
+    evaluations = os.open(tmp_path / "evaluations", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with Ledger(ledger_url) as ledger:
+        ledger.declare("wards", Account(Fraction(9)), {"ana": Account(Fraction(9))}, reason="rows")
+    sent, asked_for = {}, set()
+    for number in range(kills):
+        key, point = f"key {number // 3}", POINTS[(number * 5 + number // 7) % len(POINTS)]
+        content, status = killed(ledger_url, key, evaluations, point)
+        assert os.WIFSIGNALED(status) or os.waitstatus_to_exitcode(status) in (0, 3)
+        asked_for.add(key)
+        if content:
+            assert sent.setdefault(key, content) == content  # never two answers
+    os.close(evaluations)
+    made = (tmp_path / "evaluations").read_text().splitlines()
+    with Ledger(ledger_url) as ledger:
+        ledger.verify()
+        entries = [entry.data for entry in ledger.entries()]
+        charged = {data["request"]: data["key"] for data in entries if data["kind"] == "reserved"}
+        assert len(set(charged.values())) == len(charged)  # never two charges for one request
+        assert ledger.account("wards").spent == COST * len(charged)
+        assert set(made) <= set(charged.values())  # no rows were touched before the charge
+        assert max(map(made.count, made)) <= 2
+        answered = {charged[data["request"]] for data in entries if data["kind"] == "answered"}
+        assert set(sent) <= answered <= set(charged.values()) <= asked_for
+        for key, content in sent.items():
+            assert ledger.reserve(asked(key, COST)).content == content
+
+
+def test_the_last_unit_asked_for_by_many_processes_goes_to_one(ledger_url):
+    with Ledger(ledger_url) as ledger:
+        ledger.declare("wards", Account(Fraction(1)), {"ana": Account(Fraction(1))}, reason="rows")
+    children = []
+    for number in range(8):
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                with Ledger(ledger_url) as ledger:
+                    ledger.reserve(asked(f"{number}", 1))
+                code = 0
+            except BudgetExceededError:
+                code = 2
+            finally:
+                os._exit(code)
+        children.append(child)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    assert sorted(codes) == [0] + [2] * 7
+    with Ledger(ledger_url) as ledger:
+        assert ledger.account("wards").remaining == 0
+        ledger.verify()

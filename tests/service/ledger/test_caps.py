@@ -1,0 +1,39 @@
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.privacy.account import Account
+from hedgerow.service.ledger.caps import caps_data, check_shares, read_caps
+from hedgerow.service.ledger.entry import canonical
+
+AMOUNTS = st.fractions(Fraction(1, 10**6), 50)
+CAPS = st.one_of(
+    st.builds(Account, AMOUNTS, st.fractions(0, Fraction(1, 2))),
+    st.builds(lambda rho: Account(None, rho=rho), AMOUNTS),
+    st.builds(lambda epsilon: Account(epsilon, Fraction(1, 10**6), accounting="zcdp"), AMOUNTS),
+)
+
+
+@given(CAPS)
+def test_caps_are_read_back_as_they_were_written_without_a_float(account):
+    assert read_caps(json.loads(canonical(caps_data(account)))) == account
+
+
+@given(AMOUNTS, st.lists(AMOUNTS, min_size=1, max_size=5))
+def test_shares_add_up_to_no_more_than_the_cap(cap, parts):
+    shares = {f"analyst {place}": Account(part) for place, part in enumerate(parts)}
+    if sum(parts) <= cap:
+        check_shares(Account(cap), shares, oversubscribed=False)
+    else:
+        with pytest.raises(ValueError, match="add up to at most epsilon"):
+            check_shares(Account(cap), shares, oversubscribed=False)
+    check_shares(Account(cap), shares, oversubscribed=True)
+
+
+def test_delta_adds_up_too():
+    shares = {name: Account(Fraction(1), Fraction(1, 100)) for name in "ab"}
+    with pytest.raises(ValueError, match="add up to at most delta"):
+        check_shares(Account(Fraction(2), Fraction(1, 100)), shares, oversubscribed=False)

@@ -1,0 +1,45 @@
+import pytest
+
+from hedgerow.errors import LedgerError
+from hedgerow.service.ledger.database import Database
+
+
+@pytest.mark.parametrize("url", ["", "ledger.db", "sqlite://", "sqlite:///:memory:", "mysql://host/name"])
+def test_only_a_file_of_sqlite_or_postgresql_keeps_a_ledger(url):
+    with pytest.raises(LedgerError, match=r"expected a URL such as sqlite:///ledger\.db"):
+        Database(url)
+
+
+@pytest.mark.parametrize("url", ["sqlite:////no/such/folder/ledger.db", "postgresql://a:SECRET@127.0.0.1:1/none"])
+def test_a_database_that_cannot_be_opened_is_told_without_its_words(url):
+    with pytest.raises(LedgerError, match="that can be opened and written, got OperationalError") as caught:
+        Database(url)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    path = tmp_path / "ledger.db"
+    path.write_text("a,b\n1,2\n" * 100)
+    with pytest.raises(LedgerError, match="got DatabaseError"):
+        Database(f"sqlite:///{path}")
+
+
+def test_the_tables_are_those_of_the_migrations(ledger_url):
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    from hedgerow.service.ledger.tables import METADATA
+
+    database = Database(ledger_url)
+    with database.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+    database.close()
+
+
+def test_what_is_committed_is_synchronised(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/ledger.db")
+    with database.reading() as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2  # FULL
+    database.close()

@@ -1,0 +1,184 @@
+"""The ledger's rules, on both databases."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from hedgerow.errors import (
+    ArgumentError,
+    BudgetExceededError,
+    LedgerError,
+    RequestConflictError,
+    RequestFailedError,
+    RequestRunningError,
+)
+from hedgerow.privacy.account import Account
+from hedgerow.service.ledger.ledger import Answered, Ledger, Reserved
+from tests.service.ledger.asking import SHARES, asked, declare
+
+
+@pytest.fixture
+def ledger(ledger_url):
+    with Ledger(ledger_url) as opened:
+        declare(opened)
+        yield opened
+
+
+def test_an_answer_is_given_again_to_the_same_request_at_no_charge(ledger):
+    first = ledger.reserve(asked("one"))
+    assert isinstance(first, Reserved)
+    ledger.answer(first, b"12 rows")
+    assert ledger.reserve(asked("one")) == Answered(first.request, b"12 rows")
+    assert ledger.account("wards").spent == ledger.account("wards", "ana").spent == Fraction(1, 4)
+    assert ledger.account("wards", "bob").spent == 0
+    assert [entry.kind for entry in ledger.entries()] == ["declared", "reserved", "answered"]
+
+
+def test_a_key_is_for_one_body(ledger):
+    ledger.answer(ledger.reserve(asked("one")), b"12")
+    with pytest.raises(RequestConflictError, match="Use a new key"):
+        ledger.reserve(asked("one", body="something else"))
+    assert isinstance(ledger.reserve(asked("one", analyst="bob", body="something else")), Reserved)  # another's key
+    assert ledger.account("wards").spent == Fraction(1, 2)
+
+
+def test_a_request_that_is_being_answered_is_not_charged_again(ledger):
+    ledger.reserve(asked("one"))
+    with pytest.raises(RequestRunningError, match="ask again later"):
+        ledger.reserve(asked("one"))
+    assert ledger.account("wards").spent == Fraction(1, 4)
+
+
+def test_a_failure_is_final_and_costs_what_it_costs(ledger):
+    first = ledger.reserve(asked("one"))
+    ledger.fail(first, "a value outside the schema")
+    for _ in range(2):
+        with pytest.raises(RequestFailedError, match="the charge stays"):
+            ledger.reserve(asked("one"))
+    for end in (lambda: ledger.answer(first, b"12"), lambda: ledger.fail(first, "again")):
+        with pytest.raises(LedgerError, match="is not to be answered here"):
+            end()
+    assert ledger.account("wards").spent == Fraction(1, 4)
+
+
+def test_nobody_can_use_up_the_share_of_another(ledger):
+    for number in range(4):
+        ledger.reserve(asked(f"{number}"))
+    with pytest.raises(BudgetExceededError, match=r"epsilon=0 left, and epsilon=0\.25 was requested") as caught:
+        ledger.reserve(asked("more"))
+    assert caught.value.cap == "analyst"
+    ledger.reserve(asked("all of it", 2, analyst="bob"))
+    assert ledger.account("wards").remaining == 0
+
+
+def test_an_oversubscribed_dataset_has_its_own_cap(ledger_url):
+    with Ledger(ledger_url) as ledger:
+        with pytest.raises(ArgumentError, match=r"add up to at most epsilon=2, the cap of the dataset, got 3"):
+            declare(ledger, cap=2)
+        declare(ledger, cap=2, oversubscribed=True)
+        ledger.reserve(asked("one", 2, analyst="bob"))
+        with pytest.raises(BudgetExceededError) as caught:
+            ledger.reserve(asked("two"))
+        assert caught.value.cap == "dataset"
+        assert ledger.account("wards", "ana").spent == 0  # nothing was charged to either
+
+
+def test_a_new_epoch_is_a_new_cap_and_the_old_one_stays_on_record(ledger):
+    ledger.reserve(asked("one", 1))
+    assert declare(ledger) == 2
+    assert ledger.account("wards").spent == 0
+    ledger.reserve(asked("two", 1))
+    assert [entry.data.get("epoch") for entry in ledger.entries()] == [1, 1, 2, 2]
+    assert ledger.verify().entries == 4
+
+
+def test_charges_that_add_up_in_rho(ledger_url):
+    cap = Account(Fraction(1), Fraction(1, 10**6), accounting="zcdp")
+    with Ledger(ledger_url) as ledger:
+        with pytest.raises(ArgumentError, match="expected caps of analysts on rho alone"):
+            ledger.declare("wards", cap, {"ana": Account(Fraction(1))}, reason="rows")
+        with pytest.raises(ArgumentError, match=r"add up to at most rho=0\.02435"):
+            ledger.declare("wards", cap, {"ana": Account(None, rho=Fraction(1, 10))}, reason="rows")
+        ledger.declare("wards", cap, {"ana": Account(None, rho=Fraction(1, 50))}, reason="rows")
+        for number in range(16):
+            ledger.reserve(asked(f"{number}", Fraction(1, 10), rho=Fraction(1, 800)))
+        with pytest.raises(BudgetExceededError, match="rho=0 left"):
+            ledger.reserve(asked("more", Fraction(1, 10), rho=Fraction(1, 800)))
+        assert ledger.account("wards").spent == Fraction(16, 10)
+        assert ledger.verify().entries == 17
+
+
+@pytest.mark.parametrize("who", [{"dataset": "other"}, {"analyst": "eve"}])
+def test_who_has_no_cap_is_not_charged(ledger, who):
+    with pytest.raises(LedgerError, match="expected a"):
+        ledger.reserve(asked("one", **who))
+    with pytest.raises(LedgerError, match="expected a"):
+        ledger.account(who.get("dataset", "wards"), who.get("analyst", ""))
+    assert [entry.kind for entry in ledger.entries()] == ["declared"]
+
+
+def test_amounts_are_exact_and_no_entry_holds_a_float(ledger):
+    for number in range(10):
+        ledger.reserve(asked(f"{number}", Fraction(1, 10)))
+    assert ledger.account("wards", "ana").remaining == 0
+    for entry in ledger.entries():
+        json.loads(entry.content, parse_float=lambda _: pytest.fail("a float"))
+
+
+def test_a_ledger_is_opened_again_as_it_was(ledger_url):
+    with Ledger(ledger_url) as ledger:
+        declare(ledger)
+        ledger.answer(ledger.reserve(asked("one")), b"12")
+        before = ledger.verify()
+    with Ledger(ledger_url) as ledger:
+        assert ledger.verify() == before
+        assert ledger.reserve(asked("one")).content == b"12"
+        assert ledger.account("wards").epsilon == 3
+
+
+def test_the_process_that_has_ended_is_told_from_the_one_that_answers(ledger_url):
+    with Ledger(ledger_url) as ledger:
+        declare(ledger)
+        with Ledger(ledger_url) as other:
+            gone = other.reserve(asked("one"))
+            with pytest.raises(RequestRunningError):
+                ledger.reserve(asked("one"))
+        second = ledger.reserve(asked("one"))
+        assert second == Reserved(gone.request, 2)
+        with pytest.raises(RequestRunningError):
+            ledger.reserve(asked("one"))
+        ledger.answer(second, b"12")
+        assert ledger.account("wards").spent == Fraction(1, 4)
+
+
+def test_a_request_is_evaluated_twice_at_most(ledger_url):
+    for _ in range(2):
+        with Ledger(ledger_url) as ledger:
+            if not list(ledger.entries()):
+                declare(ledger)
+            ledger.reserve(asked("one"))
+    with Ledger(ledger_url) as ledger:
+        for _ in range(2):
+            with pytest.raises(RequestFailedError):
+                ledger.reserve(asked("one"))
+        assert [entry.kind for entry in ledger.entries()] == ["declared", "reserved", "retried", "failed"]
+        assert ledger.account("wards").spent == Fraction(1, 4)
+
+
+def test_a_process_whose_request_was_taken_over_cannot_answer_it(ledger_url, monkeypatch):
+    """As where PostgreSQL lost the connection that held its lock."""
+    with Ledger(ledger_url) as one, Ledger(ledger_url) as two:
+        declare(one)
+        first = one.reserve(asked("one"))
+        monkeypatch.setattr(two._run, "is_alive", lambda _: False)
+        second = two.reserve(asked("one"))
+        with pytest.raises(LedgerError, match="another process has taken it"):
+            one.answer(first, b"11")
+        two.answer(second, b"12")
+        assert one.reserve(asked("one")).content == b"12"
+
+
+def test_analysts_without_a_name_are_refused(ledger):
+    with pytest.raises(ArgumentError, match="a name of 1 to 200 characters"):
+        declare(ledger, shares={**SHARES, "": Account(Fraction(1, 10))})

@@ -1,0 +1,103 @@
+"""The ledger against the obvious one: a list of charges as fractions, in one process's memory."""
+
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from hedgerow.errors import (
+    BudgetExceededError,
+    LedgerError,
+    RequestConflictError,
+    RequestFailedError,
+    RequestRunningError,
+)
+from hedgerow.service.ledger.ledger import Answered, Ledger
+from tests.service.ledger.asking import asked, declare
+
+ANALYSTS = st.sampled_from(["ana", "bob", "eve"])
+KEYS = st.sampled_from(["one", "two", "three"])
+AMOUNTS = st.sampled_from([Fraction(1, 3), Fraction(1, 2), Fraction(3, 2)])
+BODIES = st.sampled_from(["what", "who"])
+CAPS = {"ana": Fraction(1), "bob": Fraction(2)}
+
+
+class Obvious(RuleBasedStateMachine):
+    """Requests by analyst and key: [body, state, attempts, amount, answer]; two processes, of which each may end."""
+
+    def __init__(self):
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.url = f"sqlite:///{Path(self.folder.name)}/ledger.db"
+        self.ledgers = [Ledger(self.url), Ledger(self.url)]
+        declare(self.ledgers[0])
+        self.known, self.held = {}, {}
+
+    def spent(self, analyst):
+        return sum((one[3] for (who, _), one in self.known.items() if who == analyst), Fraction(0))
+
+    @rule(analyst=ANALYSTS, key=KEYS, amount=AMOUNTS, body=BODIES, place=st.integers(0, 1))
+    def reserve(self, analyst, key, amount, body, place):
+        one = self.known.get((analyst, key))
+        try:
+            found = self.ledgers[place].reserve(asked(key, amount, analyst, body))
+        except LedgerError:
+            assert analyst == "eve"
+        except BudgetExceededError:
+            assert one is None
+            assert self.spent(analyst) + amount > CAPS[analyst]
+        except RequestConflictError:
+            assert one[0] != body
+        except RequestRunningError:
+            assert (one[0], one[1]) == (body, "reserved")
+            assert (analyst, key) in self.held
+        except RequestFailedError:
+            assert one[1] == "failed" or one[2] == 2
+            one[1] = "failed"
+        else:
+            if isinstance(found, Answered):
+                assert (one[1], one[4]) == ("answered", found.content)
+                return
+            if one is None:
+                assert self.spent(analyst) + amount <= CAPS[analyst]
+                one = self.known[analyst, key] = [body, "reserved", 0, amount, None]
+            one[2] += 1
+            assert found.attempt == one[2] <= 2
+            self.held[analyst, key] = place, found
+
+    @rule(data=st.data(), content=st.binary(max_size=3), fails=st.booleans())
+    def end(self, data, content, fails):
+        if not self.held:
+            return
+        which = data.draw(st.sampled_from(sorted(self.held)))
+        place, found = self.held.pop(which)
+        if fails:
+            self.ledgers[place].fail(found, "a value outside the schema")
+        else:
+            self.ledgers[place].answer(found, content)
+        self.known[which][1], self.known[which][4] = "failed" if fails else "answered", content
+
+    @rule(place=st.integers(0, 1))
+    def stop(self, place):
+        self.ledgers[place].close()
+        self.ledgers[place] = Ledger(self.url)
+        self.held = {which: held for which, held in self.held.items() if held[0] != place}
+
+    @invariant()
+    def nothing_is_overspent_and_all_is_on_record(self):
+        for analyst, cap in CAPS.items():
+            assert self.ledgers[0].account("wards", analyst).spent == self.spent(analyst) <= cap
+        assert self.ledgers[0].account("wards").spent == sum(map(self.spent, CAPS))
+        self.ledgers[1].verify()
+
+    def teardown(self):
+        for ledger in self.ledgers:
+            ledger.close()
+        self.folder.cleanup()
+
+
+TestObvious = Obvious.TestCase
+TestObvious.settings = settings(max_examples=10, stateful_step_count=15, deadline=None)

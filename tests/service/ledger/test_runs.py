@@ -1,0 +1,49 @@
+import os
+import subprocess
+import sys
+
+from hedgerow.service.ledger.database import Database
+from hedgerow.service.ledger.runs import begin_run
+
+HOLD = """
+import sys
+from hedgerow.service.ledger.database import Database
+from hedgerow.service.ledger.runs import begin_run
+run = begin_run(Database(sys.argv[1]))
+print(run.name, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_run_is_alive_until_its_process_ends_however_it_ends(ledger_url):
+    database = Database(ledger_url)
+    mine = begin_run(database)
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLD, ledger_url],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+    with child:
+        name = child.stdout.readline().strip()
+        assert mine.is_alive(name)
+        assert mine.is_alive(mine.name)
+        child.kill()
+    while mine.is_alive(name) and database.path is None:  # PostgreSQL notices the lost connection soon
+        pass
+    assert not mine.is_alive(name)
+    assert not mine.is_alive("3f0c0a34-1111-4222-8333-444455556666")
+    mine.close()
+    database.close()
+
+
+def test_a_run_that_was_closed_is_over(ledger_url):
+    database = Database(ledger_url)
+    one, two = begin_run(database), begin_run(database)
+    one.close()
+    while two.is_alive(one.name) and database.path is None:
+        pass
+    assert not two.is_alive(one.name)
+    two.close()
+    database.close()

@@ -1,0 +1,71 @@
+"""Whoever edits a ledger's database is found out, but for the one who makes all of it anew."""
+
+import pytest
+import sqlalchemy as sa
+
+from hedgerow.errors import LedgerError
+from hedgerow.service.ledger.ledger import Ledger
+from tests.service.ledger.asking import asked, declare
+
+EDITS = {
+    "a cap is raised": "UPDATE caps SET caps = replace(caps, '3', '9') WHERE analyst = ''",
+    "an analyst is let in": "INSERT INTO caps VALUES ('wards', 1, 'eve', '{}')",
+    "a total is lowered": "UPDATE totals SET epsilon = '0' WHERE analyst = 'ana'",
+    "a request is asked again": "UPDATE requests SET state = 'reserved' WHERE state = 'answered'",
+    "a request is tried again": "UPDATE requests SET attempt = 2 WHERE state = 'failed'",
+    "a request is forgotten": "DELETE FROM requests WHERE state = 'failed'",
+    "an answer is changed": "UPDATE answers SET content = 'x'",
+    "an answer is forgotten": "DELETE FROM answers",
+    "the head is set back": "UPDATE head SET sequence = 2",
+}
+ENTRIES = {
+    "an entry is edited": "UPDATE entries SET content = replace(content, '1/4', '1/8') WHERE sequence = 2",
+    "an entry is removed": "DELETE FROM entries WHERE sequence = 2",
+    "the last entry is removed": "DELETE FROM entries WHERE sequence = 5",
+}
+
+
+@pytest.fixture
+def ledger(ledger_url):
+    with Ledger(ledger_url) as opened:
+        declare(opened)
+        opened.answer(opened.reserve(asked("one")), b"12")
+        opened.fail(opened.reserve(asked("two")), "a value outside the schema")
+        yield opened
+
+
+def edit(ledger, statement):
+    with ledger._database.writing() as connection:
+        connection.exec_driver_sql(statement)
+
+
+def test_a_ledger_that_nobody_edited_is_whole(ledger):
+    found = ledger.verify()
+    assert found.entries == 5
+    assert str(found) == f"5 entries, whole; the last has the hash {found.head}"
+    assert found.head == list(ledger.entries())[-1].hash
+
+
+@pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS)
+def test_an_edited_table_is_not_what_the_entries_say(ledger, statement):
+    edit(ledger, statement)
+    with pytest.raises(LedgerError, match="the ledger is broken: its table of"):
+        ledger.verify()
+
+
+@pytest.mark.parametrize("statement", ENTRIES.values(), ids=ENTRIES)
+def test_entries_are_only_added_to(ledger, statement):
+    with pytest.raises(sa.exc.DBAPIError, match="only added to"):
+        edit(ledger, statement)
+    assert ledger.verify().entries == 5
+
+
+@pytest.mark.parametrize("statement", ENTRIES.values(), ids=ENTRIES)
+def test_who_takes_the_guard_away_breaks_the_chain(ledger, statement):
+    guards = ["entries_no_update", "entries_no_delete"] if ledger._database.path else ["entries_stay ON entries"]
+    for guard in guards:
+        edit(ledger, f"DROP TRIGGER {guard}")
+    edit(ledger, statement)
+    for check in (ledger.verify, lambda: list(ledger.entries())):
+        with pytest.raises(LedgerError, match="the ledger is broken"):
+            check()
