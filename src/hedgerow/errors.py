@@ -132,10 +132,8 @@ class BudgetExceededError(HedgerowError, ValueError):
         self.requested_delta, self.remaining_delta = requested_delta, remaining_delta
         self.requested_rho, self.remaining_rho = requested_rho, remaining_rho
         asked, left = f"{float(requested):.6g}", f"{float(remaining):.6g}"
-        hint = ""
         if asked == left:
-            asked, left = repr(float(requested)), repr(float(remaining))
-            hint = " Floats count by their exact binary value; shares given as fractions.Fraction fit exactly."
+            asked, left = (str(one) if len(str(one)) < 50 else repr(float(one)) for one in (requested, remaining))
         if requested_delta:
             asked, left = (
                 f"{asked} and delta={float(requested_delta):g}",
@@ -143,10 +141,10 @@ class BudgetExceededError(HedgerowError, ValueError):
             )
         if remaining_rho is not None:
             asked = f"{asked} with {'no known rho' if requested_rho is None else f'rho={float(requested_rho):.6g}'}"
-            left, hint = f"{left} or rho={float(remaining_rho):.6g}", ""
+            left = f"{left} or rho={float(remaining_rho):.6g}"
         super().__init__(
             f"The budget has epsilon={left} left, and epsilon={asked} was requested. Nothing was charged. "
-            f"Request less, or release under a new Budget if you may spend more.{hint}"
+            "Request less, or release under a new Budget if you may spend more."
         )
 
 

@@ -22,6 +22,7 @@ from hedgerow.errors import BudgetExceededError, ModelFormatError, SchemaError
 from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.models import Rule
 from hedgerow.models.envelope import seal
+from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
@@ -164,7 +165,7 @@ def test_a_share_whose_parts_would_be_no_amounts_is_refused_before_it_is_charged
         ("epsilon", -1, "epsilon must be a finite number >= 0, got -1"),
         ("epsilon", float("nan"), "epsilon must be a finite number"),
         ("epsilon", float("inf"), "epsilon must be a finite number"),
-        ("epsilon", "1", "epsilon must be a finite number"),
+        ("epsilon", "one", "epsilon must be a number"),
         ("epsilon", True, "epsilon must be a finite number"),
         ("epsilon", 10**310, "epsilon must be a finite number >= 0, got one beyond 1e"),
         ("epsilon", Fraction(1, 10**1001), "epsilon must have at most 1,000 digits"),
@@ -512,7 +513,7 @@ def test_what_a_card_adds_up_to_does_not_depend_on_what_came_out(name, epsilon, 
     budget = hr.Budget(3, Fraction(1, 2))
     with_shared = fitted(name, epsilon, seed, size, FIXED, budget, n)
     alone = fitted(name, epsilon, seed, size, FIXED, None, n)
-    assert alone.epsilon == with_shared.epsilon == budget.spent == Fraction(epsilon)
+    assert alone.epsilon == with_shared.epsilon == budget.spent == exact(epsilon, "epsilon")
     assert alone.delta == with_shared.delta == budget.delta - budget.remaining_delta
 
 

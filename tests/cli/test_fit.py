@@ -248,7 +248,11 @@ def test_a_search_too_large_is_refused_before_a_row_is_read(folder, run, schema)
 BAD = {
     "missing epsilon": (GOOD, ["--epsilon"], "expected --epsilon, the privacy loss"),
     "epsilon of zero": (GOOD, ["--epsilon", "0"], "epsilon must be a number > 0"),
-    "epsilon that is not finite": (GOOD, ["--epsilon", "nan"], "epsilon must be a finite number"),
+    "epsilon that is not finite": (
+        GOOD,
+        ["--epsilon", "nan"],
+        "epsilon must be a number >= 0 such as 0.1 or 1/10, got 'nan'",
+    ),
     "unknown target": (GOOD, ["--target", "death"], "the schema's label 'ill', got 'death'"),
     "absent target": ("age,sex,dose\n40,F,0.5\n", [], "column 'ill': expected this column to predict"),
     "absent attribute": ("age,sex,ill\n40,F,no\n", [], "column 'dose': expected this column, found: age, sex"),
@@ -337,7 +341,7 @@ def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_s
     assert run(*words, "--research")[0] == 0
     card = hr.RuleList.load("model.json").privacy
     assert card.guarantee.startswith("none (published as (5, 1e-09)-differential privacy; not proven: ")
-    assert (card.delta, card.is_private) == (Fraction(1e-9), False)
+    assert (card.delta, card.is_private) == (Fraction(1, 10**9), False)
     assert run(*FIT, *SSRL, "--force", "--mechanism", "exponential")[0] == 0
     assert hr.RuleList.load("model.json").privacy.is_private
 

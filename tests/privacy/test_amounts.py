@@ -1,6 +1,8 @@
 import re
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -12,14 +14,55 @@ from hedgerow.untrusted_text import parse_amount
 @given(st.fractions(0, 10**9) | st.floats(0, 1e299) | st.integers(0, 10**300))
 def test_an_exact_amount_has_a_float_and_is_read_back_as_it_is_written(number):
     amount = exact(number, "epsilon")
-    assert amount == Fraction(number)
+    assert amount == Fraction(repr(number) if isinstance(number, float) else number)
     assert float(amount) >= 0
     assert parse_amount(str(amount)) == amount
 
 
 @pytest.mark.parametrize("number", [5e-324, LARGEST, Fraction(1, 10**1000 - 1), 0])
 def test_the_outermost_amounts_are_amounts(number):
-    assert parse_amount(str(exact(number, "epsilon"))) == Fraction(number)
+    assert float(parse_amount(str(exact(number, "epsilon")))) == float(number)
+
+
+@pytest.mark.parametrize("number", [0.1, "0.1", "1/10", "1e-1", Decimal("0.1"), np.float64(0.1), np.float32(0.1)])
+def test_a_decimal_means_what_is_written(number):
+    assert exact(number, "epsilon") == Fraction(1, 10)
+
+
+@given(st.decimals(0, 10**6, places=6), st.integers(1, 50))
+def test_decimals_add_up_as_on_paper(amount, times):
+    assert times * exact(float(amount), "epsilon") == times * Fraction(amount)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "-1",
+        "nan",
+        "inf",
+        "1e9999",
+        "1_0",
+        "0x1",
+        "\uff11",
+        " 1",
+        "1/0",
+        "1/-2",
+        "1,5",
+        "9" * 401,
+        "1." + "9" * 401,
+    ],
+)
+def test_a_text_that_is_no_amount_is_refused(text):
+    with pytest.raises(ValueError, match="epsilon must be a"):
+        exact(text, "epsilon")
+
+
+@pytest.mark.parametrize("number", ["1e999999999", "1e-999999999", "NaN", "-1", "Infinity", "sNaN"])
+def test_a_decimal_beyond_all_amounts_is_refused_at_once(number):
+    with pytest.raises(ValueError, match="epsilon must be a finite number"):
+        exact(Decimal(number), "epsilon")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ import math
 import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -31,13 +32,22 @@ def test_charges_add_up_exactly_and_never_pass_the_cap(charges):
     assert budget.spent + budget.remaining == 5
 
 
-def test_floats_count_by_their_exact_binary_value():
-    budget = Budget(0.5)
-    for _ in range(4):
-        budget.charge(0.1, purpose="tenth")  # the float 0.1 is a little more than a tenth
-    assert budget.remaining == Fraction(1, 2) - 4 * Fraction(0.1) < Fraction(1, 10)
-    with pytest.raises(BudgetExceededError, match=r"epsilon=0\.09999999999999998 left.*Fraction"):
-        budget.charge(0.1, purpose="the fifth does not fit")
+@pytest.mark.parametrize(
+    ("cap", "part", "times"), [(0.3, 0.1, 3), (2, 0.4, 5), ("1/2", "0.05", 10), (1, Decimal("0.2"), 5)]
+)
+def test_decimals_add_up_as_they_are_written(cap, part, times):
+    budget = Budget(cap)
+    for _ in range(times):
+        budget.charge(part, purpose="a part")
+    assert budget.remaining == 0
+    with pytest.raises(BudgetExceededError, match=r"epsilon=0 left"):
+        budget.charge(part, purpose="one more does not fit")
+
+
+def test_what_differs_by_little_is_told_apart():
+    budget = Budget(Fraction(1, 3))
+    with pytest.raises(BudgetExceededError, match="epsilon=1/3 left, and epsilon=166666667/500000000 was"):
+        budget.charge("0.333333334", purpose="more than a third")
 
 
 def test_an_overdraft_changes_nothing_and_says_what_is_left():
@@ -52,7 +62,7 @@ def test_an_overdraft_changes_nothing_and_says_what_is_left():
     assert budget.charges == before
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", True, 1j])
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "a", True, 1j])
 def test_only_finite_positive_numbers_are_epsilons(epsilon):
     with pytest.raises(ValueError, match="epsilon must be a"):
         Budget(epsilon)
@@ -68,7 +78,7 @@ def test_only_numbers_from_0_to_below_1_are_deltas(delta):
 
 @pytest.mark.parametrize("number", [np.float64(0.1), np.float32(0.5), np.int64(3), Fraction(1, 3), 2])
 def test_every_real_number_is_taken_by_its_exact_value(number):
-    expected = Fraction(number.item()) if isinstance(number, np.generic) else Fraction(number)
+    expected = Fraction(str(number))
     assert exact(number, "epsilon") == expected
     assert type(exact(number, "epsilon").numerator) is int
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -24,12 +25,13 @@ app = typer.Typer(
 def new(
     file: Annotated[Path, typer.Argument(help="File for the budget; must not exist.")],
     epsilon: Annotated[
-        float | None, typer.Option(help="The privacy loss that may ever be spent on these rows.")
+        str | None,
+        typer.Option(metavar="NUMBER", help="The privacy loss that may ever be spent on these rows."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The same for delta.")] = 0.0,
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="The same for delta.")] = "0",
     rho: Annotated[
-        float | None,
-        typer.Option(help="A cap on rho (zero-concentrated privacy); alone, or beside epsilon."),
+        str | None,
+        typer.Option(metavar="NUMBER", help="A cap on rho (zero-concentrated privacy); alone, or beside epsilon."),
     ] = None,
     accounting: Annotated[
         Accounting,
@@ -71,7 +73,7 @@ def telling_charges(budget: FileBudget | None) -> Generator[None]:
         raise
 
 
-def spent_text(epsilon: float, budget: FileBudget | None) -> str:
+def spent_text(epsilon: Fraction, budget: FileBudget | None) -> str:
     """Return in words what a command spent."""
     return f"The epsilon of {amount_text(epsilon)} is spent" if budget is None else _charged(budget)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from fractions import Fraction
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +28,7 @@ from hedgerow.learn import (
 from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.messages import shown
 from hedgerow.models import RuleList, Scorecard, Tree
+from hedgerow.privacy.amounts import exact
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
 
@@ -74,7 +76,10 @@ def fit(
     schema: Annotated[
         Path | None, typer.Option(help="Schema file (YAML or JSON). Not needed where every column is boolean or 0/1.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Privacy loss of the whole model, such as 1.")] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Privacy loss of the whole model, such as 1, 0.1 or 1/10."),
+    ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="File for the model.")] = Path("model.json"),
     model: Annotated[Kind, typer.Option(help="The kind of model.")] = Kind.rule_list,
     search: Annotated[
@@ -101,10 +106,11 @@ def fit(
         ),
     ] = None,
     delta: Annotated[
-        float | None,
+        str | None,
         typer.Option(
+            metavar="NUMBER",
             help="Of the whole model: below 1/rows. For a scorecard, less noise where there are many attributes; for "
-            "dp-greedyrl, needed by smooth-laplace and global-gaussian."
+            "dp-greedyrl, needed by smooth-laplace and global-gaussian.",
         ),
     ] = None,
     min_remaining: Annotated[
@@ -168,6 +174,7 @@ def fit(
         raise ArgumentError("--seed replaces secure noise and voids the guarantee; add --research to confirm.")
     if epsilon is None:
         raise ArgumentError("expected --epsilon, the privacy loss of the model, such as --epsilon 1; got none.")
+    amount = exact(epsilon, "epsilon")
     given: dict[str, Any] = {
         "max_rules": max_rules,
         "max_literals": max_literals,
@@ -175,7 +182,7 @@ def fit(
         "search": None if search is None else search.value,
         "lookahead": lookahead,
         "mechanism": mechanism,
-        "delta": delta,
+        "delta": None if delta is None else exact(delta, "delta"),
         "min_remaining": min_remaining,
         "confidence": confidence,
         "max_depth": max_depth,
@@ -189,22 +196,24 @@ def fit(
     check_output(output, data, schema, force=force)
     declared = None if schema is None else load_schema(schema)
     account = open_budget(budget)
-    classifier = _estimator(model, given, epsilon, schema=declared, budget=account, random_state=seed)
+    classifier = _estimator(model, given, amount, schema=declared, budget=account, random_state=seed)
     _check_proven(classifier, research=research)
     if declared is not None:
         classifier.check_budget(declared)
+    elif account is not None:
+        account.check(amount, given["delta"] or 0, rho=0)  # which rho it costs follows from the columns
     with open_rows(data, engine, master, memory) as rows, reserved(output, room=ROOM, force=force) as write:
         label = target_name(rows.columns, target, declared)
         with telling_charges(account):
             released = _learn(classifier, rows, label)
-        write_or_print(write, released.to_json, released.to_dict(), spent_text(epsilon, account))
+        write_or_print(write, released.to_json, released.to_dict(), spent_text(amount, account))
     if as_json:
         say(json.dumps(released.to_dict(), ensure_ascii=False))
     else:
         say(f"{released}\n\n{released.privacy}\n\nwritten to {output}")
 
 
-def _estimator(model: Kind, given: dict[str, Any], epsilon: float, **common: Any) -> Estimator:
+def _estimator(model: Kind, given: dict[str, Any], epsilon: Fraction, **common: Any) -> Estimator:
     """Return the estimator with the given parameters; parameters of other models are refused."""
     make = ESTIMATORS[model]
     names = signature(make).parameters

@@ -15,7 +15,7 @@ from hedgerow.csv_files import read_csv, read_header
 from hedgerow.durable import reserved, write_whole
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
-from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
@@ -99,7 +99,10 @@ def learn(
     declared: Annotated[
         Path, typer.Option("--schema", help="Schema whose numbers without declared cuts are to get them.")
     ],
-    epsilon: Annotated[float | None, typer.Option(help="Privacy loss of all cut points together.")] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Privacy loss of all cut points together, such as 0.2."),
+    ] = None,
     bins: Annotated[int, typer.Option(help="Intervals of about equal mass to aim at.")] = 5,
     budget: Annotated[Path | None, typer.Option(help="Budget file to charge (see `hedgerow budget`).")] = None,
     output: Output = Path("schema.yaml"),
@@ -113,23 +116,22 @@ def learn(
         raise ArgumentError(
             "expected --epsilon, the privacy loss of all cut points together, such as --epsilon 0.2; got none."
         )
+    amount = exact(epsilon, "epsilon")
     check_ending(output)
     check_output(output, data, declared, force=force)
     schema = load_schema(declared)
     account = open_budget(budget)
     if account is not None:
-        account.check(epsilon)
+        account.check(amount, rho=0)  # which rho it costs follows from the numbers
     with stage(f"reading {data}"):
         table = read_csv(data)
     with reserved(output, room=ROOM, force=force) as write:
         with telling_charges(account), stage("learning cut points"):
-            learned = Schema.learn(table, schema, epsilon=epsilon, budget=account, bins=bins)
+            learned = Schema.learn(table, schema, epsilon=amount, budget=account, bins=bins)
         found = learned.to_dict()
-        write_or_print(write, lambda: mapping_text(output, found), found, spent_text(epsilon, account))
+        write_or_print(write, lambda: mapping_text(output, found), found, spent_text(amount, account))
     say(f"{learned}\n\nwritten to {output}")
-    say(
-        f"charged: epsilon = {amount_text(epsilon)} for the cut points; models with this schema carry it on their card."
-    )
+    say(f"charged: epsilon = {amount_text(amount)} for the cut points; models with this schema carry it on their card.")
 
 
 @app.command("show")

@@ -18,7 +18,7 @@ from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import OBJECTIVES, Objective
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.searches import SEARCHES, Sought
-from hedgerow.privacy.amounts import exact, total
+from hedgerow.privacy.amounts import Amount, exact, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons
@@ -92,7 +92,7 @@ class Plan(Protocol):
 class PrivateEstimator(TallyEstimator):
     """An estimator that spends a privacy budget; subclasses define the plan."""
 
-    epsilon: float | None
+    epsilon: Amount | None
     budget: Budget | None
     random_state: NoiseSource | RandomState
     verbose: bool

@@ -12,6 +12,7 @@ from hedgerow.learn.private_base import OBJECTIVE, STOP_PROBABILITY, Plan, Searc
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.searches import Sought, choose_search
+from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.randomness import RandomState
@@ -44,7 +45,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float, Fraction, Decimal or str
         The privacy loss of the whole model, > 0. Must be chosen.
     max_rules : int or None, default=None
         Rules in the list, the default rule included (SSRL's K). None: an exact search draws their number too, from
@@ -110,7 +111,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
 
     def __init__(
         self,
-        epsilon: float | None = None,
+        epsilon: Amount | None = None,
         *,
         max_rules: int | None = None,
         max_literals: int = 1,

@@ -12,7 +12,7 @@ from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.points import Direction
 from hedgerow.learn.scorecard.smoothing import ACROSS
 from hedgerow.messages import shown_argument
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.randomness import RandomState
@@ -33,9 +33,9 @@ class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float, Fraction, Decimal or str
         The privacy loss ε of the whole scorecard.
-    delta : float, optional
+    delta : float, Fraction, Decimal or str, optional
         δ. None: pure ε-differential privacy.
     max_attributes : int, optional
         The most attributes. None: all, or as many as the rows and the noise allow.
@@ -82,9 +82,9 @@ class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
 
     def __init__(
         self,
-        epsilon: float | None = None,
+        epsilon: Amount | None = None,
         *,
-        delta: float | None = None,
+        delta: Amount | None = None,
         max_attributes: int | None = None,
         points: int = 20,
         monotone: Mapping[str, Direction] | None = None,

@@ -24,7 +24,7 @@ from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.private_base import Plan, PrivateEstimator
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.messages import shown_argument
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource
@@ -50,12 +50,12 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float, Fraction, Decimal or str
         The privacy loss of the whole model, > 0. Must be chosen.
     mechanism : str, default="smooth-laplace"
         How rules are chosen: ``smooth-laplace``, ``smooth-cauchy``, ``global-laplace``, ``global-gaussian``,
         ``exponential`` or ``noisy-counts``.
-    delta : float, optional
+    delta : float, Fraction, Decimal or str, optional
         The δ of the whole model, shared equally by the choices. Must be chosen for ``smooth-laplace`` and
         ``global-gaussian``, and for no other. SSRL takes 1/n², n being the number of rows, which is then public.
     max_rules : int, default=5
@@ -108,10 +108,10 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
 
     def __init__(
         self,
-        epsilon: float | None = None,
+        epsilon: Amount | None = None,
         *,
         mechanism: Mechanism = "smooth-laplace",
-        delta: float | Fraction | None = None,
+        delta: Amount | None = None,
         max_rules: int = 5,
         max_literals: int = 2,
         negations: bool = True,

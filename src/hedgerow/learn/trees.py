@@ -13,6 +13,7 @@ from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.searches import Sought, choose_search
+from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.randomness import RandomState
@@ -46,7 +47,7 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float, Fraction, Decimal or str
         The privacy loss of the whole model, > 0. Must be chosen.
     max_depth : int or None, default=None
         Tests one after the other at most. None: an exact search draws the depth too, from those up to 5 of which it
@@ -106,7 +107,7 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
 
     def __init__(
         self,
-        epsilon: float | None = None,
+        epsilon: Amount | None = None,
         *,
         max_depth: int | None = None,
         search: Literal["auto", "exact", "greedy"] = "auto",

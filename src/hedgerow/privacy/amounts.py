@@ -1,4 +1,4 @@
-"""Amounts of ε and δ as exact fractions.
+"""Amounts of ε, δ and ρ as exact fractions.
 
 Amounts and their sums are bounded in size and digits: each has a float, and can be written to a file.
 """
@@ -6,10 +6,13 @@ Amounts and their sums are bounded in size and digits: each has a float, and can
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
+
+import numpy as np
 
 from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown, shown_argument
@@ -17,28 +20,37 @@ from hedgerow.untrusted_text import LONGEST_AMOUNT
 
 LARGEST = Fraction(10**300)
 """The largest amount: a sum of such amounts still has a float."""
+Amount = float | Fraction | Decimal | str
+"""What users write an amount as; `exact` says what it means."""
+_WRITTEN = re.compile(r"[0-9]{1,400}/[0-9]{1,400}|[0-9]{1,400}(\.[0-9]{0,400})?([eE][+-]?[0-9]{1,3})?")
 _LONGEST = 10**LONGEST_AMOUNT
 _LONGEST_SUM = 10**2500  # digits are written down, and Python writes 4,300 at most
 
 
 def exact(value: object, name: str) -> Fraction:
-    """Return `value` as the exact fraction it is; a float is converted by its exact binary value.
+    """Return `value` as the exact fraction that it is written as.
+
+    A float is the shortest decimal that is this float, as Python writes it: 0.1 is a tenth. So decimals add up as they
+    do on paper.
+
+    Parameters
+    ----------
+    value : float, Fraction, Decimal or str
+        A number >= 0. A text is a decimal or a fraction, such as ``"0.1"``, ``"1e-6"`` and ``"1/10"``.
+    name : str
+        What an error calls it.
 
     Raises
     ------
     ValueError
         If `value` is not a finite, non-negative number, or a fraction of more digits than a file may have.
+
+    Examples
+    --------
+    >>> exact(0.1, "epsilon") * 3 == exact("0.3", "epsilon")
+    True
     """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise ArgumentError(
-            f"{name} must be a finite number >= 0, got {shown_argument(value)} of type {type(value).__name__}."
-        )
-    if not isinstance(value, Rational) and not math.isfinite(value):
-        raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(float(value))}.")
-    if isinstance(value, Rational):
-        fraction = Fraction(int(value.numerator), int(value.denominator))
-    else:
-        fraction = Fraction(float(value))
+    fraction = _fraction(value, name)
     if fraction < 0 or fraction > LARGEST:
         size = f"{float(fraction):g}" if abs(fraction) <= LARGEST else f"one beyond {float(LARGEST):g}"
         raise ArgumentError(f"{name} must be a finite number >= 0, got {size}.")
@@ -47,6 +59,30 @@ def exact(value: object, name: str) -> Fraction:
             f"{name} must have at most {LONGEST_AMOUNT:,} digits in numerator and denominator, got more."
         )
     return fraction
+
+
+def _fraction(value: object, name: str) -> Fraction:
+    if isinstance(value, str):
+        if not _WRITTEN.fullmatch(value):
+            raise ArgumentError(f"{name} must be a number >= 0 such as 0.1 or 1/10, got {shown(value)}.")
+        above, _, below = value.partition("/")
+        if below and not int(below):
+            raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(value)}.")
+        return Fraction(above) / int(below or 1)
+    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
+        raise ArgumentError(
+            f"{name} must be a finite number >= 0, got {shown_argument(value)} of type {type(value).__name__}."
+        )
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
+        raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(str(value))}.")
+    if isinstance(value, Decimal):
+        if value and abs(value.adjusted()) > LONGEST_AMOUNT:
+            size = "one beyond" if value.adjusted() > 0 else "one closer to 0 than"
+            raise ArgumentError(f"{name} must be a finite number >= 0, got {size} 1e{value.adjusted():+}.")
+        return Fraction(value)
+    return Fraction(str(value) if isinstance(value, np.floating) else repr(float(value)))
 
 
 def total(amounts: Iterable[Fraction]) -> Fraction:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self
 
 from hedgerow.errors import ArgumentError, NotPicklableError, StateError
 from hedgerow.privacy.account import Account, Accounting
-from hedgerow.privacy.amounts import amount_text, exact
+from hedgerow.privacy.amounts import Amount, amount_text, exact
 from hedgerow.privacy.charge import Charge
 
 _PARTS = 10**20
@@ -30,11 +30,12 @@ class Budget:
 
     Parameters
     ----------
-    epsilon : float or Fraction, optional
-        The cap on ε, > 0. A float is taken by its exact binary value. May be left out if there is a cap on ρ.
-    delta : float or Fraction, default=0
+    epsilon : float, Fraction, Decimal or str, optional
+        The cap on ε, > 0, as it is written: 0.1 is a tenth, and so are ``"0.1"`` and ``"1/10"``. May be left out if
+        there is a cap on ρ.
+    delta : float, Fraction, Decimal or str, default=0
         The cap on δ, in [0, 1).
-    rho : float or Fraction, optional
+    rho : float, Fraction, Decimal or str, optional
         A cap on ρ, > 0: alone, or beside that on ε; then both hold.
     accounting : {"basic", "zcdp"}, default="basic"
         ``"zcdp"`` needs a δ > 0: a charge is accepted if the sum of all ρ implies (ε, δ) by OpenDP's conversion, or if
@@ -77,10 +78,10 @@ class Budget:
 
     def __init__(
         self,
-        epsilon: float | Fraction | None = None,
-        delta: float | Fraction = 0,
+        epsilon: Amount | None = None,
+        delta: Amount = 0,
         *,
-        rho: float | Fraction | None = None,
+        rho: Amount | None = None,
         accounting: Accounting = "basic",
     ) -> None:
         self._account = account_of(epsilon, delta, rho, accounting)
@@ -151,10 +152,10 @@ class Budget:
 
     def charge(
         self,
-        epsilon: float | Fraction,
-        delta: float | Fraction = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         *,
-        rho: float | Fraction | None = None,
+        rho: Amount | None = None,
         purpose: str,
         mechanism: str = "",
         void: str | None = None,
@@ -174,9 +175,7 @@ class Budget:
         """
         self._enter(_charge(purpose, epsilon, delta, rho, mechanism=mechanism, void=void))
 
-    def check(
-        self, epsilon: float | Fraction, delta: float | Fraction = 0, *, rho: float | Fraction | None = None
-    ) -> None:
+    def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None) -> None:
         """Check that (ε, δ), with this ρ, could be charged now, and charge nothing.
 
         Raises
@@ -188,10 +187,10 @@ class Budget:
 
     def allocate(
         self,
-        epsilon: float | Fraction,
-        delta: float | Fraction = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         *,
-        rho: float | Fraction | None = None,
+        rho: Amount | None = None,
         purpose: str,
         void: str | None = None,
     ) -> Budget:
@@ -277,9 +276,9 @@ class Budget:
 
 
 def account_of(
-    epsilon: float | Fraction | None,
-    delta: float | Fraction,
-    rho: float | Fraction | None,
+    epsilon: Amount | None,
+    delta: Amount,
+    rho: Amount | None,
     accounting: Accounting,
 ) -> Account:
     """Return an account without charges; raises ValueError for caps out of range."""
@@ -293,9 +292,9 @@ def account_of(
 
 def _charge(
     purpose: str,
-    epsilon: float | Fraction,
-    delta: float | Fraction,
-    rho: float | Fraction | None,
+    epsilon: Amount,
+    delta: Amount,
+    rho: Amount | None,
     *,
     mechanism: str = "",
     void: str | None = None,

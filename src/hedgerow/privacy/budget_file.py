@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, Self
 from hedgerow.durable import sync_folder, write_synced
 from hedgerow.errors import ArgumentError, FileAccessError, FileError, ModelFormatError
 from hedgerow.privacy.account import Account, Accounting
+from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.budget import Budget, account_of
 from hedgerow.privacy.charge import Charge
 from hedgerow.untrusted_text import LARGEST_FILE, parse_amount, parse_json, read_all
@@ -61,10 +62,10 @@ class FileBudget(Budget):
     def create(
         cls,
         path: str | PathLike[str],
-        epsilon: float | Fraction | None = None,
-        delta: float | Fraction = 0,
+        epsilon: Amount | None = None,
+        delta: Amount = 0,
         *,
-        rho: float | Fraction | None = None,
+        rho: Amount | None = None,
         accounting: Accounting = "basic",
     ) -> Self:
         """Write a new budget to a file that must not exist, and open it; parameters as for `Budget`."""
@@ -83,9 +84,7 @@ class FileBudget(Budget):
         """The file."""
         return self._path
 
-    def check(
-        self, epsilon: float | Fraction, delta: float | Fraction = 0, *, rho: float | Fraction | None = None
-    ) -> None:
+    def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None) -> None:
         """Check that (ε, δ), with this ρ, could be charged now, to this file; see `Budget.check`.
 
         Raises

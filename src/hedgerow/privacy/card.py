@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from hedgerow._version import __version__
 from hedgerow.errors import ArgumentError
-from hedgerow.privacy.amounts import amount_text, exact, total
+from hedgerow.privacy.amounts import Amount, amount_text, exact, total
 from hedgerow.privacy.charge import Charge, join_reasons, least_epsilon, total_rho
 from hedgerow.values import printable
 
@@ -90,7 +90,7 @@ class PrivacyCard:
         """The ρ of all charges together (zCDP); None where that of one is not known, or there are no charges."""
         return total_rho(self.charges) if self.charges else None
 
-    def epsilon_at(self, delta: float | Fraction) -> Fraction | None:
+    def epsilon_at(self, delta: Amount) -> Fraction | None:
         """Return the least ε at which the charges are known to be (ε, δ)-differentially private together.
 
         The sum of all ε, or what the sum of all ρ means at δ, whichever is less.

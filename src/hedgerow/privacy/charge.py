@@ -23,7 +23,7 @@ class Charge:
     purpose : str
         What was released, in words.
     epsilon, delta : Fraction
-        The privacy loss charged: ε >= 0 and finite, δ in [0, 1). A float is taken by its exact binary value.
+        The privacy loss charged: ε >= 0 and finite, δ in [0, 1).
     mechanism : str
         The mechanism with its sensitivity and scale; empty for a share handed on to another budget.
     void : str or None

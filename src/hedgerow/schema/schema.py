@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from os import PathLike
 from typing import Any, Self, cast
@@ -16,7 +15,7 @@ from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentTypeError, DomainError, SchemaError, UnreadableError
 from hedgerow.foreign_code import guarded
 from hedgerow.messages import shown
-from hedgerow.privacy.amounts import total
+from hedgerow.privacy.amounts import Amount, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
@@ -295,7 +294,7 @@ class Schema:
         data: Any,
         declared: Self,
         *,
-        epsilon: float | Fraction,
+        epsilon: Amount,
         budget: Budget | None = None,
         bins: int = 5,
         random_state: NoiseSource | RandomState = None,
@@ -313,7 +312,7 @@ class Schema:
             Private rows.
         declared : Schema
             Bounds and kinds, from knowledge and not from the rows.
-        epsilon : float
+        epsilon : float, Fraction, Decimal or str
             What to spend on the cut points in all.
         budget : Budget, optional
             Where to charge it. Default: a budget of its own.
