@@ -1,4 +1,4 @@
-"""docs/marginals.md: the prior of a scorecard, and how exact products of whole numbers are."""
+"""docs/marginals.md: the prior of a scorecard, its bins, and how exact products of whole numbers are."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import numpy as np
 
 from hedgerow.marginals.log_odds import SPREADS, USUAL
 from hedgerow.marginals.oracle.rowwise.arithmetic import affine
-from tests.docs.page import Page
+from tests.docs.page import Page, records, short
 
 PAGE = "docs/marginals.md"
 WIDEST = 256  # inputs of a layer of the paper's network
+BINS = ("2", "3", "4", "6", "8", "12", "16")
 
 
 def check(page: Page) -> None:
     page.says(f"from {SPREADS[0]:g} to {SPREADS[-1]:g} and {USUAL:g} beforehand")
     assert len(SPREADS) == 6
+    check_bins(page)
     rng = np.random.default_rng(0)
     rows, weights = rng.uniform(-1, 1, (8, WIDEST)), rng.uniform(-1, 1, (WIDEST, 3))
     found = affine(rows, weights, np.zeros(3))
@@ -27,3 +29,17 @@ def check(page: Page) -> None:
         for j, weight in enumerate(weights.T)
     ]
     page.says("to some {} binary digits", str(int(-log2(max(errors)))))
+
+
+def check_bins(page: Page) -> None:
+    found = {(row["problem"], row["bins"]): row for row in records("benchmarks/results/bins.csv")}
+    page.given("seven problems, 20 runs", *(f"| {bins} bins" for bins in BINS if int(bins) > 12))
+    for problem in dict.fromkeys(problem for problem, _ in found):
+        default = found[problem, "auto"]
+        each = [short(float(found[problem, bins]["accuracy"]), 3) for bins in BINS]
+        page.row(problem, f"{short(float(default['accuracy']), 3)} ± {short(float(default['se']), 3)}", *each)
+    less = {key: float(row["default less it"]) for key, row in found.items()}
+    worst = min(less, key=lambda key: less[key])
+    sizes = [short(value, 4) for value in (-less[worst], float(found[worst]["se of that"]))]
+    page.says("at most {} below any fixed number of bins: ± {} by run, {} bins on {}", *sizes, worst[1], worst[0])
+    page.says("Two bins cost up to {}", short(max(less[key] for key in less if key[1] == "2"), 3))
