@@ -151,7 +151,8 @@ def test_every_release_of_a_scorecard_is_replayed(classes, delta):
         for name in {names[0], names[1], names[-1]}:
             check(learn, rows[:n], {**NEW, "risk": name}, SecureNoise(), 1000)
     purposes = str(learn(frame(rows), SEEDED).privacy_)
-    assert ("residuals by bin" in purposes) == (classes == 2)
+    assert ("residuals by bin of" in purposes) == (classes == 2)
+    assert ("residuals by bin and class of" in purposes) == (classes > 2)
     assert ("rows got wrong and right by lead" in purposes) == (classes > 2)
 
 
@@ -311,6 +312,12 @@ def test_the_replay_catches_class_shares_of_associations_that_are_not_released(m
     monkeypatch.setattr(plan, "associations", associations)
     with pytest.raises(AssertionError, match="further than declared"):
         check(learner(SCORECARD, max_attributes=1, epsilon=1000), ROWS, NEW, SEEDED, 1000)
+
+
+def test_the_replay_catches_residuals_of_three_classes_declared_as_those_of_two(monkeypatch):
+    monkeypatch.setattr(plan, "_moved_by_residuals", lambda _: 1)
+    with pytest.raises(AssertionError, match="further than declared"):
+        check(learner(SCORECARD, epsilon=1000), ROWS * 2, NEW, SEEDED, 1000)
 
 
 def test_the_replay_catches_a_scorecard_that_asks_by_how_many_rows_there_are(monkeypatch):

@@ -34,6 +34,7 @@ def check(page: Page) -> None:
     )
     page.says("| {} steps in ℓ1 and in ℓ2 |", str(RESIDUAL_STEPS))
     page.says("| 2·{} steps, in either direction |", str(RESIDUAL_STEPS))
+    page.says("| 2·{} steps in ℓ1, √2·{} in ℓ2 |", str(RESIDUAL_STEPS), str(RESIDUAL_STEPS))
     page.says("m = {} be the steps", str(RESIDUAL_STEPS))
     # trees of depth 4 on 20 booleans, as in the benchmarks, at ε = 1
     weight = Rounding(depth=4, leaves=16, options=20, values=2, stop_probability=0.1).weight(Fraction(1))

@@ -3,7 +3,8 @@
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -118,8 +119,9 @@ def test_a_row_of_any_class_is_within_twice_the_steps_of_the_shares(shares, data
 
 
 def residuals(table, attribute, base, log_odds):
-    """Return what a first question about residuals is answered."""
-    return Residuals(table, base).by_bin(attribute, {i: whole_log_odds(each) for i, each in log_odds.items()})
+    """Return what a first question about residuals is answered: of two classes, by log-odds of the second."""
+    changes = {i: whole_log_odds(each)[:, None] for i, each in log_odds.items()}
+    return Residuals(table, np.array([base])).by_bin(attribute, changes)
 
 
 def exactly(base, log_odds, bins, label):
@@ -151,10 +153,10 @@ def test_one_row_more_moves_residuals_by_at_most_their_sensitivity_whatever_the_
 def test_running_log_odds_answer_to_the_bit_what_adding_them_all_up_anew_does(rows, base, data):
     table, held = tally(rows, TWO), {i: np.zeros(size) for i, size in enumerate(SIZES)}
     with np.errstate(all="ignore"):
-        kept = Residuals(table, base)
+        kept = Residuals(table, np.array([base]))
         for attribute in data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=6)):
             new = values(data.draw)
-            changes = {i: whole_log_odds(each) - whole_log_odds(held[i]) for i, each in new.items()}
+            changes = {i: (whole_log_odds(each) - whole_log_odds(held[i]))[:, None] for i, each in new.items()}
             held |= new
             expected = residuals(table, attribute, base, held)
             assert kept.by_bin(attribute, changes).tolist() == expected.tolist()
@@ -162,9 +164,9 @@ def test_running_log_odds_answer_to_the_bit_what_adding_them_all_up_anew_does(ro
 
 @given(PATIENTS, PATIENT, st.data())
 def test_one_row_more_moves_every_later_answer_by_at_most_its_sensitivity_too(rows, row, data):
-    steps = [(data.draw(st.integers(0, 3)), values(data.draw)) for _ in range(3)]
+    steps = [(data.draw(st.integers(0, 3)), values(data.draw, 1)) for _ in range(3)]
     with np.errstate(all="ignore"):
-        kept = [Residuals(tally(each, TWO), 0.0) for each in (rows, [*rows, row], [row])]
+        kept = [Residuals(tally(each, TWO), np.zeros(1)) for each in (rows, [*rows, row], [row])]
         for attribute, log_odds in steps:
             changes = {i: whole_log_odds(each) for i, each in log_odds.items()}
             without, with_row, alone = (each.by_bin(attribute, changes) for each in kept)
@@ -207,6 +209,86 @@ def test_the_residual_of_a_row_does_not_depend_on_how_many_others_there_are():
             residuals(hr.Tally(schema, one[None], np.array([[1, 0]])), 0, 0.0, odds).reshape(2, -1)[1] for one in bins
         ]
         assert (variances == np.sum(alone, axis=0)).all()
+
+
+def residuals_by_class(table, attribute, base, log_odds):
+    """Return what a first question about residuals of several classes is answered."""
+    changes = {i: whole_log_odds(each) for i, each in log_odds.items()}
+    return Residuals(table, np.array(base)).by_bin_and_class(attribute, changes)
+
+
+def exactly_by_class(base, log_odds, bins, label):
+    """Return the residuals of a row, its chances rounded so that their ends are the nearest whole numbers of steps."""
+    odds = [start + sum(float(each[bins[i]][c]) for i, each in log_odds.items()) for c, start in enumerate(base)]
+    weights = [np.exp(one - max(odds)) for one in odds]
+    ends = [round(STEPS * sum(weights[:c]) / sum(weights)) for c in range(len(odds) + 1)]
+    return [STEPS * (c == label) - (ends[c + 1] - ends[c]) for c in range(len(odds))]
+
+
+BASES = st.lists(FLOATS, min_size=3, max_size=3)
+
+
+@given(ROWS, st.integers(0, 3), st.lists(st.floats(-6, 6), min_size=3, max_size=3), st.data())
+def test_residuals_by_class_are_the_rows_one_by_one(rows, attribute, base, data):
+    log_odds = values(data.draw, 3, st.floats(-6, 6))
+    expected = np.zeros((SIZES[attribute], 3))
+    for bins, label in by_row(rows):
+        expected[bins[attribute]] += exactly_by_class(base, log_odds, bins, label)
+    found = residuals_by_class(tally(rows), attribute, base, log_odds)
+    np.testing.assert_allclose(found, expected.ravel(), atol=len(rows))
+    assert not found.reshape(-1, 3).sum(axis=1).any()
+
+
+@settings(max_examples=50)
+@given(ROWS, ROW, st.integers(0, 3), BASES, st.data())
+def test_one_row_more_moves_residuals_by_class_by_at_most_their_sensitivity(rows, row, i, base, data):
+    log_odds = values(data.draw, 3)
+    change = both(rows, row, lambda table: residuals_by_class(table, i, base, log_odds))
+    alone = both([], row, lambda table: residuals_by_class(table, i, base, log_odds))
+    assert change.tolist() == alone.tolist()
+    away = change.max()  # from the chance of the row's class to 1
+    assert np.abs(change).sum() == 2 * away <= 2 * STEPS
+    assert (change**2).sum() <= 2 * away**2 <= 2 * STEPS**2
+
+
+@given(ROWS, ROW, st.data())
+def test_one_row_more_moves_every_later_answer_by_class_by_what_it_is_alone(rows, row, data):
+    steps = [(data.draw(st.integers(0, 3)), values(data.draw, 3)) for _ in range(3)]
+    with np.errstate(all="ignore"):
+        kept = [Residuals(tally(each), np.zeros(3)) for each in (rows, [*rows, row], [row])]
+        for attribute, log_odds in steps:
+            changes = {i: whole_log_odds(each) for i, each in log_odds.items()}
+            without, with_row, alone = (each.by_bin_and_class(attribute, changes) for each in kept)
+            assert (with_row - without).tolist() == alone.tolist()
+            assert np.abs(alone).sum() <= 2 * STEPS
+
+
+def test_residuals_by_class_reach_their_sensitivity():
+    row = {"smoker": True, "sex": "F", "age": 40, "dose": 0.3, "risk": "low"}
+    sure = {0: np.array([[90, 0, 0]] * SIZES[0])}
+    found = residuals_by_class(tally([row]), 0, [0.0] * 3, sure)
+    assert sorted(found.tolist()) == [-STEPS, *[0] * (len(found) - 2), STEPS]
+
+
+@pytest.mark.parametrize("classes", [3, 7, 400])
+def test_residuals_of_many_classes_do_not_depend_on_how_many_other_rows_there_are(classes):
+    """All patterns at once and each alone: chances near the middle of two steps, and up to hundreds of classes."""
+    rng = np.random.default_rng(0)
+    label = hr.Label("y", tuple(range(classes)))
+    schema = hr.Schema({"a": hr.Integer(0, 99, cuts=tuple(range(99)))}, label)
+    for n in (1, 2, 3, 7, 8, 33, 100):
+        ends = np.sort(rng.integers(0, STEPS, (100, classes - 1)) + 0.5, axis=1)
+        shares = np.diff(ends, axis=1, prepend=0, append=STEPS)
+        with np.errstate(all="ignore"):
+            odds = {0: np.log(shares)}
+            bins, held = rng.choice(100, size=(n, 1), replace=False), np.eye(classes, dtype=int)
+            labels = rng.integers(0, classes, n)
+            found = residuals_by_class(hr.Tally(schema, bins, held[labels]), 0, np.zeros(classes), odds)
+            for place, one in zip(bins, labels, strict=True):
+                alone = residuals_by_class(hr.Tally(schema, place[None], held[[one]]), 0, np.zeros(classes), odds)
+                found -= alone
+                assert np.abs(alone).sum() <= 2 * STEPS
+        assert not found.any()
 
 
 EDGES = st.lists(st.integers(-50, 50), min_size=1, max_size=12).map(sorted).map(np.array)
@@ -252,6 +334,7 @@ def test_no_rows_have_as_many_counts_as_one():
         lambda table: histograms(table, [0, 2]),
         lambda table: associations(table, np.array([STEPS, 0])),
         lambda table: residuals(table, 2, 0.0, {2: np.zeros(4)}),
+        lambda table: residuals_by_class(table, 2, [0.0, 0.0], {2: np.zeros((4, 2))}),
         lambda table: outcomes(table, {2: points[2][:, 0]}, np.array([0])),
         lambda table: leads(table, np.zeros(2, dtype=np.int64), points, np.array([0, 1])),
     ):

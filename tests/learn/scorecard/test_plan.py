@@ -35,9 +35,16 @@ WAYS = {
         [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (RESIDUALS, 2), (BY_TOTAL, 1)],
     ),
     "few attributes": (800, 2, 1, 1, [(TOTALS, 1), (CHOICE, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
-    "three classes": (3000, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_LEAD, 1)]),
+    "three classes": (3000, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_LEAD, 1)]),
+    "three classes, enough to calibrate": (800, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_LEAD, 1)]),
     "three classes, few rows": (150, 3, 1, None, [(TOTALS, 1), (CHOICE, 5), (HISTOGRAMS, 1)]),
-    "three classes, few attributes": (3000, 3, 1, 2, [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (BY_LEAD, 1)]),
+    "three classes, few attributes": (
+        3000,
+        3,
+        1,
+        2,
+        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (RESIDUALS, 2), (BY_LEAD, 1)],
+    ),
     "no rows": (0, 2, 1, None, [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1)]),
 }
 
@@ -153,6 +160,15 @@ def test_a_choice_declares_what_a_row_can_move_it():
     choices = [mechanism for mechanism, _, _ in recorder.trace if isinstance(mechanism, TwoSidedPermuteAndFlip)]
     assert choices == [TwoSidedPermuteAndFlip(Fraction(2) * 15 / 100 / 2, 2 * STEPS)] * 2
     assert [len(values) for mechanism, values, _ in recorder.trace if mechanism in choices] == [4, 3]
+
+
+@pytest.mark.parametrize(("way", "changes"), [("many rows", 1), ("three classes", 2)])
+def test_residuals_declare_what_a_row_can_move_them(way, changes):
+    pure, gaussian = Recorder(SecureNoise()), Recorder(SecureNoise())
+    fit(way, random_state=pure)
+    fit(way, random_state=gaussian, delta=1e-6)
+    assert [mechanism.sensitivity for mechanism, _, _ in pure.trace[2:6]] == [changes * STEPS] * 4
+    assert [mechanism.changes for mechanism, _, _ in gaussian.trace[2:6]] == [changes * STEPS**2] * 4
 
 
 @given(st.floats(1e-13, 1e-10), st.integers(1, 40), st.sampled_from([0, 100, 10**9]), st.sampled_from([2, 3]))

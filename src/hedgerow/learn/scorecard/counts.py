@@ -34,15 +34,16 @@ def histograms(tally: Tally, attributes: Sequence[int]) -> Integers:
 def in_steps(shares: NDArray[np.float64]) -> Whole:
     """Return class shares in steps: whole numbers of at least 0 that add up to `STEPS`, however many classes there are.
 
-    The sensitivity of `associations` rests on both, so that the ends of the shares are rounded and not the shares.
+    Classes are along the last axis. The sensitivities of `associations` and of residuals by class rest on both, so that
+    the ends of the shares are rounded and not the shares.
 
     Examples
     --------
     >>> in_steps(np.array([0.25, 0.75])).tolist(), int(in_steps(np.ones(2000)).min())
     ([256, 768], 0)
     """
-    ends = np.cumsum(shares)
-    return np.diff(np.rint(STEPS * (ends / ends[-1])).astype(np.int64), prepend=0)
+    ends = np.cumsum(shares, axis=-1)
+    return np.diff(np.rint(STEPS * (ends / ends[..., -1:])).astype(np.int64), axis=-1, prepend=0)
 
 
 def associations(tally: Tally, shares: Whole) -> Integers:
@@ -70,14 +71,13 @@ class Residuals:
     ----------
     tally : Tally
         The table. No row is looked at before the first question.
-    base : float
-        The log-odds that every row starts with.
+    base : ndarray of shape (n_columns,)
+        The log-odds that every row starts with: of two classes those of the second, one column; or one for each class.
     """
 
-    def __init__(self, tally: Tally, base: float) -> None:
+    def __init__(self, tally: Tally, base: NDArray[np.float64]) -> None:
         self._tally = tally
-        self._log_odds: Whole | None = None
-        self._base = whole_log_odds(base)
+        self._log_odds = whole_log_odds(base)
 
     def by_bin(self, attribute: int, changes: LogOdds) -> Integers:
         """Return for each bin of an attribute the sum of residuals, and then the sum of their variances, in steps.
@@ -91,20 +91,38 @@ class Residuals:
         ----------
         attribute : int
             The attribute.
-        changes : mapping of int to ndarray of int, shape (n_bins,)
+        changes : mapping of int to ndarray of int, shape (n_bins, n_columns)
             What is added to the log-odds by bin, since the last question, of some attributes, as `whole_log_odds` has
             them.
         """
         bins, counts = self._tally.bins_and_counts()
-        before = self._base if self._log_odds is None else self._log_odds
-        self._log_odds = before + added(changes, bins, np.int64)
-        chances = np.rint(STEPS * expit(self._log_odds / GRID)).astype(np.int64)
+        chances = np.rint(STEPS * expit(self._moved(bins, changes)[:, 0] / GRID)).astype(np.int64)
         chances = np.clip(chances, 0, STEPS)  # whatever was released: the sensitivity rests on it
         size, rows = self._tally.schema.attributes[attribute][1].n_bins, counts.sum(axis=1)
         found = np.zeros((2, size), dtype=np.int64)
         np.add.at(found[0], bins[:, attribute], STEPS * counts[:, 1] - chances * rows)
         np.add.at(found[1], bins[:, attribute], chances * (STEPS - chances) // STEPS * rows)
         return found.ravel()
+
+    def by_bin_and_class(self, attribute: int, changes: LogOdds) -> Integers:
+        """Return for each bin of an attribute the sums of the residuals of each class, in steps.
+
+        Of any number of classes. A row of class y has the residuals ``STEPS·[c = y] − p_c``, where its chances p are
+        not negative and add up to `STEPS` (`in_steps`), by log-odds that were released: a function of the row's bins.
+        One added row adds them to one bin. They add up to 0, so that the ℓ1 sensitivity is ``2(STEPS − p_y) ≤ 2·STEPS``
+        and ℓ2² is ``(STEPS − p_y)² + Σ_(c ≠ y) p_c² ≤ 2·STEPS²``. For the parameters see `by_bin`.
+        """
+        bins, counts = self._tally.bins_and_counts()
+        odds = self._moved(bins, changes) / GRID
+        chances = in_steps(np.exp(odds - odds.max(axis=1, keepdims=True)))
+        found = np.zeros((self._tally.schema.attributes[attribute][1].n_bins, counts.shape[1]), dtype=np.int64)
+        np.add.at(found, bins[:, attribute], STEPS * counts - chances * counts.sum(axis=1, keepdims=True))
+        return found.ravel()
+
+    def _moved(self, bins: NDArray[np.integer], changes: LogOdds) -> Whole:
+        """Return the log-odds of each pattern after some changes, and keep them."""
+        self._log_odds = self._log_odds + added(changes, bins, np.int64)
+        return self._log_odds
 
 
 def whole_log_odds(values: NDArray[np.float64] | float) -> Whole:

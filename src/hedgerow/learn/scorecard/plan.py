@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Proven
@@ -95,7 +96,8 @@ class ScorecardPlan(Proven):
         noise.prepare(spending.counts(TOTALS, 1, first=True).mechanism)
         if spending.is_pure:
             noise.prepare(TwoSidedPermuteAndFlip(self.epsilon * CHOICE / PARTS / n, 2 * STEPS))
-        noise.prepare(spending.counts((PARTS - TOTALS - CHOICE) * (1 - FIRST_SHARE) / n, 1, STEPS).mechanism)
+        least = (PARTS - TOTALS - CHOICE) * (1 - FIRST_SHARE) / n
+        noise.prepare(spending.counts(least, _moved_by_residuals(self.schema), STEPS).mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
         """Release the counts one after the other, each for its share, and make the scorecard of them."""
@@ -120,14 +122,14 @@ class _Fit:
         self._count_rows(counts)
         calibrates = self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
         for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0)
-        refines = self._binary and self._is_enough(Fraction(PARTS), len(self._schema), ENOUGH_FOR_RESIDUALS)
+        refines = self._is_enough(Fraction(PARTS), len(self._schema), ENOUGH_FOR_RESIDUALS)
         chosen = self._choose()
         for_parts -= CHOICE if len(chosen) < len(self._schema) else 0
         first = for_parts * FIRST_SHARE if refines else for_parts
         parts = self._histograms(chosen, first, counts, variance)
         base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)
         if refines:
-            self._refine(parts, float(base[0]), (for_parts - first) / len(parts))
+            self._refine(parts, base, (for_parts - first) / len(parts))
         for part in parts:
             name, attribute = self._schema.attributes[part.attribute]
             if name in self._plan.monotone:
@@ -224,26 +226,49 @@ class _Fit:
         part.centred()
         return part
 
-    def _refine(self, parts: Sequence[Part], base: float, share: Fraction) -> None:
+    def _refine(self, parts: Sequence[Part], base: Floats, share: Fraction) -> None:
         """Correct the log-odds attribute by attribute, by the residuals that the others leave, each for a share."""
         prior = Prior(self._plan.across * _OF_RESIDUALS, EACH * _OF_RESIDUALS)
-        changes = {each.attribute: whole_log_odds(each.values[:, 0]) for each in parts}
+        changes = {each.attribute: whole_log_odds(each.values) for each in parts}
         kept = Residuals(self._tally, base)
         for part in parts:
-            before = whole_log_odds(part.values[:, 0])
-            found, variance = self._counts(
-                share,
-                1,
-                partial(kept.by_bin, part.attribute, changes),
-                f"residuals by bin of {quoted_text(self._schema.names[part.attribute])}",
-                STEPS,
-            )
-            errors, spreads = found.reshape(2, -1) / STEPS
-            slopes, precision = np.maximum(spreads, 0), prior.of(self._schema.attributes[part.attribute][1])
-            step = smoothed(errors, slopes, slopes, variance / STEPS**2, precision)
-            part.values[:, 0] += np.clip(step.values, -_LARGEST_STEP, _LARGEST_STEP)
-            part.covariances = [step.after(part.covariances[0])]
-            changes = {part.attribute: whole_log_odds(part.values[:, 0]) - before}
+            before = whole_log_odds(part.values)
+            precision = prior.of(self._schema.attributes[part.attribute][1])
+            steps = (self._step if self._binary else self._steps)(kept, part, changes, share, precision)
+            values = np.column_stack([step.values for step in steps])
+            part.values += np.clip(values, -_LARGEST_STEP, _LARGEST_STEP)
+            part.covariances = [step.after(one) for step, one in zip(steps, part.covariances, strict=True)]
+            changes = {part.attribute: whole_log_odds(part.values) - before}
+
+    def _step(
+        self, kept: Residuals, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
+    ) -> list[Smoothed]:
+        """Ask for the residuals of an attribute with their variances, and return its step: of two classes."""
+        what = f"residuals by bin of {quoted_text(self._schema.names[part.attribute])}"
+        found, variance = self._counts(share, 1, partial(kept.by_bin, part.attribute, changes), what, STEPS)
+        errors, spreads = found.reshape(2, -1) / STEPS
+        slopes = np.maximum(spreads, 0)
+        return [smoothed(errors, slopes, slopes, variance / STEPS**2, precision)]
+
+    def _steps(
+        self, kept: Residuals, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
+    ) -> list[Smoothed]:
+        """Ask for the residuals of an attribute by class, and return the step of each class.
+
+        They add up to 0 in each bin: so does what is taken of the noise. How fast they grow with the log-odds follows
+        from the rows of a bin and the chances that its log-odds alone give, both of which were released before.
+        """
+        what = f"residuals by bin and class of {quoted_text(self._schema.names[part.attribute])}"
+        query = partial(kept.by_bin_and_class, part.attribute, changes)
+        found, variance = self._counts(share, _moved_by_residuals(self._schema), query, what, STEPS)
+        errors = found.reshape(part.values.shape) / STEPS
+        errors -= errors.mean(axis=1, keepdims=True)
+        chances = softmax(np.log(self._shares) + part.values, axis=1)
+        noise = variance / STEPS**2 * (1 - 1 / len(self._shares))
+        return [
+            smoothed(error, part.rows * chance, part.rows * chance * (1 - chance), noise, precision)
+            for error, chance in zip(errors.T, chances.T, strict=True)
+        ]
 
     def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> LearnedScorecard:
         """Round to whole points, fit the map from totals to probabilities, and return the scorecard."""
@@ -267,3 +292,8 @@ class _Fit:
         misses, hits = counts.reshape(-1, 2).T
         middle = float(base[0]) if self._binary else 0.0
         return calibrated(midpoints(spread), misses, hits, variance, shift=self._binary, start=middle)
+
+
+def _moved_by_residuals(schema: Schema) -> int:
+    """Return by how much a row moves its residuals in ℓ1, and in ℓ2², in steps: 1; of more than two classes, 2."""
+    return 1 if len(schema.classes) == 2 else 2
