@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.marginals.log_odds import SPREADS, USUAL
 from hedgerow.marginals.oracle.rowwise.arithmetic import affine
+from tests.docs.numbers.benchmarks_two_way_tables import rows as two_way_tables
 from tests.docs.page import Page, records, short
 
 PAGE = "docs/marginals.md"
@@ -20,6 +21,7 @@ def check(page: Page) -> None:
     page.says(f"from {SPREADS[0]:g} to {SPREADS[-1]:g} and {USUAL:g} beforehand")
     assert len(SPREADS) == 6
     check_bins(page)
+    check_two_way_tables(page)
     rng = np.random.default_rng(0)
     rows, weights = rng.uniform(-1, 1, (8, WIDEST)), rng.uniform(-1, 1, (WIDEST, 3))
     found = affine(rows, weights, np.zeros(3))
@@ -43,3 +45,9 @@ def check_bins(page: Page) -> None:
     sizes = [short(value, 4) for value in (-less[worst], float(found[worst]["se of that"]))]
     page.says("at most {} below any fixed number of bins: ± {} by run, {} bins on {}", *sizes, worst[1], worst[0])
     page.says("Two bins cost up to {}", short(max(less[key] for key in less if key[1] == "2"), 3))
+
+
+def check_two_way_tables(page: Page) -> None:
+    learners = ("tree, noisy tables", "quadratic, noisy tables", "scorecard")
+    found = [short(float(two_way_tables()[1.0, learner]["AUROC"]), 3) for learner in learners]
+    page.says("the AUROC is {} with a tree of tables and {} with all, at the best, and {} of", *found)
