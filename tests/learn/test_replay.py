@@ -145,8 +145,8 @@ def test_every_release_of_a_scorecard_is_replayed(classes, delta):
     """Much epsilon, so that residuals and totals are asked for; a choice among attributes; and very many classes."""
     names = tuple(f"{i:03}" for i in range(classes))
     schema = hr.Schema(SCHEMA.attributes, hr.Label("risk", names))
-    rows = [{**one, "risk": names[i % classes]} for i, one in enumerate(ROWS * 2)]
-    for n, most in ((0, 2), (40, 2), (40, None)):
+    rows = [{**one, "risk": names[i % classes]} for i, one in enumerate(ROWS * 5)]
+    for n, most in ((0, 2), (100, 2), (100, None)):
         learn = learner(SCORECARD, schema=schema, epsilon=1000, max_attributes=most, delta=delta)
         for name in {names[0], names[1], names[-1]}:
             check(learn, rows[:n], {**NEW, "risk": name}, SecureNoise(), 1000)

@@ -5,7 +5,7 @@ from inspect import signature
 
 from hedgerow import PrivateScorecardClassifier
 from hedgerow.audit import totals
-from hedgerow.learn.scorecard.plan import CALIBRATION, CHOICE, FIRST_SHARE, TOTALS
+from hedgerow.learn.scorecard.plan import CALIBRATION, CHOICE, ENOUGH_FOR_RESIDUALS, FIRST_SHARE, TOTALS
 from hedgerow.learn.scorecard.smoothing import ACROSS
 from tests.docs.numbers.benchmarks_several_classes import rows
 from tests.docs.page import ROOT, Page, short
@@ -26,6 +26,7 @@ def check(page: Page) -> None:
     page.says("got wrong and right by the lead of the largest total | {}", str(CALIBRATION))
     page.says("the rest; {} of it where step 4 follows", str(FIRST_SHARE))
     page.says("{} of the rest, shared equally", str(1 - FIRST_SHARE))
+    page.says("step 4 follows where ε times the rows is at least {}", f"{ENOUGH_FOR_RESIDUALS:,}")
     of_ctg, of_adult = (
         short(float(rows()[table, epsilon, False]["accuracy, more"]), 3)
         for table, epsilon in (("ctg", 10.0), ("adult, relationship", 1.0))

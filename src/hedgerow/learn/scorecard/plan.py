@@ -41,7 +41,7 @@ from hedgerow.values import quoted_text
 TOTALS, CHOICE, CALIBRATION = Fraction(40), Fraction(150), Fraction(80)  # parts of a thousand
 FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the residuals are asked afterwards
 ENOUGH_TO_KEEP_ALL = 15
-ENOUGH_FOR_RESIDUALS = 450
+ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
 _OF_RESIDUALS = 0.25  # of the standard deviations of the prior: those of what the residuals may still change
 _REDUNDANCY = 0.25  # log-odds are multiplied by the number of attributes to the power of minus this
@@ -122,9 +122,10 @@ class _Fit:
         self._count_rows(counts)
         calibrates = self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
         for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0)
-        refines = self._is_enough(Fraction(PARTS), len(self._schema), ENOUGH_FOR_RESIDUALS)
+        n = len(self._schema)
+        refines = self._is_enough(Fraction(PARTS), n, ENOUGH_FOR_RESIDUALS / n)
         chosen = self._choose()
-        for_parts -= CHOICE if len(chosen) < len(self._schema) else 0
+        for_parts -= CHOICE if len(chosen) < n else 0
         first = for_parts * FIRST_SHARE if refines else for_parts
         parts = self._histograms(chosen, first, counts, variance)
         base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)
