@@ -2,6 +2,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.runs import begin_run
 
@@ -46,4 +48,30 @@ def test_a_run_that_was_closed_is_over(ledger_url):
         pass
     assert not two.is_alive(one.name)
     two.close()
+    database.close()
+
+
+@pytest.mark.xdist_group("postgres")
+def test_a_run_whose_connection_was_lost_goes_on(postgres_url):
+    database = Database(postgres_url)
+    one, two = begin_run(database), begin_run(database)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+    assert not one.is_alive("3f0c0a34-1111-4222-8333-444455556666")  # takes its own lock anew
+    assert two.is_alive(one.name)
+    one.close()
+    two.close()
+    database.close()
+
+
+@pytest.mark.xdist_group("postgres")
+def test_a_run_is_asked_for_on_its_own_connection(postgres_url):
+    """While many transactions wait for the one that asks: another connection of the pool might never come."""
+    database = Database(postgres_url)
+    run = begin_run(database)
+    held = [database.engine.connect() for _ in range(14)]
+    assert not run.is_alive("3f0c0a34-1111-4222-8333-444455556666")
+    for connection in held:
+        connection.close()
+    run.close()
     database.close()

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import DBAPIError
 
 from hedgerow.service.ledger.database import Database
 
@@ -76,28 +79,45 @@ class FileRun:
 
 
 class ServerRun:
-    """A run whose lock is an advisory one of PostgreSQL, held by a connection of its own."""
+    """A run whose lock is an advisory one of PostgreSQL, held by a connection of its own.
+
+    Where the database was restarted, the lock is taken anew at the next question. Meanwhile another process may have
+    taken over a request; its attempt then counts, and this one's answer is refused.
+    """
 
     def __init__(self, database: Database) -> None:
         self.name = str(uuid4())
-        self._database = database
-        self._connection = database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        self._connection.execute(sa.select(sa.func.pg_advisory_lock(_number(self.name))))
+        self._engine = database.engine
+        self._one_at_a_time = threading.Lock()
+        self._connection = self._connected()
 
     def is_alive(self, name: str) -> bool:
         """Whether somebody holds the lock of the run."""
         if name == self.name:
             return True
-        with self._database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            free = connection.execute(sa.select(sa.func.pg_try_advisory_lock(_number(name)))).scalar_one()
-            if free:
-                connection.execute(sa.select(sa.func.pg_advisory_unlock(_number(name))))
-        return not free
+        with self._one_at_a_time:
+            try:
+                return self._is_held(name)
+            except DBAPIError:
+                self._connection.invalidate()
+                self._connection = self._connected()
+            return self._is_held(name)
 
     def close(self) -> None:
         """Let go of the lock."""
         self._connection.invalidate()
         self._connection.close()
+
+    def _connected(self) -> Connection:
+        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        connection.execute(sa.select(sa.func.pg_advisory_lock(_number(self.name))))
+        return connection
+
+    def _is_held(self, name: str) -> bool:
+        free = self._connection.execute(sa.select(sa.func.pg_try_advisory_lock(_number(name)))).scalar_one()
+        if free:
+            self._connection.execute(sa.select(sa.func.pg_advisory_unlock(_number(name))))
+        return not free
 
 
 def _number(name: str) -> int:
