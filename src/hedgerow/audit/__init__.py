@@ -10,6 +10,8 @@ from hedgerow.audit.entropy.totals import TotalEntropy, totals
 from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.exact.membership import ExactMembership, exact_membership
 from hedgerow.audit.exact.trade_off import TradeOff
+from hedgerow.audit.forests.reconstruct import reconstruct
+from hedgerow.audit.forests.table import GuessedTable
 from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
 from hedgerow.audit.inference.labelled import LabelledRows
@@ -31,6 +33,7 @@ __all__ = [
     "Domain",
     "EmpiricalEpsilon",
     "ExactMembership",
+    "GuessedTable",
     "HasRegions",
     "LabelOnlyAttack",
     "LabelledRows",
@@ -55,6 +58,7 @@ __all__ = [
     "joint_reconstruction",
     "membership",
     "overfit",
+    "reconstruct",
     "reconstruction",
     "totals",
     "trees_of",

@@ -1,0 +1,258 @@
+"""The most likely table: how many rows are in each cell and class, as an integer program solved by CP-SAT.
+
+Rows are not variables, numbers of rows are: so orderings of the same table are one solution, and the count of a leaf is
+a sum. Each count has a log-likelihood that is concave in this sum, which chords between whole numbers describe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from itertools import chain, pairwise
+from math import lgamma, log
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.audit.forests.cells import Cells
+from hedgerow.audit.forests.evidence import Evidence
+from hedgerow.errors import ArgumentError, MissingPackageError
+
+_UNIT = 1000  # steps of the objective in one unit of log-likelihood, or in that of one row where noise is larger
+_OFF = 0.01  # by how much a log-likelihood may be too low
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A table that the search has found.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_cells, n_classes)
+        Rows of each class in each cell.
+    is_optimal : bool
+        Whether no table is more likely.
+    gap : float
+        By how much the log-likelihood of another table can be larger, at most.
+    seconds : float
+        How long it took.
+    """
+
+    rows: NDArray[np.int64]
+    is_optimal: bool
+    gap: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is searched: `seconds` at most, in `n_jobs` threads (0: all processors), from the seed `seed`."""
+
+    seconds: float
+    n_jobs: int
+    seed: int
+
+
+def most_likely(
+    cells: Cells,
+    evidence: Sequence[Evidence],
+    classes: tuple[Any, ...] | None,
+    rows: tuple[int, int],
+    effort: Effort,
+    *,
+    has_prior: bool,
+) -> Found:
+    """Return the table of at least and at most so many rows that makes the evidence most likely.
+
+    With a prior it is the most likely one given the evidence: rows are independent draws from the prior, so that a
+    table of n_j rows in cell j has the chance ``n! Π_j p_j^{n_j} / n_j!``, whatever the order of its rows.
+
+    Raises
+    ------
+    ImportError
+        If OR-Tools is not installed.
+    ValueError
+        If no table has these counts, or none was found in time.
+    """
+    if find_spec("ortools") is None:
+        raise MissingPackageError("Reconstruction by CP-SAT needs an extra: pip install 'hedgerow[forests]'.")
+    from ortools.sat.python import cp_model
+
+    start = perf_counter()
+    program = Program(cp_model.CpModel(), rows, max([1.0, *(one.scale for one in evidence if one.scale)]))
+    names = (None,) if classes is None else classes
+    variables = [[program.number(0) for _ in names] for _ in range(len(cells))]
+    low, high = rows
+    program.model.add_linear_constraint(program.total(list(chain.from_iterable(variables))), low, high)
+    for one in evidence:
+        _add_evidence(program, one, names, variables, cells.leaves(one.paths))
+    if has_prior:
+        relative = cells.log_chances - cells.log_chances.max()  # the number of rows is known, so this adds a constant
+        for own, chance in zip(variables, relative.tolist(), strict=True):
+            for number in own:
+                program.add_loss(number, 0, partial(_surprisal, chance))
+    program.minimise()
+    return _solved(cp_model, program, variables, effort, start)
+
+
+class Program:
+    """A program of CP-SAT over numbers of rows, with a sum of convex losses to minimise.
+
+    Attributes
+    ----------
+    model : CpModel
+        The program.
+    rows : tuple of int
+        The least and the largest number of rows.
+    unit : float
+        Steps of the objective in one unit of log-likelihood.
+    """
+
+    def __init__(self, model: Any, rows: tuple[int, int], largest_scale: float) -> None:
+        self.model, self.rows, self.unit = model, rows, _UNIT * largest_scale
+        self._losses: list[Any] = []
+
+    def number(self, low: int) -> Any:
+        """Return a new number of rows that is at least `low`."""
+        return self.model.new_int_var(low, self.rows[1], "")
+
+    @staticmethod
+    def total(numbers: Sequence[Any]) -> Any:
+        """Return the sum of some numbers of rows."""
+        from ortools.sat.python import cp_model
+
+        return cp_model.LinearExpr.sum(list(numbers))
+
+    def add_loss(self, number: Any, low: int, loss: Callable[[int], float], *, corner: int | None = None) -> None:
+        """Add a convex loss of a number that is at least `low`; it is linear on either side of `corner`, if given."""
+        high = self.rows[1]
+        ends = _whole_numbers(low, high, loss) if corner is None else sorted({low, min(max(corner, low), high), high})
+        values = [round(self.unit * loss(n)) for n in ends]
+        bound = self.model.new_int_var(min(values), max(values), "")
+        for (n, value), (after, value_after) in pairwise(zip(ends, values, strict=True)):
+            width, rise = after - n, value_after - value
+            self.model.add(width * bound >= rise * number + width * value - rise * n)
+        self._losses.append(bound)
+
+    def minimise(self) -> None:
+        """Set the sum of the losses as the objective, if there are any."""
+        if self._losses:
+            self.model.minimize(self.total(self._losses))
+
+
+def _whole_numbers(low: int, high: int, loss: Callable[[int], float]) -> list[int]:
+    """Return whole numbers from `low` to `high`, between which chords of a convex loss are off by `_OFF` at most.
+
+    A chord is at most as far off as half its width times half the difference of the slopes at its ends.
+    """
+    found = [low]
+    while found[-1] < high:
+        start, width = found[-1], 1
+        slope = loss(start + 1) - loss(start)
+        while start + 2 * width < high:
+            end = start + 2 * width
+            if width * (loss(end) - loss(end - 1) - slope) / 2 > _OFF:
+                break
+            width *= 2
+        found.append(start + width)
+    return found
+
+
+def _add_evidence(
+    program: Program, one: Evidence, names: tuple[Any, ...], variables: list[list[Any]], leaves: NDArray[np.intp]
+) -> None:
+    """Add what one model says of the rows in its leaves."""
+    own = (None,) if one.classes is None else one.classes
+    places = [range(len(names)) if name is None else [names.index(name)] for name in own]
+    absent = [k for k in range(len(names)) if not any(k in place for place in places)]
+    members = _members(leaves, len(one.numbers))
+    for leaf, counts in enumerate(one.numbers.tolist()):
+        sums = [program.total([variables[j][k] for j in members[leaf] for k in place]) for place in places]
+        if one.is_exact:
+            for number, count in zip(sums, counts, strict=True):
+                program.model.add(number == count)
+        elif one.scale is not None:
+            for number, count in zip(sums, counts, strict=True):
+                _add_noisy(program, number, count, one.scale)
+        elif one.distinct is not None:
+            _add_drawn(program, sums, counts, int(one.distinct[leaf]))
+    if one.is_exact and absent:
+        program.model.add(program.total([own[k] for own in variables for k in absent]) == 0)
+
+
+def _members(leaves: NDArray[np.intp], n_leaves: int) -> list[list[int]]:
+    """Return the cells of each leaf."""
+    order = np.argsort(leaves, kind="stable")
+    ends = np.searchsorted(leaves[order], np.arange(n_leaves + 1))
+    return [order[a:b].tolist() for a, b in pairwise(ends)]
+
+
+def _add_noisy(program: Program, total: Any, count: int, scale: float) -> None:
+    """Add a count with Laplace noise: minus its log-likelihood is ``|noise| / scale``, up to a constant."""
+    number = program.number(0)
+    program.model.add(number == total)
+    program.add_loss(number, 0, lambda n: abs(n - count) / scale, corner=count)
+
+
+def _add_drawn(program: Program, totals: Sequence[Any], draws: Sequence[int], distinct: int) -> None:
+    """Add the draws of one leaf of a bootstrap sample: so many of each class, of so many different rows.
+
+    All draws of all leaves are one multinomial sample, in which n rows have a share proportional to n, so k draws have
+    the likelihood n^k. That these are d different rows has the likelihood ``n! / (n - d)!`` instead, if it is known by
+    class, as in leaves of one class; in others it bounds the rows.
+    """
+    numbers: list[Any] = []
+    for total, k in zip(totals, draws, strict=True):
+        if k == 0:
+            continue
+        low = max(1, distinct - sum(draws) + k)
+        if low > program.rows[1]:
+            raise ArgumentError("expected a table of as many rows as were drawn at least, got fewer `rows`.")
+        number = program.number(low)
+        program.model.add(number == total)
+        is_pure = k == sum(draws)
+        program.add_loss(number, low, partial(_pure if is_pure else _mixed, distinct if is_pure else k))
+        numbers.append(number)
+    if len(numbers) > 1:
+        program.model.add(program.total(numbers) >= distinct)
+
+
+def _pure(distinct: int, n: int) -> float:
+    return lgamma(n - distinct + 1) - lgamma(n + 1)
+
+
+def _mixed(draws: int, n: int) -> float:
+    return -draws * log(n)
+
+
+def _surprisal(log_chance: float, n: int) -> float:
+    return lgamma(n + 1) - n * log_chance
+
+
+def _solved(cp_model: Any, program: Program, variables: list[list[Any]], effort: Effort, start: float) -> Found:
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = effort.seconds
+    solver.parameters.num_workers = effort.n_jobs
+    solver.parameters.random_seed = effort.seed
+    status = solver.solve(program.model)
+    if status == cp_model.INFEASIBLE:
+        raise ArgumentError(
+            "no table of the schema has the counts of these models; check the schema, the columns (`features=`), the "
+            "number of rows, and that all models are of one table."
+        )
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        raise ArgumentError(
+            f"expected to find a table within {effort.seconds:g} s, found none; allow more `seconds`, or pass fewer "
+            "models."
+        )
+    rows = np.array([list(_values(solver, own)) for own in variables], dtype=np.int64)
+    gap = max(solver.objective_value - solver.best_objective_bound, 0.0) / program.unit
+    return Found(rows, status == cp_model.OPTIMAL, gap, perf_counter() - start)
+
+
+def _values(solver: Any, variables: Sequence[Any]) -> Iterator[int]:
+    return (solver.value(variable) for variable in variables)
