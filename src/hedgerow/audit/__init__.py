@@ -8,6 +8,7 @@ from hedgerow.audit.entropy.measure import joint_reconstruction, reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.entropy.totals import TotalEntropy, totals
 from hedgerow.audit.entropy.values import Values
+from hedgerow.audit.exact.inference import ExactInference, exact_inference
 from hedgerow.audit.exact.membership import ExactMembership, exact_membership
 from hedgerow.audit.exact.trade_off import TradeOff
 from hedgerow.audit.forests.reconstruct import reconstruct
@@ -32,6 +33,7 @@ __all__ = [
     "Attempt",
     "Domain",
     "EmpiricalEpsilon",
+    "ExactInference",
     "ExactMembership",
     "GuessedTable",
     "HasRegions",
@@ -53,6 +55,7 @@ __all__ = [
     "Values",
     "align",
     "empirical_epsilon",
+    "exact_inference",
     "exact_membership",
     "given_learner",
     "joint_reconstruction",

@@ -22,6 +22,9 @@ def test_rows_are_counted_and_those_of_others_have_none():
         (1, 0): [0, 0],
         (1, 1): [0, 1],
     }
+    joined = cells.joined([1])
+    assert joined.distance(hr.Tally.count(np.vstack([X, [[0, 1]]]), np.append(y, 0), SCHEMA)) == 0
+    assert cells.joined([]).distance(cells.tally) == 0
 
 
 def test_a_table_without_others_is_its_tally():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -51,6 +52,14 @@ class Cells:
         counts = np.zeros((len(distinct), len(schema.classes)), dtype=np.int64)
         np.add.at(counts, (patterns[: len(rows)], classes[: len(rows)]), 1)
         return cls(Tally(schema, distinct, counts), patterns, classes, len(rows))
+
+    def joined(self, others: Sequence[int]) -> Tally:
+        """Return the table with some of the other rows, counted from 0, in it; patterns stay as they are."""
+        bins, counts = self.tally.bins_and_counts()
+        counts = np.zeros_like(counts)
+        rows = [*range(self.n_members), *(self.n_members + place for place in others)]
+        np.add.at(counts, (self.patterns[rows], self.classes[rows]), 1)
+        return Tally(self.tally.schema, bins, counts)
 
 
 def _encoded(rows: LabelledRows, schema: Schema) -> tuple[Index, Index]:

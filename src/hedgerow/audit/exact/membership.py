@@ -97,7 +97,7 @@ def exact_membership(
     estimator.check_public()
     if not len(rows) + (0 if extra is None else len(extra)):
         raise ArgumentError("expected one row or more, in the table or in others, got none.")
-    cells = Cells.of(rows, extra, _schema(estimator, rows))
+    cells = Cells.of(rows, extra, declared_schema(estimator, rows))
     return _measured(estimator, known_draw(estimator, cells.tally), cells)
 
 
@@ -136,7 +136,14 @@ def _pair(others: tuple[Any, Any]) -> LabelledRows:
     return LabelledRows.of(*others)
 
 
-def _schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
+def declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
+    """Return the public schema of an estimator, that of booleans if it has none.
+
+    Raises
+    ------
+    ValueError
+        If the schema is taken from the rows.
+    """
     schema = estimator.schema
     if isinstance(schema, Schema) and not schema.void:
         return schema
