@@ -39,7 +39,8 @@ class GuessedTable:
     labels : ndarray of shape (n_rows,), optional
         The class of each row; None if no model counts classes.
     status : {"optimal", "feasible", "given"}
-        Whether no table is more likely; whether the time ended before that was proven; or of rows that were given.
+        Whether no table is more likely, the logarithm of each count's likelihood being taken to within 0.01; whether
+        the time ended before that was proven; or of rows that were given.
     gap : float
         By how much the logarithm of another table's likelihood can be larger, at most; 0 for an optimal one.
     seconds : float
@@ -116,10 +117,9 @@ class GuessedTable:
         """
         kinds = [attribute for _, attribute in self.schema.attributes]
         many = [one_hot and isinstance(kind, Categorical) and len(kind.bins) > 2 for kind in kinds]
-        columns = [len(kind.bins) if wide else 1 for kind, wide in zip(kinds, many, strict=True)] + [1] * (
-            y is not None
-        )
-        wrong = np.array([2.0 if wide else 1.0 for wide in many] + [1.0] * (y is not None))
+        label = [] if y is None else [1]
+        columns = [*(len(kind.bins) if wide else 1 for kind, wide in zip(kinds, many, strict=True)), *label]
+        wrong = np.array([*(2 if wide else 1 for wide in many), *label], dtype=np.float64)
         return float(self._distances(X, y, wrong).mean(axis=0) @ wrong / sum(columns))
 
     def errors(self, X: Any, y: Any = None) -> pd.Series:
