@@ -20,6 +20,7 @@ SOURCE = ROOT / "src" / "hedgerow"
 PAGE = ROOT / "docs" / "architecture.md"
 GROUND, PUBLIC = "ground", "hedgerow"
 TESTED_ELSEWHERE = {
+    "audit/inference/targets.py": "audit/inference/test_trials.py",  # as membership fits them
     "audit/probabilistic/display.py": "audit/probabilistic/test_dataset.py",  # texts of a dataset
     "audit/probabilistic/refit.py": "audit/probabilistic/test_learner.py",  # its only caller's exact counts
     "cli/output.py": "adversarial/test_nothing_is_lost.py",  # files as commands write them

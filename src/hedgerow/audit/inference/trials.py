@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from hedgerow.arguments import check_probability, check_whole
 from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
-from hedgerow.audit.inference.labelled import Index, LabelledRows, label_values
+from hedgerow.audit.inference.labelled import LabelledRows, label_values
 from hedgerow.audit.inference.roc import Array, Membership, curve
+from hedgerow.audit.inference.targets import check_known, factory_of, fitted_on, shown_progress
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.messages import shown_argument
 from hedgerow.models.released import released_model
@@ -109,7 +108,7 @@ def membership(
     >>> found.auc > 0.6  # a fully grown tree memorises its training rows
     True
     """
-    make = _factory(target)
+    make = factory_of(target)
     how = _attack(attack)
     check_whole("repeats", repeats, 1)
     rows = LabelledRows.of(X, y)
@@ -122,7 +121,9 @@ def membership(
     seeded = random_state is not None
     trials = [Trial(make, rows, how, sizes, rng, seeded) for rng in generator(random_state).spawn(repeats)]
     found = list(
-        _progress(Parallel(n_jobs=n_jobs, return_as="generator")(map(delayed(_run), trials)), repeats, verbose)
+        shown_progress(
+            Parallel(n_jobs=n_jobs, return_as="generator")(map(delayed(_run), trials)), repeats, verbose=verbose
+        )
     )
     curves, aucs = np.array([one for one, _ in found]), np.array([auc for _, auc in found])
     for array in (curves, aucs):
@@ -145,13 +146,13 @@ class Trial:
         """Split, fit and attack; return the curve and the area under it."""
         sets = np.split(self.rng.permutation(len(self.rows)), np.cumsum(self.sizes)[:-1])
         known, known_others, members, others = sets
-        fitted = self._fit(np.concatenate([known, members]))
+        fitted = fitted_on(self.make, self.rows, np.concatenate([known, members]), self.rng, seeded=self.seeded)
 
         def predict(table: Any) -> Any:
             return label_values(fitted.predict(table))
 
         predictions = predict(self.rows.X(np.arange(len(self.rows))))
-        _check_known(fitted, self.rows, predictions)
+        check_known(fitted, self.rows, predictions)
         model = released_model(fitted)
         schema = None if model is None else model.schema
         suspects = np.concatenate([members, others])
@@ -159,58 +160,9 @@ class Trial:
         scores = np.asarray(self.attack.scores(attempt), dtype=np.float64)
         return curve(scores[: len(members)], scores[len(members) :])
 
-    def _fit(self, index: Index) -> Any:
-        estimator = self.make()
-        if self.seeded and hasattr(estimator, "set_params"):
-            free = [
-                name
-                for name, value in sorted(estimator.get_params().items())
-                if name.split("__")[-1] == "random_state" and value is None
-            ]
-            estimator.set_params(**{name: int(self.rng.integers(2**31)) for name in free})
-        estimator.fit(self.rows.X(index), self.rows.y(index))
-        return estimator
-
 
 def _run(trial: Trial) -> tuple[Array, float]:
     return trial.run()
-
-
-def _progress(results: Any, repeats: int, verbose: bool) -> Iterator[tuple[Array, float]]:
-    if not verbose:
-        yield from results
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(results, "membership inference", repeats, console=Console(stderr=True))
-
-
-def _factory(target: Any) -> Callable[[], Any]:
-    """Return a factory of unfitted estimators, checked to return one."""
-    is_estimator = not isinstance(target, type) and hasattr(target, "fit") and hasattr(target, "predict")
-    if is_estimator:
-        return _Clones(target)
-    if callable(target):
-        made = target()
-        if hasattr(made, "fit") and hasattr(made, "predict"):
-            return target
-        raise ArgumentTypeError(
-            f"expected target to return an estimator with fit and predict, got {type(made).__name__}."
-        )
-    raise ArgumentTypeError(
-        f"expected an estimator with fit and predict, or a function that returns one, got {type(target).__name__}."
-    )
-
-
-@dataclass(frozen=True)
-class _Clones:
-    """Factory of unfitted copies of an estimator; unlike a closure, it can be pickled."""
-
-    estimator: Any
-
-    def __call__(self) -> Any:
-        return clone(self.estimator) if isinstance(self.estimator, BaseEstimator) else copy.deepcopy(self.estimator)
 
 
 def _attack(attack: Any) -> Attack:
@@ -235,11 +187,3 @@ def _sizes(n: int, train_share: float, attack_share: float) -> tuple[int, int, i
     if min(sizes) < 1:
         raise ArgumentError("expected at least one row in each of the four sets of a split, got fewer; pass more rows.")
     return sizes
-
-
-def _check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
-    """Check that the target's classes are among the labels in y."""
-    known = getattr(fitted, "classes_", None)
-    known = set(np.asarray(predictions if known is None else known).tolist())
-    if not known & set(rows.values.tolist()):
-        raise ArgumentError("expected labels in y that the target predicts, got none; check their spelling and type.")
