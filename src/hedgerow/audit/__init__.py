@@ -17,8 +17,13 @@ from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.leaves import Leaves
+from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OnlineLira
+from hedgerow.audit.inference.lira import lira
 from hedgerow.audit.inference.overfitting import Overfit, overfit
+from hedgerow.audit.inference.relative import OfflineRmia, Rmia
 from hedgerow.audit.inference.roc import Membership
+from hedgerow.audit.inference.shadow_result import ShadowMembership
+from hedgerow.audit.inference.shadows import ShadowAttack, Shadows
 from hedgerow.audit.inference.trials import membership
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.probabilistic.learner import LearnerKnowledge, given_learner
@@ -42,6 +47,9 @@ __all__ = [
     "LearnerKnowledge",
     "Leaves",
     "Membership",
+    "OfflineLira",
+    "OfflineRmia",
+    "OnlineLira",
     "Overfit",
     "Paths",
     "PossibleWorlds",
@@ -49,7 +57,11 @@ __all__ = [
     "RandomForestAttack",
     "Reconstruction",
     "Region",
+    "Rmia",
     "RowDistribution",
+    "ShadowAttack",
+    "ShadowMembership",
+    "Shadows",
     "TotalEntropy",
     "TradeOff",
     "Values",
@@ -59,6 +71,7 @@ __all__ = [
     "exact_membership",
     "given_learner",
     "joint_reconstruction",
+    "lira",
     "membership",
     "overfit",
     "reconstruct",

@@ -1,0 +1,191 @@
+"""Likelihood-ratio attacks (LiRA) on shadow fits, for models whose confidences may be few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+from scipy.stats import t as student
+
+from hedgerow.audit.inference.roc import Array
+from hedgerow.audit.inference.shadows import Shadows
+
+Whole = NDArray[np.intp]
+_CLIP = 1e-6  # of confidences, before their logit
+_COMMON = 0.1  # the share of a row's fits from which on a confidence is counted by itself
+_FEWEST = 3  # of these fits; and logits a side, for a density
+_FLAT = 1e-9  # a variance of logits that is rounding
+
+
+@dataclass(frozen=True)
+class OnlineLira:
+    """Log-likelihood ratio of a fit's confidence in a row, by the shadow fits with the row and those without it.
+
+    Carlini et al. take the logit of the confidence as normal on either side. Lists and trees have few different
+    confidences, and a normal distribution with variance 0 has no density. So a confidence that a tenth or more of
+    the fits have in a row, three at least, is counted: if k shadow fits with the row and k′ without it have it, its
+    ratio is ``(k + ½)/(k′ + ½)``. The other confidences count together in the same way, times the ratio of the
+    densities of their logits: predictive ones, Student's t, as two means and a common variance are estimated from
+    few fits. That ratio is 1 if a side has fewer than three such logits, or all are equal. Hard labels are two
+    confidences, 1 and 0, so the ratio is that of two binomial shares.
+
+    References
+    ----------
+    Carlini, Chien, Nasr, Song, Terzis and Tramèr, *Membership Inference Attacks From First Principles*, S&P 2022,
+    Algorithm 1. Brännvall, *Exponential-Family Membership Inference*, 2026, for Student's t.
+    """
+
+    def scores(self, shadows: Shadows) -> tuple[Array, Array]:
+        """Return the log-likelihood ratios of members and of non-members; 0 says nothing."""
+        inside, outside = sides = _Side.both(shadows)
+        members, others = (
+            np.where(
+                at.rare,
+                _log_ratio(inside.other_rare, outside.other_rare) + _log_densities(at.logits, inside, outside),
+                _log_ratio(inside.ties(at.codes), outside.ties(at.codes)),
+            )
+            for at in sides
+        )
+        return members, others
+
+    def __str__(self) -> str:
+        return "likelihood ratio, online"
+
+
+@dataclass(frozen=True)
+class OfflineLira:
+    """How far a fit's confidence in a row is above that of the shadow fits without the row.
+
+    The score is ``−ln P[a fit without the row is at least as confident]``, by Student's t of the logits, or, where all
+    of these are equal, by counting them, equal ones as half. With mean and variance estimated, it is the test of
+    Carlini et al. for fits that were made before anybody thought of the row.
+
+    References
+    ----------
+    Carlini, Chien, Nasr, Song, Terzis and Tramèr, *Membership Inference Attacks From First Principles*, S&P 2022.
+    """
+
+    def scores(self, shadows: Shadows) -> tuple[Array, Array]:
+        """Return the scores of members and of non-members."""
+        inside, outside = _logits(shadows.inside), _logits(shadows.outside)
+        found = _Moments.of(outside, np.ones(outside.shape, dtype=bool))
+        members, others = (_log_rarity(at, found) for at in (inside, outside))
+        return members, others
+
+    def __str__(self) -> str:
+        return "likelihood ratio, offline"
+
+
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """For each split and row, the number, the mean and the squared deviations of logits of the *other* splits."""
+
+    number: Array
+    mean: Array
+    squares: Array
+
+    @classmethod
+    def of(cls, logits: Array, used: NDArray[np.bool_]) -> Self:
+        """Return the moments of those that are used; 0 of none."""
+        centre = logits.mean(axis=0)
+        values = np.where(used, logits - centre, 0.0)
+        number, total, squares = (part.sum(axis=0) - part for part in (used.astype(np.float64), values, values**2))
+        mean = total / np.maximum(number, 1)
+        return cls(number, centre + mean, np.maximum(squares - number * mean**2, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """The confidences in each row on one side, with it or without it, shape ``(n_splits, n_rows)``.
+
+    Attributes
+    ----------
+    codes : ndarray of int
+        Numbers of the row's different confidences, the same on both sides.
+    counts : ndarray of int, shape (2 * n_splits, n_rows)
+        How often each of these numbers occurs on this side.
+    rare : ndarray of bool
+        Whether a confidence is not common enough, on both sides together, to be counted by itself.
+    logits : ndarray
+        Their logits.
+    """
+
+    codes: Whole
+    counts: Whole
+    rare: NDArray[np.bool_]
+    logits: Array
+
+    @classmethod
+    def both(cls, shadows: Shadows) -> tuple[Self, Self]:
+        """Return the side with the row, and the side without it."""
+        confidences = np.stack([shadows.inside, shadows.outside])
+        codes = _codes(np.concatenate(confidences)).reshape(confidences.shape)
+        counts = [_counts(part, 2 * len(shadows)) for part in codes]
+        rare = counts[0] + counts[1] < max(_COMMON * 2 * len(shadows), _FEWEST)
+        inside, outside = (
+            cls(part, count, np.take_along_axis(rare, part, axis=0), _logits(values))
+            for part, count, values in zip(codes, counts, confidences, strict=True)
+        )
+        return inside, outside
+
+    def ties(self, codes: Whole) -> Whole:
+        """Return how many other splits have the same confidence on this side."""
+        return np.take_along_axis(self.counts, codes, axis=0) - (self.codes == codes)
+
+    @property
+    def other_rare(self) -> Whole:
+        """How many other splits have a rare confidence on this side."""
+        return self.rare.sum(axis=0) - self.rare
+
+
+def _log_ratio(inside: Whole, outside: Whole) -> Array:
+    return np.log(inside + 0.5) - np.log(outside + 0.5)
+
+
+def _log_densities(at: Array, inside: _Side, outside: _Side) -> Array:
+    """Return the log-ratio of the densities of logits by the rare ones of the other splits; 0 where there are none."""
+    found = [_Moments.of(side.logits, side.rare) for side in (inside, outside)]
+    number = found[0].number + found[1].number
+    degrees = np.maximum(number - 2, 1)
+    variance = (found[0].squares + found[1].squares) / degrees
+    known = (np.minimum(found[0].number, found[1].number) >= _FEWEST) & (variance > _FLAT)
+    scales = [np.where(known, variance, 1.0) * (1 + 1 / np.maximum(one.number, 1)) for one in found]
+    inside_log, outside_log = (
+        -np.log(scale) / 2 - (degrees + 1) / 2 * np.log1p((at - one.mean) ** 2 / (scale * degrees))
+        for one, scale in zip(found, scales, strict=True)
+    )
+    return np.where(known, inside_log - outside_log, 0.0)
+
+
+def _log_rarity(at: Array, found: _Moments) -> Array:
+    """Return minus the log of the chance of a logit that is at least this one."""
+    degrees = found.number - 1
+    variance = found.squares / degrees
+    known = variance > _FLAT
+    scale = np.sqrt(np.where(known, variance, 1.0) * (1 + 1 / found.number))
+    equal = np.abs(at - found.mean) < _FLAT
+    counted = (np.where(equal, 0.5, found.mean > at) * found.number + 0.5) / (found.number + 1)
+    return np.where(known, -student.logsf((at - found.mean) / scale, degrees), -np.log(counted))
+
+
+def _codes(values: Array) -> Whole:
+    """Return numbers from 0 on for the different values of each column."""
+    order = values.argsort(axis=0, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=0)
+    steps = np.diff(ordered, axis=0, prepend=ordered[:1]) > 0
+    codes = np.empty(values.shape, dtype=np.intp)
+    np.put_along_axis(codes, order, steps.cumsum(axis=0), axis=0)
+    return codes
+
+
+def _counts(codes: Whole, size: int) -> Whole:
+    """Return how often each code occurs in each column, shape ``(size, n_columns)``."""
+    columns = codes.shape[1]
+    return np.bincount((codes * columns + np.arange(columns)).ravel(), minlength=size * columns).reshape(size, columns)
+
+
+def _logits(confidences: Array) -> Array:
+    return logit(confidences.clip(_CLIP, 1 - _CLIP))

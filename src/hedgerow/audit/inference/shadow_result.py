@@ -1,0 +1,282 @@
+"""Membership inference by shadow fits: ROC curve with intervals over random splits, and what each row shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import pandas as pd
+from scipy.stats import beta, binom
+from scipy.stats import t as student
+
+from hedgerow.arguments import check_probability, check_whole
+from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OnlineLira
+from hedgerow.audit.inference.relative import OfflineRmia, Rmia
+from hedgerow.audit.inference.roc import FPR, PRIVATE, Array, curve
+from hedgerow.audit.inference.shadows import ShadowAttack, Shadows
+from hedgerow.audit.plot import roc_band
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.messages import shown_argument
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SHADOW_ATTACKS: Mapping[str, Callable[[], ShadowAttack]] = {
+    "online": OnlineLira,
+    "offline": OfflineLira,
+    "rmia": Rmia,
+    "rmia-offline": OfflineRmia,
+}
+"""The attacks by shadow fits that have a name."""
+RATES = (0.001, 0.01)
+"""The false positive rates whose true positive rates are printed."""
+CONFIDENCE = 0.95
+"""The confidence of printed and drawn intervals."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShadowMembership:
+    """What an attack by shadow fits reaches. **Private**: a function of the rows.
+
+    Each split makes one attack on each of its two fits, so that every row is scored once as a member and once as a
+    non-member; the curve is that of the scores of all splits together, with one threshold.
+
+    **The unit of independence is a split**, not a row: rows of one leaf are right or wrong together, and every split is
+    both attacked and a shadow of all others. So standard errors are those of the jackknife over splits, in which the
+    whole attack is done again without a split, and intervals are over random splits of *these* rows.
+
+    Attributes
+    ----------
+    target : str
+        The learner attacked.
+    attack : str
+        The attack in words.
+    shadows : Shadows
+        The confidences of all fits.
+    auc : float
+        The area under the ROC curve: the chance that a member scores higher than a non-member; 0.5 is random guessing.
+    tpr : ndarray of shape (n_rates,)
+        The true positive rate at each of `fpr`.
+    aucs, curves : ndarray of shape (n_splits,), (n_splits, n_rates)
+        Both without one split each.
+    fpr : ndarray of shape (n_rates,)
+        False positive rates, logarithmically spaced from 1e-4 to 1.
+    """
+
+    target: str
+    attack: str
+    shadows: Shadows
+    auc: float
+    tpr: Array
+    aucs: Array
+    curves: Array
+    fpr: Array
+
+    @classmethod
+    def of(cls, target: str, attack: str | ShadowAttack, shadows: Shadows) -> Self:
+        """Carry out an attack, and again without each split."""
+        how = shadow_attack(attack)
+        tpr, auc = _rates(how, shadows)
+        curves, aucs = zip(*(_rates(how, shadows.without(split)) for split in range(len(shadows))), strict=True)
+        return cls(target, str(how), shadows, auc, tpr, np.array(aucs), np.array(curves), FPR)
+
+    def by(self, attack: str | ShadowAttack) -> Self:
+        """Return the result of another attack by the same fits; errors are those of `hedgerow.audit.lira`."""
+        return self.of(self.target, attack, self.shadows)
+
+    @property
+    def repeats(self) -> int:
+        """The number of splits, each with two fits."""
+        return len(self.shadows)
+
+    @property
+    def finest_fpr(self) -> float:
+        """The rate of a single false positive: below it, the curve is interpolated and shows nothing."""
+        return 1 / self.shadows.outside.size
+
+    @property
+    def auc_standard_error(self) -> float:
+        """The standard error of `auc` over random splits of these rows, by the jackknife."""
+        return float(np.sqrt(_jackknife(self.aucs)))
+
+    @property
+    def auc_interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of `auc`, by Student's t with one degree of freedom less than splits."""
+        half = student.ppf((1 + CONFIDENCE) / 2, self.repeats - 1) * self.auc_standard_error
+        return max(float(self.auc - half), 0.0), min(float(self.auc + half), 1.0)
+
+    def tpr_at(self, fpr: float) -> float:
+        """Return the true positive rate at a false positive rate.
+
+        Raises
+        ------
+        ValueError
+            If the rate is not between `finest_fpr`, or the smallest stored one, and 1.
+        """
+        return float(np.interp(self._checked(fpr), self.fpr, self.tpr))
+
+    def tpr_interval(self, fpr: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """Return a confidence interval of `tpr_at`.
+
+        It is that of Clopper and Pearson for as many independent decisions as would vary like the splits do, the
+        threshold included; for no fewer than splits, and no more than scores.
+
+        Raises
+        ------
+        ValueError
+            If the rate is as `tpr_at` refuses it, or the confidence is not between 0 and 1.
+
+        References
+        ----------
+        Korn and Graubard, *Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated
+        from Survey Data*, Survey Methodology 24(2), 1998.
+        """
+        check_probability("confidence", confidence)
+        rate = self._checked(fpr)
+        without = np.array([np.interp(rate, self.fpr, one) for one in self.curves])
+        low, high = self._interval(np.array(self.tpr_at(rate)), _jackknife(without), confidence)
+        return float(low), float(high)
+
+    @property
+    def tpr_band(self) -> tuple[Array, Array]:
+        """The 95 % confidence interval of `tpr`, point by point."""
+        return self._interval(self.tpr, _jackknife(self.curves), CONFIDENCE)
+
+    def _interval(self, share: Array, variance: Array, confidence: float) -> tuple[Array, Array]:
+        scores, splits, alarm = self.shadows.inside.size, self.repeats, (1 - confidence) / 2
+        fewer = (student.ppf(alarm, scores - 1) / student.ppf(alarm, splits - 1)) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            alike = np.where(variance > 0, share * (1 - share) / variance * fewer, splits)
+        size = np.clip(alike, splits, scores)
+        hits = share * size
+        with np.errstate(invalid="ignore"):
+            low, high = beta.ppf(alarm, hits, size - hits + 1), beta.isf(alarm, hits + 1, size - hits)
+        return np.where(hits > 0, low, 0.0), np.where(hits < size, high, 1.0)
+
+    def _checked(self, fpr: float) -> float:
+        finest = max(float(self.fpr[0]), self.finest_fpr)
+        if not finest <= fpr <= 1:
+            raise ArgumentError(
+                f"expected fpr between {finest:.3g} and 1, got {shown_argument(fpr)}; with "
+                f"{self.shadows.outside.size} scores of non-members, lower rates cannot be measured: audit more rows, "
+                "or more repeats."
+            )
+        return float(fpr)
+
+    def by_row(self) -> pd.DataFrame:
+        """Return what each row shows by itself, whatever the attack, one row a row.
+
+        `confidence_in` and `confidence_out` are the mean confidences in the row's label of fits with it and without it.
+        `separation` is the share of splits in which the fit with the row is the more confident one, less the share in
+        which it is the less confident one: from −1 to 1, and for hard labels the true less the false positive rate of
+        "the label is right: a member". `p_value` is that of the one-sided sign test: the chance of as many splits in
+        which the fit with the row is the more confident one, if it were a coin which fit has the row.
+        """
+        inside, outside = self.shadows.inside, self.shadows.outside
+        more, less = (inside > outside).sum(axis=0), (inside < outside).sum(axis=0)
+        return pd.DataFrame(
+            {
+                "confidence_in": inside.mean(axis=0),
+                "confidence_out": outside.mean(axis=0),
+                "separation": (more - less) / self.repeats,
+                "p_value": binom.sf(more - 1, more + less, 0.5),
+            }
+        )
+
+    def worst(self, n: int = 10) -> pd.DataFrame:
+        """Return the rows with the largest separation, the largest first, with their place as index.
+
+        The largest of many separations is large by chance, too: `beyond_chance` says which are not.
+        """
+        check_whole("n", n, 1)
+        return self.by_row().sort_values("separation", ascending=False, kind="stable").head(n)
+
+    def beyond_chance(self, alarm: float = 0.05) -> pd.DataFrame:
+        """Return the rows that the fits tell apart beyond chance: sign tests of all rows, by Holm's method.
+
+        Of a learner that ignores the row, none is returned but with probability `alarm`, whatever the other rows do.
+
+        Raises
+        ------
+        ValueError
+            If `alarm` is not between 0 and 1.
+        """
+        check_probability("alarm", alarm)
+        rows = self.by_row().sort_values("p_value", kind="stable")
+        refuted = rows["p_value"].to_numpy() <= alarm / np.arange(len(rows), 0, -1)
+        return rows.head(int(refuted.cumprod().sum()))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curve and its intervals with logarithmic axes, and return the axes."""
+        caption = f"{self.attack}, on {self.target}. {self._design} AUC {self.auc:.3f}. {PRIVATE}"
+        band = f"{100 * CONFIDENCE:.0f} % intervals over splits"
+        return roc_band(self.fpr, self.tpr, self.tpr_band, band, self.finest_fpr, caption, ax)
+
+    @property
+    def _design(self) -> str:
+        rows = self.shadows.inside.shape[1]
+        return (
+            f"{self.repeats} splits of {rows} rows in halves, {2 * self.repeats} fits, each attacked with the fits of "
+            "all other splits as shadows."
+        )
+
+    def __str__(self) -> str:
+        low, high = self.auc_interval
+        lines = [
+            f"attack   {self.attack}",
+            f"target   {self.target}",
+            f"AUC      {self.auc:.3f} (0.5: random guessing), 95 % interval {low:.3f} to {high:.3f}",
+        ]
+        for rate in RATES:
+            if rate >= self.finest_fpr:
+                low, high = self.tpr_interval(rate)
+                lines.append(
+                    f"TPR      {100 * self.tpr_at(rate):.2g} % at FPR {100 * rate:g} %, "
+                    f"95 % interval {100 * low:.2g} to {100 * high:.2g} %"
+                )
+        row = self.worst(1).iloc[0]
+        lines += [
+            f"rows     {len(self.beyond_chance())} of {self.shadows.inside.shape[1]} are told apart beyond chance; "
+            f"the largest separation is {row['separation']:.2f}",
+            f"splits   {self._design}",
+            PRIVATE,
+        ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<ShadowMembership of {self.target} by {self.attack}: AUC {self.auc:.3f} over {self.repeats} splits>"
+
+
+def shadow_attack(attack: str | ShadowAttack) -> ShadowAttack:
+    """Return an attack by its name, or as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    TypeError
+        If it is no attack.
+    """
+    if isinstance(attack, str):
+        if attack not in SHADOW_ATTACKS:
+            names = ", ".join(sorted(SHADOW_ATTACKS))
+            raise ArgumentError(f"expected one of {names}, or a ShadowAttack, as attack, got {shown_argument(attack)}.")
+        return SHADOW_ATTACKS[attack]()
+    if isinstance(attack, type) or not callable(getattr(attack, "scores", None)):
+        raise ArgumentTypeError(
+            f"expected a name, or an object with scores(shadows), as attack, got {shown_argument(attack)}."
+        )
+    return attack
+
+
+def _rates(attack: ShadowAttack, shadows: Shadows) -> tuple[Array, float]:
+    members, others = attack.scores(shadows)
+    return curve(members.ravel(), others.ravel())
+
+
+def _jackknife(without: Array) -> Array:
+    """Return the variance of an estimate from those without one split each, shape ``(n_splits, ...)``."""
+    splits = len(without)
+    return (splits - 1) / splits * ((without - without.mean(axis=0)) ** 2).sum(axis=0)

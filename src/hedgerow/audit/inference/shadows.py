@@ -1,0 +1,134 @@
+"""Shadow fits of a learner: what its models say of every row, with the row among their training rows and without it.
+
+The design is that of splits in two random halves with a fit on each half, so every row is a training row of one of the
+two fits of each split. An attack on one split learns from the *other* splits only: the two fits of a split tell which
+rows the other one has, and counts of shadow fits that leave out the fit under attack alone would tell its training rows
+by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from hedgerow.audit.inference.labelled import Index, LabelledRows, label_values
+from hedgerow.audit.inference.roc import Array
+from hedgerow.audit.inference.targets import check_known, fitted_on, shown_progress
+from hedgerow.errors import ArgumentError
+
+_DIGITS = 9  # of confidences: the same sum in another order is the same confidence
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shadows:
+    """The confidence of shadow fits in the label of every row. **Private**: a function of the rows.
+
+    A confidence is the probability that a model gives to the true label of a row; of a model without probabilities it
+    is 1 if the predicted label is right, and else 0.
+
+    Attributes
+    ----------
+    inside, outside : ndarray of shape (n_splits, n_rows)
+        Of each split, the confidence of the fit whose training rows have the row, and that of the other fit.
+    first : ndarray of bool, shape (n_splits, n_rows)
+        Which rows the first fit of each split was fitted on.
+
+    Raises
+    ------
+    ValueError
+        If the three are not of one shape.
+    """
+
+    inside: Array
+    outside: Array
+    first: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        shapes = {array.shape for array in (self.inside, self.outside, self.first)}
+        if len(shapes) > 1 or self.inside.ndim != 2:
+            raise ArgumentError("expected three arrays of the same shape, splits by rows, got others.")
+
+    def __len__(self) -> int:
+        """Return the number of splits, each with two fits."""
+        return len(self.inside)
+
+    def without(self, split: int) -> Shadows:
+        """Return all splits but one."""
+        inside, outside = (np.delete(array, split, axis=0) for array in (self.inside, self.outside))
+        return Shadows(inside, outside, np.delete(self.first, split, axis=0))
+
+
+class ShadowAttack(Protocol):
+    """A scoring of rows by shadow fits: a higher score means that membership is more likely."""
+
+    def scores(self, shadows: Shadows) -> tuple[Array, Array]:
+        """Return the scores of each row of each split as a member and as a non-member, each ``(n_splits, n_rows)``.
+
+        The scores in a split may use its own confidences and those of other splits, but must not use which of its own
+        two fits has which rows.
+        """
+        ...
+
+
+def shadow_fits(
+    make: Callable[[], Any],
+    rows: LabelledRows,
+    generators: list[np.random.Generator],
+    *,
+    seeded: bool,
+    n_jobs: int | None,
+    verbose: bool,
+) -> Shadows:
+    """Fit a learner on both halves of a random split of the rows, one split a generator."""
+    splits = [_Split(make, rows, rng, seeded) for rng in generators]
+    done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(split.run)() for split in splits)
+    found = [np.array(part) for part in zip(*shown_progress(done, len(splits), verbose=verbose), strict=True)]
+    for array in found:
+        array.setflags(write=False)
+    return Shadows(*found)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Split:
+    """One split of the rows in two halves, with a fit on each."""
+
+    make: Callable[[], Any]
+    rows: LabelledRows
+    rng: np.random.Generator
+    seeded: bool
+
+    def run(self) -> tuple[Array, Array, NDArray[np.bool_]]:
+        order = self.rng.permutation(len(self.rows))
+        halves = np.split(order, [len(order) // 2])
+        one, other = (self._confidence(np.sort(half)) for half in halves)
+        first = np.isin(np.arange(len(order)), halves[0])
+        return np.where(first, one, other), np.where(first, other, one), first
+
+    def _confidence(self, half: Index) -> Array:
+        fitted = fitted_on(self.make, self.rows, half, self.rng, seeded=self.seeded)
+        return confidence(fitted, self.rows)
+
+
+def confidence(fitted: Any, rows: LabelledRows) -> Array:
+    """Return the probability that a fitted estimator gives to the label of each row, 1 or 0 if it has labels only.
+
+    A label that is not among the estimator's classes has confidence 0.
+
+    Raises
+    ------
+    ValueError
+        If no label is one of its classes.
+    """
+    X, classes = rows.X(np.arange(len(rows))), getattr(fitted, "classes_", None)
+    if classes is None or not hasattr(fitted, "predict_proba"):
+        predictions = label_values(fitted.predict(X))
+        check_known(fitted, rows, predictions)
+        return (predictions == rows.values).astype(np.float64)
+    check_known(fitted, rows, None)
+    is_label = label_values(np.asarray(classes)) == rows.values[:, None]
+    return np.where(is_label, np.asarray(fitted.predict_proba(X)), 0.0).sum(axis=1).round(_DIGITS)

@@ -1,0 +1,103 @@
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import hedgerow as hr
+from hedgerow.audit import exact_membership, lira
+from tests.audit.inference.attempts import noisy_bits
+from tests.learn.tables import SCHEMA, people
+
+X, Y = noisy_bits(150, 6)
+
+
+class Unlearned(DecisionTreeClassifier):
+    """Probabilities by a random direction: a fit that ignores its rows."""
+
+    def fit(self, X, y):
+        self.direction_ = np.random.default_rng(self.random_state).normal(size=X.shape[1])
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        chance = 1 / (1 + np.exp(-X @ self.direction_))
+        return np.column_stack([1 - chance, chance])
+
+
+class Memory(DecisionTreeClassifier):
+    """A tree whose probabilities are noisy ones of its training labels."""
+
+    def predict_proba(self, X):
+        noise = np.random.default_rng(self.random_state).normal(size=len(X))
+        chance = 1 / (1 + np.exp(-4 * (super().predict_proba(X)[:, 1] - 0.5) - noise / 4))
+        return np.column_stack([1 - chance, chance])
+
+
+def same(one, other):
+    return np.array_equal(one.shadows.inside, other.shadows.inside) and one.auc == other.auc
+
+
+@pytest.mark.parametrize("attack", ["online", "offline", "rmia", "rmia-offline"])
+def test_a_tree_that_memorises_is_caught_and_one_that_ignores_its_rows_is_not(attack):
+    rows = np.random.default_rng(0).normal(size=(150, 4))
+    labels = np.random.default_rng(1).integers(2, size=150)
+    caught = lira(Memory(), rows, labels, attack=attack, repeats=8, random_state=0)
+    assert caught.auc_interval[0] > 0.65
+    assert caught.tpr_interval(0.1)[0] > 0.15
+    low, high = lira(Unlearned(), rows, Y, attack=attack, repeats=8, random_state=0).auc_interval
+    assert low <= 0.5 <= high
+
+
+def test_the_gain_of_rows_is_the_exact_advantage():
+    """Fits are draws, so the rows' mean gain is the mean exact advantage over random halves: within 4 errors."""
+    rows, labels = noisy_bits(20, 2, noise=0.5)
+    learner = hr.PrivateTreeClassifier(4.0, max_depth=1)
+    found = lira(learner, rows, labels, repeats=60, random_state=0)
+    each = (found.shadows.inside - found.shadows.outside).mean(axis=1)
+    exact = []
+    for first in found.shadows.first:
+        others = rows[~first], labels[~first]
+        exact.append(exact_membership(learner, rows[first], labels[first], others=others).advantage.mean())
+    error = (np.var(each) / len(each) + np.var(exact) / len(exact)) ** 0.5
+    assert abs(each.mean() - np.mean(exact)) < 4 * error
+    assert each.mean() > 4 * error  # and it is not nothing
+
+
+def test_a_seed_repeats_whatever_the_number_of_processes_and_the_kind_of_frame():
+    table = people(60)
+    learner = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=2, schema=SCHEMA)
+    found = lira(learner, table, table["risk"], repeats=4, random_state=5)
+    frame = pl.from_pandas(table)
+    assert same(found, lira(learner, frame, frame["risk"], repeats=4, random_state=5, n_jobs=2))
+    assert same(
+        found, lira(lambda: clone(learner), table, table["risk"], repeats=4, random_state=np.random.default_rng(5))
+    )
+    assert not same(found, lira(learner, table, table["risk"], repeats=4, random_state=6))
+    assert found.target == "PrivateRuleListClassifier"
+
+
+def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
+    lira(DecisionTreeClassifier(), X, Y, repeats=4, random_state=0)
+    assert capsys.readouterr() == ("", "")
+    lira(DecisionTreeClassifier(), X, Y, repeats=4, random_state=0, verbose=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "membership inference" in err
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"repeats": 3}, ValueError, "repeats must be a whole number >= 4, got 3"),
+        ({"y": np.ones(150)}, ValueError, "expected two or more classes in y, got one"),
+        ({"y": Y[:-1]}, ValueError, "expected as many labels in y as rows in X"),
+        ({"attack": "guess"}, ValueError, "expected one of offline, online, rmia, rmia-offline"),
+        ({"target": StandardScaler()}, TypeError, "expected an estimator with fit and predict"),
+    ],
+)
+def test_bad_input_is_one_clear_error(change, error, match):
+    given = {"target": DecisionTreeClassifier(), "X": X, "y": Y} | change
+    with pytest.raises(error, match=match):
+        lira(given.pop("target"), given.pop("X"), given.pop("y"), **given)

@@ -1,0 +1,159 @@
+import numpy as np
+import pytest
+from scipy.stats import beta, binomtest
+
+from hedgerow.audit import ShadowMembership
+from hedgerow.audit.inference.shadow_result import SHADOW_ATTACKS
+from tests.audit.inference.shadow_tables import ignoring, leaky, made_up, overfit
+
+KINDS = ("labels", "probabilities", "both")
+
+
+@pytest.mark.parametrize("name", SHADOW_ATTACKS)
+def test_a_learner_that_ignores_its_rows_is_within_the_intervals(name):
+    """Of 12 tables, 4 or more intervals of 95 % miss with a chance below 0.003."""
+    missed_by(name, tables=12, n_splits=6, n_rows=30, most=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHADOW_ATTACKS)
+def test_so_it_is_on_many_tables(name):
+    """Of 120 tables, 13 or more intervals of 95 % miss with a chance below 0.01."""
+    missed_by(name, tables=120, n_splits=12, n_rows=60, most=12)
+
+
+def missed_by(name, *, tables, n_splits, n_rows, most):
+    missed, aucs = np.zeros(2), []
+    for seed in range(tables):
+        found = ShadowMembership.of("none", name, ignoring(n_splits, n_rows, kind=KINDS[seed % 3], seed=seed))
+        (low, high), (below, above) = found.auc_interval, found.tpr_interval(0.05)
+        missed += [not low <= 0.5 <= high, not below <= 0.05 <= above]
+        aucs.append(found.auc)
+    assert (missed <= most).all()
+    assert abs(np.mean(aucs) - 0.5) < 3 * np.std(aucs) / tables**0.5
+
+
+def test_counts_that_leave_out_the_attacked_fit_alone_would_tell():
+    """The trap that pairs avoid: of a constant model, shadows less the target alone order members below the others."""
+    shadows = ignoring(10, 40, kind="constant", seed=0)
+    found = ShadowMembership.of("constant", "online", shadows)
+    assert found.auc == 0.5
+    assert found.tpr_at(0.01) == pytest.approx(0.01)
+    ours = np.log((9 + 0.5) / (10 + 0.5))  # of a member: nine other fits with the row, and ten without it
+    theirs = np.log((10 + 0.5) / (9 + 0.5))
+    assert ours < theirs
+
+
+@pytest.mark.parametrize("name", SHADOW_ATTACKS)
+def test_a_leaky_learner_is_caught(name):
+    found = ShadowMembership.of("leaky", name, overfit(16, 100, strength=3))
+    assert found.auc_interval[0] > 0.8
+    low, high = found.tpr_interval(0.01)
+    assert 0.05 < low < found.tpr_at(0.01) < high
+    assert len(found.beyond_chance()) > 0
+
+
+def test_the_standard_error_is_that_of_the_jackknife_over_splits():
+    shadows = leaky(6, 30, strength=0.3)
+    found = ShadowMembership.of("leaky", "rmia", shadows)
+    without = [ShadowMembership.of("leaky", "rmia", shadows.without(k)).auc for k in range(6)]
+    assert found.aucs.tolist() == without
+    assert found.auc_standard_error == pytest.approx((5 / 6 * sum((x - np.mean(without)) ** 2 for x in without)) ** 0.5)
+
+
+def test_the_standard_error_is_that_of_other_splits():
+    """Over 30 draws of all splits; a ratio of two standard deviations beyond 1.6 has a chance of about 1 %."""
+    found = [ShadowMembership.of("leaky", "online", leaky(8, 40, strength=0.3, seed=seed)) for seed in range(30)]
+    spread = np.std([one.auc for one in found], ddof=1)  # of other rows, too
+    assert 1 / 1.6 < np.mean([one.auc_standard_error for one in found]) / spread < 1.6
+
+
+def test_the_interval_of_splits_that_do_not_differ_is_that_of_as_many_decisions():
+    found = ShadowMembership.of("sure", "online", made_up(np.ones((8, 20)), np.zeros((8, 20))))
+    assert found.auc == 1
+    assert found.tpr_at(0.01) == 1
+    low, high = found.tpr_interval(0.01)
+    assert (low, high) == (pytest.approx(0.025 ** (1 / 8)), 1.0)  # Clopper and Pearson: 8 of 8
+    assert found.tpr_interval(0.01, 0.5)[0] == pytest.approx(beta.ppf(0.25, 8, 1))
+
+
+def test_rows_are_told_apart_by_sign_tests():
+    inside, outside = np.full((10, 3), 0.5), np.full((10, 3), 0.5)
+    inside[:8, 0], inside[8, 0] = 0.9, 0.1  # more confident in eight, less in one, equal in one
+    inside[:, 1] = 0.6
+    found = ShadowMembership.of("made up", "online", made_up(inside, outside))
+    rows = found.by_row()
+    assert rows["separation"].tolist() == pytest.approx([0.7, 1.0, 0.0])
+    assert rows["confidence_in"].tolist() == pytest.approx([0.78, 0.6, 0.5])
+    expected = [binomtest(8, 9, alternative="greater").pvalue, 2**-10, 1.0]
+    assert rows["p_value"].tolist() == pytest.approx(expected)
+    assert found.worst(2).index.tolist() == [1, 0]
+    assert found.beyond_chance().index.tolist() == [1, 0]  # Holm: 0.001 <= 0.05/3, 0.0195 <= 0.05/2
+    assert found.beyond_chance(0.03).index.tolist() == [1]
+
+
+def test_rows_are_beyond_chance_by_chance_no_more_often_than_said():
+    """At most 5 % of 200 tables: 20 or more have a chance below 0.003."""
+    rates = np.zeros(201)
+    found = [
+        ShadowMembership("none", "any", ignoring(8, 30, kind="probabilities", seed=k), 0.5, rates, rates, rates, rates)
+        for k in range(200)
+    ]
+    assert sum(len(one.beyond_chance()) > 0 for one in found) < 20
+
+
+def test_another_attack_uses_the_same_fits():
+    found = ShadowMembership.of("leaky", "online", leaky(6, 30, strength=0.3))
+    other = found.by("rmia")
+    assert other.shadows is found.shadows
+    assert other.auc == ShadowMembership.of("leaky", "rmia", found.shadows).auc
+    assert other.attack == "relative likelihood ratio (RMIA), online"
+
+
+def test_what_is_printed_says_what_it_means_and_that_it_is_private():
+    found = ShadowMembership.of("Tree", "online", leaky(6, 200, strength=0.3))
+    text = str(found)
+    low, high = found.auc_interval
+    assert f"95 % interval {low:.3f} to {high:.3f}" in text
+    assert "at FPR 0.1 %" in text
+    assert "6 splits of 200 rows in halves, 12 fits" in text
+    assert "eyes only" in text
+    assert "at FPR 0.1 %" not in str(ShadowMembership.of("Tree", "online", leaky(6, 100, strength=0.3)))
+    assert repr(found) == f"<ShadowMembership of Tree by likelihood ratio, online: AUC {found.auc:.3f} over 6 splits>"
+
+
+def test_rates_below_one_score_are_refused():
+    found = ShadowMembership.of("Tree", "online", leaky(6, 100, strength=0.3))
+    assert found.finest_fpr == 1 / 600
+    for call in (found.tpr_at, found.tpr_interval):
+        with pytest.raises(ValueError, match=r"expected fpr between 0.00167 and 1, got 0.001; with 600 scores"):
+            call(0.001)
+    with pytest.raises(ValueError, match="confidence must be between 0 and 1, got 1"):
+        found.tpr_interval(0.1, 1)
+    with pytest.raises(ValueError, match="alarm must be between 0 and 1, got 0"):
+        found.beyond_chance(0)
+    with pytest.raises(ValueError, match="n must be a whole number >= 1, got 0"):
+        found.worst(0)
+
+
+def test_the_plot_has_logarithmic_axes_and_the_band():
+    found = ShadowMembership.of("Tree", "online", leaky(6, 100, strength=0.3))
+    axes = found.plot()
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert "95 % intervals over splits" in {text.get_text() for text in axes.get_legend().get_texts()}
+    low, high = found.tpr_band
+    assert ((low <= found.tpr + 1e-12) & (found.tpr <= high + 1e-12)).all()
+    assert found.tpr_interval(0.1) == pytest.approx((low[150], high[150]))
+
+
+@pytest.mark.parametrize(
+    ("attack", "error", "match"),
+    [
+        ("guess", ValueError, "expected one of offline, online, rmia, rmia-offline, or a ShadowAttack, as attack"),
+        (SHADOW_ATTACKS["rmia"], TypeError, r"expected a name, or an object with scores\(shadows\), as attack"),
+        (3, TypeError, r"expected a name, or an object with scores\(shadows\), as attack"),
+    ],
+)
+def test_bad_attacks_are_refused(attack, error, match):
+    with pytest.raises(error, match=match):
+        ShadowMembership.of("Tree", attack, leaky(6, 10, strength=0.3))

@@ -1,0 +1,75 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from hedgerow.audit import Shadows
+from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.audit.inference.shadows import confidence, shadow_fits
+
+X = np.random.default_rng(0).normal(size=(31, 3))
+Y = np.random.default_rng(1).integers(2, size=31)
+
+
+class Recorder:
+    """A learner that says of each row whether it was fitted on it; its rows are named by their only column."""
+
+    fitted: tuple = ()
+
+    def fit(self, X, _):
+        self.rows = set(X[:, 0].tolist())
+        type(self).fitted += (self.rows,)
+
+    def predict(self, X):
+        return np.array([int(name in self.rows) for name in X[:, 0].tolist()])
+
+
+def test_each_row_is_in_one_fit_of_each_split():
+    names = np.arange(21)[:, None]
+    rows = LabelledRows.of(names, np.ones(21, dtype=int))
+    Recorder.fitted = ()
+    found = shadow_fits(Recorder, rows, np.random.default_rng(0).spawn(5), seeded=True, n_jobs=None, verbose=False)
+    assert len(found) == 5
+    for split in range(5):
+        one, other = Recorder.fitted[2 * split : 2 * split + 2]
+        assert (len(one), len(other)) == (10, 11)
+        assert one | other == set(range(21))
+        assert set(np.flatnonzero(found.first[split]).tolist()) == one
+    assert (found.inside == 1).all()  # said to be right by the fit that has it
+    assert (found.outside == 0).all()
+    assert len({frozenset(one) for one in Recorder.fitted}) == 10
+    assert len(found.without(2)) == 4
+    assert np.array_equal(found.without(2).first, found.first[[0, 1, 3, 4]])
+
+
+def test_confidence_is_the_probability_of_the_label():
+    fitted = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y)
+    expected = fitted.predict_proba(X)[np.arange(31), Y]
+    np.testing.assert_allclose(confidence(fitted, LabelledRows.of(X, Y)), expected, atol=1e-9)
+
+
+def test_confidence_of_hard_labels_is_one_or_nothing():
+    fitted = LinearSVC(random_state=0).fit(X, Y)
+    assert confidence(fitted, LabelledRows.of(X, Y)).tolist() == (fitted.predict(X) == Y).tolist()
+
+
+def test_confidence_in_a_class_that_a_fit_has_not_seen_is_nothing():
+    names = pd.Series(np.array([" no", "yes", "maybe"])[np.arange(31) % 3])
+    rows = LabelledRows.of(pd.DataFrame(X, columns=list("abc")), names)
+    known = names != "maybe"
+    fitted = DecisionTreeClassifier(random_state=0).fit(pd.DataFrame(X, columns=list("abc"))[known], names[known])
+    found = confidence(fitted, rows)
+    assert (found[known] == 1).all()
+    assert (found[~known] == 0).all()
+
+
+def test_labels_that_are_no_class_at_all_are_refused():
+    for learner in (DecisionTreeClassifier(), LinearSVC()):
+        with pytest.raises(ValueError, match="expected labels in y that the target predicts, got none"):
+            confidence(learner.fit(X, Y), LabelledRows.of(X, np.where(Y, "yes", "no")))
+
+
+def test_arrays_are_of_one_shape():
+    with pytest.raises(ValueError, match="expected three arrays of the same shape, splits by rows, got others"):
+        Shadows(np.zeros((4, 3)), np.zeros((4, 2)), np.zeros((4, 3), dtype=bool))
