@@ -16,6 +16,7 @@ from hedgerow.audit.forests.table import GuessedTable
 from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
 from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
 from hedgerow.audit.inference.leaves import Leaves
 from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OnlineLira
 from hedgerow.audit.inference.lira import lira
@@ -44,6 +45,7 @@ __all__ = [
     "HasRegions",
     "LabelOnlyAttack",
     "LabelledRows",
+    "LeafRisk",
     "LearnerKnowledge",
     "Leaves",
     "Membership",
@@ -71,6 +73,7 @@ __all__ = [
     "exact_membership",
     "given_learner",
     "joint_reconstruction",
+    "leaf_risk",
     "lira",
     "membership",
     "overfit",

@@ -1,0 +1,191 @@
+"""Leaves that disclose by their structure: few rows, rows of one class only, a class with few rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hedgerow.arguments import check_whole
+from hedgerow.audit.inference.labelled import LabelledRows, distinct
+from hedgerow.audit.inference.leaves import apply_of, leaf_numbers
+from hedgerow.audit.readers.columns import Features
+from hedgerow.audit.readers.read import paths_of
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.schema.schema import Schema
+from hedgerow.values import shown_text
+
+_SHOWN = 20  # leaves in the text
+_VIEWS = {
+    "exact": "A function of the rows: for the curator's eyes only, unless the model was released with these counts.",
+    "noisy": "By the noisy counts that the model was released with: with train=(X, y), by those of the rows.",
+    "weighted": "By weighted counts, where a row that was drawn twice counts twice: pass train=(X, y) to count rows.",
+}
+
+
+def leaf_risk(
+    model: Any,
+    train: tuple[Any, Any] | None = None,
+    *,
+    schema: Schema | None = None,
+    features: Features | None = None,
+    threshold: int = 10,
+) -> LeafRisk:
+    """Check the leaves of a model as output checkers check the cells of a table, before the model is released.
+
+    A leaf with fewer rows than a threshold describes few persons; in a pure one, whoever is known to be there has the
+    class (class disclosure), though there are many; and few rows of a class tell the few of them apart. No attack is
+    run: a model without such leaves may disclose in other ways, and differential privacy bounds what one with such
+    leaves does.
+
+    Parameters
+    ----------
+    model : RuleList, Tree, fitted estimator, function, or anything that reconstruction audits read
+        The model: a list or a tree of any supported library.
+    train : tuple of (X, y), optional
+        The training rows, counted in each leaf by the model's `apply` (a function of X serves too). Default: the counts
+        that the model stores.
+    schema, features : optional
+        For counts that a model of another library stores: as `hedgerow.audit.reconstruction` takes them.
+    threshold : int, default=10
+        The fewest rows of a leaf, and of a class in it, that are safe.
+
+    Returns
+    -------
+    LeafRisk
+        The counts of each leaf, and which are small, pure, or have few rows of a class.
+
+    Raises
+    ------
+    ValueError
+        If `threshold` is no whole number from 1 on, or the model stores no counts and `train` is not given.
+    TypeError
+        If the model has no leaves, or `train` is no pair.
+
+    References
+    ----------
+    Hundepool et al., *Statistical Disclosure Control*, 2012, for the rules. Smith et al., *Safe machine learning model
+    release from Trusted Research Environments: The SACRO-ML package*, 2022, for their use on models.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import hedgerow as hr
+    >>> X, y = np.array([[0, 0], [0, 1], [1, 0]]).repeat([20, 4, 30], axis=0), np.arange(54) % 2
+    >>> y[24:] = 1
+    >>> found = hr.audit.leaf_risk(DecisionTreeClassifier(random_state=0).fit(X, y), (X, y))
+    >>> found.table[["rows", "small", "pure", "few"]].values.tolist()
+    [[20, False, False, False], [4, True, False, True], [30, False, True, False]]
+    """
+    least = check_whole("threshold", threshold, 1)
+    if train is None:
+        return _stored(model, schema, features, least)
+    if not isinstance(train, (tuple, list)) or len(train) != 2:
+        raise ArgumentTypeError(f"expected a pair (X, y) as train, got {type(train).__name__}.")
+    rows = LabelledRows.of(*train)
+    names, (leaves, *_) = leaf_numbers(model, [apply_of(model)(train[0])])
+    classes, labels = distinct(rows.values)
+    counts = np.zeros((len(names), len(classes)), dtype=np.intp)
+    np.add.at(counts, (leaves, labels), 1)
+    return LeafRisk(names, _whole(counts.sum(axis=1)), tuple(map(_whole, counts)), tuple(classes), "exact", least)
+
+
+def _stored(model: Any, schema: Schema | None, features: Features | None, threshold: int) -> LeafRisk:
+    paths, schema = paths_of(model, schema, features)
+    rows = paths.supports or (None if paths.counts is None else tuple(map(sum, paths.counts)))
+    if rows is None:
+        raise ArgumentError("expected a model that stores the rows of its leaves, got one that does not; pass train=.")
+    classes = paths.classes if paths.counts is not None else None
+    names = tuple(f"{i}. {text}" for i, text in enumerate(paths.conditions(schema), 1))
+    return LeafRisk(names, rows, paths.counts, classes, paths.view, threshold)
+
+
+def _whole(counts: Any) -> tuple[int, ...]:
+    return tuple(int(count) for count in counts)
+
+
+@dataclass(frozen=True, repr=False)
+class LeafRisk:
+    """The rows of each leaf, and what they disclose. **Private** where the counts are exact and not released.
+
+    Attributes
+    ----------
+    leaves : tuple of str
+        The leaves in words.
+    rows : tuple of int
+        The rows of each leaf.
+    counts : tuple of tuple of int, optional
+        The rows of each class in each leaf; None if the model stores none, and then no leaf is known to be pure.
+    classes : tuple, optional
+        The class labels.
+    view : {"exact", "noisy", "weighted"}
+        What the counts are.
+    threshold : int
+        The fewest rows of a leaf, and of a class in it, that are safe.
+
+    Raises
+    ------
+    ValueError
+        If there is not one number of rows, or row of counts, a leaf.
+    """
+
+    leaves: tuple[str, ...]
+    rows: tuple[int, ...]
+    counts: tuple[tuple[int, ...], ...] | None
+    classes: tuple[Any, ...] | None
+    view: str
+    threshold: int = 10
+
+    def __post_init__(self) -> None:
+        if any(len(part) != len(self.leaves) for part in (self.rows, self.counts) if part is not None):
+            raise ArgumentError("expected one number of rows, and one row of counts, a leaf, got another shape.")
+
+    @property
+    def small(self) -> tuple[int, ...]:
+        """The leaves with fewer rows than the threshold, empty ones included, counted from 0."""
+        return tuple(i for i, rows in enumerate(self.rows) if rows < self.threshold)
+
+    @property
+    def pure(self) -> tuple[int, ...]:
+        """The leaves whose rows are all of one class: class disclosure, whatever their number."""
+        return tuple(i for i, counts in enumerate(self.counts or ()) if sum(n > 0 for n in counts) == 1)
+
+    @property
+    def few(self) -> tuple[int, ...]:
+        """The leaves in which some class has rows, and fewer than the threshold."""
+        return tuple(i for i, counts in enumerate(self.counts or ()) if any(0 < n < self.threshold for n in counts))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a leaf: its rows, those of each class, and whether it is small, pure, or has few of a class."""
+        found = pd.DataFrame({"leaf": self.leaves, "rows": self.rows})
+        for k, name in enumerate(self.classes or ()):
+            found[f"rows of {shown_text(name)}"] = [counts[k] for counts in self.counts or ()]
+        for name in ("small", "pure", "few"):
+            found[name] = np.isin(np.arange(len(self.leaves)), getattr(self, name))
+        return found
+
+    def __str__(self) -> str:
+        lines = [
+            f"{len(self.small)} of {len(self.leaves)} leaves have fewer than {self.threshold} rows, "
+            f"{sum(self.rows[i] for i in self.small)} together"
+        ]
+        if self.counts is None:
+            lines.append("the model stores no rows by class: whether a leaf is pure is not known")
+        else:
+            lines += [
+                f"{len(self.pure)} have rows of one class only, {sum(self.rows[i] for i in self.pure)} together",
+                f"{len(self.few)} have fewer than {self.threshold} rows of some class that they have",
+            ]
+        flagged = sorted({*self.small, *self.pure, *self.few})
+        for i in flagged[:_SHOWN]:
+            words = [name for name in ("small", "pure", "few") if i in getattr(self, name)]
+            lines.append(f"  {self.leaves[i]}: {self.rows[i]} rows ({', '.join(words)})")
+        if len(flagged) > _SHOWN:
+            lines.append(f"  and {len(flagged) - _SHOWN} more")
+        return "\n".join([*lines, _VIEWS[self.view]])
+
+    def __repr__(self) -> str:
+        return f"<LeafRisk of {len(self.leaves)} leaves: {len(self.small)} small, {len(self.pure)} pure>"
