@@ -14,6 +14,8 @@ def check(page: Page) -> None:
         # sections and years of papers
         "SSRL, Section 5.4 and Appendix C.2",
         "(Choquette-Choo et al., 2021)",
+        "(LiRA, Carlini et al., 2022)",
+        "(Zarifzadeh et al., 2024)",
         # definitions
         "0.5 is random guessing",
         "V exceeds 0.5 even for",
