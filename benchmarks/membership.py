@@ -85,7 +85,14 @@ def gained(found):
     return each.mean(), each.std(ddof=1) / len(each) ** 0.5, gains[half:, top].mean(), top
 
 
-EXACT = ("exact gain", f"exact gain of these {TOP}", "exact, worst", "exact, worst TPR", "bound of epsilon, TPR")
+EXACT = (
+    "exact gain",
+    "exact gain error",
+    f"exact gain of these {TOP}",
+    "exact, worst",
+    "exact, worst TPR",
+    "bound of epsilon, TPR",
+)
 
 
 def exactly(learner, frame, labels, top, halves):
@@ -101,7 +108,8 @@ def exactly(learner, frame, labels, top, halves):
     tpr = np.mean([curve.tpr_at(0.01) for curve in curves])
     epsilon = risks[0].epsilon
     allowed = min(np.exp(epsilon) * 0.01, 1 - np.exp(-epsilon) * 0.99)
-    values = advantage.mean(), advantage[top].mean(), advantage[worst], tpr, allowed
+    error = np.std([risk.advantage.mean() for risk in risks], ddof=1) / len(risks) ** 0.5
+    values = advantage.mean(), error, advantage[top].mean(), advantage[worst], tpr, allowed
     return {name: f"{value:.4f}" for name, value in zip(EXACT, values, strict=True)}
 
 
