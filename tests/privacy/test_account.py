@@ -128,6 +128,7 @@ def test_zero_concentrated_accounting_takes_what_fits_either_way():
         ({"epsilon": Fraction(1), "accounting": "zcdp"}, "needs epsilon and a delta > 0"),
         ({"epsilon": None, "rho": Fraction(0)}, "rho must be a number > 0, got 0"),
         ({"epsilon": Fraction(1), "accounting": "rdp"}, "accounting must be one of basic, zcdp"),
+        ({"epsilon": Fraction(1), "delta": Fraction(1, 10**400), "accounting": "zcdp"}, "below the supported minimum"),
     ],
 )
 def test_caps_that_say_too_little_are_refused(caps, message):

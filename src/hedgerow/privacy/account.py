@@ -63,6 +63,7 @@ class Account:
             raise ArgumentError("expected a cap: epsilon, with delta or without, or rho alone; got neither.")
         if self.accounting == "zcdp" and not self.delta:
             raise ArgumentError("accounting='zcdp' needs epsilon and a delta > 0, or use rho alone; got no delta.")
+        _ = self.largest_rho  # raises if (ε, δ) allows none
 
     @cached_property
     def spent(self) -> Fraction:

@@ -96,7 +96,8 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
         low, high = low / 4, low
     if low < _LEAST_RHO:
         raise ArgumentError(
-            "epsilon and delta are below the supported minimum for Gaussian noise; increase them, or ask fewer queries."
+            "epsilon and delta are below the supported minimum for Gaussian noise and zero-concentrated accounting; "
+            "increase them, or ask fewer queries."
         )
     while high - low > high / 10**7:
         middle = (low + high) / 2
