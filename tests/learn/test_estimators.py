@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
+from hedgerow.privacy.amounts import exact
 from tests.learn.tables import SCHEMA, conjunction, people
 
 WAIVED: dict[str, str] = {}
@@ -309,7 +310,7 @@ NOISE = [
     ({"epsilon": -1.0}, "epsilon must be a finite number"),
     ({"epsilon": float("nan")}, "epsilon must be a finite number"),
     ({"epsilon": float("inf")}, "epsilon must be a finite number"),
-    ({"epsilon": "1"}, "epsilon must be a finite number"),
+    ({"epsilon": "one"}, "epsilon must be a number >= 0"),
     ({"epsilon": True}, "epsilon must be a finite number"),
     ({"epsilon": 1e-14}, "epsilon for one (release|draw) must be >"),
     ({"search": "optimal"}, "search must be one of auto, exact, greedy, got 'optimal'"),
@@ -433,11 +434,11 @@ def test_estimators_work_in_pipelines_cross_validation_and_grid_search(estimator
 )
 def test_what_is_charged_is_exactly_what_was_given(name, epsilon, seed, n, size):
     X, y = conjunction(n)
-    budget = hr.Budget(Fraction(epsilon) + 1)
+    budget = hr.Budget(exact(epsilon, "epsilon") + 1)
     clf = clone(PRIVATE[name]).set_params(epsilon=epsilon, budget=budget, random_state=seed)
     clf.set_params(**{size_name(clf): size if size_name(clf) == "max_depth" else size + 1}).fit(X, y)
-    assert budget.spent == clf.privacy_.epsilon == Fraction(epsilon)
-    assert sum(charge.epsilon for charge in clf.privacy_.charges) == Fraction(epsilon)
+    assert budget.spent == clf.privacy_.epsilon == exact(epsilon, "epsilon")
+    assert sum(charge.epsilon for charge in clf.privacy_.charges) == exact(epsilon, "epsilon")
     assert [charge.purpose for charge in budget.charges] == [f"{type(clf).__name__}: one {KINDS[size_name(clf)][1]}"]
 
 

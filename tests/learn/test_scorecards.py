@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
+from hedgerow.privacy.amounts import exact
 from tests.learn.patients import HARD, LABEL, PATIENTS, patients
 from tests.learn.tables import SCHEMA, conjunction, people
 
@@ -64,8 +65,8 @@ def test_less_epsilon_has_a_larger_error():
 def test_points_are_whole_and_at_most_what_is_asked(epsilon, points, delta, seed):
     clf = fit(patients(300), epsilon, points=points, delta=delta, random_state=seed)
     assert all(abs(one) <= points for part in clf.scorecard_.parts for (one,) in part.points)
-    assert clf.privacy_.epsilon == Fraction(epsilon)
-    assert clf.privacy_.delta == (0 if delta is None else Fraction(delta))
+    assert clf.privacy_.epsilon == exact(epsilon, "epsilon")
+    assert clf.privacy_.delta == (0 if delta is None else exact(delta, "delta"))
 
 
 @given(st.integers(1, 5), st.floats(0.05, 50), st.sampled_from([None, 1e-6]), SEEDS)
@@ -142,7 +143,7 @@ def test_tables_that_tell_little_or_all_make_scorecards_too(case, delta):
         clf = fit(data, epsilon, delta=delta)
         chances = clf.predict_proba(patients(50))
         np.testing.assert_allclose(chances.sum(axis=1), 1)
-        assert clf.privacy_.epsilon == Fraction(epsilon)
+        assert clf.privacy_.epsilon == exact(epsilon, "epsilon")
         assert hr.Scorecard.from_json(clf.scorecard_.to_json()) == clf.scorecard_
 
 
@@ -204,7 +205,7 @@ BAD = [
     ({"delta": 0}, r"delta must be None or a number between 0 and 1, got 0\."),
     ({"delta": 1.0}, "delta must be None or a number between 0 and 1"),
     ({"delta": float("nan")}, "delta must be a finite number"),
-    ({"delta": "tiny"}, "delta must be a finite number"),
+    ({"delta": "tiny"}, "delta must be a number >= 0"),
     ({"delta": 1e-300, "epsilon": 1e-19}, "below the supported minimum for Gaussian noise"),
     ({"epsilon": 1e-12}, "epsilon for one release must be >="),
     ({"smooth": "very"}, r"smooth must be 'auto' or a number from 0\.01 to 1000, got 'very'\."),
