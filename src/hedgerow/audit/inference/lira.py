@@ -15,6 +15,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.randomness import RandomState, generator
 
 _FEWEST = 4  # splits: three to learn an attack from
+_FEWEST_ROWS = 20
 
 
 def lira(
@@ -28,12 +29,13 @@ def lira(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> ShadowMembership:
-    """Attack a learner by likelihood ratios: fit it on random halves of a table, and infer who was in which.
+    """Attack a learner by likelihood ratios: fit it on both sides of random splits, and infer who was in which.
 
     The attacker knows the rows, their labels and the learner, refits it at will, and sees the model under attack as a
-    black box. Each time, the rows are split at random in two halves, with a fit on each half; every fit is attacked
-    once, with the fits of all *other* splits as shadows, so every row is in half of the shadow fits. `ShadowMembership`
-    has the ROC curve, and what each row shows by itself; its `by` tries another attack by the same fits.
+    black box. Each time, a coin for each row decides on which side of a split it is, with a fit on each side; every fit
+    is attacked once, with the fits of all *other* splits as shadows, so every row is in half of the shadow fits.
+    `ShadowMembership` has the ROC curve, and what each row shows by itself; its `by` tries another attack by the same
+    fits.
 
     An attack that fails proves nothing: others may succeed. Differential privacy bounds all of them, and
     `exact_membership` computes the best one where a model is drawn as a whole.
@@ -72,8 +74,8 @@ def lira(
     Raises
     ------
     ValueError
-        If a parameter is out of range, lengths disagree, labels are missing, of one class, or never predicted by the
-        target. Errors of `fit` are passed on.
+        If a parameter is out of range, lengths disagree, there are fewer than 20 rows, or labels are missing, of one
+        class, or never predicted by the target. Errors of `fit` are passed on.
     TypeError
         If the target has no `fit` and `predict`, or the attack no `scores`.
 
@@ -99,6 +101,10 @@ def lira(
     rows = LabelledRows.of(X, y)
     if len(np.unique(rows.values)) < 2:
         raise ArgumentError("expected two or more classes in y, got one.")
+    if len(rows) < _FEWEST_ROWS:
+        raise ArgumentError(
+            f"expected {_FEWEST_ROWS} rows or more, got {len(rows)}: coins could leave a fit without any."
+        )
     shadows = shadow_fits(
         make,
         rows,

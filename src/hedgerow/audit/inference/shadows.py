@@ -84,7 +84,7 @@ def shadow_fits(
     n_jobs: int | None,
     verbose: bool,
 ) -> Shadows:
-    """Fit a learner on both halves of a random split of the rows, one split a generator."""
+    """Fit a learner on both sides of a split of the rows by coins, one split a generator."""
     splits = [_Split(make, rows, rng, seeded) for rng in generators]
     done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(split.run)() for split in splits)
     found = [np.array(part) for part in zip(*shown_progress(done, len(splits), verbose=verbose), strict=True)]
@@ -95,7 +95,10 @@ def shadow_fits(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Split:
-    """One split of the rows in two halves, with a fit on each."""
+    """One split of the rows by a coin for each, with a fit on each side.
+
+    Coins are independent: whether a row is in a fit tells nothing of the others, as where a row is added or removed.
+    """
 
     make: Callable[[], Any]
     rows: LabelledRows
@@ -103,10 +106,8 @@ class _Split:
     seeded: bool
 
     def run(self) -> tuple[Array, Array, NDArray[np.bool_]]:
-        order = self.rng.permutation(len(self.rows))
-        halves = np.split(order, [len(order) // 2])
-        one, other = (self._confidence(np.sort(half)) for half in halves)
-        first = np.isin(np.arange(len(order)), halves[0])
+        first = self.rng.integers(2, size=len(self.rows)) == 1
+        one, other = (self._confidence(np.flatnonzero(side)) for side in (first, ~first))
         return np.where(first, one, other), np.where(first, other, one), first
 
     def _confidence(self, half: Index) -> Array:
