@@ -118,6 +118,20 @@ class PrivateEstimator(TallyEstimator):
             plan = self._plan(schema)
             self.budget.check(plan.epsilon, plan.delta, rho=plan.rho)
 
+    def planned_charge(self, schema: Schema) -> Charge:
+        """Return what a fit with this schema charges, which does not depend on the rows; nothing is charged yet.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, a search is too large, or epsilon is below the supported minimum.
+        """
+        self._check_parameters()
+        plan, noise = self._plan(schema), self._noise()
+        plan.prepare(noise)
+        purpose, void = f"{type(self).__name__}: one {plan.model}", _void(plan, schema, noise)
+        return Charge(purpose, plan.epsilon, plan.delta, void=void, rho=plan.rho)
+
     def _plan(self, schema: Schema) -> Plan:
         """Return the plan; a search that is too large is refused here, before any row is read."""
         raise NotImplementedError

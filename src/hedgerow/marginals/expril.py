@@ -22,7 +22,7 @@ from hedgerow.marginals.labels import Equations, estimate_labels
 from hedgerow.marginals.network import network
 from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorMasses
 from hedgerow.marginals.oracle.hypothesis import Always, codes_of
-from hedgerow.marginals.oracle.oracle import Oracle, check_oracle
+from hedgerow.marginals.oracle.protocol import MarginalOracle, check_oracle
 from hedgerow.marginals.reweight import Weights, equal_weights, reweight
 from hedgerow.marginals.synthetic import Synthetic
 from hedgerow.messages import shown_argument
@@ -119,7 +119,7 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         self.bins = bins
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None, *, oracle: Oracle) -> Self:
+    def fit(self, X: Any, y: None = None, *, oracle: MarginalOracle) -> Self:
         """Learn from a public, unlabelled source and an oracle.
 
         Parameters
@@ -161,24 +161,26 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = Table.of(X).width
         return self
 
-    def _error_questions(self, oracle: Oracle) -> int:
+    def _error_questions(self, oracle: MarginalOracle) -> int:
         """Return the number of questions on errors: all, but one less if ratios need a question on marginals."""
         return self.queries - (self.reweight and oracle.release == "ratio")
 
-    def _first_weights(self, X: Any, oracle: Oracle) -> Weights:
+    def _first_weights(self, X: Any, oracle: MarginalOracle) -> Weights:
         if not self.reweight or oracle.release != "ratio":
             return equal_weights(len(X))
         bins = bins_or_chosen(self.bins, X, len(X), oracle.noise_scale(Table.of(X).width))
         answer = oracle.marginals(bins)
         return reweight(bin_matrix(bins, X), answer.masses, len(bins), variance=answer.variance)
 
-    def _ask(self, X: Any, hypothesis: Any, weights: Weights, questions: list[_Question], oracle: Oracle) -> _Question:
+    def _ask(
+        self, X: Any, hypothesis: Any, weights: Weights, questions: list[_Question], oracle: MarginalOracle
+    ) -> _Question:
         rows = getattr(questions[-1].answer, "n_rows", len(X)) if questions else len(X)
         bins = bins_or_chosen(self.bins, X, rows, oracle.noise_scale(Table.of(X).width), weights.values)
         predicted = codes_of(hypothesis.predict(X), oracle.classes, len(X)).astype(np.float64)
         return _Question(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
 
-    def _check(self, X: Any, oracle: Oracle) -> None:
+    def _check(self, X: Any, oracle: MarginalOracle) -> None:
         check_choice("variant", self.variant, VARIANTS)
         check_whole("queries", self.queries, 1)
         if self.queries > oracle.queries_left:
@@ -203,7 +205,7 @@ class ExprilClassifier(ClassifierMixin, BaseEstimator):
             raise DomainError(f"expected the target's columns {', '.join(oracle.columns)}, got {', '.join(names)}.")
         self._try_estimator(Table.of(X), oracle)
 
-    def _try_estimator(self, source: Table, oracle: Oracle) -> None:
+    def _try_estimator(self, source: Table, oracle: MarginalOracle) -> None:
         """Fit on some rows with arbitrary labels, so that an estimator that fails does so before the charge.
 
         Nor is anything charged where the oracle could not be asked about what is fitted.
@@ -264,7 +266,7 @@ def _weights(questions: list[_Question]) -> Weights:
     )
 
 
-def _record(questions: list[_Question], weights: Weights, labels: Vector, oracle: Oracle) -> dict[str, Any]:
+def _record(questions: list[_Question], weights: Weights, labels: Vector, oracle: MarginalOracle) -> dict[str, Any]:
     answer = questions[-1].answer
     return {
         "question": len(questions),

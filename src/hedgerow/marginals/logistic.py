@@ -19,7 +19,7 @@ from hedgerow.learn.scorecard.points import Part, rounded
 from hedgerow.learn.scorecard.smoothing import Prior
 from hedgerow.marginals.binning import bin_matrix
 from hedgerow.marginals.log_odds import SPREADS, Evidence, LogOdds, estimated
-from hedgerow.marginals.oracle.oracle import Oracle, check_oracle
+from hedgerow.marginals.oracle.protocol import MarginalOracle, check_oracle
 from hedgerow.marginals.reweight import equal_weights, reweight
 from hedgerow.marginals.source import source_bins
 from hedgerow.models.scorecard import Scorecard
@@ -89,7 +89,7 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
         self.bins = bins
         self.reweight = reweight
 
-    def fit(self, X: Any, y: None = None, *, oracle: Oracle) -> Self:
+    def fit(self, X: Any, y: None = None, *, oracle: MarginalOracle) -> Self:
         """Learn from a public, unlabelled source and one answer of an oracle.
 
         Parameters
@@ -130,7 +130,7 @@ class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = Table.of(X).width
         return self
 
-    def _check(self, X: Any, oracle: Oracle) -> None:
+    def _check(self, X: Any, oracle: MarginalOracle) -> None:
         check_largest_points(self.points)
         check_smooth(self.smooth)
         names = Table.of(X).column_names
@@ -189,7 +189,7 @@ def _learned(
     return LearnedScorecard(whole, np.rint(base / unit).astype(np.int64), unit, None if is_exact else found.error)
 
 
-def _card(oracle: Oracle, left_out: Sequence[str]) -> PrivacyCard:
+def _card(oracle: MarginalOracle, left_out: Sequence[str]) -> PrivacyCard:
     card = oracle.privacy
     if not left_out:
         return card

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import Any
 
 from hedgerow.errors import ModelFormatError
 from hedgerow.models import envelope
@@ -41,7 +42,17 @@ def load_model(path: str | PathLike[str]) -> RuleList | Tree | Scorecard:
     >>> load_model(path)
     <RuleList of 1 rules; guarantee: none (example)>
     """
-    data = envelope.parse(envelope.read_text(path))
+    return model_from_dict(envelope.parse(envelope.read_text(path)))
+
+
+def model_from_dict(data: Any) -> RuleList | Tree | Scorecard:
+    """Return the model of any kind that the data of a file hold.
+
+    Raises
+    ------
+    ModelFormatError
+        If they are of no known kind, truncated, or were edited.
+    """
     for kind in _KINDS:
         if isinstance(data, dict) and data.get("format") == kind.format:
             return kind.from_dict(data)

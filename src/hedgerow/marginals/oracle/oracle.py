@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hedgerow._version import __version__
 from hedgerow.arguments import check_flag
 from hedgerow.columns import is_boolean, label_name
-from hedgerow.errors import ArgumentError, ArgumentTypeError, NotPicklableError, OracleExhaustedError
+from hedgerow.errors import ArgumentError, NotPicklableError, OracleExhaustedError
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.oracle.frame_target import FrameTarget
@@ -178,6 +178,28 @@ class Oracle:
         check_form(budget, max_queries, release)
         oracle = cls.__new__(cls)
         oracle._begin(TableTarget.of(table, label, classes), budget, max_queries, release, random_state)
+        return oracle
+
+    @classmethod
+    def on(
+        cls,
+        target: Target,
+        budget: Budget,
+        max_queries: int = 1,
+        *,
+        release: Release = "counts",
+        random_state: NoiseSource | RandomState = None,
+    ) -> Self:
+        """Return an oracle on a target that has been checked, for a curator who answers many analysts.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
+        check_form(budget, max_queries, release)
+        oracle = cls.__new__(cls)
+        oracle._begin(target, budget, max_queries, release, random_state)
         return oracle
 
     def _begin(
@@ -432,17 +454,3 @@ def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.i
 def _exact(answer: Any) -> Any:
     """Return an exact answer in the form of a released one."""
     return answer if isinstance(answer, np.ndarray) else answer[0] / np.maximum(answer[1], 1)
-
-
-def check_oracle(oracle: object, y: object) -> None:
-    """Check that a learner is given an oracle, and no labels.
-
-    Raises
-    ------
-    TypeError
-        If it is not.
-    """
-    if y is not None:
-        raise ArgumentTypeError("Expected no labels, which stay with their curator; got y. Call fit(X, oracle=oracle).")
-    if not isinstance(oracle, Oracle):
-        raise ArgumentTypeError(f"oracle must be an Oracle, got {type(oracle).__name__}; see hedgerow.Oracle.")

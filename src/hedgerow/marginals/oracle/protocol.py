@@ -1,0 +1,86 @@
+"""What learners ask of an oracle, wherever its target is: in this process, or with a curator elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from hedgerow.errors import ArgumentTypeError
+from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
+from hedgerow.marginals.oracle.hypothesis import Hypothesis
+from hedgerow.marginals.oracle.release import Release
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+
+
+@runtime_checkable
+class MarginalOracle(Protocol):
+    """An oracle that learners can ask: `hedgerow.Oracle`, or one of a curator's service.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The names of the target's columns.
+    classes : tuple
+        The classes; the second of two is the positive one.
+    label : Label
+        The name of the labels, and the classes.
+    queries_left : int
+        Questions that will still be answered.
+    release : {"counts", "ratio", "gaussian"}
+        The form of the answers.
+    privacy : PrivacyCard
+        What was charged so far.
+    """
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...  # noqa: D102 -- above
+
+    @property
+    def classes(self) -> tuple[Any, ...]: ...  # noqa: D102
+
+    @property
+    def label(self) -> Label: ...  # noqa: D102
+
+    @property
+    def queries_left(self) -> int: ...  # noqa: D102
+
+    @property
+    def release(self) -> Release: ...  # noqa: D102
+
+    @property
+    def privacy(self) -> PrivacyCard: ...  # noqa: D102
+
+    def noise_scale(self, n_attributes: int) -> float:
+        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count; 0 if answers are exact."""
+        ...
+
+    def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
+        """Check that `error_marginals` can be asked about a hypothesis, at no charge."""
+        ...
+
+    def marginals(self, bins: Schema) -> RowCounts | RowShares:
+        """Answer how many rows are in each bin."""
+        ...
+
+    def class_marginals(self, bins: Schema) -> ClassCounts:
+        """Answer how many rows of each class are in each bin."""
+        ...
+
+    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts | ErrorRatios:
+        """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right."""
+        ...
+
+
+def check_oracle(oracle: object, y: object) -> None:
+    """Check that a learner is given an oracle, and no labels.
+
+    Raises
+    ------
+    TypeError
+        If it is not.
+    """
+    if y is not None:
+        raise ArgumentTypeError("Expected no labels, which stay with their curator; got y. Call fit(X, oracle=oracle).")
+    if not isinstance(oracle, MarginalOracle):
+        raise ArgumentTypeError(f"oracle must be an Oracle, got {type(oracle).__name__}; see hedgerow.Oracle.")
