@@ -145,7 +145,7 @@ def test_the_process_that_has_ended_is_told_from_the_one_that_answers(ledger_url
             with pytest.raises(RequestRunningError):
                 ledger.reserve(asked("one"))
         second = ledger.reserve(asked("one"))
-        assert second == Reserved(gone.request, 2)
+        assert second == Reserved(gone.request, 2, 1, gone.entry)
         with pytest.raises(RequestRunningError):
             ledger.reserve(asked("one"))
         ledger.answer(second, b"12")

@@ -11,7 +11,7 @@ from hedgerow.errors import LedgerError
 from hedgerow.untrusted_text import parse_json
 from hedgerow.values import printable
 
-Kind = Literal["declared", "reserved", "retried", "answered", "failed"]
+Kind = Literal["declared", "granted", "reserved", "retried", "answered", "failed"]
 FIRST = ""
 """The hash before the first entry."""
 
@@ -53,7 +53,7 @@ class Entry:
     ----------
     sequence : int
         Its number, from 1.
-    kind : {"declared", "reserved", "retried", "answered", "failed"}
+    kind : {"declared", "granted", "reserved", "retried", "answered", "failed"}
         What happened.
     content : str
         Canonical JSON of all of it, the hash of the entry before included.
@@ -107,6 +107,8 @@ class Entry:
 def _what(kind: Kind, data: dict[str, Any]) -> str:
     if kind == "declared":
         return f"epoch {data['epoch']} of {data['dataset']}: {data['reason']}"
+    if kind == "granted":
+        return f"{data['name']} has a cap for {data['dataset']}: {data['reason']}"
     if kind == "reserved":
         charge = data["charge"]
         delta = f", delta {charge['delta']}" if charge["delta"] != "0" else ""

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from hedgerow.errors import (
+    ArgumentError,
     BudgetExceededError,
     LedgerError,
     RequestConflictError,
@@ -68,10 +69,16 @@ class Reserved:
         Its name in the ledger.
     attempt : int
         1, or 2 where an earlier process ended before it had answered.
+    epoch : int
+        The epoch of the dataset in which it was charged.
+    entry : str
+        The hash of the entry that charged it.
     """
 
     request: str
     attempt: int
+    epoch: int
+    entry: str
 
 
 @dataclass(frozen=True)
@@ -158,6 +165,39 @@ class Ledger:
             )
             _make_caps(connection, dataset, epoch, {WHOLE: caps_data(cap), **declared})
         return epoch
+
+    def grant(self, dataset: str, analyst: str, cap: Account, *, reason: str) -> None:
+        """Give an analyst who has none a cap in a dataset's current epoch, out of what is not another's.
+
+        Raises
+        ------
+        ValueError
+            If the analyst has a cap, or all caps together do not fit the dataset's; see `check_shares`.
+        LedgerError
+            If there is no such dataset.
+        """
+        with self._database.writing() as connection:
+            epoch = self._known_epoch(connection, dataset)
+            shares = {name: _account(connection, dataset, epoch, name) for name in _owners(connection, dataset, epoch)}
+            whole = shares.pop(WHOLE)
+            if analyst in shares:
+                raise ArgumentError(f"expected an analyst without a cap for {shown(dataset)}, got one with a cap.")
+            declared = self._oversubscribed(connection, dataset, epoch)
+            check_shares(whole, {**shares, analyst: cap}, oversubscribed=declared)
+            data = {"dataset": dataset, "epoch": epoch, "name": analyst, "cap": caps_data(cap), "reason": reason}
+            self._append(connection, "granted", data)
+            _make_caps(connection, dataset, epoch, {analyst: caps_data(cap)})
+
+    def shares(self, dataset: str) -> dict[str, Account]:
+        """Return the caps of a dataset's current epoch by analyst, the dataset's own under ``""``; with all charges.
+
+        Empty if there is no such dataset.
+        """
+        with self._database.reading() as connection:
+            epoch = self._epoch(connection, dataset)
+            if epoch is None:
+                return {}
+            return {name: _account(connection, dataset, epoch, name) for name in _owners(connection, dataset, epoch)}
 
     def reserve(self, request: Request) -> Reserved | Answered:
         """Charge a request, unless it was charged before; the rows may be touched once this has returned `Reserved`.
@@ -274,6 +314,15 @@ class Ledger:
             raise LedgerError(f"expected a dataset of the ledger, got {shown(dataset)}.")
         return epoch
 
+    def _oversubscribed(self, connection: Connection, dataset: str, epoch: int) -> bool:
+        """Return whether an epoch was declared as such."""
+        found = (json.loads(row.content) for row in connection.execute(sa.select(ENTRIES.c.content)))
+        return any(
+            data["oversubscribed"]
+            for data in found
+            if data["kind"] == "declared" and (data["dataset"], data["epoch"]) == (dataset, epoch)
+        )
+
     def _charge(self, connection: Connection, request: Request) -> Reserved:
         epoch, charge = self._known_epoch(connection, request.dataset), request.charge
         for owner in (request.analyst, WHOLE):
@@ -285,7 +334,7 @@ class Ledger:
                 raise
             _set_total(connection, request.dataset, epoch, owner, spent)
         name = str(uuid4())
-        self._append(
+        entry = self._append(
             connection,
             "reserved",
             {
@@ -311,7 +360,7 @@ class Ledger:
                 run=self._run.name,
             )
         )
-        return Reserved(name, 1)
+        return Reserved(name, 1, epoch, entry)
 
     def _again(self, connection: Connection, known: Row[Any]) -> Reserved | Answered | None:
         """Return what becomes of a request that was charged before; None if it has failed."""
@@ -325,7 +374,7 @@ class Ledger:
         if known.attempt == MOST_ATTEMPTS:
             self._finish(
                 connection,
-                Reserved(known.request, known.attempt),
+                Reserved(known.request, known.attempt, known.epoch, ""),
                 "failed",
                 {"reason": f"the process ended before it had answered, {MOST_ATTEMPTS} times"},
                 run=known.run,
@@ -336,7 +385,7 @@ class Ledger:
         connection.execute(
             REQUESTS.update().where(REQUESTS.c.request == known.request).values(attempt=attempt, run=self._run.name)
         )
-        return Reserved(known.request, attempt)
+        return Reserved(known.request, attempt, known.epoch, _charging_entry(connection, known.request))
 
     def _finish(
         self, connection: Connection, reserved: Reserved, state: Kind, data: dict[str, Any], *, run: str | None = None
@@ -356,11 +405,25 @@ class Ledger:
             raise LedgerError("the request is not to be answered here: it has ended, or another process has taken it.")
         self._append(connection, state, {"request": reserved.request, **data})
 
-    def _append(self, connection: Connection, kind: Kind, data: dict[str, Any]) -> None:
+    def _append(self, connection: Connection, kind: Kind, data: dict[str, Any]) -> str:
+        """Append an entry, and return its hash."""
         head = connection.execute(sa.select(HEAD.c.sequence, HEAD.c.hash)).one()
         entry = Entry.after(head.hash, head.sequence + 1, kind, datetime.now(UTC).isoformat(), data)
         connection.execute(ENTRIES.insert().values(sequence=entry.sequence, content=entry.content, hash=entry.hash))
         connection.execute(HEAD.update().values(sequence=entry.sequence, hash=entry.hash))
+        return entry.hash
+
+
+def _charging_entry(connection: Connection, request: str) -> str:
+    """Return the hash of the entry that charged a request, by reading all that name it."""
+    named = sa.select(ENTRIES.c.content, ENTRIES.c.hash).where(ENTRIES.c.content.contains(request))
+    return next(row.hash for row in connection.execute(named) if json.loads(row.content)["kind"] == "reserved")
+
+
+def _owners(connection: Connection, dataset: str, epoch: int) -> list[str]:
+    """Return who has a cap in an epoch, the dataset itself included."""
+    owned = sa.select(CAPS.c.analyst).where(CAPS.c.dataset == dataset, CAPS.c.epoch == epoch)
+    return list(connection.execute(owned.order_by(CAPS.c.analyst)).scalars())
 
 
 def _make_caps(connection: Connection, dataset: str, epoch: int, caps: Mapping[str, dict[str, Any]]) -> None:

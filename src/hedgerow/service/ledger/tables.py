@@ -2,6 +2,7 @@
 
 `ENTRIES` is the record: append-only, each entry chained to the one before. The other tables follow from it, but for the
 answers themselves, of which it has the digests; they are there to decide quickly, and `Ledger.verify` compares them.
+`KEYS` stands beside it: who may ask is no part of what was charged.
 """
 
 from __future__ import annotations
@@ -72,4 +73,11 @@ ANSWERS = Table(
     METADATA,
     Column("request", String(36), primary_key=True),
     Column("content", LargeBinary, nullable=False),
+)
+KEYS = Table(
+    "keys",
+    METADATA,
+    Column("name", String(200), primary_key=True),
+    Column("role", String(8), CheckConstraint("role IN ('analyst', 'auditor', 'curator')"), nullable=False),
+    Column("hash", String(64), nullable=False, unique=True),
 )

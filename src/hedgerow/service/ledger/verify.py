@@ -53,6 +53,9 @@ class _Replay:
             for name, caps in {WHOLE: data["cap"], **data["analysts"]}.items():
                 owner = data["dataset"], data["epoch"], name
                 self.caps[owner], self.charges[owner] = canonical(caps), []
+        elif entry.kind == "granted":
+            owner = data["dataset"], data["epoch"], data["name"]
+            self.caps[owner], self.charges[owner] = canonical(data["cap"]), []
         elif entry.kind == "reserved":
             for name in (data["analyst"], WHOLE):
                 self.charges[data["dataset"], data["epoch"], name].append(data["charge"])
