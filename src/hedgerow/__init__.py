@@ -13,6 +13,7 @@ from hedgerow._version import __version__
 
 if TYPE_CHECKING:
     from hedgerow import audit, datasets, engines, errors, studies
+    from hedgerow.client.connect import connect
     from hedgerow.engines.sources import open_table
     from hedgerow.learn import (
         DPGreedyRLClassifier,
@@ -69,6 +70,7 @@ __all__ = [
     "__version__",
     "audit",
     "choose_bins",
+    "connect",
     "datasets",
     "engines",
     "errors",
@@ -79,6 +81,7 @@ __all__ = [
 
 _ROOMS = ("audit", "datasets", "engines", "errors", "studies")
 _HOMES = {
+    "client.connect": ("connect",),
     "engines.sources": ("open_table",),
     "learn": (
         "DPGreedyRLClassifier",

@@ -164,6 +164,48 @@ class RequestFailedError(HedgerowError, RuntimeError):
     """The request was charged and has failed, which is final: it is not evaluated again, and nothing is refunded."""
 
 
+class AccessError(HedgerowError, PermissionError):
+    """Who asks is not known to the curator's service, or may not ask this."""
+
+
+class QuestionError(HedgerowError, ValueError):
+    """A question to a curator's service cannot be asked, as its form and the public schema show; nothing was charged.
+
+    The message is made before a row is touched, of the question and of what is public, and may be sent back.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_line(message))
+
+
+class ServiceBusyError(HedgerowError, RuntimeError):
+    """A curator's service has as many questions waiting as it takes; nothing was charged."""
+
+
+class ServiceError(HedgerowError, RuntimeError):
+    """A curator's service refused a request, or cannot be reached.
+
+    Attributes
+    ----------
+    status : int or None
+        The HTTP status; None where there was no answer.
+    kind : str or None
+        The last part of the problem's type, such as ``budget-exceeded``.
+    charged : bool or None
+        Whether the request was charged; None where that is not known.
+    """
+
+    def __init__(
+        self, message: str, *, status: int | None = None, kind: str | None = None, charged: bool | None = None
+    ) -> None:
+        self.status, self.kind, self.charged = status, kind, charged
+        super().__init__(_line(message))
+
+
+class ReceiptError(HedgerowError, ValueError):
+    """A receipt is not signed with a curator's key, or is not that of this answer or model."""
+
+
 class OracleExhaustedError(HedgerowError, ValueError):
     """An oracle has answered its `max_queries` questions; nothing was charged.
 

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "audit": "Measure how much a model discloses about its training rows, by counting possible rows by region.",
     "schema": "Make, learn and read schemas: what is public about a table.",
     "budget": "Keep one privacy budget over several runs, in a file.",
+    "serve": "Serve a curator's tables: analysts ask, a ledger decides, rows stay.",
     "ledger": "Read and verify the ledger of a curator's service.",
     "study": "Reproduce the figures and tables of papers, from raw runs.",
 }

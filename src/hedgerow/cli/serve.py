@@ -1,0 +1,188 @@
+"""`hedgerow serve`: a curator's service, with its keys and its configuration."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hedgerow.cli.output import say
+from hedgerow.errors import ArgumentError, MissingPackageError
+
+if TYPE_CHECKING:
+    from hedgerow.service.keys import Keys
+    from hedgerow.service.server import Address
+
+app = typer.Typer(
+    add_completion=False,
+    invoke_without_command=True,
+    rich_markup_mode="rich",
+    help="Serve a curator's tables: analysts ask, a ledger decides, rows stay.",
+)
+keys_app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make, list and revoke API keys.")
+app.add_typer(keys_app, name="key")
+_NEEDED = ("alembic", "cryptography", "fastapi", "jwt", "sqlalchemy", "uvicorn")
+ConfigPath = Annotated[Path, typer.Option("--config", help="Configuration, as `hedgerow serve init` writes one.")]
+CONFIG = Path("curator.yaml")
+_TEMPLATE = """\
+# The configuration of a curator's service. Paths count from this file. Amounts mean what is written.
+ledger: ledger.db            # or postgresql://user@host/database
+signing_key: curator.key     # receipts of answers are signed with it; curator.pub is for everybody
+datasets:
+  patients:
+    table: patients.csv      # or data.parquet, duckdb:///FILE::TABLE, postgresql://USER@HOST/DATABASE::TABLE
+    schema: patients.yaml    # as `hedgerow schema new` writes one, checked by you; it is public
+    reason: the rows of 2026 # why these rows have this cap; it is in the ledger
+    cap: {epsilon: 4}        # of the dataset, for good: also {epsilon: 4, delta: 1e-6} or {rho: 0.5}
+    analysts:                # their caps add up to the dataset's at most
+      ana: {epsilon: 2}
+    answer_after: 5          # seconds; without it, answers leave at once, and run time tells something of the rows
+"""
+
+
+@app.callback()
+def serve(
+    context: typer.Context,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve a public table, with a new ledger and key.")] = False,
+    config: Annotated[Path | None, typer.Option("--config", help="Configuration of the service.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port for analysts; 0 for any that is free.")] = 8765,
+    curator_port: Annotated[int, typer.Option(help="Port for the curator, on this machine alone.")] = 0,
+    tls_certificate: Annotated[Path | None, typer.Option(help="Certificate (PEM) for TLS.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Its private key (PEM).")] = None,
+    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy in front does TLS.")] = False,
+) -> None:
+    """Serve a curator's tables: analysts ask, a ledger decides, rows stay.
+
+    Prints one line of JSON when it is ready, with the URLs; with --demo also the analyst's key. Stop it with Ctrl-C:
+    what is being answered is finished first.
+
+    [bold]Examples[/bold]:
+
+    hedgerow serve --demo --port 8765
+
+    hedgerow serve init && hedgerow serve key add ana && hedgerow serve --config curator.yaml
+    """
+    if context.invoked_subcommand is not None:
+        return
+    _require()
+    from hedgerow.service.server import Address
+
+    if demo == (config is not None):
+        raise ArgumentError("expected --demo, or --config FILE; got both or none. Start with: hedgerow serve init")
+    address = Address(host, port, tls_certificate, tls_key, behind_proxy)
+    if config is None:
+        _serve_demo(address, curator_port)
+    else:
+        _serve_config(config, address, curator_port)
+
+
+@app.command("init")
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder for the configuration and the signing key.")] = Path(),
+) -> None:
+    """Write a configuration to edit, curator.yaml, and a signing key, curator.key with curator.pub."""
+    _require()
+    from hedgerow.service.receipts import Signer
+
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / CONFIG
+    if target.exists():
+        raise ArgumentError(f"expected a folder without {CONFIG}, got one that has it.")
+    Signer.new().save(folder / "curator.key")
+    target.write_text(_TEMPLATE)
+    say(f"written: {target}, {folder / 'curator.key'}, {folder / 'curator.pub'}")
+    say("next: edit the configuration, then hedgerow serve check, hedgerow serve key add ana")
+
+
+@app.command("check")
+def check(config: ConfigPath = CONFIG) -> None:
+    """Open the ledger and all tables, check every row against its schema, and declare new datasets and analysts."""
+    _require()
+    from hedgerow.service.config import Config
+
+    with Config.read(config).open().ledger as ledger:
+        for name in Config.read(config).datasets:
+            say(f"{name}:\n{ledger.account(name)}")
+
+
+@keys_app.command("add")
+def add_key(
+    name: Annotated[str, typer.Argument(help="Who asks: an analyst of the configuration, or an auditor.")],
+    role: Annotated[str, typer.Option(help="analyst, auditor or curator.")] = "analyst",
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Make an API key, and print it: it is shown this once."""
+    checked: Any = role
+    with _keys(config) as keys:
+        say(keys.add(name, checked))
+
+
+@keys_app.command("revoke")
+def revoke_key(
+    name: Annotated[str, typer.Argument(help="Whose key.")],
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Revoke a key. What it was charged stays charged."""
+    with _keys(config) as keys:
+        keys.revoke(name)
+
+
+@keys_app.command("list")
+def list_keys(config: ConfigPath = CONFIG) -> None:
+    """List who has a key, with the role."""
+    with _keys(config) as keys:
+        for caller in keys.callers():
+            say(f"{caller.name}  {caller.role}")
+
+
+def _keys(config: Path) -> Keys:
+    _require()
+    from hedgerow.service.config import Config
+    from hedgerow.service.keys import Keys
+
+    return Keys(Config.read(config).ledger)
+
+
+def _serve_demo(address: Address, curator_port: int) -> None:
+    from hedgerow.service.demo import demo_curator
+
+    with tempfile.TemporaryDirectory(prefix="hedgerow-demo-") as folder:
+        curator, keys, key = demo_curator(Path(folder))
+        _run(curator, keys, address, curator_port, {"analyst_key": key, "ledger": f"{folder}/ledger.db"})
+
+
+def _serve_config(path: Path, address: Address, curator_port: int) -> None:
+    from hedgerow.service.config import Config
+    from hedgerow.service.keys import Keys
+
+    config = Config.read(path)
+    _run(config.open(), Keys(config.ledger), address, curator_port, {})
+
+
+def _run(curator: Any, keys: Keys, address: Address, curator_port: int, more: dict[str, str]) -> None:
+    from hedgerow.service.app import create_app
+    from hedgerow.service.dashboard import create_dashboard
+    from hedgerow.service.jobs import Jobs
+    from hedgerow.service.server import serve as run
+
+    jobs, (dashboard, token) = Jobs(curator), create_dashboard(curator, keys)
+
+    def ready(url: str, own: str) -> None:
+        say(json.dumps({"url": url, **more, "curator_url": f"{own}/?token={token}"}))
+
+    try:
+        run(create_app(curator, keys.caller, jobs), address, dashboard, curator_port, ready)
+    finally:
+        jobs.close()
+        curator.ledger.close()
+        keys.close()
+
+
+def _require() -> None:
+    if not all(map(find_spec, _NEEDED)):
+        raise MissingPackageError("a curator's service needs an extra; run pip install 'hedgerow[service]'.")

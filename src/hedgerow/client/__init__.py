@@ -1,0 +1,1 @@
+"""The learner's side of a curator's service."""

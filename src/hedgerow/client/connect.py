@@ -1,0 +1,240 @@
+"""`hedgerow.connect`: a curator's service, and the datasets that one may ask about there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from hedgerow.arguments import check_whole
+from hedgerow.client.http import RECEIPT, Connection
+from hedgerow.client.oracle import RemoteOracle
+from hedgerow.errors import ArgumentError, ArgumentTypeError, ModelFormatError, ServiceError
+from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
+from hedgerow.messages import shown
+from hedgerow.models import RuleList, Scorecard, Tree
+from hedgerow.models.files import model_from_dict
+from hedgerow.privacy.amounts import Amount, exact
+from hedgerow.schema.schema import Schema
+
+_MODELS: Mapping[type, str] = {
+    PrivateRuleListClassifier: "rule-list",
+    PrivateTreeClassifier: "tree",
+    PrivateScorecardClassifier: "scorecard",
+}
+_NOT_SENT = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
+_POLL = 0.2  # seconds
+
+
+def connect(url: str, *, key: str, timeout: float = 120.0) -> RemoteCurator:
+    """Connect to a curator's service.
+
+    Parameters
+    ----------
+    url : str
+        Where it is: ``https://…``, or ``http://`` on this machine.
+    key : str
+        Your API key, or a token of the identity provider that the curator trusts.
+    timeout : float, default=120
+        How many seconds to wait for an answer before it is asked for again.
+
+    Returns
+    -------
+    RemoteCurator
+        Names the datasets that you may ask about.
+
+    Raises
+    ------
+    ServiceError
+        If the service cannot be reached, or does not know the key.
+    ValueError
+        If the URL is not one of these.
+    ImportError
+        If the extra ``client`` is not installed.
+    """
+    return RemoteCurator(Connection(url, key, timeout))
+
+
+class RemoteCurator:
+    """A curator's service.
+
+    With one dataset, everything that a `RemoteDataset` has can be asked of the curator itself.
+
+    Attributes
+    ----------
+    datasets : tuple of str
+        The names of the datasets that you may ask about.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._known = dict[str, RemoteDataset]()
+        self.datasets: tuple[str, ...] = tuple(map(str, connection.get("/v1/datasets")))
+
+    def __getitem__(self, name: str) -> RemoteDataset:
+        """Return a dataset by its name; ValueError if there is none that you may ask about."""
+        if name not in self.datasets:
+            raise ArgumentError(f"expected one of the datasets {', '.join(self.datasets)}, got {shown(name)}.")
+        if name not in self._known:
+            self._known[name] = RemoteDataset(self._connection, name)
+        return self._known[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if len(self.datasets) != 1:
+            raise AttributeError(
+                f"name one of the datasets first: curator[{self.datasets[0] if self.datasets else ''!r}]"
+            )
+        return getattr(self[self.datasets[0]], name)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<RemoteCurator of {', '.join(self.datasets) or 'no dataset that you may ask about'}>"
+
+
+class RemoteDataset:
+    """A dataset whose rows stay with their curator.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    description : dict
+        What is public of it, as the service tells.
+    schema : Schema
+        The public schema, with the label.
+    receipts : list of str
+        The curator's signed receipts of what was answered, the last one last; empty where it does not sign.
+    """
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self.name = name
+        self.receipts: list[str] = []
+        self._connection, self._path = connection, f"/v1/datasets/{name}"
+        self.description: dict[str, Any] = connection.get(self._path)
+        self.schema = Schema.from_dict(self.description["schema"])
+
+    @property
+    def budget(self) -> dict[str, Any]:
+        """Your cap, what was charged to it and what is left, as exact text: ``budget["epsilon"]["left"]``."""
+        return self._connection.get(f"{self._path}/budget")
+
+    def dummy(self, n_rows: int = 100, seed: int = 0) -> Any:
+        """Return made-up rows as a pandas frame, label included, drawn from the schema alone. Free."""
+        import pandas as pd
+
+        return pd.DataFrame(self._connection.get(f"{self._path}/dummy?rows={int(n_rows)}&seed={int(seed)}"))
+
+    def cost(self, estimator: Any) -> dict[str, Any]:
+        """Return what a fit would cost, whether that is left, and how long its search takes. Free."""
+        return self._cost("fits", self._fit_question(estimator))
+
+    def oracle(self, max_queries: int = 3, *, epsilon: Amount, delta: Amount = 0) -> RemoteOracle:
+        """Return an oracle that asks up to `max_queries` questions, an equal share of ε and δ each.
+
+        Parameters
+        ----------
+        max_queries : int, default=3
+            How many questions.
+        epsilon, delta : float, Fraction, Decimal or str
+            For all of them together; with a δ the noise is Gaussian.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
+        questions, total = check_whole("max_queries", max_queries, 1), exact(epsilon, "epsilon")
+        if not total:
+            raise ArgumentError("epsilon must be a number > 0, got 0.")
+        assert self.schema.label is not None
+        return RemoteOracle(
+            self._ask,
+            self._cost,
+            tuple(self.description["columns"]),
+            self.schema.label,
+            epsilon=total,
+            delta=exact(delta, "delta"),
+            max_queries=questions,
+        )
+
+    def fit(self, estimator: Any) -> RuleList | Tree | Scorecard:
+        """Have a private estimator fitted at the curator's; return its model, with the card.
+
+        Parameters
+        ----------
+        estimator : PrivateRuleListClassifier, PrivateTreeClassifier or PrivateScorecardClassifier
+            Its parameters are what is asked for. Leave out `schema`: it is the curator's; or give one with fewer of its
+            attributes.
+
+        Raises
+        ------
+        ServiceError
+            If the service refuses, or cannot be reached. The same fit, asked for again, is charged once.
+        TypeError
+            If it is another estimator.
+        ValueError
+            If it has parameters that are the curator's to set.
+        """
+        question = self._fit_question(estimator)
+        job = self._connection.json(self._connection.ask(f"{self._path}/fits", question))
+        while job["state"] in ("queued", "running"):
+            time.sleep(_POLL)
+            job = self._connection.get(f"/v1/jobs/{job['job']}")
+        response = self._connection.read(f"/v1/jobs/{job['job']}/answer")
+        self._keep(response)
+        try:
+            return model_from_dict(self._connection.json(response)["model"])
+        except (ModelFormatError, KeyError, TypeError):
+            pass
+        raise ServiceError("expected a model from the service, got another answer.", charged=True)
+
+    def _ask(self, kind: str, question: dict[str, Any]) -> Any:
+        response = self._connection.ask(f"{self._path}/{kind}", question)
+        self._keep(response)
+        return self._connection.json(response)
+
+    def _cost(self, kind: str, question: dict[str, Any]) -> Any:
+        return self._connection.post(f"{self._path}/cost", {"question": kind, **question})
+
+    def _keep(self, response: Any) -> None:
+        if RECEIPT in response.headers:
+            self.receipts.append(response.headers[RECEIPT])
+
+    def _fit_question(self, estimator: Any) -> dict[str, Any]:
+        kind = _MODELS.get(type(estimator))
+        if kind is None:
+            names = ", ".join(one.__name__ for one in _MODELS)
+            raise ArgumentTypeError(f"expected one of {names}, got {type(estimator).__name__}.")
+        given, default = estimator.get_params(), type(estimator)().get_params()
+        for name in ("budget", "random_state"):
+            if given[name] is not None:
+                raise ArgumentError(f"expected {name}=None, got another: it is the curator's to set.")
+        question = {"model": kind, "epsilon": str(exact(given["epsilon"] or 0, "epsilon"))}
+        if given.get("delta"):
+            question["delta"] = str(exact(given["delta"], "delta"))
+        changed = {name: v for name, v in given.items() if name not in _NOT_SENT and v != default[name]}
+        return {**question, **self._attributes(given["schema"]), "parameters": changed}
+
+    def _attributes(self, schema: Any) -> dict[str, Any]:
+        if schema is None or schema == self.schema:
+            return {}
+        if isinstance(schema, Schema) and all(
+            name in self.schema and self.schema[name] == kind for name, kind in schema.attributes
+        ):
+            return {"attributes": list(schema.names)}
+        raise ArgumentError("expected schema=None, or one with attributes of the curator's schema, got another.")
+
+    def __repr__(self) -> str:
+        return f"<RemoteDataset {shown(self.name)} of {len(self.schema)} attributes>"

@@ -1,0 +1,199 @@
+"""Oracles whose target is with a curator elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.client.hypotheses import hypothesis_data
+from hedgerow.errors import OracleExhaustedError, ServiceError
+from hedgerow.marginals.binning import plain_bins
+from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, RowCounts
+from hedgerow.marginals.oracle.hypothesis import Hypothesis
+from hedgerow.marginals.oracle.release import Form, Release
+from hedgerow.marginals.oracle.rowwise.read import charges_of
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge, join_reasons, renewed
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+
+Ask = Callable[[str, dict[str, Any]], Any]
+
+
+class RemoteOracle:
+    """An oracle that asks a curator's service: learners take it as they take `hedgerow.Oracle`.
+
+    Every question is charged at the curator's before a row is touched there, an equal share of ε and δ each.
+    Neighbouring tables differ by one row, which is in one bin of each of d attributes: a question has the ℓ1
+    sensitivity d.
+
+    Parameters
+    ----------
+    ask : callable
+        Sends a question of a kind, which is charged, and returns the answer's data.
+    try_out : callable
+        The same for the free cost call.
+    columns : tuple of str
+        The names of the target's columns.
+    label : Label
+        The name of the labels, and the classes.
+    epsilon, delta : Fraction
+        For all questions together.
+    max_queries : int
+        How many there are.
+    """
+
+    def __init__(
+        self,
+        ask: Ask,
+        try_out: Ask,
+        columns: tuple[str, ...],
+        label: Label,
+        *,
+        epsilon: Fraction,
+        delta: Fraction,
+        max_queries: int,
+    ) -> None:
+        self._ask, self._try_out = ask, try_out
+        self._columns, self._label = columns, label
+        self._max_queries, self._asked = max_queries, 0
+        release: Release = "gaussian" if delta else "counts"
+        self._form = Form(release, epsilon / max_queries, delta / max_queries, 1)
+        self._charges = dict[int, tuple[Charge, Charge]]()  # by identity: equal charges count twice
+        self._cards = list[PrivacyCard]()
+        self._denials = dict[str, None]()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the target's columns."""
+        return self._columns
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes; the second of two is the positive one."""
+        return self._label.classes
+
+    @property
+    def label(self) -> Label:
+        """The name of the labels, and the classes."""
+        return self._label
+
+    @property
+    def max_queries(self) -> int:
+        """The number of questions in all."""
+        return self._max_queries
+
+    @property
+    def queries_left(self) -> int:
+        """The number of questions left."""
+        return self._max_queries - self._asked
+
+    @property
+    def release(self) -> Release:
+        """The form of the answers: ``"counts"``, or with a δ ``"gaussian"``."""
+        return self._form.release
+
+    @property
+    def privacy(self) -> PrivacyCard:
+        """What was charged so far, at the curator's and before."""
+        if not self._cards:
+            return PrivacyCard.none("nothing was answered")
+        last = self._cards[-1]
+        denials = tuple(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials)
+        charges = tuple(made for _, made in self._charges.values())
+        return PrivacyCard(charges, last.noise, last.software, last.void, (*last.notes, *denials))
+
+    def noise_scale(self, n_attributes: int) -> float:
+        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""
+        return self._form.scale(1, n_attributes)
+
+    def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
+        """Ask the service whether `error_marginals` can be asked about a hypothesis. Free; raises as it does."""
+        question = self._question(plain_bins(bins), hypothesis=hypothesis_data(hypothesis))
+        self._try_out("error-marginals", question)
+
+    def marginals(self, bins: Schema) -> RowCounts:
+        """Answer how many rows are in each bin.
+
+        Raises
+        ------
+        OracleExhaustedError
+            If all questions were asked.
+        ServiceError
+            If the service refuses: the bins do not fit, or too little is left; or if it cannot be reached.
+        """
+        bins = plain_bins(bins)
+        answer = self._answer("marginals", bins, by="rows")
+        return RowCounts(bins, _counts(bins, answer["rows"]), float(answer["variance"]))
+
+    def class_marginals(self, bins: Schema) -> ClassCounts:
+        """Answer how many rows of each class are in each bin; raises as `marginals`."""
+        bins = plain_bins(bins)
+        answer = self._answer("marginals", bins, by="classes")
+        return ClassCounts(bins, _counts(bins, answer["rows"], len(self.classes)), float(answer["variance"]))
+
+    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts:
+        """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right; raises as `marginals`.
+
+        Raises
+        ------
+        HypothesisError
+            If the hypothesis cannot be sent. Nothing is charged.
+        """
+        bins, sent = plain_bins(bins), hypothesis_data(hypothesis)
+        answer = self._answer("error-marginals", bins, hypothesis=sent)
+        paid, denials = charges_of(hypothesis)
+        self._count(paid)
+        self._denials |= dict.fromkeys(denials)
+        wrong, right = _counts(bins, answer["wrong"]), _counts(bins, answer["right"])
+        return ErrorCounts(bins, wrong, right, float(answer["variance"]))
+
+    def _question(self, bins: Schema, **more: Any) -> dict[str, Any]:
+        amounts = {"epsilon": str(self._form.epsilon), "delta": str(self._form.delta)}
+        return {**amounts, "bins": bins.to_dict()["attributes"], **more}
+
+    def _answer(self, kind: str, bins: Schema, **more: Any) -> dict[str, Any]:
+        if not self.queries_left:
+            raise OracleExhaustedError(self._max_queries)
+        answer = self._ask(kind, self._question(bins, **more))
+        self._asked += 1
+        try:
+            card, own = PrivacyCard.from_dict(answer["card"]), Charge.from_dict(answer["charge"])
+            _ = answer["variance"], answer["wrong" if kind == "error-marginals" else "rows"]
+        except (ValueError, KeyError, TypeError):
+            card = own = None
+        if card is None or own is None:
+            raise ServiceError("expected an answer with its card from the service, got another.", charged=True)
+        self._cards.append(card)
+        self._count([(own, own), *((charge, renewed(charge)) for charge in bins.charges)])
+        return answer
+
+    def _count(self, charges: list[tuple[Charge, Charge]]) -> None:
+        for charge, made in charges:
+            before = self._charges.get(id(charge))
+            void = join_reasons(made.void, None if before is None else before[1].void)
+            self._charges[id(charge)] = (charge, renewed(made, void=void))
+
+    def __repr__(self) -> str:
+        return (
+            f"<RemoteOracle of {len(self._columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
+        )
+
+
+def _counts(bins: Schema, answer: Any, n_classes: int | None = None) -> NDArray[np.int64]:
+    """Return the counts of all bins, attribute by attribute; raises ServiceError for an answer of another shape."""
+    found = None
+    try:
+        parts = [np.array(answer[name], dtype=np.int64) for name in bins.names]
+        shapes = [(kind.n_bins,) if n_classes is None else (kind.n_bins, n_classes) for _, kind in bins.attributes]
+        if [part.shape for part in parts] == shapes:
+            found = np.concatenate(parts)
+    except (ValueError, KeyError, TypeError, OverflowError):
+        pass
+    if found is None:
+        raise ServiceError("expected the counts of all bins from the service, got another answer.", charged=True)
+    return found

@@ -1,0 +1,166 @@
+"""The configuration of a curator's service: a YAML or JSON file that says what is held, and who may ask how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hedgerow.engines.addresses import is_address
+from hedgerow.errors import ArgumentError, LedgerError
+from hedgerow.messages import shown
+from hedgerow.privacy.account import Account, Accounting
+from hedgerow.privacy.budget import account_of
+from hedgerow.schema.files import read_mapping
+from hedgerow.schema.schema import Schema
+from hedgerow.service.curator import Curator, Held
+from hedgerow.service.ledger.caps import WHOLE
+from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.receipts import Signer
+from hedgerow.service.rows import open_rows
+
+AmountValue = str | int | float
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Cap(_Part):
+    """A cap, as `hedgerow.Budget` takes it."""
+
+    epsilon: AmountValue | None = None
+    delta: AmountValue = 0
+    rho: AmountValue | None = None
+    accounting: Accounting = "basic"
+
+    @property
+    def account(self) -> Account:
+        """The cap as an account; raises ValueError for amounts out of range."""
+        return account_of(self.epsilon, self.delta, self.rho, self.accounting)
+
+
+class DatasetConfig(_Part):
+    """A dataset."""
+
+    table: str = Field(min_length=1)
+    schema_file: str = Field(alias="schema", min_length=1)
+    cap: Cap
+    analysts: dict[str, Cap]
+    reason: str = Field("first rows", min_length=1)
+    answer_after: float | int | None = Field(None, gt=0, le=3600)
+    oversubscribed: bool = False
+
+
+class _File(_Part):
+    ledger: str = Field(min_length=1)
+    signing_key: str | None = None
+    datasets: dict[str, DatasetConfig] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Config:
+    """A configuration, with its paths made absolute.
+
+    Attributes
+    ----------
+    ledger : str
+        The URL of the ledger's database.
+    signing_key : Path or None
+        The file with the curator's private key.
+    datasets : mapping of str to DatasetConfig
+        The datasets by name.
+    folder : Path
+        The folder of the file, from which paths count.
+    """
+
+    ledger: str
+    signing_key: Path | None
+    datasets: Mapping[str, DatasetConfig]
+    folder: Path
+
+    @classmethod
+    def read(cls, path: str | Path) -> Config:
+        """Read a configuration.
+
+        Raises
+        ------
+        ValueError
+            Naming the entry at fault.
+        OSError
+            If the file cannot be read.
+        """
+        folder, found, problem = Path(path).absolute().parent, None, ""
+        try:
+            found = _File.model_validate(read_mapping(path))
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+            problem = f"{path}: {shown('.'.join(map(str, first['loc'])))}: {first['msg']}."
+        if found is None:
+            raise ArgumentError(problem)
+        for name in found.datasets:
+            if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or len(name) > 100:
+                raise ArgumentError(
+                    f"{path}: expected a dataset's name of letters, digits, - and _, got {shown(name)}."
+                )
+        url = found.ledger if "://" in found.ledger else f"sqlite:///{folder / found.ledger}"
+        return cls(url, None if found.signing_key is None else folder / found.signing_key, found.datasets, folder)
+
+    def open(self) -> Curator:
+        """Open the ledger and all tables, check every row, and declare what the ledger does not know yet.
+
+        Raises
+        ------
+        ValueError
+            If a row does not fit its schema, or caps are other ones than the ledger has.
+        LedgerError, EngineError, OSError
+            If something cannot be opened.
+        """
+        signer = None if self.signing_key is None else Signer.load(self.signing_key)
+        held = {name: self._held(config) for name, config in self.datasets.items()}
+        ledger = Ledger(self.ledger)
+        try:
+            for name, config in self.datasets.items():
+                declare(ledger, name, config)
+        except BaseException:
+            ledger.close()
+            raise
+        return Curator(ledger, held, signer=signer)
+
+    def _held(self, config: DatasetConfig) -> Held:
+        schema = Schema.load(self.folder / config.schema_file)
+        in_folder = not (is_address(config.table) and ("://" in config.table or "::" in config.table))
+        table = str(self.folder / config.table) if in_folder else config.table
+        return Held(schema, open_rows(table, schema), config.answer_after, config.oversubscribed)
+
+
+def declare(ledger: Ledger, name: str, config: DatasetConfig) -> None:
+    """Declare a dataset that the ledger does not know, and grant caps to analysts who are new.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger has another cap for the dataset or an analyst: caps do not change within an epoch.
+    """
+    wanted = {WHOLE: config.cap.account, **{one: cap.account for one, cap in config.analysts.items()}}
+    known = ledger.shares(name)
+    if not known:
+        shares = {one: cap for one, cap in wanted.items() if one != WHOLE}
+        ledger.declare(name, wanted[WHOLE], shares, reason=config.reason, oversubscribed=config.oversubscribed)
+        return
+    for one, cap in wanted.items():
+        if one not in known:
+            ledger.grant(name, one, cap, reason=config.reason)
+        elif _caps(known[one]) != _caps(cap):
+            whose = "the dataset" if one == WHOLE else shown(one)
+            raise LedgerError(
+                f"expected the cap that the ledger has for {whose} of {shown(name)}, got another: caps stay as they "
+                "are within an epoch. For new rows, declare a new epoch: hedgerow serve epoch."
+            )
+
+
+def _caps(account: Account) -> tuple[Any, ...]:
+    return account.epsilon, account.delta, account.rho, account.accounting

@@ -1,0 +1,370 @@
+"""The curator: holds private rows, charges questions in a ledger, and answers them. It knows nothing of the web."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from hedgerow.errors import (
+    AccessError,
+    BudgetExceededError,
+    HedgerowError,
+    LedgerError,
+    QuestionError,
+    RequestFailedError,
+)
+from hedgerow.messages import shown
+from hedgerow.privacy.account import Account
+from hedgerow.privacy.card import NEIGHBOURS, PrivacyCard
+from hedgerow.privacy.noise import NoiseSource
+from hedgerow.schema.schema import Schema
+from hedgerow.service.dummy import dummy_rows
+from hedgerow.service.forms import FORMS, Kind, read_form
+from hedgerow.service.ledger.caps import WHOLE
+from hedgerow.service.ledger.entry import Entry
+from hedgerow.service.ledger.ledger import Answered, Ledger, Request, Reserved
+from hedgerow.service.questions import Question, read_question
+from hedgerow.service.receipts import Signer
+from hedgerow.service.rows import Rows
+
+_LOG = logging.getLogger(__name__)
+Role = Literal["analyst", "auditor", "curator"]
+ROLES: tuple[Role, ...] = ("analyst", "auditor", "curator")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks.
+
+    Attributes
+    ----------
+    name : str
+        The name by which the ledger knows them.
+    role : {"analyst", "auditor", "curator"}
+        What they may ask: questions; the whole ledger; both and the caps of all.
+    """
+
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Held:
+    """A dataset that a curator holds.
+
+    Attributes
+    ----------
+    schema : Schema
+        What is public of it, with the label.
+    rows : Rows
+        The private rows.
+    answer_after : float or None
+        Answers leave so many seconds after the charge, or a multiple of it where they take longer, so that run time
+        tells little of the rows. None: as soon as they are there, which the cards say.
+    oversubscribed : bool
+        Whether the analysts' caps add up to more than the dataset's, which the cards say, too.
+    """
+
+    schema: Schema
+    rows: Rows
+    answer_after: float | None = None
+    oversubscribed: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer, as it was stored before it left.
+
+    Attributes
+    ----------
+    body : bytes
+        The answer, as JSON.
+    receipt : str
+        The curator's signed statement about it; empty where the curator does not sign.
+    """
+
+    body: bytes
+    receipt: str
+
+    @classmethod
+    def read(cls, content: bytes) -> Answer:
+        """Read back what `content` holds."""
+        receipt, _, body = content.partition(b"\n")
+        return cls(body, receipt.decode())
+
+    @property
+    def content(self) -> bytes:
+        """Both, as the ledger stores them."""
+        return self.receipt.encode() + b"\n" + self.body
+
+
+class Curator:
+    """Holder of private datasets, who answers what their ledger allows.
+
+    Every question is checked against what is public, then charged in the ledger, on disk, then answered from the rows.
+    An answer is on disk before it leaves. What fails after the charge stays charged, and the reason is not told.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        What was charged. Each dataset was declared in it.
+    datasets : mapping of str to Held
+        The datasets by name.
+    signer : Signer, optional
+        Signs answers.
+    noise : NoiseSource, optional
+        None: OpenDP's noise. Anything else is for tests, and voids the guarantee.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        datasets: Mapping[str, Held],
+        *,
+        signer: Signer | None = None,
+        noise: NoiseSource | None = None,
+    ) -> None:
+        self.ledger = ledger
+        self._datasets = dict(datasets)
+        self._signer, self._noise = signer, noise
+
+    def datasets(self, caller: Caller) -> list[str]:
+        """Return the names of the datasets that the caller may ask about."""
+        return [name for name in self._datasets if caller.role != "analyst" or self._has_cap(name, caller)]
+
+    def describe(self, caller: Caller, dataset: str) -> dict[str, Any]:
+        """Return what is public of a dataset. Free: no row is touched.
+
+        Raises
+        ------
+        AccessError
+            If there is no such dataset, or the caller may not ask about it, which is the same to them.
+        """
+        held = self._held(caller, dataset)
+        return {
+            "dataset": dataset,
+            "schema": held.schema.to_dict(),
+            "columns": list(held.rows.target.columns),
+            "neighbours": NEIGHBOURS,
+            "questions": list(FORMS),
+            "timing": _timing(held),
+            "oversubscribed": held.oversubscribed,
+        }
+
+    def budget(self, caller: Caller, dataset: str) -> dict[str, Any]:
+        """Return the caps that the caller may know, what was charged, and what is left, as exact text. Free.
+
+        Raises
+        ------
+        AccessError
+            As `describe` does.
+        """
+        self._held(caller, dataset)
+        if caller.role == "analyst":
+            return _account_data(self.ledger.account(dataset, caller.name))
+        return _account_data(self.ledger.account(dataset, WHOLE))
+
+    def dummy(self, caller: Caller, dataset: str, n_rows: int, seed: int = 0) -> dict[str, list[Any]]:
+        """Return made-up rows, by column, drawn from the schema. Free: no row is touched.
+
+        Raises
+        ------
+        AccessError
+            As `describe` does.
+        ValueError
+            If the number of rows is not 1 to 10,000.
+        """
+        return dummy_rows(self._held(caller, dataset).schema, n_rows, seed)
+
+    def cost(self, caller: Caller, dataset: str, kind: Kind, body: bytes) -> dict[str, Any]:
+        """Return what a question would cost, and whether that is left. Free: it follows from public values.
+
+        Raises
+        ------
+        AccessError
+            As `describe` does.
+        QuestionError
+            If the question is malformed or does not fit the schema.
+        """
+        question = self._question(self._held(caller, dataset), kind, body)
+        charge = question.charge
+        return {
+            "epsilon": str(charge.epsilon),
+            "delta": str(charge.delta),
+            "rho": None if charge.zcdp is None else str(charge.zcdp),
+            "allowed": caller.role == "analyst" and self._allows(dataset, caller, question),
+            **question.public,
+        }
+
+    def ask(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Answer:
+        """Answer a question: checked, charged, answered, stored; then returned.
+
+        Parameters
+        ----------
+        caller : Caller
+            An analyst with a cap for the dataset.
+        dataset : str
+            The dataset.
+        kind : {"marginals", "error-marginals", "fits"}
+            What is asked.
+        key : str
+            The idempotency key, 1 to 200 characters: the same key and body get the same answer, at no further charge.
+        body : bytes
+            The question, as JSON.
+
+        Raises
+        ------
+        AccessError
+            As `describe` does, or if the caller is no analyst. Nothing is charged.
+        QuestionError
+            If the question is malformed or does not fit the schema. Nothing is charged.
+        BudgetExceededError, RequestConflictError, RequestRunningError
+            As `Ledger.reserve`. Nothing more is charged.
+        RequestFailedError
+            If the evaluation failed, now or before. It stays charged.
+        """
+        question = self.check(caller, dataset, kind, key, body)
+        asked = hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
+        found = self.ledger.reserve(Request(dataset, caller.name, key, asked, question.charge))
+        if isinstance(found, Answered):
+            return Answer.read(found.content)
+        return self._evaluate(caller, dataset, question, asked, found)
+
+    def check(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Question:
+        """Return a question that can be asked; raises as `ask` does before a charge."""
+        held = self._held(caller, dataset)
+        if caller.role != "analyst":
+            raise AccessError("expected an analyst, who has a cap, to ask; got another role.")
+        if not (0 < len(key) <= 200 and key.isprintable() and key.isascii()):
+            raise QuestionError("expected an idempotency key of 1 to 200 printable ASCII characters, got another.")
+        return self._question(held, kind, body)
+
+    def entries(self, caller: Caller) -> Iterator[Entry]:
+        """Yield the ledger's entries: an analyst's own requests; all for auditors and curators."""
+        own = set[str]()
+        for entry in self.ledger.entries():
+            data = entry.data
+            if data.get("analyst") == caller.name:
+                own.add(data["request"])
+            if caller.role != "analyst" or data.get("request") in own:
+                yield entry
+
+    def _evaluate(self, caller: Caller, dataset: str, question: Question, asked: str, reserved: Reserved) -> Answer:
+        held, began = self._datasets[dataset], time.monotonic()
+
+        def noted(card: PrivacyCard) -> PrivacyCard:
+            return replace(card, notes=(*card.notes, *_notes(dataset, reserved.epoch, held)))
+
+        answer: Answer | None = None
+        try:
+            found = question.answer(held.rows, noted, self._noise)
+            head = {"format": "hedgerow/answer", "version": 1, "dataset": dataset, "epoch": reserved.epoch}
+            body = json.dumps({**head, "request": reserved.request, **found}, separators=(",", ":")).encode()
+            answer = Answer(body, self._receipt(caller, dataset, question, asked, reserved, body, found))
+        except Exception as error:  # its text could quote a row
+            _LOG.warning("request %s failed: %s", reserved.request, type(error).__name__)
+        _wait(began, held.answer_after)
+        if answer is None:
+            self.ledger.fail(reserved, "the evaluation failed")
+            raise RequestFailedError(
+                "the evaluation of the request failed, which is final; the charge stays. Ask the curator why."
+            )
+        self.ledger.answer(reserved, answer.content)
+        return answer
+
+    def _receipt(
+        self,
+        caller: Caller,
+        dataset: str,
+        question: Question,
+        asked: str,
+        reserved: Reserved,
+        body: bytes,
+        found: dict[str, Any],
+    ) -> str:
+        if self._signer is None:
+            return ""
+        charge = question.charge
+        return self._signer.sign(
+            {
+                "dataset": dataset,
+                "epoch": reserved.epoch,
+                "analyst": caller.name,
+                "request": reserved.request,
+                "entry": reserved.entry,
+                "question": asked,
+                "answer": hashlib.sha256(body).hexdigest(),
+                "model": found["model"]["digest"] if "model" in found else None,
+                "epsilon": str(charge.epsilon),
+                "delta": str(charge.delta),
+                "rho": None if charge.zcdp is None else str(charge.zcdp),
+            }
+        )
+
+    def _held(self, caller: Caller, dataset: str) -> Held:
+        held = self._datasets.get(dataset)
+        if held is None or (caller.role == "analyst" and not self._has_cap(dataset, caller)):
+            raise AccessError(f"expected a dataset that you may ask about, got {shown(dataset)}.")
+        return held
+
+    def _has_cap(self, dataset: str, caller: Caller) -> bool:
+        try:
+            self.ledger.account(dataset, caller.name)
+        except LedgerError:
+            return False
+        return True
+
+    def _allows(self, dataset: str, caller: Caller, question: Question) -> bool:
+        try:
+            for owner in (caller.name, WHOLE):
+                self.ledger.account(dataset, owner).check(question.charge)
+        except BudgetExceededError:
+            return False
+        return True
+
+    def _question(self, held: Held, kind: Kind, body: bytes) -> Question:
+        problem = "the question cannot be read"
+        try:
+            return read_question(read_form(kind, body), held.schema, held.rows.target, self._noise)
+        except HedgerowError as error:  # made of the question and of what is public
+            problem = str(error)
+        except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError):  # scikit-learn's, NumPy's
+            pass
+        raise QuestionError(problem)
+
+
+def _account_data(account: Account) -> dict[str, Any]:
+    def part(cap: Fraction | None, spent: Fraction | None, left: Fraction | None) -> dict[str, str | None] | None:
+        amounts = {"cap": cap, "spent": spent, "left": left}
+        return None if cap is None else {name: None if one is None else str(one) for name, one in amounts.items()}
+
+    return {
+        "accounting": account.accounting,
+        "epsilon": part(account.epsilon, account.spent, account.remaining),
+        "delta": part(account.delta, account.spent_delta, account.remaining_delta),
+        "rho": part(account.largest_rho, account.spent_rho, account.remaining_rho),
+    }
+
+
+def _timing(held: Held) -> str:
+    if held.answer_after is None:
+        return "open: answers leave as soon as they are there; run time depends on the rows and is not noised"
+    return f"answers leave {held.answer_after:g} seconds after the charge, or at a multiple of that"
+
+
+def _notes(dataset: str, epoch: int, held: Held) -> tuple[str, ...]:
+    notes = (f"asked of the dataset {dataset!r}, epoch {epoch}, of a curator's service", f"timing: {_timing(held)}")
+    more = "the analysts' caps add up to more than the dataset's: together they can use up all of it before one asks"
+    return (*notes, *([more] if held.oversubscribed else []))
+
+
+def _wait(began: float, step: float | None) -> None:
+    """Wait until a multiple of `step` seconds after the charge."""
+    if step is not None:
+        time.sleep(step - (time.monotonic() - began) % step)

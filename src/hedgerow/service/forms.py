@@ -1,0 +1,119 @@
+"""The forms of questions as JSON: what may be asked, checked for shape and size before anything else looks at it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from hedgerow.errors import UnreadableError
+from hedgerow.messages import shown
+from hedgerow.untrusted_text import parse_json
+
+LARGEST_QUESTION = 2**23
+"""The most bytes of a question."""
+MOST_ATTRIBUTES = 10_000
+AmountText = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9]{1,30}(\.[0-9]{1,30})?(e-[0-9]{1,2})?$|^[0-9]{1,30}/[0-9]{1,30}$"),
+    Field(description="An exact amount as text: a decimal or a fraction.", examples=["1/4", "0.25"]),
+]
+Value = str | int | bool
+Parameter = bool | int | float | str | dict[str, str] | None
+
+
+class Form(BaseModel):
+    """A form whose entries are all known, and of exactly the types named."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Marginals(Form):
+    """How many rows are in each bin, or of each class in each bin."""
+
+    epsilon: AmountText
+    delta: AmountText = "0"
+    bins: dict[str, Any] = Field(
+        description="The bins of each column asked about, as `attributes` of a schema file; every value needs a bin.",
+        min_length=1,
+        max_length=MOST_ATTRIBUTES,
+    )
+    by: Literal["rows", "classes"] = "rows"
+
+
+class AlwaysForm(Form):
+    """The hypothesis that predicts one class for every row."""
+
+    always: Value
+
+
+class ModelForm(Form):
+    """A rule list, tree or scorecard, as its file holds it."""
+
+    model: dict[str, Any]
+
+
+class OnnxForm(Form):
+    """A classifier as ONNX in base64, of the operators that `docs/service.md` lists."""
+
+    onnx: str
+
+
+class ErrorMarginals(Form):
+    """How many rows of each bin a hypothesis gets wrong, and how many it gets right."""
+
+    epsilon: AmountText
+    delta: AmountText = "0"
+    bins: dict[str, Any] = Field(
+        description="The bins of each column asked about, as `attributes` of a schema file; every value needs a bin.",
+        min_length=1,
+        max_length=MOST_ATTRIBUTES,
+    )
+    hypothesis: AlwaysForm | ModelForm | OnnxForm
+
+
+class Fit(Form):
+    """A model that a private estimator learns at the curator's."""
+
+    model: Literal["rule-list", "tree", "scorecard"]
+    epsilon: AmountText
+    delta: AmountText = "0"
+    attributes: list[str] | None = Field(None, min_length=1, description="Attributes of the schema. Default: all.")
+    parameters: dict[str, Parameter] = Field({}, description="Parameters of the estimator, such as `max_depth`.")
+
+
+Asked = Marginals | ErrorMarginals | Fit
+Kind = Literal["marginals", "error-marginals", "fits"]
+FORMS: dict[Kind, type[Asked]] = {"marginals": Marginals, "error-marginals": ErrorMarginals, "fits": Fit}
+
+
+def read_form(kind: Kind, body: bytes) -> Asked:
+    """Return the question that a body holds.
+
+    Raises
+    ------
+    UnreadableError
+        If it is too large or deep, not JSON, or not of the form; it names the entry at fault.
+    """
+    if len(body) > LARGEST_QUESTION:
+        raise UnreadableError(f"expected a question of at most {LARGEST_QUESTION:,} bytes, got a larger one.")
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        text = None
+    if text is None:
+        raise UnreadableError("expected text in UTF-8, found bytes that are not text.")
+    data = parse_json(text)
+    problem = None
+    try:
+        return FORMS[kind].model_validate(data)
+    except ValidationError as error:  # it holds the whole body
+        problem = _first(error)
+    raise UnreadableError(problem)
+
+
+def _first(error: ValidationError) -> str:
+    """Return the first entry at fault, and what was expected there."""
+    found = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    place = ".".join(map(str, found["loc"])) or "the question"
+    return f"{shown(place)}: {found['msg']}."

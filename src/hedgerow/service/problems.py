@@ -1,0 +1,103 @@
+"""Problem details (RFC 9457): what a refused request is told. Fixed texts, exact amounts, and nothing of a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hedgerow.errors import (
+    AccessError,
+    BudgetExceededError,
+    HedgerowError,
+    QuestionError,
+    RequestConflictError,
+    RequestFailedError,
+    RequestRunningError,
+    ServiceBusyError,
+)
+
+TYPE = "application/problem+json"
+
+
+@dataclass(eq=False)
+class ProblemError(Exception):
+    """Why a request was refused.
+
+    Attributes
+    ----------
+    status : int
+        The HTTP status.
+    kind : str
+        The last part of the type.
+    title : str
+        What it is, the same for all of the kind.
+    detail : str
+        What to do.
+    charged : bool or None
+        Whether the request was charged, now or before; None where that is not known.
+    more : dict
+        Further entries.
+    """
+
+    status: int
+    kind: str
+    title: str
+    detail: str
+    charged: bool | None = False
+    more: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the problem as JSON-ready data."""
+        return {
+            "type": f"urn:hedgerow:problem:{self.kind}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "charged": self.charged,
+            **self.more,
+        }
+
+
+def problem_of(error: Exception) -> ProblemError:
+    """Return the problem that an exception is told as.
+
+    The text of an exception is passed on where it is hedgerow's own, and made before a row was touched. Of any other
+    nothing is, not even the type.
+    """
+    if isinstance(error, ProblemError):
+        return error
+    if isinstance(error, BudgetExceededError):
+        return _exceeded(error)
+    for kind, (status, name, title, charged) in _KINDS.items():
+        if isinstance(error, kind):
+            return ProblemError(status, name, title, str(error), charged)
+    return ProblemError(
+        500, "internal", "The service failed", "Send the request again, with the same key: it is charged once.", None
+    )
+
+
+_KINDS: dict[type[HedgerowError], tuple[int, str, str, bool]] = {
+    AccessError: (403, "not-allowed", "Not allowed", False),
+    QuestionError: (422, "question-refused", "The question cannot be asked", False),
+    RequestConflictError: (422, "key-reused", "The idempotency key is of another request", False),
+    RequestRunningError: (409, "still-running", "The same request is still being answered", True),
+    RequestFailedError: (424, "evaluation-failed", "The evaluation failed", True),
+    ServiceBusyError: (503, "busy", "Too many questions are waiting", False),
+}
+
+
+def _exceeded(error: BudgetExceededError) -> ProblemError:
+    rho = [error.requested_rho, error.remaining_rho]
+    asked, left = (
+        {"epsilon": str(epsilon), "delta": str(delta), "rho": None if one is None else str(one)}
+        for epsilon, delta, one in zip(
+            (error.requested, error.remaining), (error.requested_delta, error.remaining_delta), rho, strict=True
+        )
+    )
+    return ProblemError(
+        403,
+        "budget-exceeded",
+        "Too little is left of the privacy budget",
+        f"The cap of the {error.cap} does not allow this. Ask for less, or ask the curator.",
+        more={"cap": error.cap, "asked": asked, "left": left},
+    )

@@ -1,0 +1,225 @@
+"""Questions: what each costs, from public values alone, and its answer, from private rows once it is charged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from inspect import signature
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import ArgumentError, HypothesisError, SchemaError
+from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
+from hedgerow.marginals.binning import plain_bins
+from hedgerow.marginals.oracle.hypothesis import Always
+from hedgerow.marginals.oracle.oracle import Oracle
+from hedgerow.marginals.oracle.release import Form as ReleaseForm
+from hedgerow.marginals.oracle.release import Release
+from hedgerow.marginals.oracle.target import Target
+from hedgerow.messages import shown
+from hedgerow.models.files import model_from_dict
+from hedgerow.models.released import released_model
+from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.noise import NoiseSource, noise_source
+from hedgerow.schema.schema import Schema
+from hedgerow.service.forms import AlwaysForm, Asked, ErrorMarginals, Fit, Marginals, ModelForm
+from hedgerow.service.rows import Rows
+
+ESTIMATORS: Mapping[str, Callable[..., Any]] = {
+    "rule-list": PrivateRuleListClassifier,
+    "tree": PrivateTreeClassifier,
+    "scorecard": PrivateScorecardClassifier,
+}
+_OURS = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
+"""Parameters that a form has entries for, or that are the curator's to set."""
+
+
+class Question(Protocol):
+    """A question that was checked, with what it costs."""
+
+    @property
+    def charge(self) -> Charge:
+        """What the answer costs."""
+        ...
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """What is known of the answer before it is asked for, from public values alone."""
+        ...
+
+    def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
+        """Answer from private rows, with a card to which notes are added. Only once the charge is on disk."""
+        ...
+
+
+def read_question(form: Asked, schema: Schema, target: Target, noise: NoiseSource | None = None) -> Question:
+    """Check a question against what is public of a dataset; no row is touched, and nothing is charged.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be asked: as `SchemaError`, `DomainError`, `HypothesisError` or `SearchTooLargeError`, each of
+        which says what is wrong in terms of the question and the public schema.
+    """
+    if isinstance(form, Fit):
+        return _fit_question(form, schema)
+    bins = plain_bins(Schema.from_dict({"attributes": form.bins}))
+    target.check(bins)
+    if isinstance(form, Marginals):
+        return MarginalQuestion.of(form, bins, "classes" if form.by == "classes" else "rows", None, noise)
+    hypothesis = _hypothesis(form)
+    target.prepare(hypothesis, bins, run_code=False)
+    return MarginalQuestion.of(form, bins, "errors", hypothesis, noise)
+
+
+def _hypothesis(form: ErrorMarginals) -> Any:
+    if isinstance(form.hypothesis, AlwaysForm):
+        return Always(form.hypothesis.always)
+    if isinstance(form.hypothesis, ModelForm):
+        return model_from_dict(form.hypothesis.model)
+    raise HypothesisError("expected a class or a model of hedgerow's as the hypothesis, got ONNX.")
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalQuestion:
+    """A question of an oracle, asked once.
+
+    Attributes
+    ----------
+    bins : Schema
+        The bins.
+    by : {"rows", "classes", "errors"}
+        What is counted in each.
+    hypothesis : object or None
+        Whose errors.
+    epsilon, delta : Fraction
+        What the answer may cost.
+    charge : Charge
+        What it costs.
+    scale : float
+        λ: ``√2·λ`` is the standard deviation of the noise on a count.
+    """
+
+    bins: Schema
+    by: str
+    hypothesis: Any
+    epsilon: Fraction
+    delta: Fraction
+    charge: Charge
+    scale: float
+
+    @classmethod
+    def of(
+        cls, form: Marginals | ErrorMarginals, bins: Schema, by: str, hypothesis: Any, noise: NoiseSource | None
+    ) -> MarginalQuestion:
+        """Return the question of a form; raises ValueError for amounts that no mechanism is made for."""
+        epsilon, delta = _loss(form)
+        release = ReleaseForm(_release(delta), epsilon, delta, 1)
+        mechanism, source = release.mechanism(1, len(bins)), noise_source(noise)
+        source.prepare(mechanism)
+        purpose = f"{by} by bin of {len(bins)} attributes"
+        charge = Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism), source.void, rho=mechanism.rho)
+        return cls(bins, by, hypothesis, epsilon, delta, charge, release.scale(1, len(bins)))
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The number of counts, and the standard deviation of the noise on each."""
+        size = sum(attribute.n_bins for _, attribute in self.bins.attributes)
+        return {"bins": size, "noise_sd": float(np.sqrt(2) * self.scale)}
+
+    def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
+        """Return the noisy counts, with the variance of the noise and the card."""
+        budget = Budget(self.epsilon, self.delta)
+        with rows.opened() as target:
+            oracle = Oracle.on(target, budget, release=_release(self.delta), random_state=noise)
+            found: dict[str, Any]
+            if self.by == "errors":
+                errors: Any = oracle.error_marginals(self.bins, self.hypothesis)
+                found = {"wrong": self._by_attribute(errors.wrong), "right": self._by_attribute(errors.right)}
+                variance = errors.noise
+            else:
+                counts: Any = (oracle.marginals if self.by == "rows" else oracle.class_marginals)(self.bins)
+                found, variance = {"rows": self._by_attribute(counts.rows)}, counts.noise
+        (charge,) = budget.charges
+        return {**found, "variance": variance, "charge": charge.to_dict(), "card": noted(oracle.privacy).to_dict()}
+
+    def _by_attribute(self, counts: NDArray[np.int64]) -> dict[str, Any]:
+        """Return the counts of each attribute's bins, in their order."""
+        sizes = [attribute.n_bins for _, attribute in self.bins.attributes]
+        parts = np.split(counts, np.cumsum(sizes)[:-1])
+        return {name: part.tolist() for name, part in zip(self.bins.names, parts, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class FitQuestion:
+    """A model that is learned at the curator's.
+
+    Attributes
+    ----------
+    estimator : PrivateEstimator
+        Which estimator, not fitted.
+    schema : Schema
+        The public schema, of the attributes asked for.
+    charge : Charge
+        What the model costs.
+    """
+
+    estimator: Any
+    schema: Schema
+    charge: Charge
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """How long the search takes, where it takes noticeable time."""
+        cost = self.estimator.search_cost(self.schema) if hasattr(self.estimator, "search_cost") else None
+        return {"search": "none" if cost is None else str(cost)}
+
+    def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
+        """Return the model's file, with its card in it."""
+        estimator = self.estimator.set_params(random_state=noise)
+        fitted = estimator.fit_tally(rows.tally(self.schema))
+        model: Any = released_model(fitted)
+        return {"model": replace(model, privacy=noted(model.privacy)).to_dict()}
+
+
+def _fit_question(form: Fit, schema: Schema) -> FitQuestion:
+    make = ESTIMATORS[form.model]
+    known = [name for name in signature(make).parameters if name not in _OURS]
+    for name in form.parameters:
+        if name not in known:
+            raise ArgumentError(f"expected parameters of a {form.model} ({', '.join(known)}), got {shown(name)}.")
+    asked = schema if form.attributes is None else _restricted(schema, form.attributes)
+    epsilon, delta = _loss(form)
+    more = {"delta": delta} if delta else {}
+    if delta and "delta" not in signature(make).parameters:
+        raise ArgumentError(f"expected delta 0 for a {form.model}, which has pure epsilon, got a larger one.")
+    estimator = make(epsilon, schema=asked, **more, **form.parameters)
+    estimator.check_public()
+    return FitQuestion(estimator, asked, estimator.planned_charge(asked))
+
+
+def _restricted(schema: Schema, names: list[str]) -> Schema:
+    """Return a schema with some of its attributes, in its own order."""
+    for name in names:
+        if name not in schema:
+            raise SchemaError(f"expected attributes of the schema: {', '.join(schema.names)}.", attribute=name)
+    return replace(schema, attributes=tuple((name, kind) for name, kind in schema.attributes if name in names))
+
+
+def _loss(form: Asked) -> tuple[Fraction, Fraction]:
+    epsilon, delta = exact(form.epsilon, "epsilon"), exact(form.delta, "delta")
+    if not epsilon:
+        raise ArgumentError("epsilon must be a number > 0, got 0.")
+    if delta >= 1:
+        raise ArgumentError("delta must be in [0, 1), got more.")
+    return epsilon, delta
+
+
+def _release(delta: Fraction) -> Release:
+    return "gaussian" if delta else "counts"

@@ -1,0 +1,152 @@
+"""Receipts: signed statements that tie an answer to an entry of the ledger (Ed25519, as a JSON Web Signature)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from hedgerow.errors import ReceiptError
+from hedgerow.untrusted_text import read_text
+
+_LARGEST = 2**14  # bytes of a key or receipt
+_REQUIRED = ("dataset", "epoch", "analyst", "request", "entry", "question", "answer", "epsilon", "delta", "rho")
+
+
+@dataclass(frozen=True, repr=False)
+class Signer:
+    """A curator's private key.
+
+    Attributes
+    ----------
+    key : Ed25519PrivateKey
+        The key.
+    """
+
+    key: Ed25519PrivateKey
+
+    @classmethod
+    def new(cls) -> Self:
+        """Make a new key."""
+        return cls(Ed25519PrivateKey.generate())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a key from a PEM file.
+
+        Raises
+        ------
+        ReceiptError
+            If it holds no Ed25519 key.
+        OSError
+            If it cannot be read.
+        """
+        try:
+            key = load_pem_private_key(read_text(path, _LARGEST).encode(), None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            key = None
+        if not isinstance(key, Ed25519PrivateKey):
+            raise ReceiptError("expected a private Ed25519 key in a PEM file, got another; make one with serve init.")
+        return cls(key)
+
+    def save(self, path: str | Path) -> None:
+        """Write the key to a new PEM file that its owner alone can read, and the public one beside it, as ``.pub``.
+
+        Raises
+        ------
+        OSError
+            If there is such a file, or it cannot be written.
+        """
+        private = self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(private)
+        Path(path).with_suffix(".pub").write_text(self.public)
+
+    @property
+    def public(self) -> str:
+        """The public key, as PEM."""
+        return self.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+    def sign(self, statement: dict[str, Any]) -> str:
+        """Return the receipt of a statement: a compact JSON Web Signature, ``EdDSA``."""
+        return jwt.encode(statement, self.key, algorithm="EdDSA", headers={"typ": "hedgerow-receipt"})
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A statement whose signature was verified.
+
+    Attributes
+    ----------
+    statement : dict
+        Dataset, epoch, analyst and request; the hash of the ledger's entry that charged it; the SHA-256 of question and
+        answer, and the digest of the model, if it is one; and the charge, as exact text.
+    """
+
+    statement: dict[str, Any]
+
+    @classmethod
+    def verify(cls, text: str, public: str) -> Self:
+        """Return the statement of a receipt.
+
+        Parameters
+        ----------
+        text : str
+            The receipt.
+        public : str
+            The curator's public key, as PEM.
+
+        Raises
+        ------
+        ReceiptError
+            If it is not signed with this key, or states something else than a receipt does.
+        """
+        key = _public(public)
+        try:
+            statement = jwt.decode(
+                text.strip(), key, algorithms=["EdDSA"], options={"verify_aud": False, "verify_iat": False}
+            )
+        except jwt.InvalidTokenError:
+            statement = None
+        if statement is None:
+            raise ReceiptError("the receipt is not signed with this key: it was changed, or is another curator's.")
+        if jwt.get_unverified_header(text.strip()).get("typ") != "hedgerow-receipt" or set(_REQUIRED) - set(statement):
+            raise ReceiptError("expected a receipt of hedgerow's, got another statement signed with this key.")
+        return cls(statement)
+
+    def __str__(self) -> str:
+        said = self.statement
+        rho = "" if said["rho"] is None else f", rho {said['rho']}"
+        return (
+            f"dataset {said['dataset']}, epoch {said['epoch']}, asked by {said['analyst']}\n"
+            f"charged epsilon {said['epsilon']}, delta {said['delta']}{rho}\n"
+            f"request {said['request']}, ledger entry {said['entry']}"
+        )
+
+
+def read_receipt(path: str | Path) -> str:
+    """Return the text of a file with a receipt or a public key, of bounded size; raises UnreadableError or OSError."""
+    return read_text(path, _LARGEST)
+
+
+def _public(text: str) -> Ed25519PublicKey:
+    try:
+        key = load_pem_public_key(text.encode())
+    except (ValueError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, Ed25519PublicKey):
+        raise ReceiptError("expected a public Ed25519 key as PEM, got another text.")
+    return key

@@ -1,0 +1,186 @@
+"""A curator's private rows, in memory or in a database, opened for one charged question at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.columns import Column, Table
+from hedgerow.csv_files import read_csv
+from hedgerow.engines.addresses import is_address
+from hedgerow.errors import SchemaError
+from hedgerow.marginals.oracle.frame_target import FrameTarget
+from hedgerow.marginals.oracle.table_target import TableTarget
+from hedgerow.marginals.oracle.target import Target
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
+
+
+class Rows(Protocol):
+    """Private rows with what is public of them."""
+
+    @property
+    def target(self) -> Target:
+        """Checks questions: the columns, their types and the classes are public. No row is touched by a check."""
+        ...
+
+    def opened(self) -> AbstractContextManager[Target]:
+        """Open the rows for one question of an oracle. Private: only once the question is charged."""
+        ...
+
+    def tally(self, schema: Schema) -> Tally:
+        """Count the rows. Private: only once the question is charged."""
+        ...
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FrameRows:
+    """Rows in memory.
+
+    Attributes
+    ----------
+    frame, labels : frame and series
+        The rows, with the attributes of the schema as columns, and their labels.
+    target : FrameTarget
+        The same, as an oracle counts them.
+    """
+
+    frame: Any
+    labels: Any
+    target: FrameTarget
+
+    @classmethod
+    def of(cls, frame: Any, labels: Any, schema: Schema) -> Self:
+        """Check rows, once, when the service starts. Errors are for the curator.
+
+        Raises
+        ------
+        DomainError
+            If a value does not fit the schema.
+        """
+        label = _label(schema)
+        table = Table.of(frame)
+        schema.check_columns(table)
+        kept = table.data.select(list(schema.names)).to_native()
+        rows = cls(kept, labels, FrameTarget.of(kept, labels, label))
+        rows.tally(schema)
+        return rows
+
+    @classmethod
+    def read(cls, path: str | Path, schema: Schema) -> Self:
+        """Read a CSV file: numbers and booleans by the schema, all else as text.
+
+        Raises
+        ------
+        DomainError
+            If a value does not fit the schema.
+        OSError
+            If it cannot be read.
+        """
+        table = Table.of(read_csv(path))
+        label = _label(schema)
+        table.require([*schema.names, label.name])
+        typed = {
+            name: _typed(attribute, table.column(name, place))
+            for place, (name, attribute) in enumerate(schema.attributes)
+        }
+        codes = label.encode(table.column(label.name, 0))
+        return cls.of(pa.table(typed), np.array(label.classes)[codes], schema)
+
+    @contextmanager
+    def opened(self) -> Generator[Target]:
+        """Return the rows."""
+        yield self.target
+
+    def tally(self, schema: Schema) -> Tally:
+        """Count the rows."""
+        return Tally.count(self.frame, self.labels, schema)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TableRows:
+    """Rows of a table that an engine counts.
+
+    Attributes
+    ----------
+    address : str
+        The address of the table; see `open_table`.
+    label : Label
+        The classes, under the name of their column.
+    names : tuple of str
+        The columns that may be asked about.
+    target : TableTarget
+        What is public of the table. Its connection is closed.
+    """
+
+    address: str
+    label: Label
+    names: tuple[str, ...]
+    target: TableTarget
+
+    @classmethod
+    def of(cls, address: str, schema: Schema) -> Self:
+        """Open a table once, when the service starts, and check every row. Errors are for the curator.
+
+        Raises
+        ------
+        DomainError
+            If a value does not fit the schema.
+        EngineError
+            If the engine fails.
+        """
+        label = _label(schema)
+        with _open(address) as table:
+            target = TableTarget.of(table.select(*schema.names, label.name), label.name, label.classes)
+            Tally.from_table(table, schema)
+        return cls(address, label, schema.names, target)
+
+    @contextmanager
+    def opened(self) -> Generator[Target]:
+        """Open the table."""
+        from hedgerow.engines.marginals import columns_of  # Ibis takes long to import
+
+        with _open(self.address) as table:
+            kept = table.select(*self.names, self.label.name)
+            yield replace(self.target, table=kept, inputs=columns_of(kept, self.label.name)[1])
+
+    def tally(self, schema: Schema) -> Tally:
+        """Open the table and count its rows."""
+        with _open(self.address) as table:
+            return Tally.from_table(table, schema)
+
+
+def open_rows(table: str, schema: Schema) -> Rows:
+    """Open the rows at a path of a CSV file or at an address, and check all of them."""
+    return TableRows.of(table, schema) if is_address(table) else FrameRows.read(table, schema)
+
+
+def _open(address: str) -> AbstractContextManager[Any]:
+    from hedgerow.engines.sources import open_table  # Ibis takes long to import
+
+    return open_table(address)
+
+
+def _label(schema: Schema) -> Label:
+    if schema.label is None:
+        raise SchemaError("Expected a schema with a label, got none; add `label: {name: ..., classes: [...]}`.")
+    return schema.label
+
+
+def _typed(attribute: Attribute, column: Column) -> pa.Array:
+    """Return a column of text as the type that its attribute is of."""
+    present = column.without(attribute.missing_values)
+    if isinstance(attribute, Categorical):
+        return pa.array(present.values, pa.large_string(), mask=present.missing)
+    if isinstance(attribute, Boolean):
+        bins = attribute.encode(column)
+        return pa.array(bins == 1, pa.bool_(), mask=bins > 1)
+    return pa.array(present.numbers(), pa.float64(), mask=present.missing)

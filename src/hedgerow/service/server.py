@@ -1,0 +1,123 @@
+"""Serving: the analysts' port, and the curator's on this machine alone, in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from hedgerow.errors import ArgumentError, FileError
+
+LOCAL = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where analysts reach the service.
+
+    Attributes
+    ----------
+    host : str
+        The address to listen on.
+    port : int
+        The port; 0 for any that is free.
+    certificate, private_key : Path or None
+        For TLS.
+    behind_proxy : bool
+        Whether a proxy in front does TLS.
+    """
+
+    host: str = LOCAL
+    port: int = 8765
+    certificate: Path | None = None
+    private_key: Path | None = None
+    behind_proxy: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.certificate is None) != (self.private_key is None):
+            raise ArgumentError("expected both a certificate and its private key for TLS, got one of them.")
+        if self.host not in (LOCAL, "localhost", "::1") and self.certificate is None and not self.behind_proxy:
+            raise ArgumentError(
+                "expected TLS for an address that others reach: keys must not travel in the open. Give a certificate "
+                "and its private key, or say that a proxy in front does TLS."
+            )
+
+    @property
+    def scheme(self) -> str:
+        """``https`` with TLS, else ``http``."""
+        return "http" if self.certificate is None else "https"
+
+
+def serve(app: ASGIApp, address: Address, own: ASGIApp, own_port: int, ready: Callable[[str, str], None]) -> None:
+    """Serve until interrupted.
+
+    Parameters
+    ----------
+    app : ASGI app
+        What analysts reach.
+    address : Address
+        Where.
+    own : ASGI app
+        What the curator reaches, on this machine alone.
+    own_port : int
+        At which port; 0 for any that is free.
+    ready : callable
+        Called with both URLs once both answer.
+
+    Raises
+    ------
+    OSError
+        If a port is taken.
+    """
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its records can hold the text of an exception
+    public, private = _bound(address.host, address.port), _bound(LOCAL, own_port)
+    tls: Any = (
+        {}
+        if address.certificate is None
+        else {
+            "ssl_certfile": str(address.certificate),
+            "ssl_keyfile": str(address.private_key),
+        }
+    )
+    common: Any = {"log_config": None, "access_log": False, "server_header": False, "timeout_graceful_shutdown": 30}
+    servers = [
+        (uvicorn.Server(uvicorn.Config(app, proxy_headers=False, **common, **tls)), public),
+        (uvicorn.Server(uvicorn.Config(own, proxy_headers=False, **common)), private),
+    ]
+
+    async def run() -> None:
+        tasks = [asyncio.create_task(server.serve([listening])) for server, listening in servers]
+        while not all(server.started for server, _ in servers) and not any(task.done() for task in tasks):
+            await asyncio.sleep(0.02)
+        if all(server.started for server, _ in servers):
+            ready(_url(address.scheme, public), _url("http", private))
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for server, _ in servers:
+            server.should_exit = True
+        await asyncio.gather(*tasks)
+
+    asyncio.run(run())
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise FileError.of(getattr(error, "errno", None), "the port cannot be listened on", f"{host}:{port}") from None
+    return listening
+
+
+def _url(scheme: str, listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

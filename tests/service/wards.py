@@ -1,0 +1,60 @@
+"""A small dataset in a curator's hands, for tests of the service."""
+
+import json
+from contextlib import contextmanager
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+
+from hedgerow.privacy.account import Account
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Schema
+from hedgerow.service.curator import Caller, Curator, Held
+from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.rows import FrameRows
+
+SCHEMA = Schema(
+    {"age": Integer(18, 90, cuts=(40, 60)), "smoker": Boolean(), "ward": Categorical(("a", "b", "c"))},
+    Label("ill", ("no", "yes")),
+)
+BINS = {
+    "age": {"kind": "integer", "low": 18, "high": 90, "cuts": [40, 60], "missing": "bin", "outside": "clip"},
+    "smoker": {"kind": "boolean", "missing": "bin"},
+}
+ANA, BOB, AUDITOR = Caller("ana", "analyst"), Caller("bob", "analyst"), Caller("kim", "auditor")
+SHARES = {"ana": Account(Fraction(2)), "bob": Account(Fraction(1))}
+
+
+def table(n_rows=400, seed=0):
+    """Return rows and labels: the ill are old smokers, mostly."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 91, n_rows),
+            "smoker": rng.random(n_rows) < 0.3,
+            "ward": rng.choice(["a", "b", "c"], n_rows),
+            "name": [f"CANARY{i}" for i in range(n_rows)],
+        }
+    )
+    ill = (frame.age > 60) & frame.smoker | (rng.random(n_rows) < 0.1)
+    return frame, pd.Series(np.where(ill, "yes", "no"), name="ill")
+
+
+def question(**entries):
+    """Return the body of a question."""
+    return json.dumps(entries).encode()
+
+
+MARGINALS = question(epsilon="1/4", bins=BINS)
+
+
+@contextmanager
+def curator_of(url, rows=None, cap=3, shares=SHARES, schema=SCHEMA, **more):
+    """Open a curator of one dataset."""
+    frame, labels = table()
+    held = {name: more.pop(name) for name in ("answer_after", "oversubscribed") if name in more}
+    with Ledger(url) as ledger:
+        if not list(ledger.entries()):
+            ledger.declare("wards", Account(Fraction(cap)), shares, reason="the rows of 2026")
+        rows = FrameRows.of(frame, labels, schema) if rows is None else rows
+        yield Curator(ledger, {"wards": Held(schema, rows, **held)}, **more)
