@@ -1,0 +1,305 @@
+"""A curator checks, charges, answers, and stores; rows are touched in no other order, and free calls touch none."""
+
+import json
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hedgerow.errors import (
+    AccessError,
+    BudgetExceededError,
+    QuestionError,
+    RequestConflictError,
+    RequestFailedError,
+    RequestRunningError,
+)
+from hedgerow.models.files import model_from_dict
+from hedgerow.privacy.account import Account
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Schema
+from hedgerow.service.curator import Caller
+from hedgerow.service.receipts import Receipt, Signer
+from hedgerow.service.rows import FrameRows
+from tests.service.wards import ANA, AUDITOR, BINS, BOB, MARGINALS, SCHEMA, curator_of, question, table
+
+ERRORS = question(epsilon="1/4", bins=BINS, hypothesis={"always": "yes"})
+TREE = question(epsilon="1/2", model="tree", parameters={"max_depth": 2})
+QUESTIONS = {"marginals": MARGINALS, "error-marginals": ERRORS, "fits": TREE}
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path}/ledger.db"
+
+
+class Watched:
+    """Rows that note when they are touched, and may fail then."""
+
+    def __init__(self, fails=False):
+        frame, labels = table()
+        self.rows = FrameRows.of(frame, labels, SCHEMA)
+        self.target, self.touched, self.fails, self.when = self.rows.target, 0, fails, lambda: None
+
+    def _touch(self):
+        self.touched += 1
+        self.when()
+        if self.fails:
+            raise ValueError("a cell: CANARY")
+
+    def opened(self):
+        self._touch()
+        return self.rows.opened()
+
+    def tally(self, schema):
+        self._touch()
+        return self.rows.tally(schema)
+
+
+class Exact:
+    """Noise that adds nothing, and says so."""
+
+    void, description = "exact, for a test", "none"
+
+    def prepare(self, mechanism):
+        return lambda values: values.tolist()
+
+
+@pytest.mark.parametrize("kind", ["marginals", "error-marginals"])
+def test_answers_are_the_counts_of_the_rows(url, kind):
+    frame, labels = table()
+    with curator_of(url, noise=Exact()) as curator:
+        answer = json.loads(curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]).body)
+        assert "exact, for a test" in answer["card"]["void"]
+    ages = np.digitize(frame.age, [40.5, 60.5])
+    if kind == "marginals":
+        assert answer["rows"]["age"] == [*np.bincount(ages, minlength=3).tolist(), 0]
+    else:
+        wrong = labels == "no"
+        assert answer["wrong"]["age"] == [*np.bincount(ages[wrong], minlength=3).tolist(), 0]
+        assert answer["right"]["smoker"] == [(~wrong & ~frame.smoker).sum(), (~wrong & frame.smoker).sum(), 0]
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+def test_the_charge_is_on_disk_before_rows_are_touched_and_is_what_the_cost_call_said(url, kind):
+    rows = Watched()
+    with curator_of(url, rows) as curator:
+        cost = curator.cost(ANA, "wards", kind, QUESTIONS[kind])
+        seen = []
+        rows.when = lambda: seen.append(curator.ledger.account("wards", "ana").spent)
+        answer = json.loads(curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]).body)
+        assert seen == [Fraction(cost["epsilon"])]
+        card = answer["model"]["privacy"] if kind == "fits" else answer["card"]
+        assert Fraction(card["epsilon_exact"]) == seen[0]
+        assert curator.ledger.account("wards").spent_rho == Fraction(cost["rho"])
+        if kind == "fits":
+            assert model_from_dict(answer["model"]).privacy.rho <= Fraction(cost["rho"])
+        else:
+            assert PrivacyCard.from_dict(card).rho == Fraction(cost["rho"])
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+def test_the_same_key_and_body_get_the_same_bytes_and_one_charge(url, kind):
+    rows = Watched()
+    with curator_of(url, rows, signer=Signer.new()) as curator:
+        first = curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+        assert curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]) == first
+        assert rows.touched == 1
+        with pytest.raises(RequestConflictError):
+            curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind] + b" ")
+        spent = curator.ledger.account("wards", "ana").spent
+        assert json.loads(curator.ask(BOB, "wards", kind, "one", QUESTIONS[kind]).body) != json.loads(first.body)
+        assert curator.ledger.account("wards").spent == 2 * spent
+        assert curator.ledger.verify().entries == 5
+    with curator_of(url, Watched(fails=True)) as curator:  # as after a restart, with the table gone
+        assert curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]) == first
+
+
+def test_free_calls_touch_no_row(url):
+    rows = Watched(fails=True)
+    with curator_of(url, rows) as curator:
+        curator.datasets(ANA)
+        curator.describe(ANA, "wards")
+        curator.budget(ANA, "wards")
+        curator.dummy(ANA, "wards", 10)
+        for kind, body in QUESTIONS.items():
+            curator.cost(ANA, "wards", kind, body)
+        list(curator.entries(ANA))
+        for kind in QUESTIONS:
+            with pytest.raises(QuestionError):
+                curator.ask(ANA, "wards", kind, "one", b"{}")
+        assert rows.touched == 0
+        assert curator.ledger.account("wards").spent == 0
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+def test_a_failure_is_final_charged_and_tells_nothing(url, kind, caplog):
+    with curator_of(url, Watched(fails=True)) as curator:
+        for _ in range(2):
+            with pytest.raises(RequestFailedError) as raised:
+                curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+            assert "CANARY" not in str(raised.value)
+            assert raised.value.__cause__ is None
+        assert [entry.kind for entry in curator.ledger.entries()] == ["declared", "reserved", "failed"]
+        assert curator.ledger.account("wards").spent > 0
+    assert "CANARY" not in caplog.text
+    assert "ValueError" in caplog.text
+
+
+def test_an_interrupted_evaluation_is_made_once_more(url):
+    rows = Watched()
+    rows.when = lambda: (_ for _ in ()).throw(KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt), curator_of(url, rows) as curator:
+        curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+    with curator_of(url) as curator:
+        assert b"rows" in curator.ask(ANA, "wards", "marginals", "one", MARGINALS).body
+        assert curator.ledger.account("wards").spent == Fraction(1, 4)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_answers_and_failures_leave_at_a_deadline_and_are_not_there_before(url, fails):
+    rows = Watched(fails)
+    with curator_of(url, rows, answer_after=0.3) as curator:
+        began = time.monotonic()
+        if fails:
+            with pytest.raises(RequestFailedError):
+                curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        else:
+            assert b"answers leave 0.3 seconds after" in curator.ask(ANA, "wards", "marginals", "one", MARGINALS).body
+        assert 0.3 <= time.monotonic() - began < 0.6
+        assert "0.3 seconds" in curator.describe(ANA, "wards")["timing"]
+
+
+def test_the_same_request_while_it_is_answered_is_told_so(url):
+    rows = Watched()
+    with curator_of(url, rows) as curator:
+        found = []
+
+        def again():
+            rows.when = lambda: None
+            with pytest.raises(RequestRunningError):
+                curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+            found.append(True)
+
+        rows.when = again
+        curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        assert found == [True]
+
+
+def test_who_may_ask_what(url):
+    with curator_of(url, shares={"ana": Account(Fraction(1))}) as curator:
+        eve = Caller("eve", "analyst")
+        assert (curator.datasets(ANA), curator.datasets(eve), curator.datasets(AUDITOR)) == (["wards"], [], ["wards"])
+        for ask in (
+            lambda: curator.describe(eve, "wards"),
+            lambda: curator.budget(eve, "wards"),
+            lambda: curator.dummy(eve, "wards", 1),
+            lambda: curator.cost(eve, "wards", "marginals", MARGINALS),
+            lambda: curator.ask(eve, "wards", "marginals", "one", MARGINALS),
+            lambda: curator.ask(AUDITOR, "wards", "marginals", "one", MARGINALS),
+            lambda: curator.describe(ANA, "other"),
+        ):
+            with pytest.raises(AccessError):
+                ask()
+        curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        assert curator.budget(AUDITOR, "wards")["epsilon"] == {"cap": "3", "spent": "1/4", "left": "11/4"}
+        assert curator.budget(ANA, "wards")["epsilon"] == {"cap": "1", "spent": "1/4", "left": "3/4"}
+        assert [entry.kind for entry in curator.entries(ANA)] == ["reserved", "answered"]
+        assert [entry.kind for entry in curator.entries(AUDITOR)] == ["declared", "reserved", "answered"]
+        assert list(curator.entries(eve)) == []
+
+
+def test_what_is_not_left_is_refused_and_costs_nothing(url):
+    with curator_of(url) as curator:
+        dear = question(epsilon="5/2", bins=BINS)
+        assert not curator.cost(ANA, "wards", "marginals", dear)["allowed"]
+        with pytest.raises(BudgetExceededError) as raised:
+            curator.ask(ANA, "wards", "marginals", "one", dear)
+        assert raised.value.cap == "analyst"
+        assert curator.ledger.account("wards").spent == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("marginals", question(epsilon="0", bins=BINS)),
+        ("marginals", question(epsilon="1", bins={"name": {"kind": "boolean", "missing": "bin"}})),
+        ("marginals", question(epsilon="1", bins={"ill": {"kind": "boolean", "missing": "bin"}})),
+        ("marginals", question(epsilon="1", bins={"smoker": {"kind": "boolean"}})),
+        ("marginals", question(epsilon="1", delta="1", bins=BINS)),
+        ("marginals", question(epsilon="0." + "0" * 29 + "1", bins=BINS)),
+        ("error-marginals", question(epsilon="1", bins=BINS, hypothesis={"always": "maybe"})),
+        ("error-marginals", question(epsilon="1", bins=BINS, hypothesis={"model": {"format": "hedgerow/tree"}})),
+        ("fits", question(epsilon="1", model="tree", parameters={"random_state": 1})),
+        ("fits", question(epsilon="1", model="tree", parameters={"verbose": True})),
+        ("fits", question(epsilon="1", model="tree", parameters={"schema": "from-data"})),
+        ("fits", question(epsilon="1", model="tree", parameters={"max_depth": -1})),
+        ("fits", question(epsilon="1", model="tree", parameters={"max_depth": "x"})),
+        ("fits", question(epsilon="1", model="tree", delta="1e-6")),
+        ("fits", question(epsilon="1", model="tree", attributes=["name"])),
+        ("fits", question(epsilon="1", model="scorecard", parameters={"monotone": {"ward": "increasing"}})),
+        ("fits", question(epsilon="1", model="rule-list", parameters={"max_literals": -1})),
+    ],
+)
+def test_a_question_that_does_not_fit_is_refused_before_a_charge(url, kind, body):
+    rows = Watched(fails=True)
+    with curator_of(url, rows) as curator:
+        for ask in (
+            lambda: curator.ask(ANA, "wards", kind, "one", body),
+            lambda: curator.cost(ANA, "wards", kind, body),
+        ):
+            with pytest.raises(QuestionError) as raised:
+                ask()
+        assert rows.touched == 0
+        assert curator.ledger.account("wards").spent == 0
+
+
+@pytest.mark.parametrize("key", ["", "k" * 201, "two\nlines", "ключ"])
+def test_a_key_is_short_plain_text(url, key):
+    with curator_of(url) as curator, pytest.raises(QuestionError, match="idempotency key"):
+        curator.ask(ANA, "wards", "marginals", key, MARGINALS)
+
+
+def test_a_fit_may_use_some_attributes_and_its_card_says_where_it_was_made(url):
+    with curator_of(url, oversubscribed=True) as curator:
+        body = question(epsilon="1/2", model="scorecard", delta="1e-6", attributes=["smoker", "age"])
+        with pytest.raises(BudgetExceededError):
+            curator.ask(ANA, "wards", "fits", "one", body)
+    with curator_of(f"{url}2", cap=Fraction(3), shares={"ana": Account(Fraction(2))}, oversubscribed=True) as curator:
+        body = question(epsilon="1/2", model="scorecard", attributes=["smoker", "age"])
+        model = model_from_dict(json.loads(curator.ask(ANA, "wards", "fits", "one", body).body)["model"])
+        assert model.schema.names == ("age", "smoker")
+        notes = " ".join(model.privacy.notes)
+        assert "dataset 'wards', epoch 1" in notes
+        assert "timing: open" in notes
+        assert "use up all of it" in notes
+
+
+def test_gaussian_answers_are_charged_by_rho_where_the_ledger_adds_it_up(url):
+    cap = Account(None, rho=Fraction(1, 2))
+    with curator_of(url) as curator:
+        curator.ledger.declare("wards", cap, {"ana": Account(None, rho=Fraction(1, 4))}, reason="other rows")
+        body = question(epsilon="1", delta="1e-6", bins=BINS)
+        answer = json.loads(curator.ask(ANA, "wards", "marginals", "one", body).body)
+        assert "Gaussian" in answer["charge"]["mechanism"]
+        assert curator.ledger.account("wards").spent_rho == Fraction(answer["charge"]["rho_exact"])
+
+
+def test_a_receipt_ties_answer_and_charge_to_the_ledger(url):
+    signer = Signer.new()
+    with curator_of(url, signer=signer) as curator:
+        answer = curator.ask(ANA, "wards", "fits", "one", TREE)
+        said = Receipt.verify(answer.receipt, signer.public).statement
+        (entry,) = [entry for entry in curator.ledger.entries() if entry.kind == "reserved"]
+        assert (said["entry"], said["request"]) == (entry.hash, entry.data["request"])
+        assert said["question"] == entry.data["body"]
+        assert said["model"] == json.loads(answer.body)["model"]["digest"]
+        assert (said["epsilon"], said["analyst"], said["dataset"], said["epoch"]) == ("1/2", "ana", "wards", 1)
+
+
+def test_a_description_is_public_and_its_schema_is_read_back(url):
+    with curator_of(url) as curator:
+        found = curator.describe(ANA, "wards")
+        assert Schema.from_dict(found["schema"]) == SCHEMA
+        assert "CANARY" not in json.dumps(found)

@@ -1,0 +1,75 @@
+"""Rows in memory and in a database answer alike, hold the schema's columns alone, and are opened when they are asked."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hedgerow.errors import DomainError, MissingFileError, SchemaError
+from hedgerow.schema import Schema
+from hedgerow.service.rows import FrameRows, TableRows, open_rows
+from tests.service.wards import BINS, SCHEMA, table
+
+BY = Schema.from_dict({"attributes": BINS})
+
+
+@pytest.fixture
+def written(tmp_path):
+    frame, labels = table()
+    whole = frame.assign(ill=labels)
+    whole.to_csv(tmp_path / "wards.csv", index=False)
+    whole.to_parquet(tmp_path / "wards.parquet")
+    return tmp_path
+
+
+def test_a_csv_file_a_parquet_file_and_a_frame_answer_alike(written):
+    frame, labels = table()
+    of_frame = FrameRows.of(frame, labels, SCHEMA)
+    expected = np.array([[(frame.age <= cut).sum() for cut in (40, 60)]]).ravel()
+    for rows in (of_frame, open_rows(f"{written}/wards.csv", SCHEMA), open_rows(f"{written}/wards.parquet", SCHEMA)):
+        with rows.opened() as target:
+            found = target.classes_by_bin(BY)
+            assert np.array_equal(np.cumsum(found[:4].sum(axis=1))[:2], expected)
+            assert found[4:6].sum(axis=1).tolist() == [(~frame.smoker).sum(), frame.smoker.sum()]
+            assert found[:4, 1].sum() == (labels == "yes").sum()
+        assert rows.tally(SCHEMA).distance(of_frame.tally(SCHEMA)) == 0
+        assert rows.target.columns == ("age", "smoker", "ward")
+
+
+def test_a_table_is_opened_for_each_question_and_its_checks_need_none(written):
+    rows = TableRows.of(f"{written}/wards.parquet", SCHEMA)
+    (written / "wards.parquet").unlink()
+    rows.target.check(BY)
+    with pytest.raises(MissingFileError), rows.opened():
+        pass
+    with pytest.raises(MissingFileError):
+        rows.tally(SCHEMA)
+
+
+def test_rows_that_do_not_fit_are_refused_when_the_service_starts(written):
+    frame, labels = table()
+    for wrong in (frame.assign(age=100), frame.assign(ward="z"), frame.drop(columns="smoker")):
+        with pytest.raises(DomainError):
+            FrameRows.of(wrong, labels, SCHEMA)
+        wrong.assign(ill=labels).to_csv(written / "wrong.csv", index=False)
+        with pytest.raises(DomainError):
+            open_rows(f"{written}/wrong.csv", SCHEMA)
+    with pytest.raises(SchemaError, match="with a label"):
+        FrameRows.of(frame, labels, Schema(dict(SCHEMA.attributes)))
+
+
+def test_missing_values_of_a_csv_file_stay_missing(tmp_path):
+    schema = Schema.from_dict(
+        {
+            "label": {"name": "ill", "classes": ["no", "yes"]},
+            "attributes": {
+                "age": {"kind": "integer", "low": 0, "high": 9, "cuts": [4], "missing": "bin", "missing_values": ["?"]},
+                "smoker": {"kind": "boolean", "missing": "bin"},
+                "ward": {"kind": "categorical", "values": ["a", "b"], "missing": "bin"},
+            },
+        }
+    )
+    (tmp_path / "w.csv").write_text("age,smoker,ward,ill\n3,1,a,no\n?,,,yes\n5,0,b,no\n")
+    rows = FrameRows.read(tmp_path / "w.csv", schema)
+    assert pd.DataFrame({name: rows.frame[name].to_pylist() for name in schema.names}).isna().sum().tolist() == [1, 1, 1]
+    assert rows.target.kinds == {"age": "numbers", "smoker": "boolean", "ward": "text"}
+    assert rows.tally(schema).rows().sum() == 3
