@@ -14,6 +14,7 @@ from hedgerow._version import __version__
 if TYPE_CHECKING:
     from hedgerow import audit, datasets, engines, errors, studies
     from hedgerow.client.connect import connect
+    from hedgerow.client.federated import FederatedOracle
     from hedgerow.engines.sources import open_table
     from hedgerow.learn import (
         DPGreedyRLClassifier,
@@ -44,6 +45,7 @@ __all__ = [
     "Charge",
     "DPGreedyRLClassifier",
     "ExprilClassifier",
+    "FederatedOracle",
     "FileBudget",
     "GreedyRuleListClassifier",
     "Integer",
@@ -82,6 +84,7 @@ __all__ = [
 _ROOMS = ("audit", "datasets", "engines", "errors", "studies")
 _HOMES = {
     "client.connect": ("connect",),
+    "client.federated": ("FederatedOracle",),
     "engines.sources": ("open_table",),
     "learn": (
         "DPGreedyRLClassifier",

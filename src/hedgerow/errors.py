@@ -164,7 +164,7 @@ class RequestFailedError(HedgerowError, RuntimeError):
     """The request was charged and has failed, which is final: it is not evaluated again, and nothing is refunded."""
 
 
-class AccessError(HedgerowError, PermissionError):
+class AccessError(HedgerowError, RuntimeError):
     """Who asks is not known to the curator's service, or may not ask this."""
 
 

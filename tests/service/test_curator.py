@@ -21,8 +21,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Schema
 from hedgerow.service.curator import Caller
 from hedgerow.service.receipts import Receipt, Signer
-from hedgerow.service.rows import FrameRows
-from tests.service.wards import ANA, AUDITOR, BINS, BOB, MARGINALS, SCHEMA, curator_of, question, table
+from tests.service.wards import ANA, AUDITOR, BINS, BOB, MARGINALS, SCHEMA, WatchedRows, curator_of, question, table
 
 ERRORS = question(epsilon="1/4", bins=BINS, hypothesis={"always": "yes"})
 TREE = question(epsilon="1/2", model="tree", parameters={"max_depth": 2})
@@ -34,35 +33,12 @@ def url(tmp_path):
     return f"sqlite:///{tmp_path}/ledger.db"
 
 
-class Watched:
-    """Rows that note when they are touched, and may fail then."""
-
-    def __init__(self, fails=False):
-        frame, labels = table()
-        self.rows = FrameRows.of(frame, labels, SCHEMA)
-        self.target, self.touched, self.fails, self.when = self.rows.target, 0, fails, lambda: None
-
-    def _touch(self):
-        self.touched += 1
-        self.when()
-        if self.fails:
-            raise ValueError("a cell: CANARY")
-
-    def opened(self):
-        self._touch()
-        return self.rows.opened()
-
-    def tally(self, schema):
-        self._touch()
-        return self.rows.tally(schema)
-
-
 class Exact:
     """Noise that adds nothing, and says so."""
 
     void, description = "exact, for a test", "none"
 
-    def prepare(self, mechanism):
+    def prepare(self, _):
         return lambda values: values.tolist()
 
 
@@ -83,7 +59,7 @@ def test_answers_are_the_counts_of_the_rows(url, kind):
 
 @pytest.mark.parametrize("kind", QUESTIONS)
 def test_the_charge_is_on_disk_before_rows_are_touched_and_is_what_the_cost_call_said(url, kind):
-    rows = Watched()
+    rows = WatchedRows()
     with curator_of(url, rows) as curator:
         cost = curator.cost(ANA, "wards", kind, QUESTIONS[kind])
         seen = []
@@ -101,7 +77,7 @@ def test_the_charge_is_on_disk_before_rows_are_touched_and_is_what_the_cost_call
 
 @pytest.mark.parametrize("kind", QUESTIONS)
 def test_the_same_key_and_body_get_the_same_bytes_and_one_charge(url, kind):
-    rows = Watched()
+    rows = WatchedRows()
     with curator_of(url, rows, signer=Signer.new()) as curator:
         first = curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
         assert curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]) == first
@@ -112,12 +88,12 @@ def test_the_same_key_and_body_get_the_same_bytes_and_one_charge(url, kind):
         assert json.loads(curator.ask(BOB, "wards", kind, "one", QUESTIONS[kind]).body) != json.loads(first.body)
         assert curator.ledger.account("wards").spent == 2 * spent
         assert curator.ledger.verify().entries == 5
-    with curator_of(url, Watched(fails=True)) as curator:  # as after a restart, with the table gone
+    with curator_of(url, WatchedRows(fails=True)) as curator:  # as after a restart, with the table gone
         assert curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]) == first
 
 
 def test_free_calls_touch_no_row(url):
-    rows = Watched(fails=True)
+    rows = WatchedRows(fails=True)
     with curator_of(url, rows) as curator:
         curator.datasets(ANA)
         curator.describe(ANA, "wards")
@@ -135,7 +111,7 @@ def test_free_calls_touch_no_row(url):
 
 @pytest.mark.parametrize("kind", QUESTIONS)
 def test_a_failure_is_final_charged_and_tells_nothing(url, kind, caplog):
-    with curator_of(url, Watched(fails=True)) as curator:
+    with curator_of(url, WatchedRows(fails=True)) as curator:
         for _ in range(2):
             with pytest.raises(RequestFailedError) as raised:
                 curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
@@ -148,7 +124,7 @@ def test_a_failure_is_final_charged_and_tells_nothing(url, kind, caplog):
 
 
 def test_an_interrupted_evaluation_is_made_once_more(url):
-    rows = Watched()
+    rows = WatchedRows()
     rows.when = lambda: (_ for _ in ()).throw(KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt), curator_of(url, rows) as curator:
         curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
@@ -159,7 +135,7 @@ def test_an_interrupted_evaluation_is_made_once_more(url):
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_answers_and_failures_leave_at_a_deadline_and_are_not_there_before(url, fails):
-    rows = Watched(fails)
+    rows = WatchedRows(fails=fails)
     with curator_of(url, rows, answer_after=0.3) as curator:
         began = time.monotonic()
         if fails:
@@ -172,7 +148,7 @@ def test_answers_and_failures_leave_at_a_deadline_and_are_not_there_before(url, 
 
 
 def test_the_same_request_while_it_is_answered_is_told_so(url):
-    rows = Watched()
+    rows = WatchedRows()
     with curator_of(url, rows) as curator:
         found = []
 
@@ -243,13 +219,13 @@ def test_what_is_not_left_is_refused_and_costs_nothing(url):
     ],
 )
 def test_a_question_that_does_not_fit_is_refused_before_a_charge(url, kind, body):
-    rows = Watched(fails=True)
+    rows = WatchedRows(fails=True)
     with curator_of(url, rows) as curator:
         for ask in (
             lambda: curator.ask(ANA, "wards", kind, "one", body),
             lambda: curator.cost(ANA, "wards", kind, body),
         ):
-            with pytest.raises(QuestionError) as raised:
+            with pytest.raises(QuestionError):
                 ask()
         assert rows.touched == 0
         assert curator.ledger.account("wards").spent == 0

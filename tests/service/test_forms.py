@@ -20,7 +20,9 @@ def test_a_good_question_is_read(kind):
     assert read_form(kind, json.dumps(GOOD[kind]).encode()).epsilon == GOOD[kind]["epsilon"]
 
 
-@pytest.mark.parametrize("amount", [0.25, 1, "-1", "1e400", "nan", "inf", "1/-4", " 1", "1\n", "٣", "0x1", "1e-400", ""])
+@pytest.mark.parametrize(
+    "amount", [0.25, 1, "-1", "1e400", "nan", "inf", "1/-4", " 1", "1\n", "٣", "0x1", "1e-400", ""]
+)
 @pytest.mark.parametrize("kind", FORMS)
 def test_an_amount_is_text_of_a_few_digits(kind, amount):
     with pytest.raises(UnreadableError, match="epsilon"):

@@ -1,6 +1,7 @@
 """A small dataset in a curator's hands, for tests of the service."""
 
 import json
+import threading
 from contextlib import contextmanager
 from fractions import Fraction
 
@@ -58,3 +59,31 @@ def curator_of(url, rows=None, cap=3, shares=SHARES, schema=SCHEMA, **more):
             ledger.declare("wards", Account(Fraction(cap)), shares, reason="the rows of 2026")
         rows = FrameRows.of(frame, labels, schema) if rows is None else rows
         yield Curator(ledger, {"wards": Held(schema, rows, **held)}, **more)
+
+
+class WatchedRows:
+    """Rows that note when they are touched, wait until they may be, and may fail then."""
+
+    def __init__(self, *, fails=False, waits=False):
+        frame, labels = table()
+        self.rows = FrameRows.of(frame, labels, SCHEMA)
+        self.target, self.touched, self.fails, self.when = self.rows.target, 0, fails, lambda: None
+        self.begun, self.go = threading.Event(), threading.Event()
+        if not waits:
+            self.go.set()
+
+    def _touch(self):
+        self.touched += 1
+        self.begun.set()
+        assert self.go.wait(10)
+        self.when()
+        if self.fails:
+            raise ValueError("a cell: CANARY")
+
+    def opened(self):
+        self._touch()
+        return self.rows.opened()
+
+    def tally(self, schema):
+        self._touch()
+        return self.rows.tally(schema)

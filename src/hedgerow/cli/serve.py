@@ -69,7 +69,7 @@ def serve(
     """
     if context.invoked_subcommand is not None:
         return
-    _require()
+    require_service()
     from hedgerow.service.server import Address
 
     if demo == (config is not None):
@@ -86,7 +86,7 @@ def init(
     folder: Annotated[Path, typer.Argument(help="Folder for the configuration and the signing key.")] = Path(),
 ) -> None:
     """Write a configuration to edit, curator.yaml, and a signing key, curator.key with curator.pub."""
-    _require()
+    require_service()
     from hedgerow.service.receipts import Signer
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def init(
 @app.command("check")
 def check(config: ConfigPath = CONFIG) -> None:
     """Open the ledger and all tables, check every row against its schema, and declare new datasets and analysts."""
-    _require()
+    require_service()
     from hedgerow.service.config import Config
 
     with Config.read(config).open().ledger as ledger:
@@ -141,7 +141,7 @@ def list_keys(config: ConfigPath = CONFIG) -> None:
 
 
 def _keys(config: Path) -> Keys:
-    _require()
+    require_service()
     from hedgerow.service.config import Config
     from hedgerow.service.keys import Keys
 
@@ -183,6 +183,7 @@ def _run(curator: Any, keys: Keys, address: Address, curator_port: int, more: di
         keys.close()
 
 
-def _require() -> None:
+def require_service() -> None:
+    """Raise MissingPackageError where the service's extra is not installed."""
     if not all(map(find_spec, _NEEDED)):
         raise MissingPackageError("a curator's service needs an extra; run pip install 'hedgerow[service]'.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hedgerow.arguments import check_whole
 from hedgerow.client.http import RECEIPT, Connection
@@ -17,6 +17,9 @@ from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.models.files import model_from_dict
 from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.schema.schema import Schema
+
+if TYPE_CHECKING:
+    import httpx2
 
 _MODELS: Mapping[type, str] = {
     PrivateRuleListClassifier: "rule-list",
@@ -53,7 +56,12 @@ def connect(url: str, *, key: str, timeout: float = 120.0) -> RemoteCurator:
     ImportError
         If the extra ``client`` is not installed.
     """
-    return RemoteCurator(Connection(url, key, timeout))
+    connection = Connection(url, key, timeout)
+    try:
+        return RemoteCurator(connection)
+    except BaseException:
+        connection.close()
+        raise
 
 
 class RemoteCurator:
@@ -84,9 +92,8 @@ class RemoteCurator:
         if name.startswith("_"):
             raise AttributeError(name)
         if len(self.datasets) != 1:
-            raise AttributeError(
-                f"name one of the datasets first: curator[{self.datasets[0] if self.datasets else ''!r}]"
-            )
+            names = ", ".join(map(repr, self.datasets)) or "none that you may ask about"
+            raise AttributeError(f"expected a dataset to be named first, as curator[NAME]; there are: {names}")
         return getattr(self[self.datasets[0]], name)
 
     def close(self) -> None:
@@ -188,29 +195,41 @@ class RemoteDataset:
             If it has parameters that are the curator's to set.
         """
         question = self._fit_question(estimator)
-        job = self._connection.json(self._connection.ask(f"{self._path}/fits", question))
-        while job["state"] in ("queued", "running"):
-            time.sleep(_POLL)
-            job = self._connection.get(f"/v1/jobs/{job['job']}")
-        response = self._connection.read(f"/v1/jobs/{job['job']}/answer")
-        self._keep(response)
+        answer = self._ask("fits", question)
         try:
-            return model_from_dict(self._connection.json(response)["model"])
+            return model_from_dict(answer["model"])
         except (ModelFormatError, KeyError, TypeError):
             pass
         raise ServiceError("expected a model from the service, got another answer.", charged=True)
 
+    def answer(self, kind: str, question: dict[str, Any]) -> bytes:
+        """Return the answer to a question in the service's own form, as the receipt signs it: JSON.
+
+        Raises
+        ------
+        ServiceError
+            If the service refuses, or cannot be reached. The same question, asked again, is charged once.
+        """
+        return self._sent(kind, question).content
+
     def _ask(self, kind: str, question: dict[str, Any]) -> Any:
+        return self._connection.json(self._sent(kind, question))
+
+    def _sent(self, kind: str, question: dict[str, Any]) -> httpx2.Response:
         response = self._connection.ask(f"{self._path}/{kind}", question)
-        self._keep(response)
-        return self._connection.json(response)
+        if kind == "fits":
+            response = self._awaited(self._connection.json(response)["job"])
+        if RECEIPT in response.headers:
+            self.receipts.append(response.headers[RECEIPT])
+        return response
+
+    def _awaited(self, job: str) -> httpx2.Response:
+        while self._connection.get(f"/v1/jobs/{job}")["state"] in ("queued", "running"):
+            time.sleep(_POLL)
+        return self._connection.read(f"/v1/jobs/{job}/answer")
 
     def _cost(self, kind: str, question: dict[str, Any]) -> Any:
         return self._connection.post(f"{self._path}/cost", {"question": kind, **question})
-
-    def _keep(self, response: Any) -> None:
-        if RECEIPT in response.headers:
-            self.receipts.append(response.headers[RECEIPT])
 
     def _fit_question(self, estimator: Any) -> dict[str, Any]:
         kind = _MODELS.get(type(estimator))

@@ -87,6 +87,13 @@ Kind = Literal["marginals", "error-marginals", "fits"]
 FORMS: dict[Kind, type[Asked]] = {"marginals": Marginals, "error-marginals": ErrorMarginals, "fits": Fit}
 
 
+def check_kind(kind: str) -> Kind:
+    """Return the kind of a question; raises UnreadableError for another."""
+    if kind not in FORMS:
+        raise UnreadableError(f"expected one of the questions {', '.join(FORMS)}, got {shown(kind)}.")
+    return kind
+
+
 def read_form(kind: Kind, body: bytes) -> Asked:
     """Return the question that a body holds.
 

@@ -73,14 +73,15 @@ def read_question(form: Asked, schema: Schema, target: Target, noise: NoiseSourc
     target.check(bins)
     if isinstance(form, Marginals):
         return MarginalQuestion.of(form, bins, "classes" if form.by == "classes" else "rows", None, noise)
-    hypothesis = _hypothesis(form)
+    hypothesis = _hypothesis(form, schema)
     target.prepare(hypothesis, bins, run_code=False)
     return MarginalQuestion.of(form, bins, "errors", hypothesis, noise)
 
 
-def _hypothesis(form: ErrorMarginals) -> Any:
+def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
     if isinstance(form.hypothesis, AlwaysForm):
-        return Always(form.hypothesis.always)
+        given = form.hypothesis.always
+        return Always(next((label for label in schema.classes if str(label) == given), given))
     if isinstance(form.hypothesis, ModelForm):
         return model_from_dict(form.hypothesis.model)
     raise HypothesisError("expected a class or a model of hedgerow's as the hypothesis, got ONNX.")

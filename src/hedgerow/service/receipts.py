@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,12 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from hedgerow.errors import ReceiptError
-from hedgerow.untrusted_text import read_text
+from hedgerow.models.files import model_from_dict
+from hedgerow.service.ledger.entry import FIRST, Entry, digest
+from hedgerow.untrusted_text import parse_json, read_text
 
+LARGEST_ANSWER = 2**26
+"""The most bytes of an answer."""
 _LARGEST = 2**14  # bytes of a key or receipt
 _REQUIRED = ("dataset", "epoch", "analyst", "request", "entry", "question", "answer", "epsilon", "delta", "rho")
 
@@ -126,6 +131,45 @@ class Receipt:
         if jwt.get_unverified_header(text.strip()).get("typ") != "hedgerow-receipt" or set(_REQUIRED) - set(statement):
             raise ReceiptError("expected a receipt of hedgerow's, got another statement signed with this key.")
         return cls(statement)
+
+    def check(self, path: str | Path) -> None:
+        """Check that the receipt is of the answer or model in a file.
+
+        Raises
+        ------
+        ReceiptError
+            If it is of another.
+        UnreadableError, ModelFormatError, OSError
+            If the file cannot be read.
+        """
+        text = read_text(path, LARGEST_ANSWER)
+        if hashlib.sha256(text.encode()).hexdigest() == self.statement["answer"]:
+            return
+        data = parse_json(text)
+        if not isinstance(data, dict) or "digest" not in data or data["digest"] != self.statement["model"]:
+            raise ReceiptError(f"{path}: expected the answer or model that the receipt is of, got another.")
+        model_from_dict(data)  # raises if the digest is not that of the model
+
+    def check_ledger(self, path: str | Path) -> None:
+        """Check that an export of the ledger is whole, and has the entry that charged this.
+
+        Raises
+        ------
+        ReceiptError
+            If it has not.
+        LedgerError, OSError
+            If it is broken, or cannot be read.
+        """
+        previous, found = FIRST, False
+        with Path(path).open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                entry = Entry.read(number, line.rstrip("\n"), digest(line.rstrip("\n")), previous)
+                found |= (
+                    entry.hash == self.statement["entry"] and entry.data.get("request") == self.statement["request"]
+                )
+                previous = entry.hash
+        if not found:
+            raise ReceiptError(f"{path}: expected an export of the ledger with the entry {self.statement['entry']}.")
 
     def __str__(self) -> str:
         said = self.statement

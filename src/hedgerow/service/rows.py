@@ -10,9 +10,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from hedgerow.columns import Column, Table
+from hedgerow.columns import Column, Table, pc
 from hedgerow.csv_files import read_csv
 from hedgerow.engines.addresses import is_address
 from hedgerow.errors import SchemaError
@@ -180,7 +179,9 @@ def _typed(attribute: Attribute, column: Column) -> pa.Array:
     """Return a column of text as the type that its attribute is of."""
     present = column.without(attribute.missing_values)
     if isinstance(attribute, Categorical):
-        return present.values if present.missing is None else pc.if_else(pa.array(~present.missing), present.values, None)
+        return (
+            present.values if present.missing is None else pc.if_else(pa.array(~present.missing), present.values, None)
+        )
     if isinstance(attribute, Boolean):
         bins = attribute.encode(column)
         return pa.array(bins == 1, pa.bool_(), mask=bins > 1)

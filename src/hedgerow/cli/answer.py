@@ -1,0 +1,43 @@
+"""`hedgerow answer`: answer a question that was carried to the curator as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.cli.ask import answer_files, write_answer
+from hedgerow.cli.output import check_output
+from hedgerow.cli.serve import CONFIG, ConfigPath, require_service
+from hedgerow.client.question_files import QuestionFile
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command("answer")
+def answer(
+    question: Annotated[Path, typer.Argument(help="The question, as `hedgerow ask --to` wrote it.")],
+    analyst: Annotated[str, typer.Option(help="Who asks: whose cap is charged. You vouch for it.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the answer; its receipt beside it.")],
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Answer a question that was carried to you as a file: same ledger, same caps, same receipts as over the network.
+
+    The same file, answered again, gives the same answer, at no further charge.
+
+    [bold]Example[/bold]: hedgerow answer question.json --analyst ana -o answer.json
+    """
+    require_service()
+    from hedgerow.service.config import Config
+    from hedgerow.service.curator import Caller
+    from hedgerow.service.forms import check_kind
+
+    for path in answer_files(output):
+        check_output(path, question, config, force=False)
+    asked = QuestionFile.read(question)
+    kind: Any = check_kind(asked.kind)
+    curator = Config.read(config).open()
+    with curator.ledger:
+        found = curator.ask(Caller(analyst, "analyst"), asked.dataset, kind, asked.key, asked.body)
+    write_answer(asked.kind, found.body, found.receipt, output)

@@ -1,0 +1,205 @@
+"""`hedgerow ask`: ask a curator's service, or write the question to a file that is carried to the curator."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.cli.output import check_output, say
+from hedgerow.client.connect import RemoteCurator, connect
+from hedgerow.client.hypotheses import hypothesis_data
+from hedgerow.client.question_files import QuestionFile
+from hedgerow.durable import write_whole
+from hedgerow.errors import ArgumentError
+from hedgerow.marginals import Always
+from hedgerow.models.files import load_model
+from hedgerow.privacy.amounts import exact
+from hedgerow.schema import Schema
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Ask a curator's service. The API key is read from $HEDGEROW_KEY.",
+    epilog="Without a network: add --to question.json, and carry the file to the curator (hedgerow answer).",
+)
+Url = Annotated[str | None, typer.Option(envvar="HEDGEROW_URL", help="URL of the service.")]
+Name = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the dataset.")]
+Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss of the answer, such as 1, 0.1 or 1/10.")]
+Delta = Annotated[str, typer.Option(metavar="NUMBER", help="Of the answer; then the noise is Gaussian.")]
+Bins = Annotated[Path, typer.Option(help="Schema file with the bins of each column asked about.")]
+To = Annotated[Path | None, typer.Option("--to", help="Write the question to this file, and send nothing.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="File for the answer; its receipt beside it.")]
+
+
+@app.command("datasets")
+def datasets(url: Url = None) -> None:
+    """List the datasets that you may ask about."""
+    with _connected(url) as curator:
+        for name in curator.datasets:
+            say(name)
+
+
+@app.command("describe")
+def describe(
+    dataset: Name,
+    url: Url = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="File for the schema, YAML or JSON.")] = None,
+) -> None:
+    """Show what is public of a dataset: its schema, and when answers leave. Free."""
+    if output is not None:
+        check_output(output, force=False)
+    with _connected(url) as curator:
+        found = curator[dataset]
+        say(f"{found.schema}\n\ntiming: {found.description['timing']}")
+        if output is not None:
+            found.schema.save(output)
+
+
+@app.command("budget")
+def budget(dataset: Name, url: Url = None) -> None:
+    """Show your cap, what was charged to it, and what is left, exactly. Free."""
+    with _connected(url) as curator:
+        for name, amounts in curator[dataset].budget.items():
+            if isinstance(amounts, dict):
+                say(f"{name}: {amounts['spent']} of {amounts['cap']} spent, {amounts['left']} left")
+
+
+@app.command("fit")
+def fit(
+    dataset: Name,
+    epsilon: Epsilon,
+    model: Annotated[str, typer.Option(help="rule-list, tree or scorecard.")] = "rule-list",
+    delta: Delta = "0",
+    attribute: Annotated[list[str] | None, typer.Option(help="Use this attribute alone. Repeatable.")] = None,
+    given: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter, as max_depth=3. Repeatable.")
+    ] = None,
+    url: Url = None,
+    to: To = None,
+    output: Output = None,
+) -> None:
+    """Have a private model learned at the curator's.
+
+    [bold]Example[/bold]: hedgerow ask fit patients --model tree --epsilon 1/2 --set max_depth=3 -o tree.json
+    """
+    question: dict[str, Any] = {"model": model, **_amounts(epsilon, delta), "parameters": _parameters(given or [])}
+    if attribute:
+        question["attributes"] = list(attribute)
+    _ask(dataset, "fits", question, url, to, output)
+
+
+@app.command("marginals")
+def marginals(
+    dataset: Name,
+    epsilon: Epsilon,
+    bins: Bins,
+    delta: Delta = "0",
+    by: Annotated[str, typer.Option(help="rows, or classes.")] = "rows",
+    url: Url = None,
+    to: To = None,
+    output: Output = None,
+) -> None:
+    """Ask how many rows are in each bin, or of each class in each bin."""
+    question = {**_amounts(epsilon, delta), "bins": _bins(bins), "by": by}
+    _ask(dataset, "marginals", question, url, to, output)
+
+
+@app.command("errors")
+def errors(
+    dataset: Name,
+    epsilon: Epsilon,
+    bins: Bins,
+    hypothesis: Annotated[Path | None, typer.Option(help="Model file: whose errors.")] = None,
+    always: Annotated[str | None, typer.Option(help="Or the class that is always predicted.")] = None,
+    delta: Delta = "0",
+    url: Url = None,
+    to: To = None,
+    output: Output = None,
+) -> None:
+    """Ask how many rows of each bin a model gets wrong, and how many it gets right."""
+    if (hypothesis is None) == (always is None):
+        raise ArgumentError("expected --hypothesis FILE or --always CLASS, got both or none.")
+    asked = Always(always) if hypothesis is None else load_model(hypothesis)
+    question = {**_amounts(epsilon, delta), "bins": _bins(bins), "hypothesis": hypothesis_data(asked)}
+    _ask(dataset, "error-marginals", question, url, to, output)
+
+
+def _ask(
+    dataset: str, kind: str, question: dict[str, Any], url: str | None, to: Path | None, output: Path | None
+) -> None:
+    if to is not None:
+        if output is not None or (url is not None and "HEDGEROW_URL" not in os.environ):
+            raise ArgumentError("expected --to alone: nothing is sent, so that --url and --output are not used.")
+        check_output(to, force=False)
+        write_whole(to, QuestionFile.new(dataset, kind, question).text)
+        say(f"written to {to}; carry it to the curator, who answers with: hedgerow answer {to}")
+        return
+    for path in answer_files(output):
+        check_output(path, force=False)
+    with _connected(url) as curator:
+        found = curator[dataset]
+        data = found.answer(kind, question)
+        receipt = found.receipts[-1] if found.receipts else ""
+    write_answer(kind, data, receipt, output)
+
+
+def answer_files(output: Path | None) -> Sequence[Path]:
+    """Return the files that an answer is written to: its own, and its receipt's."""
+    return () if output is None else (output, output.with_name(f"{output.name}.receipt"))
+
+
+def write_answer(kind: str, body: bytes, receipt: str, output: Path | None) -> None:
+    """Write an answer, a model as its own file, and its receipt beside it; without a file, print it."""
+    text = body.decode()
+    if kind == "fits":
+        text = json.dumps(json.loads(body)["model"], indent=1, ensure_ascii=False) + "\n"
+    if output is None:
+        say(text, newline=False)
+        return
+    for path, content in zip(answer_files(output), (text, f"{receipt}\n"), strict=True):
+        if content.strip():
+            write_whole(path, content)
+            say(f"written to {path}")
+
+
+def _connected(url: str | None) -> RemoteCurator:
+    key = os.environ.get("HEDGEROW_KEY", "")
+    if url is None or not key:
+        raise ArgumentError("expected --url, or $HEDGEROW_URL, and the API key in $HEDGEROW_KEY; got one or none.")
+    return connect(url, key=key)
+
+
+def _amounts(epsilon: str, delta: str) -> dict[str, str]:
+    return {"epsilon": str(exact(epsilon, "epsilon")), "delta": str(exact(delta, "delta"))}
+
+
+def _bins(path: Path) -> Any:
+    return Schema.load(path).to_dict()["attributes"]
+
+
+def _parameters(given: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name or name in found:
+            raise ArgumentError("expected --set NAME=VALUE, once for each name, got another form.")
+        found[name] = _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    readers: tuple[Callable[[str], Any], ...] = (int, float)
+    if text in ("true", "false"):
+        return text == "true"
+    for read in readers:
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,37 @@
+"""`hedgerow verify`: check the receipt of an answer or a model, without a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hedgerow.cli.output import say
+from hedgerow.cli.serve import require_service
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command("verify")
+def verify(
+    answer: Annotated[Path, typer.Argument(help="A model file, or an answer of a curator.")],
+    key: Annotated[Path, typer.Option(help="The curator's public key, curator.pub.")],
+    receipt: Annotated[Path | None, typer.Option(help="The receipt.  [the file's name with .receipt]")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="An export of the ledger: check that the charge is in it.")
+    ] = None,
+) -> None:
+    """Check that a curator signed this very answer or model, and what it was charged.
+
+    [bold]Example[/bold]: hedgerow verify tree.json --key curator.pub
+    """
+    require_service()
+    from hedgerow.service.receipts import Receipt, read_receipt
+
+    path = receipt or answer.with_name(f"{answer.name}.receipt")
+    found = Receipt.verify(read_receipt(path), read_receipt(key))
+    found.check(answer)
+    if ledger is not None:
+        found.check_ledger(ledger)
+    say(f"signed by the holder of {key}\n{found}")

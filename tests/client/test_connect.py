@@ -1,0 +1,260 @@
+"""The learner's side over HTTP: the same answers as from an oracle in this process, each paid once."""
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.client.http import Connection
+from hedgerow.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    HypothesisError,
+    MissingPackageError,
+    OracleExhaustedError,
+    ServiceError,
+)
+from hedgerow.schema import Schema
+from hedgerow.service.receipts import Receipt, Signer
+from tests.service.wards import BINS, SCHEMA, WatchedRows, table
+from tests.service.web import running
+
+BY = Schema.from_dict({"attributes": BINS})
+SIGNER = Signer.new()
+
+
+class Exact:
+    """Noise that adds nothing, and says so."""
+
+    void, description = "exact, for a test", "none"
+
+    def prepare(self, _):
+        return lambda values: values.tolist()
+
+
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("exact"), noise=Exact(), cap=300, shares=shares(100)) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def private(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("private"), signer=SIGNER, cap=300, shares=shares(100)) as service:
+        yield service
+
+
+def shares(epsilon):
+    from hedgerow.privacy.account import Account
+
+    return {"ana": Account(Fraction(epsilon)), "bob": Account(Fraction(1))}
+
+
+OPEN = []
+
+
+def connected(service, name="ana"):
+    OPEN.append(hr.connect(service.url, key=service.tokens[name]))
+    return OPEN[-1]
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+def test_a_remote_oracle_answers_as_one_in_this_process(exact):
+    frame, labels = table()
+    inside = hr.Oracle(frame[list(SCHEMA.names)], labels, hr.Budget(3), 3, classes=SCHEMA.classes, random_state=Exact())
+    tree = hr.OptimalTreeClassifier(max_depth=2, schema=SCHEMA).fit(frame, labels).tree_
+    outside = connected(exact).oracle(3, epsilon=3)
+    assert (outside.columns, outside.classes, outside.label) == (inside.columns, inside.classes, SCHEMA.label)
+    assert outside.noise_scale(2) == inside.noise_scale(2) == 2
+    for ask in (
+        lambda oracle: oracle.marginals(BY).rows,
+        lambda oracle: oracle.class_marginals(BY).rows,
+        lambda oracle: oracle.error_marginals(BY, tree).wrong,
+    ):
+        assert np.array_equal(ask(outside), ask(inside))
+    assert (outside.queries_left, outside.release, outside.max_queries) == (0, "counts", 3)
+    assert outside.privacy.epsilon == inside.privacy.epsilon == 3
+    with pytest.raises(OracleExhaustedError):
+        outside.marginals(BY)
+
+
+def test_learners_take_a_remote_oracle_unchanged(exact, private):
+    frame, labels = table()
+    rows, (source, _) = frame[list(SCHEMA.names)], table(seed=3)
+    source = source[list(SCHEMA.names)]
+    outside = connected(exact).oracle(1, epsilon=20)
+    inside = hr.Oracle(rows, labels, hr.Budget(20), 1, classes=SCHEMA.classes, random_state=Exact())
+    learned = [hr.MarginalLogisticClassifier(reweight=False).fit(source, oracle=one) for one in (outside, inside)]
+    assert np.array_equal(*(one.predict_proba(source) for one in learned))
+    curator = connected(private)
+    first = hr.ExprilClassifier(queries=1, reweight=False).fit(source, oracle=curator.oracle(1, epsilon=20))
+    assert (first.privacy_.epsilon, first.privacy_.is_private) == (20, True)
+    assert "epoch 1" in " ".join(first.privacy_.notes)
+
+
+def test_a_fit_comes_back_as_its_model_with_card_and_receipt(private):
+    curator = connected(private)
+    estimator = hr.PrivateTreeClassifier(epsilon=0.5, max_depth=2)
+    before = Fraction(curator.budget["epsilon"]["spent"])
+    assert curator.cost(estimator)["epsilon"] == "1/2"
+    model = curator.fit(estimator)
+    assert isinstance(model, hr.Tree)
+    assert model.privacy.epsilon == Fraction(1, 2)
+    assert Fraction(curator.budget["epsilon"]["spent"]) - before == Fraction(1, 2)
+    assert Receipt.verify(curator.receipts[-1], SIGNER.public).statement["model"] == model.to_dict()["digest"]
+    part = Schema({"age": SCHEMA["age"]}, SCHEMA.label)
+    card = curator.fit(hr.PrivateScorecardClassifier(epsilon="1/4", points=5, schema=part))
+    assert (type(card), card.schema.names) == (hr.Scorecard, ("age",))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "problem"),
+    [
+        (lambda: hr.DPGreedyRLClassifier(epsilon=1), ArgumentTypeError),
+        (lambda: hr.PrivateTreeClassifier(epsilon=1, random_state=1), ArgumentError),
+        (lambda: hr.PrivateTreeClassifier(epsilon=1, budget=hr.Budget(1)), ArgumentError),
+        (lambda: hr.PrivateTreeClassifier(epsilon=1, schema=Schema({"age": hr.Integer(0, 9)})), ArgumentError),
+        (lambda: hr.PrivateTreeClassifier(epsilon=1, schema="from-data"), ArgumentError),
+        (lambda: hr.PrivateTreeClassifier(), ServiceError),
+        (lambda: hr.PrivateTreeClassifier(epsilon=1, max_depth=-1), ServiceError),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_at_no_charge(private, estimator, problem):
+    curator = connected(private)
+    before = curator.budget
+    with pytest.raises(problem):
+        curator.fit(estimator())
+    assert curator.budget == before
+
+
+def test_what_is_public_can_be_looked_at(private):
+    with connected(private) as curator:
+        assert curator.datasets == ("wards",)
+        assert curator.schema == SCHEMA
+        assert list(curator.dummy(5)) == [*SCHEMA.names, "ill"]
+        assert repr(curator["wards"]) == "<RemoteDataset 'wards' of 3 attributes>"
+        assert "wards" in repr(curator)
+        with pytest.raises(ArgumentError, match="one of the datasets wards"):
+            curator["other"]
+    nobody = connected(private, "eve")
+    assert nobody.datasets == ()
+    with pytest.raises(AttributeError, match="none that you may ask about"):
+        _ = nobody.schema
+
+
+def test_refusals_say_what_was_asked_what_is_left_and_whether_it_was_charged(private):
+    oracle = connected(private, "bob").oracle(1, epsilon=9)
+    with pytest.raises(ServiceError, match=r"Asked: epsilon 9; left: 1. Nothing was charged") as raised:
+        oracle.marginals(BY)
+    assert (raised.value.status, raised.value.kind, raised.value.charged) == (403, "budget-exceeded", False)
+    assert oracle.queries_left == 1
+    with pytest.raises(ServiceError, match="no private row can be refused"):
+        oracle.marginals(Schema({"age": hr.Integer(0, 99)}))
+    with pytest.raises(HypothesisError):
+        oracle.error_marginals(BY, object())
+    with pytest.raises(ServiceError, match="Expected a key"):
+        hr.connect(private.url, key="hr_x")
+    with pytest.raises(ArgumentError, match="epsilon"):
+        connected(private).oracle(1, epsilon=0)
+
+
+class Flaky:
+    """Stands between client and service, and loses what it is told to, before or after the service has answered."""
+
+    def __init__(self, client, monkeypatch, lost):
+        self.lost, self.sent = list(lost), 0
+        self._post = client._client.post
+        monkeypatch.setattr(client._client, "post", self.post)
+        monkeypatch.setattr("time.sleep", lambda _: None)
+
+    def post(self, *given, **more):
+        import httpx2
+
+        self.sent += 1
+        what = self.lost.pop(0) if self.lost else None
+        if what == "request":
+            raise httpx2.ConnectError("lost")
+        response = self._post(*given, **more)
+        if what == "response":
+            raise httpx2.ReadTimeout("lost")
+        return response
+
+
+def test_a_lost_connection_costs_nothing_twice(private, monkeypatch):
+    curator = connected(private)
+    before = Fraction(curator.budget["epsilon"]["spent"])
+    flaky = Flaky(curator._connection, monkeypatch, ["request", "response", "response"])
+    oracle = curator.oracle(2, epsilon=1)
+    oracle.marginals(BY)
+    assert flaky.sent == 4
+    assert Fraction(curator.budget["epsilon"]["spent"]) - before == Fraction(1, 2)
+    flaky.lost = ["response"] * 6
+    with pytest.raises(ServiceError, match="costs nothing twice") as raised:
+        oracle.marginals(BY)
+    assert (raised.value.status, raised.value.charged, oracle.queries_left) == (None, None, 1)
+    oracle.marginals(BY)
+    assert oracle.queries_left == 0
+    assert Fraction(curator.budget["epsilon"]["spent"]) - before == 1
+    assert oracle.privacy.epsilon == 1
+
+
+def test_the_same_question_asked_anew_is_a_new_one(private):
+    curator = connected(private)
+    before = Fraction(curator.budget["epsilon"]["spent"])
+    oracle = curator.oracle(2, epsilon=1)
+    oracle.marginals(BY)
+    oracle.marginals(BY)
+    assert Fraction(curator.budget["epsilon"]["spent"]) - before == 1
+
+
+def test_a_failure_at_the_curators_is_told_as_charged(tmp_path):
+    with running(tmp_path, WatchedRows(fails=True)) as service:
+        with pytest.raises(ServiceError, match="The evaluation failed") as raised:
+            connected(service).oracle(1, epsilon=1).marginals(BY)
+        assert raised.value.charged is True
+        with pytest.raises(ServiceError, match="The evaluation failed"):
+            connected(service).fit(hr.PrivateTreeClassifier(epsilon=0.5))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.org",
+        "ftp://127.0.0.1",
+        "127.0.0.1:1",
+        "",
+        "http://127.0.0.1.example.org",
+        "http://a@b:1",
+        "https://",
+    ],
+)
+def test_a_key_does_not_travel_in_the_open(url):
+    with pytest.raises(ArgumentError, match="must not travel in the open"):
+        hr.connect(url, key="hr_x")
+
+
+def test_no_service_is_told_as_such(monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with pytest.raises(ServiceError, match="did not answer"):
+        hr.connect("http://127.0.0.1:9", key="hr_x")
+
+
+def test_without_its_extra_the_client_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("hedgerow.client.http.find_spec", lambda _: None)
+    with pytest.raises(MissingPackageError, match=r"hedgerow\[client\]"):
+        Connection("https://example.org", "hr_x", 1)
+
+
+def test_a_connection_does_not_show_or_keep_its_key(private):
+    curator = connected(private)
+    assert private.tokens["ana"] not in repr(vars(curator["wards"]))
+    with pytest.raises((TypeError, AttributeError)):
+        pickle.dumps(curator)

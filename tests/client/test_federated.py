@@ -1,0 +1,121 @@
+"""Several curators: counts add, the charge of one row is that of its own curator, and nobody is asked twice."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import ArgumentError, ArgumentTypeError, ServiceError
+from hedgerow.marginals import choose_bins
+from tests.client.test_connect import Exact
+
+DATA = hr.datasets.load("breast_cancer")
+X, Y = DATA.frame.iloc[:, :4], DATA.labels
+PARTS = (slice(None, 150), slice(150, 400), slice(400, None))
+BINS = choose_bins(X, 4)
+
+
+def oracles(epsilon=(1, 1, 1), max_queries=3, **more):
+    return [
+        hr.Oracle(X[part], Y[part], hr.Budget(e), max_queries, classes=DATA.schema.classes, **more)
+        for part, e in zip(PARTS, epsilon, strict=True)
+    ]
+
+
+def test_answers_add_up_to_those_of_the_pooled_table():
+    pooled = hr.Oracle(X, Y, hr.Budget(1), 3, classes=DATA.schema.classes, random_state=Exact())
+    federated = hr.FederatedOracle(oracles(random_state=Exact()))
+    tree = hr.OptimalTreeClassifier(max_depth=2, schema=hr.Schema(dict(BINS.attributes), DATA.schema.label)).fit(X, Y)
+    assert np.array_equal(federated.marginals(BINS).rows, pooled.marginals(BINS).rows)
+    assert np.array_equal(federated.class_marginals(BINS).rows, pooled.class_marginals(BINS).rows)
+    one, other = federated.error_marginals(BINS, tree.tree_), pooled.error_marginals(BINS, tree.tree_)
+    assert np.array_equal(one.wrong, other.wrong)
+    assert np.array_equal(one.right, other.right)
+    assert one.noise == 3 * other.noise
+    assert (federated.columns, federated.classes, federated.label.classes) == (
+        pooled.columns,
+        pooled.classes,
+        pooled.classes,
+    )
+    assert federated.queries_left == 0
+
+
+def test_noise_adds_up_in_variance():
+    federated, one = hr.FederatedOracle(oracles()), oracles()[0]
+    assert federated.noise_scale(4) == pytest.approx(np.sqrt(3) * one.noise_scale(4))
+    assert federated.marginals(BINS).noise == pytest.approx(2 * federated.noise_scale(4) ** 2)
+
+
+def test_the_card_has_the_largest_charge_and_names_the_sum():
+    federated = hr.FederatedOracle(oracles((1, 2, Fraction(1, 2)), 1))
+    assert not federated.privacy.is_private
+    federated.marginals(BINS)
+    card = federated.privacy
+    assert (card.epsilon, card.is_private) == (2, True)
+    assert card.rho == max(oracle.privacy.rho for oracle in federated._oracles)
+    notes = " ".join(card.notes)
+    assert "curator 2: epsilon 2" in notes
+    assert "sum, epsilon 3.5" in notes
+
+
+def test_a_void_answer_voids_all():
+    given = oracles()
+    given[1] = oracles(random_state=1)[1]
+    federated = hr.FederatedOracle(given)
+    federated.marginals(BINS)
+    assert "seeded" in federated.privacy.void
+
+
+class Dropping:
+    """An oracle whose curator does not answer at first."""
+
+    def __init__(self, oracle, times):
+        self._oracle, self.times = oracle, times
+
+    def __getattr__(self, name):
+        return getattr(self._oracle, name)
+
+    def marginals(self, bins):
+        if self.times:
+            self.times -= 1
+            raise ServiceError("the service did not answer")
+        return self._oracle.marginals(bins)
+
+
+def test_a_curator_who_drops_out_is_asked_again_alone():
+    one, two, three = oracles()
+    federated = hr.FederatedOracle([one, Dropping(two, 2), three])
+    for _ in range(2):
+        with pytest.raises(ServiceError):
+            federated.marginals(BINS)
+    assert [oracle.queries_left for oracle in (one, two, three)] == [2, 3, 3]
+    federated.marginals(BINS)
+    assert [oracle.queries_left for oracle in (one, two, three)] == [2, 2, 2]
+    federated.marginals(BINS)
+    assert federated.queries_left == 1
+
+
+def test_learners_take_it_as_one_oracle():
+    learned = hr.MarginalLogisticClassifier(reweight=False).fit(X, oracle=hr.FederatedOracle(oracles((8, 8, 8), 1)))
+    assert learned.score(X, Y) > 0.85
+    assert learned.privacy_.epsilon == 8
+
+
+def test_oracles_that_do_not_go_together_are_refused():
+    one, two, _ = oracles()
+    other = hr.Oracle(X.iloc[:, :3], Y, hr.Budget(1), classes=DATA.schema.classes)
+    gaussian = hr.Oracle(X, Y, hr.Budget(1, 1e-6), release="gaussian", classes=DATA.schema.classes)
+    ratios = [hr.Oracle(X, Y, hr.Budget(1), release="ratio", classes=DATA.schema.classes) for _ in range(2)]
+    for given, said in (
+        ([one], "two or more"),
+        ([one, two, one], "two or more"),
+        ([one, other], "same columns"),
+        ([one, gaussian], "same release"),
+        (ratios, "counts"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            hr.FederatedOracle(given)
+    with pytest.raises(ArgumentTypeError):
+        hr.FederatedOracle([one, "two"])
+    assert repr(hr.FederatedOracle([one, two])) == "<FederatedOracle of 2 curators, 3 questions left>"

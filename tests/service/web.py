@@ -1,0 +1,61 @@
+"""The service over HTTP in this process, for tests."""
+
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+import uvicorn
+
+from hedgerow.service.app import create_app
+from hedgerow.service.jobs import Jobs
+from hedgerow.service.keys import Keys
+from tests.service.wards import curator_of
+
+JSON = {"Content-Type": "application/json"}
+
+
+class Web:
+    """A running app, with the curator behind it and a client for each caller."""
+
+    def __init__(self, url, curator, app, keys):
+        self.url, self.curator, self.app, self.keys = url, curator, app, keys
+        self.tokens = {name: keys.add(name, role) for name, role in ROLES.items()}
+
+    def client(self, name="ana", **headers):
+        """Return a client of a caller; of nobody for ""."""
+        testing = pytest.importorskip("starlette.testclient")
+        bearer = {"Authorization": f"Bearer {self.tokens[name]}"} if name else {}
+        return testing.TestClient(self.app, headers=bearer | headers, raise_server_exceptions=False)
+
+
+ROLES = {"ana": "analyst", "bob": "analyst", "eve": "analyst", "kim": "auditor"}
+
+
+@contextmanager
+def web(folder, rows=None, **more):
+    """Open the service of one dataset."""
+    url = f"sqlite:///{folder}/ledger.db"
+    with curator_of(url, rows, **more) as curator, Keys(url) as keys:
+        jobs = Jobs(curator)
+        try:
+            yield Web(url, curator, create_app(curator, keys.caller, jobs), keys)
+        finally:
+            jobs.close()
+
+
+@contextmanager
+def running(folder, rows=None, **more):
+    """Open the service, and serve it at a port of this machine: its `url` is there."""
+    with web(folder, rows, **more) as service:
+        server = uvicorn.Server(uvicorn.Config(service.app, port=0, log_config=None, access_log=False))
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        service.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        try:
+            yield service
+        finally:
+            server.should_exit = True
+            thread.join(10)
