@@ -25,6 +25,12 @@ TESTED_ELSEWHERE = {
     "audit/probabilistic/refit.py": "audit/probabilistic/test_learner.py",  # its only caller's exact counts
     "cli/output.py": "adversarial/test_nothing_is_lost.py",  # files as commands write them
     "cli/study.py": "studies/ssrl/test_study.py",  # and those of the other studies: the command resumes
+    "cli/answer.py": "cli/test_ask.py",  # what is asked there
+    "cli/verify.py": "cli/test_ask.py",
+    "client/http.py": "client/test_connect.py",  # through what connects
+    "client/hypotheses.py": "client/test_connect.py",
+    "client/oracle.py": "client/test_connect.py",
+    "client/question_files.py": "cli/test_ask.py",
     "engines/columns.py": "engines/test_bins.py",  # a column is what its bins are
     "engines/duckdb_tables.py": "engines/test_sources.py",  # by their addresses
     "engines/files.py": "engines/test_sources.py",
@@ -36,6 +42,7 @@ TESTED_ELSEWHERE = {
     "learn/plans.py": "learn/test_replay.py",  # every plan on neighbouring tables
     "learn/private_base.py": "learn/test_estimators.py",
     "learn/ssrl.py": "learn/greedy/test_ssrl.py",
+    "marginals/oracle/protocol.py": "client/test_connect.py",  # oracles of both kinds
     "marginals/oracle/release.py": "marginals/oracle/test_oracle.py",
     "marginals/oracle/rowwise/data.py": "adversarial/test_hypotheses.py",
     "marginals/oracle/table_target.py": "engines/test_oracle.py",
@@ -43,7 +50,12 @@ TESTED_ELSEWHERE = {
     "privacy/opendp.py": "test_init.py",  # names of OpenDP's, and what they import
     "service/ledger/migrations/env.py": "service/ledger/test_database.py",  # the tables that migrations make
     "service/ledger/migrations/versions/v0001_ledger.py": "service/ledger/test_database.py",
+    "service/ledger/migrations/versions/v0002_keys.py": "service/ledger/test_database.py",
     "service/ledger/tables.py": "service/ledger/test_database.py",
+    "service/demo.py": "cli/test_serve.py",  # by the command
+    "service/openapi.py": "service/test_routes.py",
+    "service/questions.py": "service/test_curator.py",
+    "service/server.py": "cli/test_serve.py",
     "studies/expril/plots.py": "studies/expril/test_study.py",
     "studies/pdr/figures.py": "studies/pdr/test_study.py",
     "studies/pdr/plots.py": "studies/pdr/test_study.py",

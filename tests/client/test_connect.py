@@ -18,20 +18,11 @@ from hedgerow.errors import (
 )
 from hedgerow.schema import Schema
 from hedgerow.service.receipts import Receipt, Signer
-from tests.service.wards import BINS, SCHEMA, WatchedRows, table
+from tests.service.wards import BINS, SCHEMA, Exact, WatchedRows, table
 from tests.service.web import running
 
 BY = Schema.from_dict({"attributes": BINS})
 SIGNER = Signer.new()
-
-
-class Exact:
-    """Noise that adds nothing, and says so."""
-
-    void, description = "exact, for a test", "none"
-
-    def prepare(self, _):
-        return lambda values: values.tolist()
 
 
 @pytest.fixture(scope="module")

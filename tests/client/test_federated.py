@@ -8,7 +8,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ServiceError
 from hedgerow.marginals import choose_bins
-from tests.client.test_connect import Exact
+from tests.service.wards import Exact
 
 DATA = hr.datasets.load("breast_cancer")
 X, Y = DATA.frame.iloc[:, :4], DATA.labels

@@ -21,7 +21,19 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Schema
 from hedgerow.service.curator import Caller
 from hedgerow.service.receipts import Receipt, Signer
-from tests.service.wards import ANA, AUDITOR, BINS, BOB, MARGINALS, SCHEMA, WatchedRows, curator_of, question, table
+from tests.service.wards import (
+    ANA,
+    AUDITOR,
+    BINS,
+    BOB,
+    MARGINALS,
+    SCHEMA,
+    Exact,
+    WatchedRows,
+    curator_of,
+    question,
+    table,
+)
 
 ERRORS = question(epsilon="1/4", bins=BINS, hypothesis={"always": "yes"})
 TREE = question(epsilon="1/2", model="tree", parameters={"max_depth": 2})
@@ -31,15 +43,6 @@ QUESTIONS = {"marginals": MARGINALS, "error-marginals": ERRORS, "fits": TREE}
 @pytest.fixture
 def url(tmp_path):
     return f"sqlite:///{tmp_path}/ledger.db"
-
-
-class Exact:
-    """Noise that adds nothing, and says so."""
-
-    void, description = "exact, for a test", "none"
-
-    def prepare(self, _):
-        return lambda values: values.tolist()
 
 
 @pytest.mark.parametrize("kind", ["marginals", "error-marginals"])

@@ -61,6 +61,15 @@ def curator_of(url, rows=None, cap=3, shares=SHARES, schema=SCHEMA, **more):
         yield Curator(ledger, {"wards": Held(schema, rows, **held)}, **more)
 
 
+class Exact:
+    """Noise that adds nothing, and says so."""
+
+    void, description = "exact, for a test", "none"
+
+    def prepare(self, _):
+        return lambda values: values.tolist()
+
+
 class WatchedRows:
     """Rows that note when they are touched, wait until they may be, and may fail then."""
 

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +16,14 @@ from hedgerow.csv_files import read_csv
 from hedgerow.engines.addresses import is_address
 from hedgerow.errors import SchemaError
 from hedgerow.marginals.oracle.frame_target import FrameTarget
-from hedgerow.marginals.oracle.table_target import TableTarget
 from hedgerow.marginals.oracle.target import Target
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
+
+if TYPE_CHECKING:
+    from hedgerow.marginals.oracle.table_target import TableTarget
 
 
 class Rows(Protocol):
@@ -137,6 +139,8 @@ class TableRows:
         EngineError
             If the engine fails.
         """
+        from hedgerow.marginals.oracle.table_target import TableTarget  # Ibis takes long to import
+
         label = _label(schema)
         with _open(address) as table:
             target = TableTarget.of(table.select(*schema.names, label.name), label.name, label.classes)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,22 +90,36 @@ def serve(app: ASGIApp, address: Address, own: ASGIApp, own_port: int, ready: Ca
     )
     common: Any = {"log_config": None, "access_log": False, "server_header": False, "timeout_graceful_shutdown": 30}
     servers = [
-        (uvicorn.Server(uvicorn.Config(app, proxy_headers=False, **common, **tls)), public),
-        (uvicorn.Server(uvicorn.Config(own, proxy_headers=False, **common)), private),
+        (_Server(uvicorn.Config(app, proxy_headers=False, **common, **tls)), public),
+        (_Server(uvicorn.Config(own, proxy_headers=False, **common)), private),
     ]
 
+    def stop() -> None:
+        for server, _ in servers:
+            server.should_exit = True
+
     async def run() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop)
         tasks = [asyncio.create_task(server.serve([listening])) for server, listening in servers]
         while not all(server.started for server, _ in servers) and not any(task.done() for task in tasks):
             await asyncio.sleep(0.02)
         if all(server.started for server, _ in servers):
             ready(_url(address.scheme, public), _url("http", private))
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for server, _ in servers:
-            server.should_exit = True
+        stop()
         await asyncio.gather(*tasks)
 
     asyncio.run(run())
+
+
+class _Server(uvicorn.Server):
+    """One of two servers in a process, which leaves signals to what runs both."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Capture none: uvicorn's own would end the process before the ledger is closed."""
+        yield
 
 
 def _bound(host: str, port: int) -> socket.socket:

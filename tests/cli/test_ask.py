@@ -1,0 +1,126 @@
+"""`hedgerow ask`, `answer` and `verify`: over a network and by hand, one answer, one charge, one receipt."""
+
+import json
+
+import pytest
+import yaml
+
+from hedgerow.client.question_files import QuestionFile
+from hedgerow.errors import UnreadableError
+from hedgerow.models import load_model
+from hedgerow.service.receipts import Signer
+from tests.service.wards import BINS, SCHEMA, table
+from tests.service.web import running
+
+SIGNER = Signer.new()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A curator's folder, and the analyst's too, as the working directory."""
+    monkeypatch.chdir(tmp_path)
+    frame, labels = table()
+    frame.assign(ill=labels).to_csv("wards.csv", index=False)
+    SCHEMA.save("wards.yaml")
+    (tmp_path / "bins.yaml").write_text(yaml.safe_dump({"attributes": BINS}))
+    dataset = {"table": "wards.csv", "schema": "wards.yaml", "cap": {"epsilon": 3}, "analysts": {"ana": {"epsilon": 2}}}
+    config = {"ledger": "ledger.db", "signing_key": "curator.key", "datasets": {"wards": dataset}}
+    (tmp_path / "curator.yaml").write_text(yaml.safe_dump(config))
+    SIGNER.save("curator.key")
+    return tmp_path
+
+
+@pytest.fixture
+def service(tmp_path_factory, monkeypatch):
+    with running(tmp_path_factory.mktemp("served"), signer=SIGNER) as opened:
+        monkeypatch.setenv("HEDGEROW_URL", opened.url)
+        monkeypatch.setenv("HEDGEROW_KEY", opened.tokens["ana"])
+        yield opened
+
+
+@pytest.mark.usefixtures("folder", "service")
+def test_over_a_network(run):
+    assert run("ask", "datasets")[1] == "wards\n"
+    code, out, _ = run("ask", "describe", "wards", "-o", "public.yaml")
+    assert (code, "timing: open" in out) == (0, True)
+    assert run("ask", "budget", "wards")[1].startswith("epsilon: 0 of 2 spent, 2 left")
+    words = ("ask", "fit", "wards", "--model", "tree", "--epsilon", "1/2", "--set", "max_depth=1", "-o", "tree.json")
+    assert run(*words)[0] == 0
+    assert load_model("tree.json").privacy.epsilon == 0.5
+    code, out, _ = run("verify", "tree.json", "--key", "curator.pub")
+    assert (code, "charged epsilon 1/2" in out) == (0, True)
+    assert run(*words)[0] == 2  # the file is there already: nothing is asked
+    for more in (("--hypothesis", "tree.json"), ("--always", "yes")):
+        words = ("ask", "errors", "wards", "--epsilon", "0.1", "--bins", "bins.yaml", *more)
+        code, out, _ = run(*words)
+        assert (code, len(json.loads(out)["wrong"]["age"])) == (0, 4)
+    assert run("ask", "marginals", "wards", "--epsilon", "0.3", "--bins", "bins.yaml", "-o", "rows.json")[0] == 0
+    assert run("verify", "rows.json", "--key", "curator.pub")[0] == 0
+    assert run("ask", "budget", "wards")[1].startswith("epsilon: 1 of 2 spent")
+    code, _, err = run("ask", "fit", "wards", "--epsilon", "5")
+    assert (code, "left: 1. Nothing was charged" in err) == (2, True)
+
+
+def test_by_hand(folder, run):
+    ask = ("ask", "fit", "wards", "--model", "tree", "--epsilon", "1/2", "--attribute", "age", "--to", "question.json")
+    assert run(*ask)[0] == 0
+    for number in (1, 2):
+        assert run("answer", "question.json", "--analyst", "ana", "-o", f"tree{number}.json")[0] == 0
+    assert (folder / "tree1.json").read_bytes() == (folder / "tree2.json").read_bytes()
+    assert (folder / "tree1.json.receipt").read_bytes() == (folder / "tree2.json.receipt").read_bytes()
+    assert run("ledger", "export", "ledger.db", "-o", "ledger.jsonl")[0] == 0
+    assert run("verify", "tree1.json", "--key", "curator.pub", "--ledger", "ledger.jsonl")[0] == 0
+    (folder / "ledger.jsonl").write_text("")
+    assert run("verify", "tree1.json", "--key", "curator.pub", "--ledger", "ledger.jsonl")[0] == 2
+    (folder / "tree1.json").write_text("{}")
+    code, _, err = run("verify", "tree1.json", "--key", "curator.pub")
+    assert (code, "got another" in err) == (2, True)
+    code, _, err = run("answer", "question.json", "--analyst", "eve", "-o", "other.json")
+    assert (code, "you may ask about" in err) == (2, True)
+    assert not (folder / "other.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("datasets",), "HEDGEROW_KEY"),
+        (("fit", "wards", "--epsilon", "-1", "--to", "q.json"), "epsilon"),
+        (("fit", "wards", "--epsilon", "1", "--set", "max_depth", "--to", "q.json"), "--set NAME=VALUE"),
+        (("fit", "wards", "--epsilon", "1", "--to", "q.json", "-o", "m.json"), "--to alone"),
+        (
+            ("errors", "wards", "--epsilon", "1", "--bins", "bins.yaml", "--to", "q.json"),
+            "--hypothesis FILE or --always",
+        ),
+        (("marginals", "wards", "--epsilon", "1", "--bins", "none.yaml", "--to", "q.json"), "No such file"),
+        (("fit", "wards", "--epsilon", "1", "--to", "curator.yaml"), "exists already"),
+    ],
+)
+def test_what_cannot_be_asked_is_told_and_nothing_is_written(folder, run, monkeypatch, words, said):
+    monkeypatch.delenv("HEDGEROW_KEY", raising=False)
+    code, out, err = run("ask", *words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert not (folder / "q.json").exists()
+
+
+def test_a_question_file_that_is_none_is_refused(folder, run):
+    good = QuestionFile.new("wards", "fits", {"epsilon": "1"})
+    for change in ({"kind": "shell"}, {"more": 1}, {"version": 2}, {"key": 5}):
+        (folder / "q.json").write_text(json.dumps(json.loads(good.text) | change))
+        code, out, err = run("answer", "q.json", "--analyst", "ana", "-o", "x.json")
+        assert (code, out) == (2, "")
+        assert "expected" in err
+    (folder / "q.json").write_text("[]")
+    with pytest.raises(UnreadableError):
+        QuestionFile.read("q.json")
+    (folder / "q.json").write_text(good.text)
+    assert QuestionFile.read("q.json") == good
+
+
+@pytest.mark.usefixtures("folder")
+def test_parameters_mean_what_is_written(run):
+    given = ["max_depth=2", "release_counts=true", "stop_probability=0.2", "search=exact"]
+    words = [word for one in given for word in ("--set", one)]
+    assert run("ask", "fit", "wards", "--epsilon", "1", *words, "--to", "q.json")[0] == 0
+    found = QuestionFile.read("q.json").question["parameters"]
+    assert found == {"max_depth": 2, "release_counts": True, "stop_probability": 0.2, "search": "exact"}

@@ -1,0 +1,142 @@
+"""`hedgerow serve`: one command to a running service, keys shown once, and refusals that say what to do next."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import hedgerow as hr
+from hedgerow.errors import ArgumentError
+from hedgerow.service.server import Address
+from tests.service.wards import SCHEMA, table
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a table, its schema and a configuration, as the working directory."""
+    monkeypatch.chdir(tmp_path)
+    frame, labels = table()
+    frame.assign(ill=labels).to_csv("wards.csv", index=False)
+    SCHEMA.save("wards.yaml")
+    return tmp_path
+
+
+def configure(**more):
+    config = yaml.safe_load(Path("curator.yaml").read_text())
+    (dataset,) = config["datasets"].values()
+    dataset |= {"table": "wards.csv", "schema": "wards.yaml", "answer_after": None} | more
+    Path("curator.yaml").write_text(yaml.safe_dump(config | {"datasets": {"wards": dataset}}))
+
+
+def started(*words):
+    """Start the service, and return the process with what it printed when it was ready."""
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hedgerow", "serve", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    line = process.stdout.readline()
+    assert line, process.stderr.read()
+    return process, json.loads(line)
+
+
+def test_the_demo_answers_a_client_and_ends_cleanly():
+    process, ready = started("--demo", "--port", "0")
+    try:
+        with hr.connect(ready["url"], key=ready["analyst_key"]) as curator:
+            assert curator.datasets == ("breast_cancer",)
+            assert curator.fit(hr.PrivateTreeClassifier(epsilon=0.5, max_depth=1)).privacy.epsilon == 0.5
+            assert curator.receipts
+        assert ready["curator_url"].startswith("http://127.0.0.1:")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+    assert (out, err) == ("", "")
+    assert not os.path.exists(ready["ledger"])
+
+
+def test_from_an_empty_folder_to_a_service_that_answers(folder, run):
+    code, out, _ = run("serve", "init")
+    assert code == 0
+    assert "next: edit" in out
+    assert (folder / "curator.key").stat().st_mode & 0o777 == 0o600
+    assert run("serve", "init")[0] == 2
+    configure()
+    code, out, _ = run("serve", "check")
+    assert (code, "0 of 4 spent" in out) == (0, True)
+    key = run("serve", "key", "add", "ana")[1].strip()
+    assert run("serve", "key", "list")[1] == "ana  analyst\n"
+    process, ready = started("--config", "curator.yaml", "--port", "0")
+    try:
+        with hr.connect(ready["url"], key=key) as curator:
+            assert curator.budget["epsilon"] == {"cap": "2", "spent": "0", "left": "2"}
+            oracle = curator.oracle(1, epsilon=1)
+            bins = hr.Schema({"smoker": hr.Boolean(missing="bin")})
+            assert len(oracle.marginals(bins).rows) == 3
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    code, out, _ = run("ledger", "verify", "ledger.db")
+    assert (code, out.startswith("3 entries, whole")) == (0, True)
+    assert run("serve", "key", "revoke", "ana")[0] == 0
+    assert run("serve", "key", "revoke", "ana")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "expected --demo, or --config FILE"),
+        (("--demo", "--config", "curator.yaml"), "expected --demo, or --config FILE"),
+        (("--demo", "--host", "0.0.0.0"), "expected TLS"),
+        (("--demo", "--tls-key", "key.pem"), "expected both"),
+        (("--config", "curator.yaml"), "curator.yaml"),
+        (("key", "add", "ana"), "curator.yaml"),
+        (("check",), "curator.yaml"),
+        (("--demo", "--port", "99999999"), "port"),
+    ],
+)
+def test_what_is_missing_is_told(tmp_path, monkeypatch, run, words, said):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("serve", *words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_key_for_an_unknown_role_is_refused(run):
+    run("serve", "init")
+    configure()
+    code, _, err = run("serve", "key", "add", "ana", "--role", "king")
+    assert (code, "role must be" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("serve", "--demo"),
+        ("serve", "init"),
+        ("answer", "q", "--analyst", "a", "-o", "x"),
+        ("verify", "a", "--key", "k"),
+    ],
+)
+def test_without_the_extra_it_says_what_to_install(run, monkeypatch, words):
+    monkeypatch.setattr("hedgerow.cli.serve.find_spec", lambda _: None)
+    code, _, err = run(*words)
+    assert (code, "hedgerow[service]" in err) == (2, True)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
+def test_only_this_machine_is_reached_without_tls(host):
+    assert Address(host).scheme == "http"
+    with pytest.raises(ArgumentError, match="keys must not travel in the open"):
+        Address("192.0.2.1")
+    assert Address("192.0.2.1", behind_proxy=True).scheme == "http"

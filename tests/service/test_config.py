@@ -1,0 +1,106 @@
+"""A configuration is read strictly, declares what is new, grants who is new, and changes no cap."""
+
+import pytest
+import yaml
+
+from hedgerow.errors import ArgumentError, LedgerError, SchemaError
+from hedgerow.service.config import Config
+from hedgerow.service.receipts import Signer
+from tests.service.wards import ANA, MARGINALS, SCHEMA, table
+
+DATASET = {
+    "table": "wards.csv",
+    "schema": "wards.yaml",
+    "cap": {"epsilon": 4},
+    "analysts": {"ana": {"epsilon": 0.1}, "bob": {"epsilon": "1/3"}},
+    "reason": "the rows of 2026",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    frame, labels = table()
+    frame.assign(ill=labels).to_csv(tmp_path / "wards.csv", index=False)
+    SCHEMA.save(tmp_path / "wards.yaml")
+    Signer.new().save(tmp_path / "curator.key")
+    return tmp_path
+
+
+def write(folder, dataset=None, **top):
+    path = folder / "curator.yaml"
+    whole = {"ledger": "ledger.db", "signing_key": "curator.key", "datasets": {"wards": DATASET | (dataset or {})}}
+    path.write_text(yaml.safe_dump(whole | top))
+    return path
+
+
+def opened(path):
+    return Config.read(path).open()
+
+
+def test_a_configuration_opens_a_curator_who_answers(folder):
+    curator = opened(write(folder, {"analysts": {"ana": {"epsilon": 0.1}, "bob": {"epsilon": 2}}}))
+    with curator.ledger as ledger:
+        assert {name: float(cap.epsilon) for name, cap in ledger.shares("wards").items()} == {
+            "": 4,
+            "ana": 0.1,
+            "bob": 2,
+        }
+        assert str(ledger.shares("wards")["ana"].epsilon) == "1/10"
+        assert not curator.cost(ANA, "wards", "marginals", MARGINALS)["allowed"]
+        assert curator.ask(ANA, "wards", "marginals", "1", MARGINALS.replace(b"1/4", b"1/10")).receipt
+    with opened(write(folder, {"analysts": {"ana": {"epsilon": "1/10"}, "bob": {"epsilon": 2}}})).ledger as ledger:
+        assert len(list(ledger.entries())) == 3
+
+
+def test_who_is_new_gets_a_cap_and_no_cap_changes(folder):
+    with opened(write(folder)).ledger:
+        pass
+    more = {**DATASET["analysts"], "eve": {"epsilon": 3}}
+    with opened(write(folder, {"analysts": more})).ledger as ledger:
+        assert [entry.kind for entry in ledger.entries()] == ["declared", "granted"]
+        assert ledger.verify().entries == 2
+    for change in (
+        {"cap": {"epsilon": 5}},
+        {"analysts": {"ana": {"epsilon": 1}}},
+        {"analysts": {"ana": {"epsilon": 0.1, "delta": 1e-6}}},
+    ):
+        with pytest.raises(LedgerError, match="caps stay"):
+            opened(write(folder, change))
+    with pytest.raises(ArgumentError, match="add up to at most"):
+        opened(write(folder, {"analysts": {**more, "kim": {"epsilon": 3}}}))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"more": 1}, "more"),
+        ({"cap": None}, "cap"),
+        ({"cap": {"epsilon": [1]}}, "cap"),
+        ({"answer_after": 0}, "answer_after"),
+        ({"answer_after": "5"}, "answer_after"),
+        ({"analysts": ["ana"]}, "analysts"),
+        ({"oversubscribed": "no"}, "oversubscribed"),
+    ],
+)
+def test_an_entry_at_fault_is_named(folder, change, named):
+    with pytest.raises(ArgumentError, match=named):
+        Config.read(write(folder, change))
+
+
+def test_what_is_not_there_or_does_not_fit_is_told(folder):
+    for change, error in (
+        ({"table": "other.csv"}, FileNotFoundError),
+        ({"schema": "other.yaml"}, FileNotFoundError),
+        ({"schema": "wards.csv"}, SchemaError),
+        ({"cap": {"epsilon": -1}}, ArgumentError),
+        ({"cap": {"epsilon": "1/10"}}, ArgumentError),
+    ):
+        with pytest.raises(error):
+            opened(write(folder, change))
+    for datasets in ({}, {"a/b": DATASET}, {"": DATASET}, {"x" * 101: DATASET}):
+        with pytest.raises(ArgumentError):
+            Config.read(write(folder, datasets=datasets))
+    with pytest.raises(SchemaError):
+        Config.read(folder / "wards.csv")
+    with pytest.raises(FileNotFoundError):
+        opened(write(folder, signing_key="other.key"))
