@@ -1,7 +1,7 @@
 """Ask a curator three questions from another process: a tree, a scorecard from marginals, and the tree's errors.
 
-    hedgerow serve --demo --port 8765 > ready.json &
-    python examples/ask_curator.py ready.json
+hedgerow serve --demo --port 8765 > ready.json &
+python examples/ask_curator.py ready.json
 """
 
 import json

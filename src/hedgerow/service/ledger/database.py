@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,6 +41,8 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = _checked(url)
         self.engine = _engine(self.url)
+        # SQLite lets writers try again at lengthening intervals, so that threads starve; here they queue.
+        self._queue = nullcontext() if self.path is None else threading.Lock()
         try:
             with self.writing(locked=False) as connection:
                 config = Config()
@@ -60,7 +63,7 @@ class Database:
     @contextmanager
     def writing(self, *, locked: bool = True) -> Generator[Connection]:
         """Open a transaction that no other writing one overlaps; committed, and on disk, when the block ends."""
-        with self.engine.begin() as connection:
+        with self._queue, self.engine.begin() as connection:
             if self.path is None and locked:
                 connection.execute(sa.select(HEAD.c.place).with_for_update())
             yield connection
