@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -153,18 +154,22 @@ def _serve_demo(address: Address, curator_port: int) -> None:
 
     with tempfile.TemporaryDirectory(prefix="hedgerow-demo-") as folder:
         curator, keys, key = demo_curator(Path(folder))
-        _run(curator, keys, address, curator_port, {"analyst_key": key, "ledger": f"{folder}/ledger.db"})
+        _run(curator, keys, keys.caller, address, curator_port, {"analyst_key": key, "ledger": f"{folder}/ledger.db"})
 
 
 def _serve_config(path: Path, address: Address, curator_port: int) -> None:
     from hedgerow.service.config import Config
     from hedgerow.service.keys import Keys
+    from hedgerow.service.tokens import caller_by
 
     config = Config.read(path)
-    _run(config.open(), Keys(config.ledger), address, curator_port, {})
+    keys = Keys(config.ledger)
+    _run(config.open(), keys, caller_by(keys, config.tokens), address, curator_port, {})
 
 
-def _run(curator: Any, keys: Keys, address: Address, curator_port: int, more: dict[str, str]) -> None:
+def _run(
+    curator: Any, keys: Keys, caller: Callable[[str], Any], address: Address, curator_port: int, more: dict[str, str]
+) -> None:
     from hedgerow.service.app import create_app
     from hedgerow.service.dashboard import create_dashboard
     from hedgerow.service.jobs import Jobs
@@ -176,7 +181,7 @@ def _run(curator: Any, keys: Keys, address: Address, curator_port: int, more: di
         say(json.dumps({"url": url, **more, "curator_url": f"{own}/?token={token}"}))
 
     try:
-        run(create_app(curator, keys.caller, jobs), address, dashboard, curator_port, ready)
+        run(create_app(curator, caller, jobs), address, dashboard, curator_port, ready)
     finally:
         jobs.close()
         curator.ledger.close()

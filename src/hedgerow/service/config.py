@@ -16,11 +16,12 @@ from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.budget import account_of
 from hedgerow.schema.files import read_mapping
 from hedgerow.schema.schema import Schema
-from hedgerow.service.curator import Curator, Held
+from hedgerow.service.curator import Caller, Curator, Held, Role
 from hedgerow.service.ledger.caps import WHOLE
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
 from hedgerow.service.rows import open_rows
+from hedgerow.service.tokens import Tokens
 
 AmountValue = str | int | float
 
@@ -55,9 +56,27 @@ class DatasetConfig(_Part):
     oversubscribed: bool = False
 
 
+class Subject(_Part):
+    """Who a subject of the identity provider is here."""
+
+    name: str = Field(min_length=1, max_length=200)
+    role: Role = "analyst"
+
+
+class TokensConfig(_Part):
+    """Tokens of an identity provider."""
+
+    issuer: str = Field(min_length=1)
+    audience: str = Field(min_length=1)
+    keys: str = Field(min_length=1)
+    claim: str = "sub"
+    callers: dict[str, Subject]
+
+
 class _File(_Part):
     ledger: str = Field(min_length=1)
     signing_key: str | None = None
+    tokens: TokensConfig | None = None
     datasets: dict[str, DatasetConfig] = Field(min_length=1)
 
 
@@ -75,12 +94,15 @@ class Config:
         The datasets by name.
     folder : Path
         The folder of the file, from which paths count.
+    tokens : Tokens or None
+        What is believed of an identity provider's tokens.
     """
 
     ledger: str
     signing_key: Path | None
     datasets: Mapping[str, DatasetConfig]
     folder: Path
+    tokens: Tokens | None = None
 
     @classmethod
     def read(cls, path: str | Path) -> Config:
@@ -107,7 +129,8 @@ class Config:
                     f"{path}: expected a dataset's name of letters, digits, - and _, got {shown(name)}."
                 )
         url = found.ledger if "://" in found.ledger else f"sqlite:///{folder / found.ledger}"
-        return cls(url, None if found.signing_key is None else folder / found.signing_key, found.datasets, folder)
+        signing_key = None if found.signing_key is None else folder / found.signing_key
+        return cls(url, signing_key, found.datasets, folder, _tokens(found.tokens, folder))
 
     def open(self) -> Curator:
         """Open the ledger and all tables, check every row, and declare what the ledger does not know yet.
@@ -135,6 +158,14 @@ class Config:
         in_folder = not (is_address(config.table) and ("://" in config.table or "::" in config.table))
         table = str(self.folder / config.table) if in_folder else config.table
         return Held(schema, open_rows(table, schema), config.answer_after, config.oversubscribed)
+
+
+def _tokens(given: TokensConfig | None, folder: Path) -> Tokens | None:
+    if given is None:
+        return None
+    callers = {subject: Caller(one.name, one.role) for subject, one in given.callers.items()}
+    keys = given.keys if "://" in given.keys else str(folder / given.keys)
+    return Tokens(given.issuer, given.audience, keys, given.claim, callers)
 
 
 def declare(ledger: Ledger, name: str, config: DatasetConfig) -> None:

@@ -16,7 +16,8 @@ from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.entry import digest
 from hedgerow.service.ledger.tables import KEYS
 
-_PREFIX = "hr_"
+PREFIX = "hr_"
+"""How a key begins, unlike a token of an identity provider."""
 
 
 class Keys:
@@ -59,7 +60,7 @@ class Keys:
         check_choice("role", role, ROLES)
         if not name or len(name) > 200 or not name.isprintable():
             raise ArgumentError(f"expected a name of 1 to 200 characters, got {shown(name)}.")
-        key = _PREFIX + secrets.token_urlsafe(32)
+        key = PREFIX + secrets.token_urlsafe(32)
         taken = False
         try:
             with self._database.writing() as connection:

@@ -1,0 +1,114 @@
+"""Tokens are believed from one issuer, for one audience, until they expire, and for subjects that are known here."""
+
+import json
+import time
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from hedgerow.errors import AccessError, ArgumentError
+from hedgerow.service.config import Config
+from hedgerow.service.curator import Caller
+from hedgerow.service.keys import Keys
+from hedgerow.service.tokens import Tokens, caller_by
+
+KEY, OTHER = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+ISSUER, AUDIENCE = "https://login.example", "hedgerow"
+CALLERS = {"ana@example": Caller("ana", "analyst"), "kim@example": Caller("kim", "auditor")}
+
+
+@pytest.fixture
+def keys(tmp_path):
+    path = tmp_path / "keys.json"
+    public = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(KEY.public_key())) | {
+        "kid": "1",
+        "use": "sig",
+        "alg": "ES256",
+    }
+    path.write_text(json.dumps({"keys": [public]}))
+    return path
+
+
+@pytest.fixture
+def tokens(keys):
+    return Tokens(ISSUER, AUDIENCE, str(keys), "sub", CALLERS)
+
+
+def token(key=KEY, algorithm="ES256", kid="1", **change):
+    claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ana@example", "exp": time.time() + 60} | change
+    claims = {name: value for name, value in claims.items() if value is not None}
+    return jwt.encode(claims, key, algorithm=algorithm, headers={"kid": kid})
+
+
+def test_a_token_is_its_subjects(tokens):
+    assert tokens.caller(token()) == CALLERS["ana@example"]
+    assert tokens.caller(token(sub="kim@example", role="curator")) == CALLERS["kim@example"]
+    assert tokens.caller(token(exp=time.time() - 10)) == CALLERS["ana@example"]  # clocks differ
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"exp": 1},
+        {"exp": None},
+        {"iss": "https://other.example"},
+        {"iss": None},
+        {"aud": "other"},
+        {"aud": None},
+        {"sub": "eve@example"},
+        {"sub": None},
+        {"nbf": 2**40},
+        {"key": OTHER},
+        {"kid": "2"},
+        {"key": "secret" * 8, "algorithm": "HS256"},
+        {"key": None, "algorithm": "none"},
+        {"key": rsa.generate_private_key(65537, 2048), "algorithm": "RS256"},
+    ],
+    ids=lambda change: "-".join(change),
+)
+def test_another_token_is_nobodys(tokens, change):
+    with pytest.raises(AccessError, match="valid token"):
+        tokens.caller(token(**change))
+
+
+@pytest.mark.parametrize("text", ["", "a.b.c", "hr_x", "x" * 10_000])
+def test_what_is_no_token_is_nobodys(tokens, text):
+    with pytest.raises(AccessError):
+        tokens.caller(text)
+
+
+def test_keys_that_cannot_be_had_let_nobody_in(tmp_path):
+    with pytest.raises(AccessError):
+        Tokens(ISSUER, AUDIENCE, str(tmp_path / "none.json"), "sub", CALLERS).caller(token())
+    for url in ("http://login.example/keys", "ftp://x/y"):
+        with pytest.raises(ArgumentError, match="https://"):
+            Tokens(ISSUER, AUDIENCE, url, "sub", CALLERS)
+
+
+def test_keys_and_tokens_go_side_by_side(tokens, tmp_path):
+    with Keys(f"sqlite:///{tmp_path}/ledger.db") as keys:
+        key = keys.add("bob", "analyst")
+        caller = caller_by(keys, tokens)
+        assert (caller(key).name, caller(token()).name) == ("bob", "ana")
+        for unknown in (token(), "hr_x"):
+            with pytest.raises(AccessError):
+                caller_by(keys, None)(unknown)
+
+
+def test_a_configuration_names_the_provider(keys, tmp_path):
+    (tmp_path / "curator.json").write_text(
+        json.dumps(
+            {
+                "ledger": "ledger.db",
+                "datasets": {"a": {"table": "a.csv", "schema": "a.yaml", "cap": {"epsilon": 1}, "analysts": {}}},
+                "tokens": {
+                    "issuer": ISSUER,
+                    "audience": AUDIENCE,
+                    "keys": keys.name,
+                    "callers": {"ana@example": {"name": "ana"}},
+                },
+            }
+        )
+    )
+    assert Config.read(tmp_path / "curator.json").tokens.caller(token()) == CALLERS["ana@example"]
