@@ -4,6 +4,9 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { command -v $$p; break; }; done)
 
+# Compiled modules are kept: the tests start the command hundreds of times, and each worker reads every file of them.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Without Java the tests of Spark are skipped, so PySpark is not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 

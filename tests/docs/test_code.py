@@ -4,6 +4,7 @@
 succeed. A block after ``<!-- file: NAME -->`` is written to that file.
 """
 
+import operator
 import re
 import shlex
 import subprocess
@@ -15,10 +16,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NAME = operator.attrgetter("name")
+STUDIES = ("expril.md",)
+"""Pages whose commands learn for long; tests/studies runs them on less."""
 BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?^```(?P<kind>\w+)\n(?P<code>.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.slow if page.name in STUDIES else ()) for page in PAGES], ids=NAME
+)
 def test_code_of_the_page_runs(page, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     mpl.use("Agg")

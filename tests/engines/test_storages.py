@@ -29,7 +29,10 @@ KINDS = {
 }
 OF_NUMBERS = EVERY_STORAGE.select(["i", *NUMBERS])
 SOME = EVERY_STORAGE.select([name for name in EVERY_STORAGE.column_names if "NaN" not in name or "bounds" in name])
-WRITERS = [("duckdb of a user", writer) for writer in PARQUET]
+FEW = ("pyarrow", "polars, no statistics")  # with statistics and without; the others are slow
+WRITERS = [
+    pytest.param("duckdb of a user", writer, marks=() if writer in FEW else pytest.mark.slow) for writer in PARQUET
+]
 OPENED = [("duckdb", writer) for writer in ("pyarrow", "polars")]
 OPENED += [pytest.param("spark", writer, marks=SPARK.marks) for writer in ("pyarrow", "polars", "duckdb")]
 WRITERS += OPENED

@@ -368,7 +368,7 @@ def test_one_row_where_no_row_was_changes_no_list_in_blocks_by_more_than_epsilon
     [
         "one and one",
         "of numbers",
-        "three classes",
+        pytest.param("three classes", marks=pytest.mark.slow),
         pytest.param("two and one", marks=pytest.mark.slow),
         pytest.param("by half of Brier's score", marks=pytest.mark.slow),
     ],

@@ -130,6 +130,7 @@ def test_rounding_of_two_tables_is_within_what_is_kept_for_it(examples, objectiv
         within()
 
 
+@pytest.mark.slow
 def test_rounding_is_real_and_grows_with_the_rows():
     """So that the test above has power: a ten-thousandth of what is kept would not be enough."""
     schema = schema_of(Boolean(), Categorical(("a", "b", "c")))

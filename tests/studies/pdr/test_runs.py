@@ -108,7 +108,7 @@ def test_a_tree_that_time_does_not_allow_to_certify_keeps_its_gap():
 
 
 @compas
-@pytest.mark.parametrize("support", [0.01, 0.05])
+@pytest.mark.parametrize("support", [pytest.param(0.01, marks=pytest.mark.slow), 0.05])
 def test_compact_trees_are_as_accurate_with_no_more_splits(support):
     first, fewest = (
         only(Learning("compas", kind, (5,), (support,), 60.0), learner=OPTIMAL) for kind in (TREES, COMPACT)
