@@ -22,7 +22,7 @@ def answer(
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the answer; its receipt beside it.")],
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Answer a question that was carried to you as a file: same ledger, same caps, same receipts as over the network.
+    """Answer a question that was carried to you as a file: same ledger, same caps, same receipts.
 
     The same file, answered again, gives the same answer, at no further charge.
 

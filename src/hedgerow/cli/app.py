@@ -24,9 +24,9 @@ COMMANDS: Mapping[str, str] = {
     "schema": "Make, learn and read schemas: what is public about a table.",
     "budget": "Keep one privacy budget over several runs, in a file.",
     "serve": "Serve a curator's tables: analysts ask, a ledger decides, rows stay.",
-    "ask": "Ask a curator's service, or write the question to a file.",
-    "answer": "Answer a question that was carried to you as a file.",
-    "verify": "Check the receipt of a curator's answer or model.",
+    "ask": "Ask a curator's service. The API key is read from $HEDGEROW_KEY.",
+    "answer": "Answer a question that was carried to you as a file: same ledger, same caps, same receipts.",
+    "verify": "Check that a curator signed this very answer or model, and what it was charged.",
     "ledger": "Read and verify the ledger of a curator's service.",
     "study": "Reproduce the figures and tables of papers, from raw runs.",
 }

@@ -75,7 +75,7 @@ class RemoteCurator:
         The names of the datasets that you may ask about.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Any) -> None:
         self._connection = connection
         self._known = dict[str, RemoteDataset]()
         self.datasets: tuple[str, ...] = tuple(map(str, connection.get("/v1/datasets")))
@@ -125,7 +125,7 @@ class RemoteDataset:
         The curator's signed receipts of what was answered, the last one last; empty where it does not sign.
     """
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, connection: Any, name: str) -> None:
         self.name = name
         self.receipts: list[str] = []
         self._connection, self._path = connection, f"/v1/datasets/{name}"

@@ -6,6 +6,7 @@ from hedgerow.marginals.logistic import MarginalLogisticClassifier
 from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.oracle.hypothesis import Always, Hypothesis
 from hedgerow.marginals.oracle.oracle import Oracle
+from hedgerow.marginals.oracle.protocol import MarginalOracle
 
 __all__ = [
     "Always",
@@ -15,6 +16,7 @@ __all__ = [
     "ExprilClassifier",
     "Hypothesis",
     "MarginalLogisticClassifier",
+    "MarginalOracle",
     "Oracle",
     "RowCounts",
     "RowShares",

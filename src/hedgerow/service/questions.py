@@ -15,7 +15,7 @@ from hedgerow.errors import ArgumentError, HypothesisError, SchemaError
 from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.hypothesis import Always
-from hedgerow.marginals.oracle.oracle import Oracle
+from hedgerow.marginals.oracle.oracle import oracle_on
 from hedgerow.marginals.oracle.release import Form as ReleaseForm
 from hedgerow.marginals.oracle.release import Release
 from hedgerow.marginals.oracle.target import Target
@@ -138,7 +138,7 @@ class MarginalQuestion:
         """Return the noisy counts, with the variance of the noise and the card."""
         budget = Budget(self.epsilon, self.delta)
         with rows.opened() as target:
-            oracle = Oracle.on(target, budget, release=_release(self.delta), random_state=noise)
+            oracle = oracle_on(target, budget, release=_release(self.delta), random_state=noise)
             found: dict[str, Any]
             if self.by == "errors":
                 errors: Any = oracle.error_marginals(self.bins, self.hypothesis)

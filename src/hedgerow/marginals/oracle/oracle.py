@@ -180,28 +180,6 @@ class Oracle:
         oracle._begin(TableTarget.of(table, label, classes), budget, max_queries, release, random_state)
         return oracle
 
-    @classmethod
-    def on(
-        cls,
-        target: Target,
-        budget: Budget,
-        max_queries: int = 1,
-        *,
-        release: Release = "counts",
-        random_state: NoiseSource | RandomState = None,
-    ) -> Self:
-        """Return an oracle on a target that has been checked, for a curator who answers many analysts.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
-        """
-        check_form(budget, max_queries, release)
-        oracle = cls.__new__(cls)
-        oracle._begin(target, budget, max_queries, release, random_state)
-        return oracle
-
     def _begin(
         self, target: Target, budget: Budget | None, max_queries: int, release: Release, random_state: Any
     ) -> None:
@@ -454,3 +432,23 @@ def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.i
 def _exact(answer: Any) -> Any:
     """Return an exact answer in the form of a released one."""
     return answer if isinstance(answer, np.ndarray) else answer[0] / np.maximum(answer[1], 1)
+
+
+def oracle_on(
+    target: Target,
+    budget: Budget,
+    *,
+    release: Release = "counts",
+    random_state: NoiseSource | RandomState = None,
+) -> Oracle:
+    """Return an oracle of one question on a target that has been checked, for a curator who answers many analysts.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    check_form(budget, 1, release)
+    oracle = Oracle.__new__(Oracle)
+    oracle._begin(target, budget, 1, release, random_state)  # pyright: ignore[reportPrivateUsage] -- of this module
+    return oracle
