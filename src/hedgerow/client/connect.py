@@ -218,15 +218,17 @@ class RemoteDataset:
     def _sent(self, kind: str, question: dict[str, Any]) -> httpx2.Response:
         response = self._connection.ask(f"{self._path}/{kind}", question)
         if kind == "fits":
-            response = self._awaited(self._connection.json(response)["job"])
+            response = self._awaited(self._connection.json(response))
         if RECEIPT in response.headers:
             self.receipts.append(response.headers[RECEIPT])
         return response
 
-    def _awaited(self, job: str) -> httpx2.Response:
-        while self._connection.get(f"/v1/jobs/{job}")["state"] in ("queued", "running"):
+    def _awaited(self, job: Any) -> httpx2.Response:
+        path = f"/v1/jobs/{job.get('job')}" if isinstance(job, dict) else "/v1/jobs/none"
+        while isinstance(job, dict) and job.get("state") in ("queued", "running"):
             time.sleep(_POLL)
-        return self._connection.read(f"/v1/jobs/{job}/answer")
+            job = self._connection.get(path)
+        return self._connection.read(f"{path}/answer")
 
     def _cost(self, kind: str, question: dict[str, Any]) -> Any:
         return self._connection.post(f"{self._path}/cost", {"question": kind, **question})

@@ -118,6 +118,22 @@ def test_who_has_no_cap_is_not_charged(ledger, who):
     assert [entry.kind for entry in ledger.entries()] == ["declared"]
 
 
+def test_who_is_new_gets_a_cap_out_of_what_is_left_and_nobody_a_second_one(ledger):
+    with pytest.raises(ArgumentError, match="add up to at most"):
+        ledger.grant("wards", "eve", Account(Fraction(1)), reason="a new colleague")
+    ledger.declare("wards", Account(Fraction(4)), SHARES, reason="other rows")
+    ledger.grant("wards", "eve", Account(Fraction(1)), reason="a new colleague")
+    ledger.reserve(asked("one", analyst="eve"))
+    assert ledger.account("wards", "eve").remaining == Fraction(3, 4)
+    with pytest.raises(ArgumentError, match="without a cap"):
+        ledger.grant("wards", "eve", Account(Fraction(1)), reason="more")
+    with pytest.raises(LedgerError, match="a dataset of the ledger"):
+        ledger.grant("other", "eve", Account(Fraction(1)), reason="more")
+    assert {name: cap.epsilon for name, cap in ledger.shares("wards").items()} == {"": 4, "ana": 1, "bob": 2, "eve": 1}
+    assert ledger.shares("other") == {}
+    assert ledger.verify().entries == 4
+
+
 def test_amounts_are_exact_and_no_entry_holds_a_float(ledger):
     for number in range(10):
         ledger.reserve(asked(f"{number}", Fraction(1, 10)))

@@ -1,0 +1,98 @@
+"""Whatever a service answers, the client returns an answer of the right shape or one error, and hides its key."""
+
+import json
+import traceback
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import ServiceError
+from hedgerow.schema import Schema
+from tests.service.wards import BINS, SCHEMA, Exact, curator_of, question
+
+BY = Schema.from_dict({"attributes": BINS})
+KEY = "hr_SECRET"
+PUBLIC = {"schema": SCHEMA.to_dict(), "columns": list(SCHEMA.names), "timing": "open"}
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """An answer of a real curator's."""
+    from tests.service.wards import ANA
+
+    with curator_of(f"sqlite:///{tmp_path_factory.mktemp('l')}/l.db", noise=Exact()) as curator:
+        return json.loads(curator.ask(ANA, "wards", "marginals", "1", question(epsilon="1", bins=BINS)).body)
+
+
+def connected(monkeypatch, answer, status=200, headers=None):
+    """Connect to a service that describes itself well, and answers questions with this."""
+    import httpx2
+
+    def handle(request):
+        if request.url.path == "/v1/datasets":
+            return httpx2.Response(200, json=["wards"])
+        if request.method == "GET":
+            return httpx2.Response(200, json=PUBLIC)
+        content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        return httpx2.Response(status, content=content, headers=headers)
+
+    real = httpx2.Client
+    monkeypatch.setattr("httpx2.Client", lambda **given: real(transport=httpx2.MockTransport(handle), **given))
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    return hr.connect("https://curator.example", key=KEY)
+
+
+def refused(curator, ask):
+    with pytest.raises(ServiceError) as raised:
+        ask(curator)
+    assert "SECRET" not in "".join(traceback.format_exception(raised.value))
+    return str(raised.value)
+
+
+def rows(curator):
+    return curator.oracle(1, epsilon=1).marginals(BY).rows
+
+
+def test_a_good_answer_is_taken(monkeypatch, good):
+    assert len(rows(connected(monkeypatch, good))) == 7
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": {"age": [1, 2, 3], "smoker": [1, 2, 3]}},
+        {"rows": {"age": [1, 2, 3, "x"], "smoker": [1, 2, 3]}},
+        {"rows": {"age": [1, 2, 3, 10**30], "smoker": [1, 2, 3]}},
+        {"rows": {"age": [[1], [2], [3], [4]], "smoker": [1, 2, 3]}},
+        {"rows": {"smoker": [1, 2, 3]}},
+        {"rows": [1, 2, 3]},
+        {"rows": None},
+        {"card": {}},
+        {"card": None},
+        {"charge": {"epsilon": 0}},
+    ],
+    ids=str,
+)
+def test_an_answer_of_another_shape_is_refused(monkeypatch, good, change):
+    assert "got another" in refused(connected(monkeypatch, good | change), rows)
+
+
+def test_a_card_that_contradicts_itself_is_refused(monkeypatch, good):
+    card = good["card"] | {"epsilon": 0.1, "epsilon_exact": "1/10"}
+    assert "with its card" in refused(connected(monkeypatch, good | {"card": card}), rows)
+
+
+@pytest.mark.parametrize("answer", [b"", b"<html>", b"\xff", b"NaN", b"[" * 10_000, b"[]", b"null"])
+def test_what_is_no_answer_is_refused(monkeypatch, answer):
+    refused(connected(monkeypatch, answer), rows)
+
+
+@pytest.mark.parametrize("status", [301, 302, 400, 404, 500, 502])
+def test_what_is_no_service_of_hedgerows_is_told(monkeypatch, status):
+    curator = connected(monkeypatch, b"<html>", status, {"location": "https://evil.example/"})
+    assert f"status {status}" in refused(curator, rows)
+
+
+def test_a_model_that_is_none_is_refused(monkeypatch):
+    curator = connected(monkeypatch, {"job": "1", "state": "answered"}, 202)
+    assert "a model" in refused(curator, lambda one: one.fit(hr.PrivateTreeClassifier(epsilon=1)))
