@@ -1,0 +1,20 @@
+"""docs/service.md: limits and statuses are those of the code."""
+
+from __future__ import annotations
+
+from hedgerow.service.forms import LARGEST_QUESTION
+from hedgerow.service.jobs import MOST_OF_ONE, MOST_WAITING
+from hedgerow.service.openapi import PROBLEMS
+from tests.docs.page import Page
+
+PAGE = "docs/service.md"
+
+
+def check(page: Page) -> None:
+    page.given("SHA-256", "RFC 9457")
+    page.says("limits their size ({} MiB)", LARGEST_QUESTION // 2**20)
+    page.says("({}, {} of one analyst)", MOST_WAITING, MOST_OF_ONE)
+    assert {401, 403, 409, 422, 424, 503} <= set(PROBLEMS)
+    page.given("refused (422)", "told so (409)")
+    for row in ("401, 403", "403", "422", "409", "424", "503"):
+        page.given(f"| {row} |")

@@ -1,0 +1,13 @@
+"""docs/service_security.md: limits are those of the code."""
+
+from __future__ import annotations
+
+from hedgerow.service.forms import LARGEST_QUESTION
+from tests.docs.page import Page
+
+PAGE = "docs/service_security.md"
+
+
+def check(page: Page) -> None:
+    page.given("SHA-256")
+    page.says("within bounds ({} MiB", LARGEST_QUESTION // 2**20)
