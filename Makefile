@@ -31,7 +31,7 @@ test-spark: $(TESTED)  ## run the tests on Spark, in one process with one JVM (s
 test-slow: $(TESTED)  ## run the statistical checks at full size, and generated cases in great number
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=full
 
-test-peers: $(VENV)/.peers  ## run the tests that meet imodels, DL8.5, STreeD and ART, and install these
+test-peers: $(VENV)/.peers  ## run the tests that meet packages of others (imodels, STreeD, schemathesis and more), and install these
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m peers
 
 messages: $(TESTED)  ## write tests/messages.txt: every error message and warning, as the tests make them
@@ -87,8 +87,8 @@ $(TESTED): $(VENV)/.installed
 
 # A peer that does not install with this Python is told with pip's reason; its tests are then skipped.
 $(VENV)/.peers: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	for peer in dl85 streed imodels attacks; do $(BIN)/python -m pip install --quiet --editable ".[$$peer]" || \
+	$(BIN)/python -m pip install --quiet --editable '.[test,service]'
+	for peer in dl85 streed imodels attacks contracts; do $(BIN)/python -m pip install --quiet --editable ".[$$peer]" || \
 		echo "The extra $$peer does not install with this Python, for the reason above: its tests are skipped."; done
 	@touch $@
 

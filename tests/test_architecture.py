@@ -53,7 +53,6 @@ TESTED_ELSEWHERE = {
     "service/ledger/migrations/versions/v0002_keys.py": "service/ledger/test_database.py",
     "service/ledger/tables.py": "service/ledger/test_database.py",
     "service/demo.py": "cli/test_serve.py",  # by the command
-    "service/openapi.py": "service/test_routes.py",
     "service/questions.py": "service/test_curator.py",
     "service/server.py": "cli/test_serve.py",
     "studies/expril/plots.py": "studies/expril/test_study.py",

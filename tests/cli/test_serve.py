@@ -90,6 +90,22 @@ def test_from_an_empty_folder_to_a_service_that_answers(folder, run):
     assert run("serve", "key", "revoke", "ana")[0] == 2
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_new_epoch_is_declared_with_a_reason_and_caps_change_in_no_other_way(run):
+    run("serve", "init")
+    configure()
+    assert run("serve", "check")[0] == 0
+    configure(cap={"epsilon": 6})
+    code, _, err = run("serve", "check")
+    assert (code, "hedgerow serve epoch" in err) == (2, True)
+    assert run("serve", "epoch", "wards", "--reason", " ")[0] == 2
+    assert run("serve", "epoch", "other", "--reason", "the rows of 2027")[0] == 2
+    code, out, _ = run("serve", "epoch", "wards", "--reason", "the rows of 2027")
+    assert (code, out.startswith("epoch 2 of wards")) == (0, True)
+    assert "0 of 6 spent" in run("serve", "check")[1]
+    assert "epoch 2 of wards: the rows of 2027" in run("ledger", "show", "ledger.db")[1]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -13,6 +13,7 @@ import typer
 
 from hedgerow.cli.output import say
 from hedgerow.errors import ArgumentError, MissingPackageError
+from hedgerow.messages import shown
 
 if TYPE_CHECKING:
     from hedgerow.service.keys import Keys
@@ -109,6 +110,31 @@ def check(config: ConfigPath = CONFIG) -> None:
     with Config.read(config).open().ledger as ledger:
         for name in Config.read(config).datasets:
             say(f"{name}:\n{ledger.account(name)}")
+
+
+@app.command("epoch")
+def epoch(
+    dataset: Annotated[str, typer.Argument(help="Name of the dataset, as in the configuration.")],
+    reason: Annotated[str, typer.Option(help="Which rows are new; it is in the ledger for good.")],
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Declare a new epoch of a dataset, with the caps of the configuration: for new rows alone.
+
+    What was charged to earlier epochs stays there. Rows that stay in the table are charged in both epochs, and what
+    they cost adds up; the service cannot know which these are.
+    """
+    require_service()
+    from hedgerow.service.config import Config, declare_epoch
+    from hedgerow.service.ledger.ledger import Ledger
+
+    found = Config.read(config)
+    if dataset not in found.datasets:
+        raise ArgumentError(f"expected one of the datasets {', '.join(found.datasets)}, got {shown(dataset)}.")
+    if not reason.strip():
+        raise ArgumentError("expected a reason that names the new rows, got none.")
+    with Ledger(found.ledger) as ledger:
+        number = declare_epoch(ledger, dataset, found.datasets[dataset], reason)
+    say(f"epoch {number} of {dataset} is declared; start the service anew, with its new rows")
 
 
 @keys_app.command("add")

@@ -179,8 +179,7 @@ def declare(ledger: Ledger, name: str, config: DatasetConfig) -> None:
     wanted = {WHOLE: config.cap.account, **{one: cap.account for one, cap in config.analysts.items()}}
     known = ledger.shares(name)
     if not known:
-        shares = {one: cap for one, cap in wanted.items() if one != WHOLE}
-        ledger.declare(name, wanted[WHOLE], shares, reason=config.reason, oversubscribed=config.oversubscribed)
+        declare_epoch(ledger, name, config, config.reason)
         return
     for one, cap in wanted.items():
         if one not in known:
@@ -189,8 +188,20 @@ def declare(ledger: Ledger, name: str, config: DatasetConfig) -> None:
             whose = "the dataset" if one == WHOLE else shown(one)
             raise LedgerError(
                 f"expected the cap that the ledger has for {whose} of {shown(name)}, got another: caps stay as they "
-                "are within an epoch. For new rows, declare a new epoch: hedgerow serve epoch."
+                "are within an epoch. For new rows, declare a new one: hedgerow serve epoch NAME --reason TEXT."
             )
+
+
+def declare_epoch(ledger: Ledger, name: str, config: DatasetConfig, reason: str) -> int:
+    """Declare a new epoch of a dataset, for new rows, with the caps of the configuration; return its number.
+
+    Raises
+    ------
+    ValueError
+        If the analysts' caps do not fit the dataset's.
+    """
+    shares = {one: cap.account for one, cap in config.analysts.items()}
+    return ledger.declare(name, config.cap.account, shares, reason=reason, oversubscribed=config.oversubscribed)
 
 
 def _caps(account: Account) -> tuple[Any, ...]:
