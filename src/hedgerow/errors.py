@@ -168,6 +168,20 @@ class AccessError(HedgerowError, RuntimeError):
     """Who asks is not known to the curator's service, or may not ask this."""
 
 
+class ApprovalError(HedgerowError, RuntimeError):
+    """A curator is to approve a question before it is charged, or has refused it; nothing was charged.
+
+    Attributes
+    ----------
+    refused : bool
+        Whether it was refused; else it waits.
+    """
+
+    def __init__(self, message: str, *, refused: bool) -> None:
+        self.refused = refused
+        super().__init__(_line(message))
+
+
 class QuestionError(HedgerowError, ValueError):
     """A question to a curator's service cannot be asked, as its form and the public schema show; nothing was charged.
 

@@ -53,7 +53,7 @@ MARGINALS = question(epsilon="1/4", bins=BINS)
 def curator_of(url, rows=None, cap=3, shares=SHARES, schema=SCHEMA, **more):
     """Open a curator of one dataset."""
     frame, labels = table()
-    held = {name: more.pop(name) for name in ("answer_after", "oversubscribed") if name in more}
+    held = {name: more.pop(name) for name in ("answer_after", "oversubscribed", "approval") if name in more}
     with Ledger(url) as ledger:
         if not list(ledger.entries()):
             ledger.declare("wards", Account(Fraction(cap)), shares, reason="the rows of 2026")

@@ -137,6 +137,25 @@ def epoch(
     say(f"epoch {number} of {dataset} is declared; start the service anew, with its new rows")
 
 
+@app.command("approvals")
+def approvals(
+    approve: Annotated[list[int] | None, typer.Option(help="Approve the question of this number. Repeatable.")] = None,
+    refuse: Annotated[list[int] | None, typer.Option(help="Refuse the question of this number. Repeatable.")] = None,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """List the questions that wait for you, and approve or refuse some. Nothing is charged before."""
+    require_service()
+    from hedgerow.service.approvals import Approvals
+    from hedgerow.service.config import Config
+
+    with Approvals(Config.read(config).ledger) as found:
+        for numbers, approved in ((approve, True), (refuse, False)):
+            for number in numbers or []:
+                found.decide(number, approved=approved)
+        for waiting in found.pending():
+            say(waiting)
+
+
 @keys_app.command("add")
 def add_key(
     name: Annotated[str, typer.Argument(help="Who asks: an analyst of the configuration, or an auditor.")],

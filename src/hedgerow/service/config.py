@@ -16,6 +16,7 @@ from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.budget import account_of
 from hedgerow.schema.files import read_mapping
 from hedgerow.schema.schema import Schema
+from hedgerow.service.approvals import Approval, Approvals
 from hedgerow.service.curator import Caller, Curator, Held, Role
 from hedgerow.service.ledger.caps import WHOLE
 from hedgerow.service.ledger.ledger import Ledger
@@ -54,6 +55,7 @@ class DatasetConfig(_Part):
     reason: str = Field("first rows", min_length=1)
     answer_after: float | int | None = Field(None, gt=0, le=3600)
     oversubscribed: bool = False
+    approval: Approval = "off"
 
 
 class Subject(_Part):
@@ -151,13 +153,14 @@ class Config:
         except BaseException:
             ledger.close()
             raise
-        return Curator(ledger, held, signer=signer)
+        return Curator(ledger, held, signer=signer, approvals=Approvals(self.ledger))
 
     def _held(self, config: DatasetConfig) -> Held:
         schema = Schema.load(self.folder / config.schema_file)
         in_folder = not (is_address(config.table) and ("://" in config.table or "::" in config.table))
         table = str(self.folder / config.table) if in_folder else config.table
-        return Held(schema, open_rows(table, schema), config.answer_after, config.oversubscribed)
+        rows = open_rows(table, schema)
+        return Held(schema, rows, config.answer_after, config.oversubscribed, config.approval)
 
 
 def _tokens(given: TokensConfig | None, folder: Path) -> Tokens | None:

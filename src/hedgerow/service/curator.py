@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from hedgerow.errors import (
     AccessError,
+    ApprovalError,
     BudgetExceededError,
     HedgerowError,
     LedgerError,
@@ -24,6 +25,7 @@ from hedgerow.privacy.account import Account
 from hedgerow.privacy.card import NEIGHBOURS, PrivacyCard
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.schema.schema import Schema
+from hedgerow.service.approvals import Approval, Approvals
 from hedgerow.service.dummy import dummy_rows
 from hedgerow.service.forms import FORMS, Kind, read_form
 from hedgerow.service.ledger.caps import WHOLE
@@ -69,12 +71,15 @@ class Held:
         tells little of the rows. None: as soon as they are there, which the cards say.
     oversubscribed : bool
         Whether the analysts' caps add up to more than the dataset's, which the cards say, too.
+    approval : {"off", "first", "every"}
+        Whether the curator is to approve nothing, an analyst's first question, or every one, before it is charged.
     """
 
     schema: Schema
     rows: Rows
     answer_after: float | None = None
     oversubscribed: bool = False
+    approval: Approval = "off"
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,8 @@ class Curator:
         Signs answers.
     noise : NoiseSource, optional
         None: OpenDP's noise. Anything else is for tests, and voids the guarantee.
+    approvals : Approvals, optional
+        Where questions wait that are to be approved; needed if those of a dataset are.
     """
 
     def __init__(
@@ -129,10 +136,11 @@ class Curator:
         *,
         signer: Signer | None = None,
         noise: NoiseSource | None = None,
+        approvals: Approvals | None = None,
     ) -> None:
         self.ledger = ledger
         self._datasets = dict(datasets)
-        self._signer, self._noise = signer, noise
+        self._signer, self._noise, self._approvals = signer, noise, approvals
 
     def datasets(self, caller: Caller) -> list[str]:
         """Return the names of the datasets that the caller may ask about."""
@@ -154,6 +162,7 @@ class Curator:
             "neighbours": NEIGHBOURS,
             "questions": list(FORMS),
             "timing": _timing(held),
+            "approval": held.approval,
             "oversubscribed": held.oversubscribed,
         }
 
@@ -224,6 +233,8 @@ class Curator:
             As `describe` does, or if the caller is no analyst. Nothing is charged.
         QuestionError
             If the question is malformed or does not fit the schema. Nothing is charged.
+        ApprovalError
+            If the curator is to approve it first, or has refused it. Nothing is charged.
         BudgetExceededError, RequestConflictError, RequestRunningError
             As `Ledger.reserve`. Nothing more is charged.
         RequestFailedError
@@ -231,6 +242,7 @@ class Curator:
         """
         question = self.check(caller, dataset, kind, key, body)
         asked = hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
+        self._approve(caller, dataset, question, f"{key}\n{asked}")
         found = self.ledger.reserve(Request(dataset, caller.name, key, asked, question.charge))
         if isinstance(found, Answered):
             return Answer.read(found.content)
@@ -306,6 +318,17 @@ class Curator:
                 "rho": None if charge.zcdp is None else str(charge.zcdp),
             }
         )
+
+    def _approve(self, caller: Caller, dataset: str, question: Question, asked: str) -> None:
+        """Raise ApprovalError where the dataset's curator is to approve a question first, and has not."""
+        kind, charge = self._datasets[dataset].approval, question.charge
+        if kind == "off":
+            return
+        if self._approvals is None:
+            raise ApprovalError("the curator approves nothing here; nothing was charged.", refused=True)
+        delta = f", delta {charge.delta}" if charge.delta else ""
+        purpose = f"{charge.purpose}, epsilon {charge.epsilon}{delta}"
+        self._approvals.require(kind, dataset, caller.name, hashlib.sha256(asked.encode()).hexdigest(), purpose)
 
     def _held(self, caller: Caller, dataset: str) -> Held:
         held = self._datasets.get(dataset)

@@ -2,7 +2,7 @@
 
 `ENTRIES` is the record: append-only, each entry chained to the one before. The other tables follow from it, but for the
 answers themselves, of which it has the digests; they are there to decide quickly, and `Ledger.verify` compares them.
-`KEYS` stands beside it: who may ask is no part of what was charged.
+`KEYS` and `APPROVALS` stand beside it: who may ask what is no part of what was charged.
 """
 
 from __future__ import annotations
@@ -80,4 +80,14 @@ KEYS = Table(
     Column("name", String(200), primary_key=True),
     Column("role", String(8), CheckConstraint("role IN ('analyst', 'auditor', 'curator')"), nullable=False),
     Column("hash", String(64), nullable=False, unique=True),
+)
+APPROVALS = Table(
+    "approvals",
+    METADATA,
+    Column("dataset", String(200), primary_key=True),
+    Column("analyst", String(200), primary_key=True),
+    Column("asked", String(64), primary_key=True),  # empty for all that the analyst asks
+    Column("number", BigInteger, nullable=False, unique=True),
+    Column("purpose", Text, nullable=False),
+    Column("state", String(8), CheckConstraint("state IN ('pending', 'approved', 'refused')")),
 )
