@@ -43,7 +43,9 @@ def test_what_waits_can_be_cancelled_at_no_cost_and_what_runs_goes_on(opened):
     jobs, rows, curator = opened
     first, second = submit(jobs), submit(jobs, "two")
     rows.begun.wait(5)
+    assert jobs.waiting == 1
     assert jobs.cancel(ANA, second.name).state == "cancelled"
+    assert jobs.waiting == 0
     assert jobs.cancel(ANA, first.name).state == "running"
     again = submit(jobs, "two")
     assert again is not second

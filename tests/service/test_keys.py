@@ -5,6 +5,7 @@ import pytest
 from hedgerow.errors import AccessError, ArgumentError
 from hedgerow.service.curator import Caller
 from hedgerow.service.keys import Keys
+from hedgerow.service.ledger.entry import digest
 from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
 
 
@@ -22,7 +23,9 @@ def test_a_key_names_its_caller_until_it_is_revoked(keys, ledger_url, tmp_path):
     assert min(map(len, (ana, kim))) >= 46  # 256 bits
     if ledger_url.startswith("sqlite"):
         assert all(ana.encode() not in path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+    assert keys.holder(digest(ana)) == Caller("ana", "analyst")
     keys.revoke("ana")
+    assert keys.holder(digest(ana)) is None
     for unknown in (ana, "", "hr_", kim[:-1], kim + "x", "hr_" + "é" * 40):
         with pytest.raises(AccessError):
             keys.caller(unknown)

@@ -114,6 +114,12 @@ class Jobs:
                 self._end(job, "cancelled")
         return job
 
+    @property
+    def waiting(self) -> int:
+        """How many questions wait, the one that is being answered not counted."""
+        with self._lock:
+            return sum(self._jobs[name].state == "queued" for name in self._waiting)
+
     def _run(self, job: Job, ask: Callable[[], Answer]) -> None:
         job.state = "running"
         try:

@@ -97,8 +97,13 @@ class Keys:
         AccessError
             If nobody has.
         """
-        with self._database.reading() as connection:
-            row = connection.execute(sa.select(KEYS).where(KEYS.c.hash == digest(key))).one_or_none()
-        if row is None:
+        found = self.holder(digest(key))
+        if found is None:
             raise AccessError("expected a key of this service, got another, or one that was revoked.")
-        return Caller(row.name, row.role)
+        return found
+
+    def holder(self, hashed: str) -> Caller | None:
+        """Return who has the key with this SHA-256; None where nobody has, or it was revoked."""
+        with self._database.reading() as connection:
+            row = connection.execute(sa.select(KEYS).where(KEYS.c.hash == hashed)).one_or_none()
+        return None if row is None else Caller(row.name, row.role)

@@ -198,3 +198,24 @@ def test_a_process_whose_request_was_taken_over_cannot_answer_it(ledger_url, mon
 def test_analysts_without_a_name_are_refused(ledger):
     with pytest.raises(ArgumentError, match="a name of 1 to 200 characters"):
         declare(ledger, shares={**SHARES, "": Account(Fraction(1, 10))})
+
+
+def test_an_answer_is_read_back_for_the_analyst_whose_it_is(ledger):
+    declare(ledger)
+    first, second = ledger.reserve(asked("one")), ledger.reserve(asked("two"))
+    ledger.answer(first, b"12")
+    assert ledger.stored("ana", first.request) == b"12"
+    for analyst, request in (("bob", first.request), ("ana", second.request), ("ana", ""), ("", first.request)):
+        with pytest.raises(LedgerError, match="an answered request of the analyst"):
+            ledger.stored(analyst, request)
+
+
+def test_entries_can_be_read_from_one_on(ledger):
+    declare(ledger)
+    for key in ("one", "two"):
+        ledger.reserve(asked(key))
+    entries = list(ledger.entries())
+    for first in range(1, len(entries) + 2):
+        assert list(ledger.entries(first)) == entries[first - 1 :]
+    with pytest.raises(LedgerError, match="entry 5 is missing"):
+        list(ledger.entries(6))

@@ -103,6 +103,11 @@ class Entry:
         request = f" {data['request'][:8]}" if "request" in data else ""
         return printable(f"{self.sequence:>6}  {data['time'][:19]}  {self.kind:<8}{request}  {_what(self.kind, data)}")
 
+    @property
+    def what(self) -> str:
+        """What happened, in a line."""
+        return printable(_what(self.kind, self.data))
+
 
 def _what(kind: Kind, data: dict[str, Any]) -> str:
     if kind == "declared":

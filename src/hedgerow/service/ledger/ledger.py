@@ -274,17 +274,38 @@ class Ledger:
         with self._database.reading() as connection:
             return _account(connection, dataset, self._known_epoch(connection, dataset), analyst)
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield all entries, in order, each checked against the one before.
+    def stored(self, analyst: str, request: str) -> bytes:
+        """Return the answer of a request, as it was given to the analyst whose it is.
+
+        Raises
+        ------
+        LedgerError
+            If the analyst has no request of this name that was answered.
+        """
+        own = (REQUESTS.c.request == request) & (REQUESTS.c.analyst == analyst)
+        with self._database.reading() as connection:
+            joined = sa.select(ANSWERS.c.content).join_from(REQUESTS, ANSWERS, REQUESTS.c.request == ANSWERS.c.request)
+            content = connection.execute(joined.where(own)).scalar_one_or_none()
+        if content is None:
+            raise LedgerError("expected an answered request of the analyst, got another name.")
+        return content
+
+    def entries(self, first: int = 1) -> Iterator[Entry]:
+        """Yield all entries from the one with the number `first` on, in order, each checked against the one before.
 
         Raises
         ------
         LedgerError
             Where the chain is broken.
         """
-        previous, expected = FIRST, 1
+        expected = first
         with self._database.reading() as connection:
-            for row in connection.execute(sa.select(ENTRIES).order_by(ENTRIES.c.sequence)).yield_per(1000):
+            before = sa.select(ENTRIES.c.hash).where(ENTRIES.c.sequence == first - 1)
+            previous = FIRST if first == 1 else connection.execute(before).scalar_one_or_none()
+            if previous is None:
+                raise LedgerError(f"the ledger is broken: entry {first - 1} is missing.")
+            later = sa.select(ENTRIES).where(ENTRIES.c.sequence >= first).order_by(ENTRIES.c.sequence)
+            for row in connection.execute(later).yield_per(1000):
                 if row.sequence != expected:
                     raise LedgerError(f"the ledger is broken: entry {expected} is missing.")
                 entry = Entry.read(row.sequence, row.content, row.hash, previous)
