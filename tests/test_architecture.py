@@ -55,6 +55,9 @@ TESTED_ELSEWHERE = {
     "service/ledger/tables.py": "service/ledger/test_database.py",
     "service/demo.py": "cli/test_serve.py",  # by the command
     "service/questions.py": "service/test_curator.py",
+    "service/pages/door.py": "service/test_dashboard.py",  # who sees what, in both apps
+    "service/pages/render.py": "service/test_dashboard.py",
+    "service/pages/views.py": "service/test_dashboard.py",
     "service/server.py": "cli/test_serve.py",
     "studies/expril/plots.py": "studies/expril/test_study.py",
     "studies/pdr/figures.py": "studies/pdr/test_study.py",

@@ -45,17 +45,22 @@ def web(folder, rows=None, **more):
 
 
 @contextmanager
+def served(app):
+    """Serve an app at a port of this machine, and yield its URL."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+@contextmanager
 def running(folder, rows=None, **more):
     """Open the service, and serve it at a port of this machine: its `url` is there."""
-    with web(folder, rows, **more) as service:
-        server = uvicorn.Server(uvicorn.Config(service.app, port=0, log_config=None, access_log=False))
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        service.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-        try:
-            yield service
-        finally:
-            server.should_exit = True
-            thread.join(10)
+    with web(folder, rows, **more) as service, served(service.app) as service.url:
+        yield service

@@ -27,7 +27,7 @@ app = typer.Typer(
 )
 keys_app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make, list and revoke API keys.")
 app.add_typer(keys_app, name="key")
-_NEEDED = ("alembic", "cryptography", "fastapi", "jwt", "sqlalchemy", "uvicorn")
+_NEEDED = ("alembic", "cryptography", "fastapi", "jinja2", "jwt", "prometheus_client", "sqlalchemy", "uvicorn")
 ConfigPath = Annotated[Path, typer.Option("--config", help="Configuration, as `hedgerow serve init` writes one.")]
 CONFIG = Path("curator.yaml")
 _TEMPLATE = """\
@@ -216,17 +216,21 @@ def _run(
     curator: Any, keys: Keys, caller: Callable[[str], Any], address: Address, curator_port: int, more: dict[str, str]
 ) -> None:
     from hedgerow.service.app import create_app
-    from hedgerow.service.dashboard import create_dashboard
+    from hedgerow.service.dashboard import create_dashboard, mount_dashboard
     from hedgerow.service.jobs import Jobs
+    from hedgerow.service.metrics import Metered, Metrics
     from hedgerow.service.server import serve as run
 
-    jobs, (dashboard, token) = Jobs(curator), create_dashboard(curator, keys)
+    jobs = Jobs(curator)
+    metrics, app = Metrics(jobs), create_app(curator, caller, jobs)
+    mount_dashboard(app, curator.ledger, keys, secure=address.secure)
+    dashboard, token = create_dashboard(curator.ledger, keys, metrics)
 
     def ready(url: str, own: str) -> None:
         say(json.dumps({"url": url, **more, "curator_url": f"{own}/?token={token}"}))
 
     try:
-        run(create_app(curator, caller, jobs), address, dashboard, curator_port, ready)
+        run(Metered(app, metrics), address, dashboard, curator_port, ready)
     finally:
         jobs.close()
         curator.ledger.close()

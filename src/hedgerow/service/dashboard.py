@@ -1,22 +1,120 @@
-"""The dashboard: pages for a curator, an auditor and an analyst about what was charged, and nothing of the rows."""
+"""The dashboard: pages for curators, auditors and analysts about what was charged, and nothing of the rows."""
 
 from __future__ import annotations
 
-import secrets
-
+from fastapi import FastAPI
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
-from hedgerow.service.curator import Curator
+from hedgerow.service.curator import ROLES, Role
 from hedgerow.service.keys import Keys
+from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.metrics import Metrics
+from hedgerow.service.pages.door import FAILED, UNTOLD, Door, Endpoint
+from hedgerow.service.pages.render import FOLDER, HEADERS, Headers, render
+from hedgerow.service.pages.views import Views
+
+PLACE = "/dashboard"
+_LOCAL = ["127.0.0.1", "localhost"]
 
 
-def create_dashboard(curator: Curator, keys: Keys) -> tuple[Starlette, str]:  # noqa: ARG001
-    """Return the curator's app, and the token that opens it."""
+def create_dashboard(ledger: Ledger, keys: Keys, metrics: Metrics) -> tuple[ASGIApp, str]:
+    """Return the curator's app, for a port of this machine alone, and the token that opens it once.
 
-    async def healthz(_: Request) -> JSONResponse:
+    Parameters
+    ----------
+    ledger : Ledger
+        What was charged.
+    keys : Keys
+        The keys, which the pages list, add and revoke.
+    metrics : Metrics
+        What is told at ``/metrics``, to anybody on this machine.
+    """
+    views, door = Views(ledger, keys), Door(keys, ("curator",), secure=False)
+
+    async def healthz(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    return Starlette(routes=[Route("/healthz", healthz)]), secrets.token_urlsafe(32)
+    async def told(_: Request) -> Response:
+        return Response(metrics.text(), media_type=metrics.media_type)
+
+    def post(path: str, endpoint: Endpoint) -> Route:
+        return Route(path, endpoint, methods=["POST"])
+
+    routes = [
+        Route("/", door.enter(views.overview, "curator")),
+        Route("/keys", door.page(views.keys, "curator")),
+        post("/keys/add", door.page(views.add_key, "curator")),
+        post("/keys/revoke", door.page(views.revoke_key, "curator")),
+        Route("/healthz", healthz),
+        Route("/metrics", told),
+    ]
+    # A page of another name that resolves to this machine would else be one that the browser takes for ours.
+    host = Middleware(TrustedHostMiddleware, allowed_hosts=_LOCAL, www_redirect=False)
+    return _app([*routes, *_shared(views, door)], host), door.token
+
+
+def mount_dashboard(app: FastAPI, ledger: Ledger, keys: Keys, *, secure: bool) -> None:
+    """Add the pages of analysts and auditors to the service's app, at ``/dashboard``.
+
+    Parameters
+    ----------
+    app : FastAPI
+        The service.
+    ledger : Ledger
+        What was charged.
+    keys : Keys
+        The keys with which analysts and auditors log in.
+    secure : bool
+        Whether browsers reach the service by TLS, so that cookies never travel without.
+    """
+    views, door = Views(ledger, keys), Door(keys, ("analyst", "auditor"), secure=secure)
+    routes = [
+        Route("/", door.page(views.overview, "analyst", "auditor")),
+        Route("/requests/{request}/answer", door.page(views.answer, "analyst")),
+        Route("/requests/{request}/receipt", door.page(views.receipt, "analyst")),
+    ]
+
+    async def enter(_: Request) -> Response:
+        return RedirectResponse(f"{PLACE}/", 303, HEADERS)
+
+    app.add_route(PLACE, enter, include_in_schema=False)
+    app.mount(PLACE, _app([*routes, *_shared(views, door)]))
+
+
+def _shared(views: Views, door: Door) -> list[BaseRoute]:
+    """Return the routes that both apps have; the door lets in who has a key of the app's own roles."""
+    overseers: tuple[Role, ...] = ("auditor", "curator")
+    return [
+        Route("/requests", door.page(views.requests, *ROLES)),
+        Route("/chart.svg", door.page(views.chart, *ROLES)),
+        Route("/ledger", door.page(views.entries, *overseers)),
+        Route("/ledger/verify", door.page(views.verify, *overseers), methods=["POST"]),
+        Route("/login", door.form),
+        Route("/login", door.log_in, methods=["POST"]),
+        Route("/logout", door.page(door.log_out, *ROLES), methods=["POST"]),
+        Mount("/static", StaticFiles(directory=FOLDER / "static")),
+    ]
+
+
+def _app(routes: list[BaseRoute], *middleware: Middleware) -> ASGIApp:
+    """Return an app whose every response has the headers, those of failures included."""
+    handlers = {HTTPException: _told, Exception: _failed}
+    return Headers(Starlette(routes=routes, middleware=middleware, exception_handlers=handlers))
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    detail = "Nothing is at this address, or it takes another method."
+    return render(request, "problem.html", error.status_code, title=str(error.detail), detail=detail)
+
+
+async def _failed(request: Request, _: Exception) -> Response:
+    return render(request, "problem.html", 500, title=FAILED, detail=UNTOLD)

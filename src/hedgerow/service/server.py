@@ -56,6 +56,11 @@ class Address:
         """``https`` with TLS, else ``http``."""
         return "http" if self.certificate is None else "https"
 
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach the service by TLS."""
+        return self.certificate is not None or self.behind_proxy
+
 
 def serve(app: ASGIApp, address: Address, own: ASGIApp, own_port: int, ready: Callable[[str, str], None]) -> None:
     """Serve until interrupted.

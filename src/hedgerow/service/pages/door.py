@@ -1,0 +1,202 @@
+"""The door of the dashboard: who comes in, what forms are taken, and which role sees which page."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from hedgerow.errors import LedgerError
+from hedgerow.messages import shown
+from hedgerow.service.curator import Caller, Role
+from hedgerow.service.keys import Keys
+from hedgerow.service.ledger.entry import digest
+from hedgerow.service.pages.render import render
+from hedgerow.service.pages.sessions import Session, Sessions
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+FAILED, UNTOLD = "The page failed", "Its reason is not told here."
+_LOG = logging.getLogger(__name__)
+_LARGEST_FORM = 4096  # bytes
+_FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request of somebody who is logged in.
+
+    Attributes
+    ----------
+    request : Request
+        The request.
+    session : Session
+        Who asks.
+    form : mapping of str to str
+        The form that was sent, which was one of this session's; empty for a page.
+    """
+
+    request: Request
+    session: Session
+    form: Mapping[str, str]
+
+    def render(self, template: str, status: int = 200, **values: object) -> Response:
+        """Return a page for who asks."""
+        return render(self.request, template, status, session=self.session, **values)
+
+    def go(self, place: str) -> Response:
+        """Return a redirect to another page."""
+        return _go(self.request, place)
+
+    def missing(self) -> Response:
+        """Return the page that says that there is none, or none for who asks: which of both is not told."""
+        return self.render("problem.html", 404, title="No such page", detail="It does not exist, or is not yours.")
+
+
+View = Callable[[Visit], Response]
+
+
+class Door:
+    """Opens pages to those who are logged in.
+
+    Parameters
+    ----------
+    keys : Keys
+        The keys.
+    roles : tuple of {"analyst", "auditor", "curator"}
+        Whose keys open this door.
+    secure : bool
+        Whether the browser speaks TLS, so that its cookie never travels without.
+    """
+
+    def __init__(self, keys: Keys, roles: tuple[Role, ...], *, secure: bool) -> None:
+        self._keys, self._roles, self._secure = keys, roles, secure
+        self._sessions = Sessions(keys)
+        self.token = secrets.token_urlsafe(32)
+        self._used = False
+
+    def page(self, view: View, *roles: Role) -> Endpoint:
+        """Return an endpoint that shows a view to those roles alone, and refuses a form that is not their own."""
+
+        async def endpoint(request: Request) -> Response:
+            session = await run_in_threadpool(self._sessions.get, self._cookie(request))
+            if session is None:
+                return self._unknown(request)
+            if session.caller.role not in roles:
+                return Visit(request, session, {}).missing()
+            form = {} if request.method in ("GET", "HEAD") else await _form(request)
+            if form is None or (request.method == "POST" and not session.sent(form.get("form_token", ""))):
+                return _refused(request, session)
+            return await run_in_threadpool(_shown, view, Visit(request, session, form))
+
+        return endpoint
+
+    def enter(self, view: View, *roles: Role) -> Endpoint:
+        """Return an endpoint that takes the token of the curator's link, once, and else is as `page`."""
+        page = self.page(view, *roles)
+
+        async def endpoint(request: Request) -> Response:
+            token = request.query_params.get("token")
+            if token is None or request.method != "GET":
+                return await page(request)
+            if self._used or not hmac.compare_digest(token.encode(), self.token.encode()):
+                _LOG.warning("log-in refused: a link that was used, or is another")
+                return self._log_in(request, 401, "This link was used before, or is not of this run of the service.")
+            self._used = True
+            return self._begun(request, Caller("curator", "curator"), None)
+
+        return endpoint
+
+    async def form(self, request: Request) -> Response:
+        """Show the form to log in."""
+        return self._log_in(request, 200, "")
+
+    async def log_in(self, request: Request) -> Response:
+        """Take a key, and begin a session; whatever is wrong with it is told in the same words."""
+        form = await _form(request)
+        if form is None:
+            return _refused(request, None)
+        hashed = digest(form.get("key", "").strip())
+        caller = await run_in_threadpool(self._keys.holder, hashed)
+        if caller is None or caller.role not in self._roles:
+            _LOG.warning("log-in refused: a key that opens nothing here")
+            return self._log_in(request, 401, "This key opens nothing here.")
+        return self._begun(request, caller, hashed)
+
+    def log_out(self, visit: Visit) -> Response:
+        """End the session."""
+        self._sessions.end(self._cookie(visit.request))
+        _LOG.info("log-out of %s", shown(visit.session.caller.name))
+        response = visit.go("/login")
+        response.delete_cookie(_name(visit.request), path=_path(visit.request))
+        return response
+
+    def _begun(self, request: Request, caller: Caller, key: str | None) -> Response:
+        _LOG.info("log-in of %s, %s", shown(caller.name), caller.role)
+        response, name = _go(request, "/"), self._sessions.begin(caller, key)
+        response.set_cookie(
+            _name(request), name, path=_path(request), secure=self._secure, httponly=True, samesite="strict"
+        )
+        return response
+
+    def _cookie(self, request: Request) -> str:
+        return request.cookies.get(_name(request), "")
+
+    def _unknown(self, request: Request) -> Response:
+        if request.method in ("GET", "HEAD"):
+            return _go(request, "/login")
+        return self._log_in(request, 401, "Your session has ended.")
+
+    def _log_in(self, request: Request, status: int, problem: str) -> Response:
+        return render(request, "login.html", status, problem=problem, curator="curator" in self._roles)
+
+
+def _shown(view: View, visit: Visit) -> Response:
+    try:
+        return view(visit)
+    except LedgerError as error:  # made of entries' numbers and public names
+        return visit.render("problem.html", 500, title="The ledger cannot be read", detail=str(error))
+    except Exception as error:  # its text could hold anything
+        _LOG.error("%s: %s", visit.request.scope["path"], type(error).__name__)
+    return visit.render("problem.html", 500, title=FAILED, detail=UNTOLD)
+
+
+def _refused(request: Request, session: Session | None) -> Response:
+    detail = "It was not sent from a page of this session. Go back, load the page again, and send it from there."
+    return render(request, "problem.html", 403, session=session, title="The form was refused", detail=detail)
+
+
+async def _form(request: Request) -> dict[str, str] | None:
+    """Return a form; None for one from another site, too large, or malformed."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return None
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+        return None
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > _LARGEST_FORM:
+            return None
+    try:
+        return dict(parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=8, errors="strict"))
+    except ValueError:
+        return None
+
+
+def _go(request: Request, place: str) -> Response:
+    return RedirectResponse(_path(request).rstrip("/") + place, 303)
+
+
+def _path(request: Request) -> str:
+    return request.scope.get("root_path", "") or "/"
+
+
+def _name(request: Request) -> str:
+    """Return the cookie's name. Cookies do not tell ports apart: two services on one machine would share one."""
+    return f"hedgerow-{request.scope['server'][1]}"

@@ -1,0 +1,162 @@
+"""What a ledger's entries come to: datasets, requests with their states, and spending over time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Literal
+
+from hedgerow.service.ledger.entry import Entry
+from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.untrusted_text import parse_amount
+
+Currency = Literal["epsilon", "rho"]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The current epoch of a dataset.
+
+    Attributes
+    ----------
+    name : str
+        The dataset.
+    epoch : int
+        Its number, from 1.
+    time : str
+        When it was declared (ISO 8601, UTC).
+    reason : str
+        Why these rows have this cap.
+    oversubscribed : bool
+        Whether the analysts' caps may add up to more than the dataset's.
+    """
+
+    name: str
+    epoch: int
+    time: str
+    reason: str
+    oversubscribed: bool
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request that was charged.
+
+    Attributes
+    ----------
+    request, time, dataset, analyst, purpose : str
+        Its name in the ledger; when, of which dataset, by whom, and what was asked.
+    epoch : int
+        The epoch of the dataset.
+    epsilon, delta : Fraction
+        The charge.
+    rho : Fraction or None
+        Its ρ, where that is known.
+    state : {"reserved", "answered", "failed"}
+        What became of it.
+    """
+
+    request: str
+    time: str
+    dataset: str
+    analyst: str
+    purpose: str
+    epoch: int
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction | None
+    state: str = "reserved"
+
+    @classmethod
+    def read(cls, data: dict[str, Any]) -> Asked:
+        """Read what an entry of the kind ``reserved`` holds."""
+        charge = data["charge"]
+        return cls(
+            data["request"],
+            data["time"],
+            data["dataset"],
+            data["analyst"],
+            charge["purpose"],
+            data["epoch"],
+            parse_amount(charge["epsilon"]),
+            parse_amount(charge["delta"]),
+            None if charge["rho"] is None else parse_amount(charge["rho"]),
+        )
+
+
+class History:
+    """A ledger's entries, read once each: every reading goes on where the last one ended.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The ledger, which only grows.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger, self._lock = ledger, threading.Lock()
+        self._count = 0
+        self._datasets = dict[str, Declared]()
+        self._asked = dict[str, Asked]()
+
+    def read(self) -> None:
+        """Take in the entries that are new.
+
+        Raises
+        ------
+        LedgerError
+            Where their chain is broken.
+        """
+        with self._lock:
+            for entry in self._ledger.entries(self._count + 1):
+                self._take(entry)
+                self._count = entry.sequence
+
+    @property
+    def count(self) -> int:
+        """How many entries were read."""
+        return self._count
+
+    def datasets(self) -> list[Declared]:
+        """Return the datasets by name."""
+        with self._lock:
+            return [self._datasets[name] for name in sorted(self._datasets)]
+
+    def asked(self, *, analyst: str | None = None, dataset: str | None = None) -> list[Asked]:
+        """Return the requests, newest first; those of an analyst, or of a dataset, alone where one is given."""
+        with self._lock:
+            found = reversed(self._asked.values())
+            return [one for one in found if analyst in (None, one.analyst) and dataset in (None, one.dataset)]
+
+    def _take(self, entry: Entry) -> None:
+        data = entry.data
+        if entry.kind == "declared":
+            facts = data["epoch"], data["time"], data["reason"], data["oversubscribed"]
+            self._datasets[data["dataset"]] = Declared(data["dataset"], *facts)
+        elif entry.kind == "reserved":
+            self._asked[data["request"]] = Asked.read(data)
+        elif entry.kind in ("answered", "failed"):
+            self._asked[data["request"]] = replace(self._asked[data["request"]], state=entry.kind)
+
+
+def spending(asked: list[Asked], epoch: int, currency: Currency) -> Iterator[tuple[datetime, Fraction]]:
+    """Yield when something was charged in an epoch, and what was spent by then, oldest first.
+
+    Parameters
+    ----------
+    asked : list of Asked
+        Requests of one dataset, newest first.
+    epoch : int
+        The epoch; what was charged in others is left out.
+    currency : {"epsilon", "rho"}
+        What is added up. A charge whose ρ is not known adds nothing.
+    """
+    spent = Fraction(0)
+    for one in reversed(asked):
+        amount = one.epsilon if currency == "epsilon" else one.rho
+        if one.epoch == epoch and amount is not None:
+            spent += amount
+            yield datetime.fromisoformat(one.time), spent

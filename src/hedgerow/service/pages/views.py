@@ -1,0 +1,197 @@
+"""The pages: spending, requests, the ledger, answers and keys."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from typing import Any, cast
+
+from starlette.responses import Response
+
+from hedgerow.errors import ArgumentError, LedgerError
+from hedgerow.privacy.account import Account
+from hedgerow.service.curator import ROLES, Answer
+from hedgerow.service.keys import Keys
+from hedgerow.service.ledger.caps import WHOLE
+from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.pages.chart import DARK, LIGHT, NARROW, WIDE, Chart, draw
+from hedgerow.service.pages.door import Visit
+from hedgerow.service.pages.history import Currency, History, spending
+from hedgerow.service.pages.render import PICTURE
+
+_LENGTH = 50  # rows of a table on a page
+
+
+@dataclass(frozen=True)
+class Part:
+    """A cap, and what became of it. What is spent is None where it is not known."""
+
+    name: str
+    cap: Fraction
+    spent: Fraction | None
+    left: Fraction
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Where a reader is in a long table."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def of(cls, visit: Visit, rows: int) -> Pages:
+        """Return the page that was asked for, or the nearest that there is."""
+        asked, count = visit.request.query_params.get("page", "1"), max(1, -(-rows // _LENGTH))
+        number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else 1
+        return cls(min(max(number, 1), count), count)
+
+    @property
+    def start(self) -> int:
+        """How many rows come before."""
+        return (self.number - 1) * _LENGTH
+
+
+class Views:
+    """The views of a ledger and its keys.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        What was charged.
+    keys : Keys
+        Who may ask.
+    """
+
+    def __init__(self, ledger: Ledger, keys: Keys) -> None:
+        self._ledger, self._keys, self._history = ledger, keys, History(ledger)
+        self._verifying = threading.Lock()
+
+    def overview(self, visit: Visit) -> Response:
+        """Show the caps: of each dataset and its analysts; to an analyst, their own."""
+        self._history.read()
+        own = _own(visit)
+        found: list[dict[str, Any]] = []
+        for declared in self._history.datasets():
+            shares = self._ledger.shares(declared.name)
+            asked = self._history.asked(dataset=declared.name, analyst=own)
+            whole = shares.pop(WHOLE) if own is None else shares.pop(own, None)
+            if whole is not None:
+                people = [_person(name, share, asked) for name, share in shares.items()] if own is None else []
+                found.append({"declared": declared, "parts": _parts(whole), "people": people, "asked": asked})
+        return visit.render("overview.html", datasets=found)
+
+    def requests(self, visit: Visit) -> Response:
+        """Show requests with their states; to an analyst, their own."""
+        self._history.read()
+        query = visit.request.query_params
+        chosen = {"analyst": _own(visit) or query.get("analyst") or None, "dataset": query.get("dataset") or None}
+        found = self._history.asked(**chosen)
+        pages = Pages.of(visit, len(found))
+        rows = found[pages.start : pages.start + _LENGTH]
+        return visit.render("requests.html", rows=rows, count=len(found), pages=pages, chosen=chosen)
+
+    def entries(self, visit: Visit, verdict: str = "", *, whole: bool = True) -> Response:
+        """Show the ledger's entries, newest first."""
+        self._history.read()
+        count = self._history.count
+        pages = Pages.of(visit, count)
+        last = count - pages.start
+        first = max(1, last - _LENGTH + 1)
+        with closing(cast("Any", self._ledger.entries(first))) as following:
+            rows = list(islice(following, max(0, last - first + 1)))[::-1]
+        return visit.render("ledger.html", rows=rows, count=count, pages=pages, verdict=verdict, whole=whole)
+
+    def verify(self, visit: Visit) -> Response:
+        """Verify the whole ledger, one verification at a time, and show what came of it."""
+        if not self._verifying.acquire(blocking=False):  # threads that wait would be missed elsewhere
+            return self.entries(visit, "The ledger is being verified for somebody else. Try again later.", whole=False)
+        try:
+            return self.entries(visit, str(self._ledger.verify()))
+        except LedgerError as error:
+            return visit.render("ledger.html", rows=[], count=0, pages=Pages(1, 1), verdict=str(error), whole=False)
+        finally:
+            self._verifying.release()
+
+    def chart(self, visit: Visit) -> Response:
+        """Draw the spending of a dataset over time; to an analyst, their own."""
+        self._history.read()
+        own, name = _own(visit), visit.request.query_params.get("dataset", "")
+        declared = next((one for one in self._history.datasets() if one.name == name), None)
+        account = self._ledger.shares(name).get(own or WHOLE) if declared else None
+        if declared is None or account is None:
+            return visit.missing()
+        part = _parts(account)[-1]
+        currency: Currency = "rho" if part.name == "rho" else "epsilon"
+        cap = part.cap if currency == part.name else _parts(account)[0].cap
+        asked = self._history.asked(dataset=name, analyst=own)
+        chart = Chart.of(list(spending(asked, declared.epoch, currency)), cap, f"{currency} spent")
+        query = visit.request.query_params
+        picture = draw(chart, DARK if "dark" in query else LIGHT, NARROW if "narrow" in query else WIDE)
+        return Response(picture, media_type="image/svg+xml", headers=PICTURE)
+
+    def answer(self, visit: Visit) -> Response:
+        """Send the stored answer of a request of the analyst's."""
+        return self._stored(visit, "application/json", "json", lambda answer: answer.body)
+
+    def receipt(self, visit: Visit) -> Response:
+        """Send the receipt of an answer of the analyst's."""
+        return self._stored(visit, "text/plain", "receipt", lambda answer: answer.receipt.encode())
+
+    def _stored(self, visit: Visit, kind: str, suffix: str, part: Any) -> Response:
+        request: str = visit.request.path_params["request"]
+        try:
+            content = self._ledger.stored(visit.session.caller.name, request)
+        except LedgerError:
+            return visit.missing()
+        found = part(Answer.read(content))
+        headers = {"Content-Disposition": f'attachment; filename="{request}.{suffix}"'}
+        return Response(found, media_type=kind, headers=headers) if found else visit.missing()
+
+    def keys(self, visit: Visit, status: int = 200, **more: str) -> Response:
+        """Show who has a key, with the forms to add and revoke one."""
+        shown = {"made": "", "whose": "", "problem": "", **more}
+        return visit.render("keys.html", status, callers=self._keys.callers(), roles=ROLES, **shown)
+
+    def add_key(self, visit: Visit) -> Response:
+        """Make a key, and show it this once."""
+        name, role = visit.form.get("name", "").strip(), cast("Any", visit.form.get("role", ""))
+        try:
+            made = self._keys.add(name, role)
+        except ArgumentError as error:
+            return self.keys(visit, 422, problem=str(error))
+        return self.keys(visit, made=made, whose=name)
+
+    def revoke_key(self, visit: Visit) -> Response:
+        """Revoke a key."""
+        try:
+            self._keys.revoke(visit.form.get("name", ""))
+        except ArgumentError as error:
+            return self.keys(visit, 422, problem=str(error))
+        return visit.go("/keys")
+
+
+def _own(visit: Visit) -> str | None:
+    """Return the name of the analyst whose charges alone are shown; None for those who see all."""
+    caller = visit.session.caller
+    return caller.name if caller.role == "analyst" else None
+
+
+def _parts(account: Account) -> list[Part]:
+    """Return the caps of an account: those on ε, with δ, then that on ρ."""
+    parts: list[Part] = []
+    if account.epsilon is not None:
+        parts.append(Part("epsilon", account.epsilon, account.spent, account.remaining))
+    if account.delta and account.accounting == "basic":
+        parts.append(Part("delta", account.delta, account.spent_delta, account.remaining_delta))
+    if account.largest_rho is not None and account.remaining_rho is not None:
+        parts.append(Part("rho", account.largest_rho, account.spent_rho, account.remaining_rho))
+    return parts
+
+
+def _person(name: str, share: Account, asked: list[Any]) -> dict[str, Any]:
+    times = [one.time for one in asked if one.analyst == name]
+    return {"name": name, "parts": _parts(share), "count": len(times), "last": times[0] if times else ""}

@@ -1,0 +1,507 @@
+"""The dashboard: each role sees what is its own, forms are taken from the session's pages alone, no row is on any."""
+
+import re
+import shutil
+import time
+from contextlib import contextmanager
+from fractions import Fraction
+
+import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from hedgerow.privacy.account import Account
+from hedgerow.privacy.charge import Charge
+from hedgerow.service.curator import Caller
+from hedgerow.service.dashboard import create_dashboard, mount_dashboard
+from hedgerow.service.ledger.ledger import Request
+from hedgerow.service.ledger.tables import ENTRIES
+from hedgerow.service.metrics import Metrics
+from hedgerow.service.pages import sessions
+from hedgerow.service.receipts import Receipt, Signer
+from tests.service.wards import ANA, BOB, MARGINALS, SHARES, WatchedRows
+from tests.service.web import served, web
+
+HOSTILE = '<script>alert("x")</script>'
+SIGNER = Signer.new()
+PAGES = ("/", "/requests", "/ledger", "/chart.svg?dataset=wards", "/chart.svg?dataset=wards&dark=1")
+KEYS = ("/keys",)
+DOWNLOADS = ("answer", "receipt")
+POSTS = ("/ledger/verify", "/keys/add", "/keys/revoke", "/logout")
+LOCAL = "http://127.0.0.1:8766"
+
+
+class Dashboards:
+    """Both apps, with a curator who was asked three questions behind them."""
+
+    def __init__(self, service, rows):
+        self.service, self.rows, self.keys, self.ledger = service, rows, service.keys, service.curator.ledger
+        mount_dashboard(service.app, self.ledger, service.keys, secure=False)
+        self.metrics = Metrics(service.app.state.jobs)
+        self.own, self.token = self.anew()
+        service.tokens["carla"] = service.keys.add("carla", "curator")
+        self.answers, self.asked = {}, {}
+        for name in ("ana", "bob", HOSTILE):
+            self.answers[name] = service.curator.ask(Caller(name, "analyst"), "wards", "marginals", "1", MARGINALS)
+            self.asked[name] = list(self.ledger.entries())[-1].data["request"]
+
+    def anew(self):
+        """Return the curator's app with a token that was not used."""
+        return create_dashboard(self.ledger, self.keys, self.metrics)
+
+    def client(self, name=""):
+        """Return a client who is logged in, with its `base`; of nobody for ""."""
+        own = name == "carla"
+        client = TestClient(self.own if own else self.service.app, base_url=LOCAL, follow_redirects=False)
+        client.base = "" if own else "/dashboard"
+        if name:
+            found = client.post(f"{client.base}/login", data={"key": self.service.tokens[name]})
+            assert (found.status_code, found.headers["location"]) == (303, f"{client.base}/")
+        return client
+
+    def stranger(self, base):
+        """Return a client of nobody at one of both doors."""
+        client = self.client()
+        client.app = client._transport.app = self.own if base == "" else self.service.app
+        client.base = base
+        return client
+
+
+@contextmanager
+def opened(folder):
+    rows = WatchedRows()
+    shares = {**SHARES, HOSTILE: Account(Fraction(1, 4))}
+    with web(folder, rows, shares=shares, cap=4, signer=SIGNER) as service:
+        yield Dashboards(service, rows)
+
+
+@pytest.fixture(scope="module")
+def boards(tmp_path_factory):
+    with opened(tmp_path_factory.mktemp("boards")) as dashboards:
+        yield dashboards
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    with opened(tmp_path) as dashboards:
+        yield dashboards
+
+
+def get(client, path):
+    return client.get(client.base + path)
+
+
+def form_token(client):
+    """Return the token that the forms of the session's pages send back."""
+    return re.search(r'name="form_token" value="([^"]+)"', get(client, "/requests").text)[1]
+
+
+def post(client, path, **fields):
+    """Send a form of the session's."""
+    return client.post(client.base + path, data={"form_token": form_token(client)} | fields)
+
+
+SEEN = {
+    "ana": ("/", "/requests", *PAGES[3:]),
+    "kim": PAGES,
+    "carla": (*PAGES, *KEYS),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_each_role_sees_its_pages_and_no_other(boards, name):
+    client = boards.client(name)
+    for path in (*PAGES, *KEYS):
+        assert (path, get(client, path).status_code) == (path, 200 if path in SEEN[name] else 404)
+    for part in DOWNLOADS:
+        found = get(client, f"/requests/{boards.asked['ana']}/{part}")
+        assert found.status_code == (200 if name == "ana" else 404)
+    posts = {"kim": POSTS[:1], "carla": POSTS[:3]}.get(name, ())
+    for path in POSTS[:3]:
+        assert (post(client, path).status_code != 404) == (path in posts)
+
+
+@pytest.mark.parametrize("base", ["", "/dashboard"])
+def test_without_a_session_there_is_the_form_to_log_in_alone(boards, base):
+    client = boards.stranger(base)
+    for path in (*PAGES, *(KEYS if base == "" else (f"/requests/{boards.asked['ana']}/answer",))):
+        found = get(client, path)
+        assert (found.status_code, found.headers["location"]) == (303, f"{base}/login")
+    assert get(client, "/login").status_code == 200
+    for path in POSTS if base == "" else (POSTS[0], POSTS[3]):
+        assert client.post(base + path).status_code == 401
+
+
+def test_a_key_that_opens_nothing_is_told_in_the_same_words_whatever_it_is(boards):
+    wrong = {
+        "": ("", "hr_", "x" * 200, boards.service.tokens["ana"], boards.service.tokens["kim"]),
+        "/dashboard": ("", "hr_", "é", boards.service.tokens["carla"], f"{boards.service.tokens['ana']}x"),
+    }
+    for base, keys in wrong.items():
+        found = [boards.stranger(base).post(f"{base}/login", data={"key": key}) for key in keys]
+        assert {(one.status_code, one.text) for one in found} == {(401, found[0].text)}
+        assert not any("set-cookie" in one.headers for one in found)
+
+
+def test_the_link_opens_once(boards):
+    app, token = boards.anew()
+    client, other = (TestClient(app, base_url=LOCAL, follow_redirects=False) for _ in range(2))
+    client.base = ""
+    assert client.head(f"/?token={token}").headers["location"] == "/login"  # as a preview of the link would
+    for wrong in ("", "x", token[:-1], token + "é"):
+        assert client.get("/", params={"token": wrong}).status_code == 401
+    found = client.get(f"/?token={token}")
+    assert (found.status_code, found.headers["location"]) == (303, "/")
+    assert client.get("/keys").status_code == 200
+    again = other.get(f"/?token={token}")
+    assert again.status_code == 401
+    assert "set-cookie" not in again.headers
+    assert post(client, "/logout").headers["location"] == "/login"
+    assert client.get("/keys").status_code == 303
+
+
+@pytest.mark.parametrize("secure", [False, True])
+def test_the_cookie_is_for_this_site_alone_and_no_script_reads_it(boards, secure):
+    app = FastAPI()
+    mount_dashboard(app, boards.ledger, boards.keys, secure=secure)
+    client = TestClient(app, follow_redirects=False)
+    cookie = client.post("/dashboard/login", data={"key": boards.service.tokens["ana"]}).headers["set-cookie"]
+    value, *flags = cookie.split("; ")
+    assert set(flags) == {"HttpOnly", "Path=/dashboard", "SameSite=strict", *(["Secure"] if secure else [])}
+    assert len(value.partition("=")[2]) == 43  # 256 bits
+
+
+def test_a_page_of_another_name_for_this_machine_is_refused(boards):
+    client = boards.client("carla")
+    for host in ("evil.example", "127.0.0.1.evil.example", "", "localhost.evil.example:8766", "2130706433"):
+        for path in ("/", "/login", "/metrics", "/healthz", f"/?token={boards.token}"):
+            assert client.get(path, headers={"Host": host}).status_code == 400
+    assert client.get("/healthz", headers={"Host": "localhost:1"}).status_code == 200
+
+
+def test_a_form_that_is_not_of_the_session_changes_nothing(boards):
+    carla, other = boards.client("carla"), boards.client("carla")
+    token, own = form_token(other), form_token(carla)
+    fields = {"name": "mallory", "role": "curator"}
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    forged = [
+        {"data": fields},
+        {"data": fields | {"form_token": token}},
+        {"data": fields | {"form_token": "é"}},
+        {"data": fields | {"form_token": own}, "headers": {"Sec-Fetch-Site": "cross-site"}},
+        {"data": fields | {"form_token": own}, "headers": {"Sec-Fetch-Site": "same-site"}},
+        {"json": fields | {"form_token": own}},
+        {"content": f"form_token={own}&name=mallory&role=curator".encode(), "headers": {"content-type": "text/plain"}},
+        {"content": b"form_token=" + own.encode() + b"&name=" + b"m" * 5000, "headers": form},
+        {"content": b"&".join(b"a=1" for _ in range(9)) + b"&form_token=" + own.encode(), "headers": form},
+        {"content": b"\xff", "headers": form},
+    ]
+    for one in forged:
+        assert carla.post("/keys/add", **one).status_code == 403
+    assert "mallory" not in {caller.name for caller in boards.keys.callers()}
+    assert carla.post("/login", data={"key": ""}, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    assert carla.get("/keys/add", params=fields | {"form_token": own}).status_code == 405
+
+
+def everything(boards):
+    """Yield who asked, what, and the response, for every page of every caller."""
+    for name in (*SEEN, "bob", ""):
+        for base in ("", "/dashboard"):
+            inside = name if (name == "carla") == (base == "") else ""
+            client = boards.client(inside) if inside else boards.stranger(base)
+            parts = [f"/requests/{request}/{part}" for request in boards.asked.values() for part in DOWNLOADS]
+            more = (
+                "/login",
+                "/static/style.css",
+                "/static/icon.svg",
+                "/static/x",
+                "/x",
+                "/requests?page=9&analyst=ana",
+            )
+            for path in (*PAGES, *KEYS, *more, *parts):
+                yield inside, path, get(client, path)
+            if inside:
+                yield inside, "/ledger/verify", client.post(f"{client.base}/ledger/verify")
+    carla = boards.client("carla")
+    yield "carla", "/ledger/verify", post(carla, "/ledger/verify")
+    yield "carla", "/keys/revoke", post(carla, "/keys/revoke", name=HOSTILE)
+    yield "", "/dashboard", boards.client().get("/dashboard")
+
+
+@pytest.fixture(scope="module")
+def seen(boards):
+    return list(everything(boards))
+
+
+def test_every_response_has_the_headers(seen):
+    for _, path, response in seen:
+        policy = response.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; ")
+        assert "script" not in policy
+        assert ("unsafe-inline" in policy) == (
+            response.headers.get("content-type") == "image/svg+xml" and "chart" in path
+        )
+        assert "frame-ancestors 'none'; base-uri 'none'" in policy
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["referrer-policy"] == "no-referrer"
+        assert response.headers["cache-control"] == "no-store"
+
+
+def test_no_page_loads_from_elsewhere_or_has_a_script_or_a_style_of_its_own(seen):
+    for _, _, response in seen:
+        if response.headers.get("content-type", "").startswith("text/html"):
+            assert not re.search(r"<script|<style|<iframe|<object|javascript:| on\w+=| style=|https?://", response.text)
+
+
+def test_no_row_is_on_any_page_nor_was_touched_for_one(boards, seen):
+    assert boards.rows.touched == len(boards.asked)
+    assert not any("CANARY" in response.text for _, _, response in seen)
+
+
+def test_nobody_sees_an_answer_but_the_analyst_whose_it_is(boards, seen):
+    for name, path, response in seen:
+        if re.search(r"/(answer|receipt)$", path):
+            own = name in boards.asked and boards.asked[name] in path
+            assert (response.status_code == 200) == own
+        elif response.status_code == 200 and name:
+            assert "hedgerow/answer" not in response.text
+            assert "rows&#34;" not in response.text
+
+
+def test_an_analyst_sees_nothing_of_another(boards):
+    bob = boards.client("bob")
+    for path in ("/", "/requests", "/requests?analyst=ana", "/requests?dataset=wards", PAGES[3]):
+        text = get(bob, path).text
+        assert boards.asked["ana"][:8] not in text
+        assert ">ana<" not in text
+        assert "rows of 2026" not in text
+    assert boards.asked["bob"][:8] in get(bob, "/requests?analyst=ana").text
+    assert get(bob, PAGES[3]).content != get(boards.client("kim"), PAGES[3]).content
+    eve = boards.client("eve")  # has a key, and no cap
+    assert "no cap" in get(eve, "/").text
+    assert get(eve, PAGES[3]).status_code == 404
+    assert "No request" in get(eve, "/requests").text
+
+
+def test_an_analyst_gets_the_stored_answer_with_its_receipt(boards):
+    ana, request, answer = boards.client("ana"), boards.asked["ana"], boards.answers["ana"]
+    body, receipt = (get(ana, f"/requests/{request}/{part}") for part in DOWNLOADS)
+    assert (body.content, receipt.text) == (answer.body, answer.receipt)
+    assert Receipt.verify(receipt.text, SIGNER.public).statement["request"] == request
+    assert body.headers["content-disposition"] == f'attachment; filename="{request}.json"'
+
+
+def test_names_are_text_and_never_markup(seen):
+    found = [response.text for _, _, response in seen if "alert(" in response.text]
+    assert found
+    assert not any("<script" in text or 'alert("x")' in text for text in found)
+
+
+def test_budgets_are_exact_and_rounded_so_that_nobody_has_more(fresh):
+    for caller, epsilon in ((ANA, b"1/3"), (BOB, b"1/7")):
+        fresh.service.curator.ask(caller, "wards", "marginals", "third", MARGINALS.replace(b"1/4", epsilon))
+    spent = Fraction(3, 4) + Fraction(1, 3) + Fraction(1, 7)  # 1.226190…, of 4
+    text = get(fresh.client("kim"), "/").text
+    assert f'<data value="{spent}" title="exactly {spent}">≈ 1.22620</data>'.replace("20<", "2<") in text
+    assert f'<data value="{4 - spent}" title="exactly {4 - spent}">≈ 2.7738</data>' in text
+    assert f"epsilon: {spent} spent, {4 - spent} left, cap 4" in text
+    own = get(fresh.client("bob"), "/").text
+    assert f"epsilon: {Fraction(1, 4) + Fraction(1, 7)} spent" in own
+    assert str(spent) not in own
+
+
+def test_a_revoked_key_ends_its_sessions(fresh):
+    ana, carla = fresh.client("ana"), fresh.client("carla")
+    assert get(ana, "/").status_code == 200
+    assert post(carla, "/keys/revoke", name="ana").headers["location"] == "/keys"
+    assert get(ana, "/").headers["location"] == "/dashboard/login"
+    made = re.search(r"hr_[\w-]{43}", post(carla, "/keys/add", name="ana", role="analyst").text)[0]
+    assert fresh.keys.caller(made) == ANA
+    assert get(ana, "/").status_code == 303  # a new key does not bring the old session back
+    assert made not in get(carla, "/keys").text
+    fresh.keys.revoke("carla")
+    assert get(carla, "/keys").status_code == 303
+
+
+def test_a_session_ends_after_eight_hours(boards, monkeypatch):
+    ana, now = boards.client("ana"), sessions.time.monotonic()
+    monkeypatch.setattr(sessions.time, "monotonic", lambda: now + 8 * 3600 - 60)
+    assert get(ana, "/").status_code == 200
+    monkeypatch.setattr(sessions.time, "monotonic", lambda: now + 8 * 3600 + 60)
+    assert get(ana, "/").status_code == 303
+
+
+def test_keys_that_cannot_be_made_or_revoked_are_refused_on_the_page(boards):
+    carla = boards.client("carla")
+    for path, fields, problem in (
+        ("/keys/add", {"name": "ana", "role": "analyst"}, "revoke it first"),
+        ("/keys/add", {"name": "", "role": "analyst"}, "a name of 1 to 200"),
+        ("/keys/add", {"name": "x", "role": "king"}, "role"),
+        ("/keys/revoke", {"name": "nobody"}, "a name with a key"),
+    ):
+        found = post(carla, path, **fields)
+        assert found.status_code == 422
+        assert problem in found.text
+
+
+def test_verification_finds_what_was_changed_and_pages_say_so(fresh):
+    kim = fresh.client("kim")
+    found = post(kim, "/ledger/verify")
+    assert found.status_code == 200
+    assert str(fresh.ledger.verify()) in found.text
+    token = form_token(kim)
+    with fresh.ledger._database.writing() as connection:
+        for guard in (
+            connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").scalars().all()
+        ):
+            connection.exec_driver_sql(f"DROP TRIGGER {guard}")
+        changed = sa.func.replace(ENTRIES.c.content, "1/4", "1/5")
+        connection.execute(ENTRIES.update().where(ENTRIES.c.sequence == 2).values(content=changed))
+    assert "the ledger is broken at entry 2" in post(kim, "/ledger/verify", form_token=token).text
+    assert get(fresh.client("kim"), "/ledger").status_code == 500
+    assert get(fresh.client("carla"), "/").status_code == 500
+
+
+def request(key):
+    """Return a request of ana's, as the ledger takes it."""
+    return Request("wards", "ana", key, "0" * 64, Charge("a test", Fraction(1, 1000)))
+
+
+def test_what_nobody_expected_is_told_without_its_text(boards, monkeypatch, caplog):
+    monkeypatch.setattr(boards.ledger, "shares", lambda _: (_ for _ in ()).throw(ValueError("CANARY")))
+    found = get(boards.client("ana"), "/")
+    assert found.status_code == 500
+    assert "CANARY" not in found.text + caplog.text
+    assert "ValueError" in caplog.text
+
+
+@pytest.mark.parametrize("base", ["", "/dashboard"])
+def test_a_database_that_fails_at_the_door_is_told_without_its_text(boards, monkeypatch, base):
+    client = boards.client("carla" if base == "" else "kim")
+    client._transport.raise_server_exceptions = False
+    monkeypatch.setattr(boards.keys, "holder", lambda _: (_ for _ in ()).throw(ValueError("CANARY")))
+    for found in (get(client, "/ledger"), client.post(f"{base}/login", data={"key": "x"})):
+        assert (found.status_code, "The page failed" in found.text, "CANARY" in found.text) == (500, True, False)
+        assert found.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_one_verification_runs_at_a_time_and_others_do_not_wait(boards, monkeypatch):
+    kim, found = boards.client("kim"), []
+    verify = boards.ledger.verify
+
+    def slow():
+        if not found:
+            found.append("")
+            found[0] = post(kim, "/ledger/verify").text
+        return verify()
+
+    monkeypatch.setattr(boards.ledger, "verify", slow)
+    assert "whole; the last" in post(kim, "/ledger/verify").text
+    assert "for somebody else" in found[0]
+    assert "whole; the last" in post(kim, "/ledger/verify").text
+
+
+def test_the_log_has_names_and_roles_and_no_key(boards, caplog):
+    caplog.set_level("INFO")
+    client = boards.client("ana")
+    boards.client().post("/dashboard/login", data={"key": "hr_wrong"})
+    boards.stranger("").get(f"/?token={boards.token}x")
+    post(client, "/logout")
+    assert "log-in of 'ana', analyst" in caplog.text
+    assert "log-out of 'ana'" in caplog.text
+    for secret in (boards.service.tokens["ana"], "hr_wrong", boards.token):
+        assert not any(secret in record.getMessage() for record in caplog.records if record.name.startswith("hedgerow"))
+
+
+def test_long_tables_are_paged(fresh):
+    for number in range(2, 53):
+        fresh.ledger.fail(fresh.ledger.reserve(request(str(number))), "a test")
+    kim = fresh.client("kim")
+    first, second = (get(kim, f"/requests?analyst=ana&page={page}").text for page in (1, 2))
+    assert [text.count("<tr>") - 1 for text in (first, second)] == [50, 2]
+    assert "Page 2 of 2" in second
+    assert "page=2&amp;analyst=ana" in first
+    assert boundaries(kim) == [(109, 60), (59, 10), (9, 1)]
+    for odd in ("0", "x", "-1", "9" * 99, "²", ""):
+        assert get(kim, f"/ledger?page={odd}").status_code == 200
+
+
+def boundaries(client):
+    """Return the first and last entry of each page of the ledger."""
+    pages = [re.findall(r'<th scope="row">(\d+)</th>', get(client, f"/ledger?page={page}").text) for page in (1, 2, 3)]
+    return [(int(page[0]), int(page[-1])) for page in pages]
+
+
+class Reader:
+    """Somebody at a browser, who waits for each page."""
+
+    def __init__(self, browser):
+        self.browser = browser
+
+    def find(self, selector):
+        return self.browser.find_element("css selector", selector)
+
+    def follow(self, element):
+        """Click on what leads to another page, and return the text of that."""
+        before = self.find("html").id
+        element.click()
+        for _ in range(500):
+            if self.find("html").id != before:
+                break
+            time.sleep(0.01)
+        return self.find("main").text
+
+    def turn(self, page):
+        return self.follow(self.browser.find_element("link text", page))
+
+    def log_in(self, url, key):
+        self.browser.get(url)
+        self.find("#key").send_keys(key)
+        return self.follow(self.find("main button"))
+
+    def resize(self, width):
+        sizes = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", sizes)
+
+
+@pytest.fixture
+def browser():
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("needs chromium and chromedriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1280,900"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    opened = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    yield opened
+    opened.quit()
+
+
+@pytest.mark.slow
+def test_a_browser_clicks_through_without_an_error(fresh, browser):
+    reader, script = Reader(browser), browser.execute_script
+    with served(fresh.own) as own, served(fresh.service.app) as url:
+        browser.get(f"{own}/?token={fresh.token}")
+        for width in (1280, 360):
+            reader.resize(width)
+            for page in ("Budgets", "Requests", "Ledger", "Keys"):
+                assert page in reader.turn(page)
+                assert script("return document.documentElement.scrollWidth <= window.innerWidth")
+        reader.turn("Budgets")
+        assert script("return [...document.images].every(one => one.complete && one.naturalWidth > 0)")
+        reader.turn("Ledger")
+        assert "whole; the last has the hash" in reader.follow(reader.find("main form button"))
+        reader.turn("Keys")
+        reader.find("#name").send_keys("dora")
+        assert re.search(r"hr_[\w-]{43}", reader.follow(reader.find("main form button")))
+        reader.find('summary[aria-label="Revoke the key of dora"]').click()
+        assert "dora" not in reader.follow(reader.find("details[open] button"))
+        reader.log_in(f"{url}/dashboard", fresh.service.tokens["bob"])
+        assert fresh.asked["bob"][:8] in reader.turn("Requests")
+        assert "Log in" in reader.follow(reader.find(".who button"))
+        assert "Budgets" in reader.log_in(f"{url}/dashboard/ledger", fresh.service.tokens["kim"])
+        assert browser.get_log("browser") == []
