@@ -77,7 +77,7 @@ class Release:
 RELEASES = {
     "greedy list": Release(
         5.0,
-        fits(_list(5.0)),
+        fits(_list(5.0, search="greedy")),
         {"none and one": 0.18, "five and six": 0.76, "one class: twenty and another": 1 / 1.3},
         quick=("one class: twenty and another", 0.11),
     ),
