@@ -3,6 +3,7 @@
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.empirical.epsilon import EmpiricalEpsilon, empirical_epsilon
 from hedgerow.audit.empirical.neighbours import worst_neighbours
+from hedgerow.audit.empirical.one_run import OneRunEpsilon, one_run_epsilon
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.measure import joint_reconstruction, reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
@@ -51,6 +52,7 @@ __all__ = [
     "Membership",
     "OfflineLira",
     "OfflineRmia",
+    "OneRunEpsilon",
     "OnlineLira",
     "Overfit",
     "Paths",
@@ -76,6 +78,7 @@ __all__ = [
     "leaf_risk",
     "lira",
     "membership",
+    "one_run_epsilon",
     "overfit",
     "reconstruct",
     "reconstruction",

@@ -16,6 +16,7 @@ def check(page: Page) -> None:
         "(Choquette-Choo et al., 2021)",
         "(LiRA, Carlini et al., 2022)",
         "(Zarifzadeh et al., 2024)",
+        "Jagielski, 2023)",
         # definitions
         "0.5 is random guessing",
         "V exceeds 0.5 even for",

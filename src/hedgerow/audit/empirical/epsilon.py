@@ -15,11 +15,11 @@ from sklearn.base import BaseEstimator
 from hedgerow.arguments import check_probability, check_share, check_whole
 from hedgerow.audit.empirical.draws import Kept, Runner, run
 from hedgerow.audit.empirical.events import chances, choose, epsilon_bounds, gaussian_bound, power, spread_events
+from hedgerow.audit.empirical.learner import FACTORS, check_claim, check_factor, check_learner, learner_name
 from hedgerow.audit.empirical.outcomes import Outcome, outcome_of, reduced
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.plot import trade_off_bounds
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.messages import shown_argument
 from hedgerow.randomness import RandomState, generator
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 FIRST = 0.25
 """The share of the runs that an event is chosen on; it is counted on the others."""
-FACTORS = (1.1, 1.3, 2.0)
-"""How wrong a claim is in the table of the power."""
 _CORNERS = 12  # of the trade-off curve, each with its share of the alarm
 
 
@@ -113,10 +111,8 @@ def empirical_epsilon(
     check_whole("runs", runs, 20)
     check_probability("confidence", confidence)
     check_share("delta", delta)
-    if claim is not None and not (isinstance(claim, (int, float)) and 0 < claim < np.inf):
-        raise ArgumentError(f"claim must be a number > 0 or None, got {shown_argument(claim)}.")
-    if isinstance(fit, type) or not (callable(fit) or hasattr(fit, "fit")):
-        raise ArgumentTypeError(f"expected an estimator or a function of (X, y) as fit, got {type(fit).__name__}.")
+    check_claim(claim)
+    check_learner(fit)
     _check_unseeded(fit)
     sides = _pair("table", table), _pair("neighbour", neighbour)
     seed = None if random_state is None else int(generator(random_state).integers(2**31))
@@ -124,7 +120,7 @@ def empirical_epsilon(
     runner = Runner(fit, ((sides[0].table.data, sides[0].labels), (sides[1].table.data, sides[1].labels)), reduce)
     kept = Kept.open(file, _settings(runner, sides, seed))
     draws = run(runner, kept, runs, seed, n_jobs, verbose=bool(verbose))
-    return measured(_name(fit), draws, claim, float(delta), 1 - float(confidence))
+    return measured(learner_name(fit), draws, claim, float(delta), 1 - float(confidence))
 
 
 @dataclass(frozen=True)
@@ -158,15 +154,11 @@ def _rows(sides: tuple[LabelledRows, LabelledRows]) -> Any:
     return max(sides, key=len).table.data
 
 
-def _name(fit: Any) -> str:
-    return str(fit) if hasattr(fit, "fit") else getattr(fit, "__name__", type(fit).__name__)
-
-
 def _settings(runner: Runner, sides: tuple[LabelledRows, LabelledRows], seed: int | None) -> dict[str, Any]:
     tables = [[np.asarray(side.table.data, dtype=object).tolist(), side.values.tolist()] for side in sides]
     names = [side.table.names for side in sides]
-    reduction = _name(runner.reduce.outcome) if isinstance(runner.reduce, _Then) else None
-    return {"fit": _name(runner.fit), "tables": repr((names, tables)), "seed": seed, "outcome": reduction}
+    reduction = learner_name(runner.reduce.outcome) if isinstance(runner.reduce, _Then) else None
+    return {"fit": learner_name(runner.fit), "tables": repr((names, tables)), "seed": seed, "outcome": reduction}
 
 
 def measured(
@@ -269,8 +261,7 @@ class EmpiricalEpsilon:
         ValueError
             If there is no claim, or the factor is 1 or less.
         """
-        if not factor > 1:
-            raise ArgumentError(f"factor must be a number > 1, got {shown_argument(factor)}.")
+        check_factor(factor)
         lost = factor * self._claim
         chance = 1 / (1 + np.exp(lost)) if q is None else q
         return power(lost, self._claim, chance, self.tested, self.delta, 1 - self.confidence)

@@ -1,0 +1,163 @@
+"""Audits by one run, of learners whose loss is known and of some without privacy."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import hedgerow as hr
+from hedgerow.audit import one_run_epsilon
+from hedgerow.audit.empirical.guesses import epsilon_bound
+from hedgerow.audit.empirical.one_run import own_label, right_guesses
+
+RNG = np.random.default_rng(0)
+SURE = 1 - 1e-6
+ROWS = np.arange(300)[:, np.newaxis], np.zeros(300, dtype=bool)
+STRIPES = np.arange(240.0)[:, np.newaxis], np.arange(240) % 2  # a row that is left out gets its neighbours' label
+SCHEMA = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Label("y", (False, True)))
+
+
+def responds(epsilon, n=300):
+    """A learner that answers by randomised response whether each of `n` rows is there."""
+
+    def response(X, y):  # noqa: ARG001
+        there = np.isin(np.arange(n), X[:, 0])
+        return there ^ (RNG.random(n) < 1 / (1 + np.exp(epsilon)))
+
+    return response
+
+
+def answers(fitted, X, y):  # noqa: ARG001
+    return fitted[X[:, 0]]
+
+
+def audited(fit, **options):
+    return one_run_epsilon(fit, *ROWS, score=answers, **options)
+
+
+def test_randomised_response_shows_much_of_what_it_loses_and_rarely_more():
+    """Of 100 audits at 80 % at most 20 % may exceed it, less 5 deviations; half of ε is seen in most."""
+    found = [audited(responds(1.0), guesses=300, confidence=0.8, random_state=seed).epsilon for seed in range(100)]
+    assert np.mean(np.array(found) > 1) < 0.2 + 5 * np.sqrt(0.2 * 0.8 / 100)
+    assert np.median(found) > 0.5
+
+
+@pytest.mark.parametrize(("loses", "refuted"), [(1.0, False), (2.0, True)])
+def test_a_response_with_half_its_noise_is_caught(loses, refuted):
+    found = audited(responds(loses), guesses=300, claim=1.0, confidence=0.999, random_state=0)
+    assert found.refutes == refuted
+    assert found.power(2.0) > 0.99
+
+
+def test_a_learner_without_privacy_is_caught_by_rows_that_it_remembers():
+    found = one_run_epsilon(DecisionTreeClassifier(), *STRIPES, claim=1.0, confidence=0.999, random_state=0)
+    assert found.refutes
+    assert found.mu > 0
+
+
+def test_a_private_tree_is_not_refuted():
+    X, y = RNG.random((400, 2)) < 0.5, RNG.random(400) < 0.5
+    learner = hr.PrivateTreeClassifier(1.0, max_depth=2, schema=SCHEMA)
+    assert not one_run_epsilon(learner, X, y, claim=1.0, confidence=SURE, random_state=1).refutes
+
+
+def test_a_tree_with_exact_counts_is_caught_by_rows_alone_in_their_leaf():
+    """A count of 0 or 1 for each row tells everything."""
+
+    def counted(X, y):  # noqa: ARG001
+        return np.bincount(X[:, 0], minlength=300)
+
+    found = audited(counted, claim=3.0, random_state=0)
+    assert found.refutes
+    assert found.right == found.guesses
+    assert found.epsilon == pytest.approx(epsilon_bound(found.right, found.guesses, 300, 0, 0.05 / found.tried))
+
+
+def test_only_canaries_are_ever_left_out_and_about_half_of_them():
+    seen = []
+
+    def keeps(X, y):  # noqa: ARG001
+        seen.append(X[:, 0])
+        return np.zeros(300)
+
+    mask = np.arange(300) % 3 == 0
+    found = audited(keeps, canaries=mask, random_state=0)
+    left_out = np.setdiff1d(np.arange(300), seen[0])
+    assert mask[left_out].all()
+    assert (found.canaries, found.included) == (100, 100 - len(left_out))
+    assert 25 < found.included < 75
+    assert audited(keeps, canaries=40, random_state=0).canaries == 40
+
+
+def test_equal_scores_are_guessed_by_chance():
+    def nothing(X, y):  # noqa: ARG001
+        return np.zeros(300)
+
+    right = [audited(nothing, guesses=300, random_state=seed).right for seed in range(40)]
+    assert abs(np.mean(right) - 150) < 5 * np.sqrt(300 / 4 / 40)
+
+
+def test_guesses_are_the_highest_and_the_lowest_scores():
+    included = np.array([True, True, False, False, True])
+    scores = np.array([0.9, 0.1, 0.2, 0.8, 0.5])
+    for guesses, right in [(2, 1), (3, 1), (4, 2), (5, 3)]:
+        high = scores >= np.sort(scores)[::-1][(guesses + 1) // 2 - 1]
+        low = scores <= np.sort(scores)[guesses // 2 - 1]
+        slow = int((high & included).sum() + (low & ~high & ~included).sum())
+        assert right_guesses(scores, included, guesses, RNG) == slow == right
+
+
+def test_rows_are_scored_by_the_chance_of_their_own_label_or_by_what_is_predicted():
+    X, y = np.array([[0.0], [1.0]]), np.array(["no", "yes"])
+    assert own_label(DecisionTreeClassifier().fit(X, y), X, y[::-1]).tolist() == [0, 0]
+    assert own_label(LinearSVC().fit(X, y), X, y).tolist() == [1, 1]
+
+
+def test_frames_and_text_labels_are_taken():
+    frame = pd.DataFrame(STRIPES[0], columns=["a"])
+    labels = pd.Series(np.where(STRIPES[1], "yes", "no"), index=range(5, 245))
+    found = one_run_epsilon(DecisionTreeClassifier(), frame, labels, random_state=0)
+    assert found.epsilon > 1
+    assert one_run_epsilon(DecisionTreeClassifier(), frame, labels.tolist(), random_state=0) == found
+
+
+def test_it_says_what_was_found_and_what_could_have_been():
+    found = audited(responds(1.0), claim=1.0, random_state=0)
+    text = str(found)
+    assert "learner     response" in text
+    assert "of 300 rows that coins put in or left out of one run" in text
+    assert "claim       1: not refuted" in text
+    assert "power       the chance to refute it if it were 10 % wrong" in text
+    assert repr(found) == f"<OneRunEpsilon of response: {found.epsilon:.4g} or more>"
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"confidence": 1}, ValueError, "confidence must be between 0 and 1"),
+        ({"delta": 1.0}, ValueError, r"delta must be in \[0, 1\)"),
+        ({"claim": 0}, ValueError, "claim must be a number > 0 or None, got 0"),
+        ({"fit": DecisionTreeClassifier}, TypeError, "expected an estimator or a function of"),
+        ({"canaries": 1}, ValueError, "canaries must be a whole number >= 2"),
+        ({"canaries": 301}, ValueError, "canaries must be at most the number of rows, got 301"),
+        ({"canaries": np.zeros(2, dtype=bool)}, ValueError, "canaries must be a whole number, or an array with True"),
+        ({"canaries": np.zeros(300, dtype=bool)}, ValueError, "expected two canaries or more, got fewer"),
+        ({"guesses": 1}, ValueError, "guesses must be a whole number >= 2"),
+        ({"guesses": 301}, ValueError, "guesses must be at most the number of canaries, got 301"),
+        ({"score": lambda *_: 1.0}, ValueError, "expected one finite number for each canary from score"),
+        ({"score": None}, TypeError, "expected a model that predicts from fit, got ndarray; pass score="),
+    ],
+)
+def test_bad_arguments_get_one_error(options, kind, message):
+    given = {"fit": responds(1.0), "score": answers} | options
+    with pytest.raises(kind, match=message):
+        one_run_epsilon(given.pop("fit"), *ROWS, **given)
+
+
+def test_what_needs_a_claim_says_so():
+    found = audited(responds(1.0), random_state=0)
+    with pytest.raises(ValueError, match="expected a claim to compare with, got none; pass claim= to one_run_epsilon"):
+        assert found.refutes
+    with pytest.raises(ValueError, match="factor must be a number > 1, got 1"):
+        found.power(1)
