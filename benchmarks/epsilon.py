@@ -1,0 +1,204 @@
+"""Claimed and found: lower bounds of the ε of every mechanism of hedgerow, of learners that must be caught, of peers.
+
+Each line is an audit by `audit.empirical_epsilon` on a pair of tables; all lines hold together with 95 %. A fit is a
+whole one, of public calls, with OpenDP's noise. At ε = 0.1 the rows of some tables are there ten times: ε-differential
+privacy allows 10·ε on tables that are ten rows apart, and as many runs see ten times as much. "claimed" is what is
+allowed on a line's tables.
+
+Lines that the file has with as many runs are left as they are, so it may be stopped and go on. diffprivlib 0.6.6 is
+not imported with scikit-learn 1.9: DIFFPRIVLIB_PYTHON names an interpreter where it is (`python -m venv v && v/bin/pip
+install diffprivlib 'scikit-learn<1.6'`); interpret is in this one, or skipped (`pip install interpret-core`). A peer
+that cannot be run is skipped, and its reason shown.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import expm1
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from epsilon_learners import APPROXIMATE, CONTROLS, DELTA, DRAWS, PAIRS, PURE, TURN, draws
+from epsilon_peer import DELTA as PEER_DELTA
+from epsilon_peer import LEARNERS as PEERS
+from measure import RESULTS
+
+from hedgerow.audit import empirical_epsilon
+from hedgerow.privacy.zcdp import drawn_rho, epsilon_at
+
+FILE = RESULTS / "epsilon.csv"
+PEER = Path(__file__).with_name("epsilon_peer.py")
+PYTHONS = {"diffprivlib": os.environ.get("DIFFPRIVLIB_PYTHON", sys.executable)}
+QUARTER = Fraction(1, 4)
+ALARM = 0.05 / 120
+"""The chance that a line exceeds the truth: with up to 120 lines, all hold together with 95 %."""
+KEYS = ["learner", "tables", "rows apart", "epsilon"]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A line of the table.
+
+    Attributes
+    ----------
+    kind : str
+        "hedgerow", "control" (must be caught) or "peer".
+    learner, tables : str
+        Their names.
+    epsilon, delta : float
+        What the learner claims for one row.
+    audit : callable
+        Takes keywords of `empirical_epsilon`, and audits.
+    copies : int
+        How many rows the tables are apart.
+    share : Fraction
+        Of the runs asked for.
+    claim : float or None
+        What is allowed on these tables, if that is not copies·epsilon.
+    """
+
+    kind: str
+    learner: str
+    tables: str
+    epsilon: float
+    audit: Callable
+    delta: float = 0.0
+    copies: int = 1
+    share: Fraction = Fraction(1)
+    claim: float | None = None
+
+    @property
+    def allowed(self):
+        """ε and δ on tables that are `copies` rows apart (Dwork and Roth 2014, Theorem 2.2; Vadhan 2017, Lemma 2.2)."""
+        epsilon = self.claim or self.copies * self.epsilon
+        return epsilon, self.delta * expm1(self.copies * self.epsilon) / expm1(self.epsilon)
+
+    @property
+    def key(self):
+        """What tells a line from others."""
+        return self.learner, self.tables, self.copies, self.epsilon
+
+
+def cases():
+    """Yield every line of the table."""
+    for learner, (make, best, other) in PURE.items():
+        yield _ours("hedgerow", learner, make, best, 1.0)
+        yield _ours("hedgerow", learner, make, other, 1.0, share=QUARTER)
+        yield _ours("hedgerow", learner, make, best, 0.1, copies=10)
+        yield _ours("hedgerow", learner, make, other, 0.1, share=QUARTER)
+    for learner, (make, tables) in APPROXIMATE.items():
+        yield _ours("hedgerow", learner, make, tables, 1.0, delta=DELTA)
+        yield _ours("hedgerow", learner, make, tables, 0.1, delta=DELTA / 10, copies=10)
+    for epsilon in (1.0, 0.1):
+        rho = DRAWS * drawn_rho(Fraction(epsilon), Fraction(epsilon))
+        claim = float(epsilon_at(rho, Fraction(DELTA)))
+        options = {"delta": DELTA, "claim": claim, "share": QUARTER}
+        yield _ours("hedgerow", "ten exact lists, by zCDP", draws, TURN, epsilon, **options)
+    for learner, (make, tables, share) in CONTROLS.items():
+        yield _ours("control", learner, make, tables, 1.0, share=Fraction(share))
+    yield from _peers()
+
+
+def _ours(kind, learner, make, tables, epsilon, *, copies=1, **options):
+    pair = PAIRS[tables].times(copies)
+
+    def audit(**settings):
+        return empirical_epsilon(make(epsilon, pair), *pair.sides, **settings)
+
+    return Case(kind, learner, tables, epsilon, audit, copies=copies, **options)
+
+
+def _peers():
+    more, far, other = "a row more in a bin of two classes", "a row far out", "a row far out, of another class"
+    for learner, (package, *_) in PEERS.items():
+        delta = PEER_DELTA if package == "interpret-core" else 0.0
+        pairs = [more, other] if package == "diffprivlib" else [more, far, other]
+        pairs += ["a row replaced"] * (learner == "diffprivlib, forest")
+        share = Fraction(1) if "tree" in learner else QUARTER  # the others take longer
+        for tables in pairs:
+            for epsilon in (1.0, 0.1):
+                yield Case("peer", learner, tables, epsilon, _replay(learner, tables, epsilon), delta, share=share)
+
+
+def _replay(learner, tables, epsilon):
+    """Return an audit of outcomes that the peer's own interpreter draws."""
+
+    def audit(*, runs, **settings):
+        python = PYTHONS.get(PEERS[learner][0], sys.executable)
+        asked = [python, PEER, learner, tables, str(epsilon), str(runs)]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise LookupError((done.stderr.strip() or "it ended without a word").splitlines()[-1])
+        left = [iter(outcomes) for outcomes in json.loads(done.stdout)["sides"]]
+        sides = [(np.array([[side]]), np.array([0])) for side in (0, 1)]
+
+        def outcome(X, y):  # noqa: ARG001
+            found = next(left[int(X[0, 0])])
+            return np.array(found) if isinstance(found, list) else found
+
+        return empirical_epsilon(outcome, *sides, runs=runs, **settings)
+
+    return audit
+
+
+def line(case, runs):
+    """Return one line of the table."""
+    claim, delta = case.allowed
+    found = case.audit(runs=runs, claim=claim, delta=delta, confidence=1 - ALARM)
+    return {
+        "kind": case.kind,
+        "learner": case.learner,
+        "tables": case.tables,
+        "rows apart": case.copies,
+        "epsilon": case.epsilon,
+        "delta": case.delta,
+        "claimed": f"{claim:.4g}",
+        "found": f"{found.epsilon:.4f}",
+        "refuted": found.refutes,
+        "runs": runs,
+        "likely": found.likely,
+        "unlikely": found.unlikely,
+        "tested": found.tested,
+        "power, 30 % wrong": f"{found.power(1.3):.3f}",
+        "power, 100 % wrong": f"{found.power(2.0):.3f}",
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=4000, help="fits on each of two tables (some lines take a quarter)")
+    parser.add_argument("--only", nargs="*", help="learners whose name has one of these words")
+    given = parser.parse_args()
+    every = list(cases())
+    old = pd.read_csv(FILE).to_dict("records") if FILE.exists() else []
+    done = {tuple(one[key] for key in KEYS): one for one in old}
+    for case in every:
+        runs = int(given.runs * case.share)
+        wanted = given.only is None or any(word in case.learner for word in given.only)
+        if not wanted or (case.key in done and done[case.key]["runs"] >= runs):
+            continue
+        try:
+            done[case.key] = line(case, runs)
+        except LookupError as error:
+            print(f"skipped: {case.learner}: {error}", file=sys.stderr, flush=True)
+            continue
+        print(*done[case.key].values(), sep="  ", flush=True)
+        pd.DataFrame([done[one.key] for one in every if one.key in done]).to_csv(FILE, index=False, lineterminator="\n")
+    check(done.values())
+
+
+def check(lines):
+    """Say which lines are not as they must be."""
+    for one in lines:
+        if (one["kind"] == "hedgerow" and one["refuted"]) or (one["kind"] == "control" and not one["refuted"]):
+            print(f"NOT AS EXPECTED: {one}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
