@@ -125,3 +125,8 @@ def test_no_right_guess_refutes_nothing():
     assert tail(0, 10, 10, 1.0, 0.1) == 1
     assert epsilon_bound(0, 10, 10, 0, ALARM) == 0
     assert mu_bound(0, 10, 10, ALARM) == 0
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_guesses_that_are_all_right_refute_about_the_logarithm_of_a_third_of_their_number(n):
+    assert epsilon_bound(n, n, n, 0, ALARM) == pytest.approx(log(n / 3), abs=0.02)
