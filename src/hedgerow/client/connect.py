@@ -170,6 +170,7 @@ class RemoteDataset:
             self._ask,
             self._cost,
             tuple(self.description["columns"]),
+            tuple(self.description["kinds"]),
             self.schema.label,
             epsilon=total,
             delta=exact(delta, "delta"),

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Sequence
 from typing import Any
 
+from hedgerow.client.onnx_files import write_onnx
 from hedgerow.errors import HypothesisError
+from hedgerow.marginals.expril import ExprilClassifier
 from hedgerow.marginals.oracle.hypothesis import Always
-from hedgerow.marginals.oracle.rowwise.read import model_of
+from hedgerow.marginals.oracle.rowwise.classifiers import Prepared
+from hedgerow.marginals.oracle.rowwise.read import READABLE, TargetColumns, model_of, read_classifier
 
 
-def hypothesis_data(hypothesis: Any) -> dict[str, Any]:
-    """Return a hypothesis as JSON-ready data.
+def hypothesis_data(
+    hypothesis: Any, columns: TargetColumns | None = None, classes: Sequence[Any] = ()
+) -> dict[str, Any]:
+    """Return a hypothesis as JSON-ready data: a class, a model as its file has it, or an ONNX file in base64.
+
+    Parameters
+    ----------
+    hypothesis : object
+        Anything that an `Oracle` reads as data.
+    columns : TargetColumns, optional
+        The target's columns. Without them classes and models of hedgerow's can be sent only.
+    classes : sequence
+        The target's classes.
 
     Raises
     ------
     HypothesisError
-        If it is none that can be sent.
+        If it is none that can be sent, or does not fit the columns.
     """
+    if type(hypothesis) is ExprilClassifier and hasattr(hypothesis, "hypothesis_"):
+        return hypothesis_data(hypothesis.hypothesis_, columns, classes)
     if type(hypothesis) is Always:
         return {"always": hypothesis.label}
     model = model_of(hypothesis)
     if model is not None:
         return {"model": model.to_dict()}
+    found = None if columns is None else read_classifier(hypothesis, columns, classes)
+    if columns is not None and isinstance(found, Prepared):
+        return {"onnx": base64.b64encode(write_onnx(found, columns.names, columns.kinds, classes)).decode()}
     raise HypothesisError(
-        "expected a constant, or a rule list, tree or scorecard of hedgerow's, as a hypothesis to send, got "
-        f"{type(hypothesis).__name__}."
+        f"expected as a hypothesis to send a constant, or {READABLE}; got {type(hypothesis).__name__}."
     )

@@ -15,7 +15,7 @@ from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, RowCounts
 from hedgerow.marginals.oracle.hypothesis import Hypothesis
 from hedgerow.marginals.oracle.release import Form, Release
-from hedgerow.marginals.oracle.rowwise.read import charges_of
+from hedgerow.marginals.oracle.rowwise.read import TargetColumns, charges_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons, renewed
 from hedgerow.schema.label import Label
@@ -39,6 +39,8 @@ class RemoteOracle:
         The same for the free cost call.
     columns : tuple of str
         The names of the target's columns.
+    kinds : tuple of str
+        Of each column: ``boolean``, ``numbers`` or ``text``.
     label : Label
         The name of the labels, and the classes.
     epsilon, delta : Fraction
@@ -52,6 +54,7 @@ class RemoteOracle:
         ask: Ask,
         try_out: Ask,
         columns: tuple[str, ...],
+        kinds: tuple[str, ...],
         label: Label,
         *,
         epsilon: Fraction,
@@ -59,7 +62,7 @@ class RemoteOracle:
         max_queries: int,
     ) -> None:
         self._ask, self._try_out = ask, try_out
-        self._columns, self._label = columns, label
+        self._columns, self._kinds, self._label = columns, kinds, label
         self._max_queries, self._asked = max_queries, 0
         release: Release = "gaussian" if delta else "counts"
         self._form = Form(release, epsilon / max_queries, delta / max_queries, 1)
@@ -71,6 +74,11 @@ class RemoteOracle:
     def columns(self) -> tuple[str, ...]:
         """The names of the target's columns."""
         return self._columns
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What each column holds: ``boolean``, ``numbers`` or ``text``."""
+        return self._kinds
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -113,7 +121,7 @@ class RemoteOracle:
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
         """Ask the service whether `error_marginals` can be asked about a hypothesis. Free; raises as it does."""
-        question = self._question(plain_bins(bins), hypothesis=hypothesis_data(hypothesis))
+        question = self._question(plain_bins(bins), hypothesis=self._sent(hypothesis))
         self._try_out("error-marginals", question)
 
     def marginals(self, bins: Schema) -> RowCounts:
@@ -144,13 +152,16 @@ class RemoteOracle:
         HypothesisError
             If the hypothesis cannot be sent. Nothing is charged.
         """
-        bins, sent = plain_bins(bins), hypothesis_data(hypothesis)
+        bins, sent = plain_bins(bins), self._sent(hypothesis)
         answer = self._answer("error-marginals", bins, hypothesis=sent)
         paid, denials = charges_of(hypothesis)
         self._count(paid)
         self._denials |= dict.fromkeys(denials)
         wrong, right = _counts(bins, answer["wrong"]), _counts(bins, answer["right"])
         return ErrorCounts(bins, wrong, right, float(answer["variance"]))
+
+    def _sent(self, hypothesis: Hypothesis) -> dict[str, Any]:
+        return hypothesis_data(hypothesis, TargetColumns(self._columns, self._kinds, named=True), self.classes)
 
     def _question(self, bins: Schema, **more: Any) -> dict[str, Any]:
         amounts = {"epsilon": str(self._form.epsilon), "delta": str(self._form.delta)}

@@ -159,6 +159,7 @@ class Curator:
             "dataset": dataset,
             "schema": held.schema.to_dict(),
             "columns": list(held.rows.target.columns),
+            "kinds": list(held.rows.target.kinds.values()),
             "neighbours": NEIGHBOURS,
             "questions": list(FORMS),
             "timing": _timing(held),

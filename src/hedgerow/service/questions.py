@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import ArgumentError, HypothesisError, SchemaError
+from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.hypothesis import Always
@@ -29,6 +29,7 @@ from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.schema.schema import Schema
 from hedgerow.service.forms import AlwaysForm, Asked, ErrorMarginals, Fit, Marginals, ModelForm
+from hedgerow.service.onnx_files import read_onnx
 from hedgerow.service.rows import Rows
 
 ESTIMATORS: Mapping[str, Callable[..., Any]] = {
@@ -84,7 +85,7 @@ def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
         return Always(next((label for label in schema.classes if str(label) == given), given))
     if isinstance(form.hypothesis, ModelForm):
         return model_from_dict(form.hypothesis.model)
-    raise HypothesisError("expected a class or a model of hedgerow's as the hypothesis, got ONNX.")
+    return read_onnx(form.hypothesis.onnx)
 
 
 @dataclass(frozen=True, eq=False)

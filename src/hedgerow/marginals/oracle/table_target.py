@@ -64,6 +64,11 @@ class TableTarget:
         """The names of the columns that can have bins."""
         return tuple(self.inputs)
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What each of these columns holds: ``boolean``, ``numbers`` or ``text``."""
+        return {name: _KINDS[column.kind] for name, column in self.inputs.items()}
+
     def check(self, bins: Schema) -> None:
         """Check that every value of a column has a bin, without touching a row; as for a frame."""
 

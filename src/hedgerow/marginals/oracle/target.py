@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,11 @@ class Target(Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that can have bins."""
+        ...
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """What each of these columns holds: ``boolean``, ``numbers`` or ``text``."""
         ...
 
     @property

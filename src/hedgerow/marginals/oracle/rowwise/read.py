@@ -17,6 +17,7 @@ from hedgerow.marginals.oracle.hypothesis import Always, class_codes
 from hedgerow.marginals.oracle.rowwise.classifiers import NO_CLASS, ByModel, ByPoints, Constant, Prepared, RowClassifier
 from hedgerow.marginals.oracle.rowwise.data import check_data, probe_columns
 from hedgerow.marginals.oracle.rowwise.features import Chain, widest
+from hedgerow.marginals.oracle.rowwise.graph import GraphClassifier
 from hedgerow.marginals.oracle.rowwise.scikit_learn import CLASSIFIERS, plain_values, read_step
 from hedgerow.messages import shown
 from hedgerow.models.model import Model
@@ -102,6 +103,9 @@ def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> Ro
         return _read(hypothesis.hypothesis_, columns, classes)
     if type(hypothesis) is Always:
         return Constant(class_codes([hypothesis.label], classes)[0])
+    if type(hypothesis) is GraphClassifier:
+        check_data(hypothesis)
+        return hypothesis.bound(columns.names, columns.kinds, classes)
     model = model_of(hypothesis)
     if model is not None:
         return _by_model(model, columns, classes)

@@ -1,0 +1,243 @@
+"""The parts of an ONNX file as plain data: nodes, constants and inputs, without anything that refers elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import HypothesisError
+from hedgerow.marginals.oracle.rowwise.graph import Input, InputKind
+from hedgerow.messages import shown
+
+MOST_NODES = 20_000
+MOST_INPUTS = 10_000
+MOST_WIDE = 2**16
+"""The most columns of a value."""
+_ML = "ai.onnx.ml"
+_OPSETS = {"": (7, 28), _ML: (1, 5)}
+"""The versions of each domain whose operators are read."""
+_FLOAT, _INT32, _INT64, _STRING, _BOOL, _DOUBLE = 1, 6, 7, 8, 9, 11  # TensorProto.DataType
+_KINDS: Mapping[int, InputKind] = {
+    _FLOAT: "single",
+    _DOUBLE: "double",
+    _INT32: "whole",
+    _INT64: "whole",
+    _BOOL: "boolean",
+    _STRING: "text",
+}
+_STORED = {
+    _FLOAT: ("float_data", "<f4"),
+    _DOUBLE: ("double_data", "<f8"),
+    _INT32: ("int32_data", "<i4"),
+    _INT64: ("int64_data", "<i8"),
+    _BOOL: ("int32_data", "u1"),
+}
+_MOST_DIMENSIONS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A constant tensor: numbers, or words.
+
+    Attributes
+    ----------
+    kind : {"single", "double", "whole", "boolean", "text"}
+        The type.
+    shape : tuple of int
+        The shape.
+    numbers : ndarray
+        As float64 in this shape; empty for text.
+    items : tuple of str, int, float or bool
+        The values one after the other: for labels and categories.
+    """
+
+    kind: InputKind
+    shape: tuple[int, ...]
+    numbers: NDArray[np.float64]
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A node: which operator, on which values, with which attributes.
+
+    Attributes
+    ----------
+    operator : str
+        Its name, after that of a domain other than ONNX's own and a dot.
+    inputs, outputs : tuple of str
+        The names of values; empty where an optional one is left out.
+    attributes : dict of str to object
+        Numbers, text, lists of these, and constants.
+    """
+
+    operator: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class PlainGraph:
+    """A graph.
+
+    Attributes
+    ----------
+    inputs : tuple of Input
+        What is taken of a row.
+    ranks : tuple of int
+        The number of dimensions of each input, with that of the rows.
+    constants : dict of str to Constant
+        By name.
+    nodes : tuple of Node
+        In an order in which each takes earlier values only.
+    outputs : tuple of str
+        The names of the results.
+    """
+
+    inputs: tuple[Input, ...]
+    ranks: tuple[int, ...]
+    constants: Mapping[str, Constant]
+    nodes: tuple[Node, ...]
+    outputs: tuple[str, ...]
+
+
+def plain_graph(model: Any) -> PlainGraph:
+    """Return the graph of a parsed file.
+
+    Raises
+    ------
+    HypothesisError
+        If it has functions, nested graphs, data in other files, another version, or names that occur twice.
+    """
+    _check_versions(model)
+    graph = model.graph
+    if model.functions or model.training_info or graph.sparse_initializer:
+        raise HypothesisError("expected an ONNX file without functions, training or sparse tensors, got one with them.")
+    if len(graph.node) > MOST_NODES or len(graph.input) > MOST_INPUTS:
+        raise HypothesisError(
+            f"expected an ONNX file of at most {MOST_NODES:,} nodes and {MOST_INPUTS:,} inputs, got more."
+        )
+    constants = {one.name: constant(one) for one in graph.initializer}
+    inputs = [one for one in graph.input if one.name not in constants]
+    plain = PlainGraph(
+        tuple(map(_input, inputs)),
+        tuple(len(one.type.tensor_type.shape.dim) for one in inputs),
+        constants,
+        tuple(map(_node, graph.node)),
+        tuple(one.name for one in graph.output),
+    )
+    names = [one.name for one in (*inputs, *graph.initializer)] + [
+        name for node in plain.nodes for name in node.outputs if name
+    ]
+    if len(set(names)) < len(names):
+        raise HypothesisError("expected every name of an ONNX graph once, got one twice.")
+    return plain
+
+
+def _check_versions(model: Any) -> None:
+    imported = [(_domain(one), one.version) for one in model.opset_import]
+    for domain, version in imported:
+        if domain not in _OPSETS:
+            continue  # no node of it is taken
+        low, high = _OPSETS[domain]
+        if not low <= version <= high:
+            raise HypothesisError(
+                f"expected version {low} to {high} of the operators of {domain or 'ai.onnx'}, got {version}."
+            )
+    if len(dict(imported)) < len(imported) or not imported:
+        raise HypothesisError("expected an ONNX file that names the version of each set of operators once.")
+
+
+def _domain(one: Any) -> str:
+    return "" if one.domain == "ai.onnx" else one.domain
+
+
+def _input(one: Any) -> Input:
+    if one.type.WhichOneof("value") != "tensor_type" or one.type.tensor_type.elem_type not in _KINDS:
+        raise HypothesisError(
+            f"expected inputs of float, double, int32, int64, bool or string, got {shown(one.name)} of another type."
+        )
+    sizes = [size.dim_value for size in one.type.tensor_type.shape.dim]
+    if len(sizes) not in (1, 2) or sizes[0] not in (-1, 0, 1):
+        raise HypothesisError(f"expected inputs of shape [rows, columns], got {shown(one.name)} of another.")
+    width = sizes[1] if len(sizes) == 2 else 1
+    if not 1 <= width <= MOST_INPUTS:
+        raise HypothesisError(f"expected inputs with a number of columns, got {shown(one.name)} without.")
+    return Input(one.name, _KINDS[one.type.tensor_type.elem_type], width)
+
+
+def _node(node: Any) -> Node:
+    domain = f"{_domain(node)}." if _domain(node) else ""
+    attributes = {one.name: _attribute(node.op_type, one) for one in node.attribute}
+    if len(attributes) < len(node.attribute):
+        raise HypothesisError(f"expected every attribute of {shown(node.op_type)} once, got one twice.")
+    return Node(f"{domain}{node.op_type}", tuple(node.input), tuple(node.output), attributes)
+
+
+_ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
+
+
+def _attribute(operator: str, one: Any) -> Any:
+    field = _ATTRIBUTES.get(one.type)
+    if field is None or one.ref_attr_name:
+        raise HypothesisError(
+            f"expected numbers, text or tensors as attributes, got {shown(one.name)} of {shown(operator)} of another type."
+        )
+    found = getattr(one, field)
+    if field == "t":
+        return constant(found)
+    if field == "s":
+        return _word(found)
+    return tuple(map(_word, found)) if field == "strings" else tuple(found) if field in ("floats", "ints") else found
+
+
+def _word(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        pass
+    raise HypothesisError("expected text in UTF-8 in an ONNX file, got other bytes.")
+
+
+def constant(tensor: Any) -> Constant:
+    """Return a tensor that the file itself holds.
+
+    Raises
+    ------
+    HypothesisError
+        If its data are elsewhere, of another type, or not as many as its shape says.
+    """
+    if tensor.data_location != 0 or tensor.external_data or tensor.HasField("segment"):
+        raise HypothesisError("expected an ONNX file with all its tensors, got one whose data are in another file.")
+    shape, kind = tuple(tensor.dims), _KINDS.get(tensor.data_type)
+    if kind is None:
+        raise HypothesisError("expected tensors of float, double, int32, int64, bool or string, got another type.")
+    if len(shape) > _MOST_DIMENSIONS or any(size < 0 for size in shape):
+        raise HypothesisError("expected tensors of few dimensions, got another shape.")
+    if kind == "text":
+        items = tuple(map(_word, tensor.string_data))
+        _check_size(len(items), shape)
+        return Constant(kind, shape, np.empty(0), items)
+    field, stored = _STORED[tensor.data_type]
+    if tensor.raw_data:
+        _check_size(len(tensor.raw_data) / np.dtype(stored).itemsize, shape)
+        values = np.frombuffer(tensor.raw_data, dtype=stored)
+    else:
+        given = getattr(tensor, field)
+        _check_size(len(given), shape)
+        values = np.array(given).astype(stored)
+    values = (values != 0 if kind == "boolean" else values).reshape(shape)
+    return Constant(
+        kind, shape, values.astype(np.float64), tuple(values.ravel().tolist()) if values.size <= MOST_WIDE else ()
+    )
+
+
+def _check_size(found: float, shape: tuple[int, ...]) -> None:
+    if found != prod(shape):
+        raise HypothesisError("expected as many numbers in a tensor as its shape has, got more or fewer.")
