@@ -260,10 +260,8 @@ class _File:
     def content(self, label: str, classes: Sequence[Any]) -> bytes:
         """Return the file."""
         helper, types = self.onnx.helper, self.onnx.TensorProto
-        kind = (
-            types.STRING if isinstance(classes[0], str) else types.BOOL if isinstance(classes[0], bool) else types.INT64
-        )
-        output = helper.make_tensor_value_info(label, kind, ["rows"])
+        kinds = {str: types.STRING, bool: types.BOOL, int: types.INT64}
+        output = helper.make_tensor_value_info(label, kinds[type(classes[0])], ["rows"])
         graph = helper.make_graph(self.nodes, "hypothesis", self.inputs, [output], self.constants)
         versions = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
         model = helper.make_model(graph, opset_imports=versions, ir_version=_IR_VERSION, producer_name="hedgerow")

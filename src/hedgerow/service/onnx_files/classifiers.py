@@ -78,9 +78,11 @@ def _classified(building: Building, node: Node, scores: Known, labels: tuple[Any
 
 _TENSORS = ("nodes_values", "class_weights", "base_values")
 _OF_NODES = ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids", "hitrates")
-_LABELS = ("classlabels_strings", "classlabels_int64s", "classlabels_ints", "post_transform")
+_LABELS = ("classlabels_strings", "post_transform")
 CLASSIFIERS: Mapping[str, Reader] = {
-    "ai.onnx.ml.LinearClassifier": Reader(_linear, 1, 1, ("coefficients", "intercepts", "multi_class", *_LABELS)),
+    "ai.onnx.ml.LinearClassifier": Reader(
+        _linear, 1, 1, ("coefficients", "intercepts", "multi_class", "classlabels_ints", *_LABELS)
+    ),
     "ai.onnx.ml.TreeEnsembleClassifier": Reader(
         _trees,
         1,
@@ -89,7 +91,7 @@ CLASSIFIERS: Mapping[str, Reader] = {
             *(f"nodes_{name}" for name in (*_OF_NODES, "missing_value_tracks_true", "hitrates_as_tensor")),
             *(f"class_{name}" for name in ("treeids", "nodeids", "ids", "weights")),
             *(f"{name}_as_tensor" for name in _TENSORS),
-            *("base_values", "aggregate_function"),
+            *("base_values", "aggregate_function", "classlabels_int64s"),
             *_LABELS,
         ),
     ),

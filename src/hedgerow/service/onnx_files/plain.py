@@ -187,7 +187,7 @@ def _attribute(operator: str, one: Any) -> Any:
     field = _ATTRIBUTES.get(one.type)
     if field is None or one.ref_attr_name:
         raise HypothesisError(
-            f"expected numbers, text or tensors as attributes, got {shown(one.name)} of {shown(operator)} of another type."
+            f"expected numbers, text or tensors as attributes, got another for {shown(one.name)} of {shown(operator)}."
         )
     found = getattr(one, field)
     if field == "t":

@@ -4,11 +4,27 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from sklearn.linear_model import RidgeClassifier
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import hedgerow as hr
 from hedgerow.columns import Table
+from hedgerow.marginals.network import network
 from hedgerow.marginals.oracle.rowwise import read_classifier
 from hedgerow.marginals.oracle.rowwise.read import TargetColumns
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
@@ -77,3 +93,70 @@ RULES = (
     hr.Rule((hr.Literal("size", "missing", ()),), label="no"),
     hr.Rule((), label="yes"),
 )
+OF_NUMBERS = {
+    "logistic regression": LogisticRegression(),
+    "logistic without intercept": LogisticRegression(fit_intercept=False),
+    "ridge": RidgeClassifier(),
+    "sgd": SGDClassifier(random_state=0),
+    "perceptron": Perceptron(),
+    "svm": make_pipeline(StandardScaler(), LinearSVC()),
+    "lda": LinearDiscriminantAnalysis(),
+    "relu": make_pipeline(StandardScaler(), MLPClassifier((16, 8), max_iter=60, random_state=0)),
+    "tanh": make_pipeline(RobustScaler(), MLPClassifier((9,), activation="tanh", max_iter=60, random_state=0)),
+    "logistic net": make_pipeline(
+        MinMaxScaler(),
+        MLPClassifier((9,), activation="logistic", max_iter=300, learning_rate_init=0.03, random_state=0),
+    ),
+    "identity": make_pipeline(MaxAbsScaler(), MLPClassifier((9,), activation="identity", max_iter=60, random_state=0)),
+    "clipped": make_pipeline(MinMaxScaler((-1, 2), clip=True), LogisticRegression()),
+    "unscaled parts": make_pipeline(StandardScaler(with_mean=False), StandardScaler(with_std=False), RidgeClassifier()),
+    "tree": DecisionTreeClassifier(max_depth=6),
+    "deep tree": DecisionTreeClassifier(),
+    "extra tree": ExtraTreeClassifier(random_state=0),
+    "forest": RandomForestClassifier(20, random_state=0),
+    "extra trees": ExtraTreesClassifier(20, random_state=0),
+    "nested": make_pipeline(
+        "passthrough", make_pipeline(FunctionTransformer(), StandardScaler()), LogisticRegression()
+    ),
+    "by position": make_pipeline(
+        make_column_transformer((StandardScaler(), [0, 3]), ("passthrough", slice(1, 2)), ("drop", [2])),
+        LogisticRegression(),
+    ),
+    "by mask": make_pipeline(
+        ColumnTransformer([("s", StandardScaler(), [True, False, False, True, False])], remainder="passthrough"),
+        LogisticRegression(),
+    ),
+}
+WITH_GAPS = {
+    "tree": DecisionTreeClassifier(max_depth=5),
+    "forest": RandomForestClassifier(20, random_state=0),
+    "imputed": make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()),
+    "imputed medians": make_pipeline(SimpleImputer(strategy="median"), DecisionTreeClassifier(max_depth=5)),
+}
+IN_FRAMES = {
+    "the default network": network(WORDS, 0),
+    "one-hot": make_pipeline(
+        make_column_transformer(
+            (make_pipeline(SimpleImputer(), StandardScaler()), ["a", "n"]),
+            (OneHotEncoder(), ["b", "n"]),
+            (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(drop="first")), ["w"]),
+        ),
+        LogisticRegression(),
+    ),
+    "missing words have a category": make_pipeline(
+        make_column_transformer(
+            (OneHotEncoder(handle_unknown="ignore"), ["w"]), ("drop", ["a"]), remainder="passthrough"
+        ),
+        DecisionTreeClassifier(max_depth=4),
+    ),
+    "filled with a word": make_pipeline(
+        make_column_transformer(
+            (make_pipeline(SimpleImputer(strategy="constant", fill_value="?"), OneHotEncoder()), ["w"]),
+            remainder=SimpleImputer(strategy="median"),
+        ),
+        RandomForestClassifier(10, random_state=0),
+    ),
+    "binary categories": make_pipeline(
+        make_column_transformer((OneHotEncoder(drop="if_binary"), ["b", "n"])), LogisticRegression()
+    ),
+}

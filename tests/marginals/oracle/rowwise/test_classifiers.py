@@ -2,62 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.compose import ColumnTransformer, make_column_transformer
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    RobustScaler,
-    StandardScaler,
-)
-from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.marginals.oracle.hypothesis import codes_of
-from tests.marginals.oracle.rowwise.hypotheses import GAPS, N, X, Y, read, ridge
+from tests.marginals.oracle.rowwise.hypotheses import GAPS, OF_NUMBERS, WITH_GAPS, N, X, Y, read, ridge
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-OF_NUMBERS = {
-    "logistic regression": LogisticRegression(),
-    "logistic without intercept": LogisticRegression(fit_intercept=False),
-    "ridge": RidgeClassifier(),
-    "sgd": SGDClassifier(random_state=0),
-    "perceptron": Perceptron(),
-    "svm": make_pipeline(StandardScaler(), LinearSVC()),
-    "lda": LinearDiscriminantAnalysis(),
-    "relu": make_pipeline(StandardScaler(), MLPClassifier((16, 8), max_iter=60, random_state=0)),
-    "tanh": make_pipeline(RobustScaler(), MLPClassifier((9,), activation="tanh", max_iter=60, random_state=0)),
-    "logistic net": make_pipeline(
-        MinMaxScaler(),
-        MLPClassifier((9,), activation="logistic", max_iter=300, learning_rate_init=0.03, random_state=0),
-    ),
-    "identity": make_pipeline(MaxAbsScaler(), MLPClassifier((9,), activation="identity", max_iter=60, random_state=0)),
-    "clipped": make_pipeline(MinMaxScaler((-1, 2), clip=True), LogisticRegression()),
-    "unscaled parts": make_pipeline(StandardScaler(with_mean=False), StandardScaler(with_std=False), RidgeClassifier()),
-    "tree": DecisionTreeClassifier(max_depth=6),
-    "deep tree": DecisionTreeClassifier(),
-    "extra tree": ExtraTreeClassifier(random_state=0),
-    "forest": RandomForestClassifier(20, random_state=0),
-    "extra trees": ExtraTreesClassifier(20, random_state=0),
-    "nested": make_pipeline(
-        "passthrough", make_pipeline(FunctionTransformer(), StandardScaler()), LogisticRegression()
-    ),
-    "by position": make_pipeline(
-        make_column_transformer((StandardScaler(), [0, 3]), ("passthrough", slice(1, 2)), ("drop", [2])),
-        LogisticRegression(),
-    ),
-    "by mask": make_pipeline(
-        ColumnTransformer([("s", StandardScaler(), [True, False, False, True, False])], remainder="passthrough"),
-        LogisticRegression(),
-    ),
-}
 
 
 @pytest.mark.parametrize("name", OF_NUMBERS)
@@ -69,14 +19,6 @@ def test_classifiers_of_numbers_predict_what_they_predict_themselves(name, label
     assert 0 < expected.sum() < N
     assert predict().tolist() == expected.tolist()
     assert [predict(slice(i, i + 1))[0] for i in range(30)] == expected[:30].tolist()
-
-
-WITH_GAPS = {
-    "tree": DecisionTreeClassifier(max_depth=5),
-    "forest": RandomForestClassifier(20, random_state=0),
-    "imputed": make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()),
-    "imputed medians": make_pipeline(SimpleImputer(strategy="median"), DecisionTreeClassifier(max_depth=5)),
-}
 
 
 @pytest.mark.parametrize("name", WITH_GAPS)

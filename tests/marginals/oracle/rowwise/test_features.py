@@ -3,20 +3,15 @@
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     OneHotEncoder,
-    StandardScaler,
 )
-from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.marginals.network import network
 from tests.marginals.oracle.rowwise.hypotheses import (
     FRAME,
     IN_FRAME,
+    IN_FRAMES,
     WORDS,
     N,
     read,
@@ -24,34 +19,6 @@ from tests.marginals.oracle.rowwise.hypotheses import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-IN_FRAMES = {
-    "the default network": network(WORDS, 0),
-    "one-hot": make_pipeline(
-        make_column_transformer(
-            (make_pipeline(SimpleImputer(), StandardScaler()), ["a", "n"]),
-            (OneHotEncoder(), ["b", "n"]),
-            (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(drop="first")), ["w"]),
-        ),
-        LogisticRegression(),
-    ),
-    "missing words have a category": make_pipeline(
-        make_column_transformer(
-            (OneHotEncoder(handle_unknown="ignore"), ["w"]), ("drop", ["a"]), remainder="passthrough"
-        ),
-        DecisionTreeClassifier(max_depth=4),
-    ),
-    "filled with a word": make_pipeline(
-        make_column_transformer(
-            (make_pipeline(SimpleImputer(strategy="constant", fill_value="?"), OneHotEncoder()), ["w"]),
-            remainder=SimpleImputer(strategy="median"),
-        ),
-        RandomForestClassifier(10, random_state=0),
-    ),
-    "binary categories": make_pipeline(
-        make_column_transformer((OneHotEncoder(drop="if_binary"), ["b", "n"])), LogisticRegression()
-    ),
-}
 
 
 @pytest.mark.parametrize("name", IN_FRAMES)
