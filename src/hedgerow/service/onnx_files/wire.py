@@ -12,9 +12,9 @@ from typing import Any
 
 from hedgerow.errors import HypothesisError
 
-MOST_PARTS = 150_000
+MOST_PARTS = 100_000
 """The most messages within a message."""
-_MOST_FIELDS = 600_000
+_MOST_FIELDS = 400_000
 _DEEPEST = 12
 _RUN = re.compile(rb"(?:\x40[\x80-\xff]{0,9}[\x00-\x7f])*(?:\x3d[\x00-\xff]{4})*")  # fields 8 and 7: ints, floats
 _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
@@ -30,10 +30,14 @@ def check_parts(data: bytes, descriptor: Any) -> None:
     """
     waiting = [(0, len(data), descriptor, 0)]
     parts = fields = 0
+    within = dict[str, dict[int, Any]]()
     while waiting:
         at, end, kind, depth = waiting.pop()
         parts += 1
-        messages = {number: field.message_type for number, field in kind.fields_by_number.items() if field.message_type}
+        if kind.full_name not in within:
+            found = kind.fields_by_number
+            within[kind.full_name] = {number: one.message_type for number, one in found.items() if one.message_type}
+        messages = within[kind.full_name]
         runs = kind.name == "AttributeProto"
         while at < end:
             at = _after_runs(data, at, end) if runs else at
