@@ -54,7 +54,7 @@ class ModelForm(Form):
 
 
 class OnnxForm(Form):
-    """A classifier as ONNX in base64, of the operators that `docs/service.md` lists."""
+    """A classifier as ONNX in base64, of the operators that `docs/hypotheses.md` lists."""
 
     onnx: str
 

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.errors import HypothesisError
+from hedgerow.errors import HypothesisError, QuestionError
 from hedgerow.service.onnx_files import LARGEST_ONNX, read_onnx
 from tests.marginals.oracle.rowwise.hypotheses import inputs
 from tests.service.onnx_files.files import ML, T, model, node, predicted, text_of, value
 from tests.service.onnx_files.hostile import BYTES, FILES
+from tests.service.wards import ANA, BINS, WatchedRows, curator_of, question
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(40, 3)).round(2)
@@ -38,6 +39,17 @@ def test_a_hostile_file_is_refused(name):
 @pytest.mark.parametrize("name", BYTES)
 def test_hostile_bytes_are_refused(name):
     refused(text_of(BYTES[name]))
+
+
+def test_no_hostile_file_is_charged_or_meets_a_row(tmp_path):
+    rows = WatchedRows(fails=True)
+    with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
+        for number, made in enumerate(FILES.values()):
+            body = question(epsilon="1", bins=BINS, hypothesis={"onnx": text_of(made)})
+            with pytest.raises(QuestionError, match="expected"):
+                curator.ask(ANA, "wards", "error-marginals", str(number), body)
+        assert rows.touched == 0
+        assert curator.ledger.account("wards").spent == 0
 
 
 @pytest.mark.parametrize("text", ["", "a", "====", "\x00" * 40, "é" * 8, "A" * (2 * LARGEST_ONNX), "AAAA\nAAAA"])

@@ -37,7 +37,7 @@ def read_onnx(text: str) -> GraphClassifier:
     Raises
     ------
     HypothesisError
-        If it is too large, no ONNX file, holds anything but the operators that are listed in `docs/marginals.md`, or
+        If it is too large, no ONNX file, holds anything but the operators that `docs/hypotheses.md` lists, or
         does not classify a row by itself.
     """
     data = _decoded(text)
