@@ -19,7 +19,7 @@ MOST_INPUTS = 10_000
 MOST_WIDE = 2**16
 """The most columns of a value."""
 _ML = "ai.onnx.ml"
-_OPSETS = {"": (7, 28), _ML: (1, 5)}
+OPSETS = {"": (7, 28), _ML: (1, 5)}
 """The versions of each domain whose operators are read."""
 _FLOAT, _INT32, _INT64, _STRING, _BOOL, _DOUBLE = 1, 6, 7, 8, 9, 11  # TensorProto.DataType
 _KINDS: Mapping[int, InputKind] = {
@@ -143,9 +143,9 @@ def plain_graph(model: Any) -> PlainGraph:
 def _check_versions(model: Any) -> None:
     imported = [(_domain(one), one.version) for one in model.opset_import]
     for domain, version in imported:
-        if domain not in _OPSETS:
+        if domain not in OPSETS:
             continue  # no node of it is taken
-        low, high = _OPSETS[domain]
+        low, high = OPSETS[domain]
         if not low <= version <= high:
             raise HypothesisError(
                 f"expected version {low} to {high} of the operators of {domain or 'ai.onnx'}, got {version}."

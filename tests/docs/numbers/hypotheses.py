@@ -1,0 +1,26 @@
+"""docs/hypotheses.md: the bounds of ONNX files."""
+
+from __future__ import annotations
+
+from math import log2
+
+from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST
+from hedgerow.service.onnx_files import LARGEST_ONNX
+from hedgerow.service.onnx_files.building import MOST_WORK
+from hedgerow.service.onnx_files.plain import MOST_NODES, MOST_WIDE, OPSETS
+from tests.docs.page import Page
+
+PAGE = "docs/hypotheses.md"
+
+
+def check(page: Page) -> None:
+    (low, high), (low_ml, high_ml) = OPSETS.values()
+    page.says(
+        "Versions {} to {} of ONNX's own operators and {} to {} of", str(low), str(high), str(low_ml), str(high_ml)
+    )
+    page.says("A file has at most {} bytes", f"{LARGEST_ONNX:,}")
+    page.says(
+        "{} nodes, {} columns of a value, and {} operations", f"{MOST_NODES:,}", f"{MOST_WIDE:,}", f"{MOST_WORK:,}"
+    )
+    assert log2(LARGEST) == 300
+    page.given("some 40 binary digits", '"1.0" is "1"')
