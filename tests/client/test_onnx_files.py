@@ -1,6 +1,7 @@
 """A hypothesis as ONNX predicts, at the curator's, what it predicts here: the same class for every row."""
 
 import base64
+import sys
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from hedgerow.client.hypotheses import hypothesis_data
 from hedgerow.client.onnx_files import write_onnx
 from hedgerow.columns import Table
-from hedgerow.errors import HypothesisError
+from hedgerow.errors import HypothesisError, MissingPackageError
 from hedgerow.marginals.oracle.rowwise import read_classifier
 from hedgerow.service.onnx_files import read_onnx
 from tests.marginals.oracle.rowwise.hypotheses import (
@@ -165,3 +166,9 @@ def make_nothing():
     from hedgerow.marginals.oracle.rowwise.features import ParallelSteps
 
     return ParallelSteps(())
+
+
+def test_without_the_package_it_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[client\]'"):
+        hypothesis_data(ridge().fit(X, Y), inputs(X)[0], (0, 1))

@@ -95,7 +95,7 @@ BYTES = {
     "deep": b"",
 }
 for _ in range(3_000):
-    BYTES["deep"] = field(6, field(5, field(1, BYTES["deep"])))
+    BYTES["deep"] = field(1, field(5, field(6, BYTES["deep"])))
 BYTES["deep"] = field(7, BYTES["deep"])
 
 FILES = {
@@ -113,6 +113,24 @@ FILES = {
     "a mean over rows": model([node("ReduceMean", ["x"], ["y"])]),
     "a sorted batch": model([node("TopK", ["x", "w"], ["y", "i"])], constants=WEIGHTS),
     "a normalised batch": model([node("BatchNormalization", ["x", *"wwww"], ["y"])], constants=WEIGHTS),
+    "data in another file": edited(external),
+    "data in another file, quietly": edited(external_quietly),
+    "a huge shape": edited(set_("dims", [2**40, 2**40])),
+    "a negative shape": edited(set_("dims", [-3, -2])),
+    "many dimensions": edited(set_("dims", [1] * 60 + [6])),
+    "too few numbers": edited(set_("dims", [3, 3])),
+    "another type of numbers": edited(set_("data_type", T.FLOAT16)),
+    "no type": edited(set_("data_type", 99)),
+    "weights that are missing": model(GOOD, constants={"w": np.full((3, 2), np.nan)}),
+    "infinite weights": model(GOOD, constants={"w": np.full((3, 2), np.inf)}),
+    "large weights": model(GOOD, constants={"w": np.full((3, 2), 1e200)}),
+    "an infinite factor": model([node("Gemm", ["x", "w"], ["y"], alpha=np.inf)], constants=WEIGHTS),
+    "a factor of text": model([node("Gemm", ["x", "w"], ["y"], alpha="two")], constants=WEIGHTS),
+    "a scale of text": model([node("Scaler", ["x"], ["y"], domain=ML, offset=[0.0], scale=["one"])]),
+    "an axis of numbers": model([node("Concat", ["x", "x"], ["y"], axis=[1])]),
+    "axes of text": model([node("Squeeze", ["x"], ["y"], axes=["one"])], opset=11),
+    "a bound of text": model([node("Clip", ["x"], ["y"], min="low")], opset=10),
+    "categories of another type": model([node("OneHotEncoder", ["x"], ["y"], domain=ML, cats_int64s=["a"])]),
     "weights of another shape": model(GOOD, constants={"w": np.ones((2, 3))}),
     "a cycle": model([node("Add", ["x", "b"], ["a"]), node("Add", ["x", "a"], ["b"]), node("Identity", ["b"], ["y"])]),
     "a node of itself": model([node("Add", ["x", "y"], ["y"])]),
@@ -141,6 +159,9 @@ FILES = {
     "no version": edited(lambda made: made.ClearField("opset_import")),
     "two versions": edited(lambda made: made.opset_import.append(helper.make_opsetid("", 7))),
     "an attribute of others": model([node("Neg", ["x"], ["y"], also=1)]),
+    "an attribute twice": model(
+        [onnx.NodeProto(op_type="Flatten", input=["x"], output=["y"], attribute=[helper.make_attribute("axis", 1)] * 2)]
+    ),
     "text for a number": model([node("Flatten", ["x"], ["y"], axis="one")]),
     "a word that is no text": edited(
         lambda made: made.graph.node[0].attribute.append(helper.make_attribute("name", b"\xff\xfe"))
@@ -155,4 +176,3 @@ FILES = {
         lambda made: made.graph.node.append(node("Neg" + "g" * 4_000_000, ["x"], ["z"])),
     ),
 }
-assert onnx is not None

@@ -1,13 +1,14 @@
 """Files are read as data, or refused in a second and bounded memory, in words that quote names alone."""
 
 import resource
+import sys
 import time
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.errors import HypothesisError, QuestionError
+from hedgerow.errors import HypothesisError, MissingPackageError, QuestionError
 from hedgerow.service.onnx_files import LARGEST_ONNX, read_onnx
 from tests.marginals.oracle.rowwise.hypotheses import inputs
 from tests.service.onnx_files.files import ML, T, model, node, predicted, text_of, value
@@ -117,6 +118,24 @@ def test_labels_from_the_place_of_the_largest_score_are_read():
         assert predicted(made, X, ("a", "b")).tolist() == expected.tolist()
 
 
+def test_labels_may_be_cast_and_shaped_as_another_tool_does():
+    """As skl2onnx writes: through float32 and back; and a version that is named twice."""
+    nodes = [
+        node("MatMul", ["x", "w"], ["s"]),
+        node("ArgMax", ["s"], ["i"], axis=1),
+        node("ArrayFeatureExtractor", ["labels", "i"], ["l"], domain=ML),
+        node("Cast", ["l"], ["f"], to=T.FLOAT),
+        node("Reshape", ["f", "flat"], ["r"]),
+        node("Cast", ["r"], ["y"], to=T.INT64),
+    ]
+    made = model(nodes, constants={"w": W.astype(float), "labels": np.array([7, 5]), "flat": np.array([-1])})
+    made.opset_import.append(made.opset_import[0])
+    assert predicted(made, X, (5, 7)).tolist() == (1 - (X @ W.astype(float)).argmax(axis=1)).tolist()
+    made.graph.node[3].attribute[0].i = T.BOOL
+    with pytest.raises(HypothesisError, match="a number, of a label"):
+        read_onnx(text_of(made))
+
+
 def test_a_map_of_scores_has_the_labels():
     nodes = [
         node("MatMul", ["x", "w"], ["s"]),
@@ -167,3 +186,9 @@ def test_what_is_read_knows_no_column_of_the_table():
     found = read_onnx(text_of(model([node("MatMul", ["x", "w"], ["y"])], constants={"w": W.astype(float)})))
     assert [one.name for one in found.inputs] == ["x"]
     assert found.bound(public.names, public.kinds, (0, 1)).codes == (0, 1)
+
+
+def test_without_the_package_it_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[service\]'"):
+        read_onnx("")

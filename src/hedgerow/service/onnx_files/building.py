@@ -15,7 +15,7 @@ from hedgerow.marginals.oracle.rowwise.operators import Elementwise, Join, Numbe
 from hedgerow.messages import shown
 from hedgerow.service.onnx_files.plain import MOST_WIDE, Constant, Node
 
-MOST_WORK = 2**22
+MOST_WORK = 2**21
 """The most numbers, products and comparisons for a row."""
 
 

@@ -134,7 +134,7 @@ def _cast(building: Building, node: Node, operands: list[Operand | None]) -> Kno
     if kind is None:
         refuse(node, "the type float, double, int32, int64 or bool")
     if value.number < 0:
-        return value if kind == "whole" else refuse(node, "a number")
+        return value if kind != "boolean" else refuse(node, "a number, of a label")
     if kind == "double":
         return replace(value, kind=kind)
     exact = {"single": ("single", "boolean"), "whole": ("whole", "boolean"), "boolean": ("boolean",)}[kind]

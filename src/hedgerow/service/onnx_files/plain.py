@@ -150,8 +150,8 @@ def _check_versions(model: Any) -> None:
             raise HypothesisError(
                 f"expected version {low} to {high} of the operators of {domain or 'ai.onnx'}, got {version}."
             )
-    if len(dict(imported)) < len(imported) or not imported:
-        raise HypothesisError("expected an ONNX file that names the version of each set of operators once.")
+    if len(dict(imported)) < len(set(imported)) or not imported:
+        raise HypothesisError("expected an ONNX file that names one version of each set of operators.")
 
 
 def _domain(one: Any) -> str:

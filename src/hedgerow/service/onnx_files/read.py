@@ -152,6 +152,17 @@ def _needed(graph: PlainGraph, output: str) -> set[int]:
     return found
 
 
+def _known(reader: Reader, building: Building, node: Node, operands: list[Operand | None]) -> Operand:
+    """Return what is known of a node's first output."""
+    try:
+        return reader.read(building, node, operands)
+    except HypothesisError:
+        raise
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
+        pass
+    return refuse(node, "attributes of their types")
+
+
 def _read(building: Building, node: Node) -> None:
     """Add the steps of a node."""
     reader = _READERS.get(node.operator)
@@ -163,7 +174,7 @@ def _read(building: Building, node: Node) -> None:
         if name and name not in building.values:
             raise HypothesisError(f"expected inputs that an earlier node makes, got {shown(name)}, which none does.")
     operands: list[Operand | None] = [building.values[name] if name else None for name in node.inputs]
-    found = reader.read(building, node, operands)
+    found = _known(reader, building, node, operands)
     if node.operator in CLASSIFIERS and isinstance(found, Known):
         assert found.before is not None
         building.values.update(zip(node.outputs[1:2], [replace(found.before, labels=found.labels)], strict=False))

@@ -14,7 +14,7 @@ from hedgerow.service.onnx_files.building import finite
 from hedgerow.service.onnx_files.plain import Constant, Node
 
 MOST_TREES = 5_000
-DEEPEST = 40_000
+DEEPEST = 20_000
 """The most comparisons on the way from the root to the leaf, of all trees together."""
 _MOST_SHARES = 2**22
 _SWAPPED = {"BRANCH_GTE": "BRANCH_LT", "BRANCH_GT": "BRANCH_LEQ"}
