@@ -12,7 +12,8 @@ from tests.service.wards import BINS, SCHEMA, Exact, curator_of, question
 
 BY = Schema.from_dict({"attributes": BINS})
 KEY = "hr_SECRET"
-PUBLIC = {"schema": SCHEMA.to_dict(), "columns": list(SCHEMA.names), "timing": "open"}
+KINDS = ["numbers", "boolean", "text"]
+PUBLIC = {"schema": SCHEMA.to_dict(), "columns": list(SCHEMA.names), "kinds": KINDS, "timing": "open"}
 
 
 @pytest.fixture(scope="module")
