@@ -201,7 +201,13 @@ def pipeline_of(words, numbers, seed):
     return make_pipeline(steps, DecisionTreeClassifier(max_depth=6, random_state=seed)).fit(FRAME, Y)
 
 
-@pytest.mark.parametrize(("words", "numbers"), list(zip([*TRANSFORMERS, "one-hot", "ordinal"], NUMBERS, strict=True)))
+PIPELINES = list(zip([*TRANSFORMERS, "one-hot", "ordinal"], NUMBERS, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [pytest.param(*pair, marks=pytest.mark.slow if place % 2 else ()) for place, pair in enumerate(PIPELINES)],
+)
 def test_a_pipeline_is_read_as_it_sorts_rows(words, numbers):
     for seed in range(2):
         pipeline = pipeline_of(clone(TRANSFORMERS[words]), clone(NUMBERS[numbers]), seed)

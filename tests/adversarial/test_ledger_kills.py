@@ -25,7 +25,7 @@ POINTS = [
     None,
 ]
 COST = Fraction(1, 1000)
-KILLS = [60, pytest.param(1000, marks=pytest.mark.slow)]
+KILLS = [30, pytest.param(1000, marks=pytest.mark.slow)]
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 

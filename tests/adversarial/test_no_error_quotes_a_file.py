@@ -116,7 +116,9 @@ def call(tmp_path, monkeypatch, capfd):
     return run
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if place % 2 else ()) for place, name in enumerate(FILES)]
+)
 def test_no_file_is_quoted_that_is_not_what_it_is_called(name, tmp_path, call):
     (tmp_path / name).write_bytes(FILES[name])
     for command in COMMANDS:

@@ -48,6 +48,7 @@ def started(*words):
     return process, json.loads(line)
 
 
+@pytest.mark.slow  # the README's commands are tested, too
 def test_the_demo_answers_a_client_and_ends_cleanly():
     process, ready = started("--demo", "--port", "0")
     try:

@@ -58,7 +58,7 @@ def node_counts(tree):
     return np.rint(tree.tree_.value[:, 0, :] * tree.tree_.weighted_n_node_samples[:, None]).astype(int)
 
 
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+@pytest.mark.parametrize("kind", [RandomForestClassifier, pytest.param(ExtraTreesClassifier, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("prior", [None, {}])
 def test_the_guess_is_one_of_the_tables_that_are_consistent(kind, prior):
     for seed in range(2):

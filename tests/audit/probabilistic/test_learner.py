@@ -77,7 +77,10 @@ def test_exact_count_is_that_of_all_ordered_tables(learner, rows, labels):
     assert found.entropy_interval == (found.entropy_bits, found.entropy_bits)
 
 
-@pytest.mark.parametrize("learner", [LIST_OF_TWO, lambda X, y: clone(LIST_OF_TWO).fit(X, y)])
+OF_TWO = pytest.param(lambda X, y: clone(LIST_OF_TWO).fit(X, y), marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("learner", [LIST_OF_TWO, OF_TWO])
 def test_bins_of_several_values_count_as_often(learner):
     X, y = table_of(MIXED, [(0, True), (2, False), (4, True), (None, False)]), np.array([0, 1, 1, 0])
     expected = enumerated(LIST_OF_TWO, MIXED, [(0, 1, 2, 4, None), (False, True)], X, y)

@@ -141,7 +141,7 @@ def small(found):
     return Table(found.schema, tuple(row for row in rows if found.schema == TWO or max(row[0]) < 2))
 
 
-@pytest.mark.parametrize("found", KINDS, ids=["lists", "trees"])
+@pytest.mark.parametrize("found", [KINDS[0], pytest.param(KINDS[1], marks=pytest.mark.slow)], ids=["lists", "trees"])
 @pytest.mark.parametrize("draws", DRAWS)
 def test_models_are_drawn_as_often_as_their_probability_says(monkeypatch, draws, found):
     """Seeded. The test rejects a weight 30 % too small or too large and a prior that stops 30 % too seldom or often."""
