@@ -55,7 +55,6 @@ TESTED_ELSEWHERE = {
     "service/demo.py": "cli/test_serve.py",  # by the command
     "service/onnx_files/building.py": "service/onnx_files/test_operators.py",  # the steps that operators add
     "service/onnx_files/plain.py": "service/onnx_files/test_read.py",  # what is in a file and is refused
-    "service/questions.py": "service/test_curator.py",
     "service/pages/door.py": "service/test_dashboard.py",  # who sees what, in both apps
     "service/pages/render.py": "service/test_dashboard.py",
     "service/pages/views.py": "service/test_dashboard.py",

@@ -142,6 +142,7 @@ HOSTILE = [
             ("tree", {"stop_probability": -1}),
             ("tree", {"search": "random"}),
             ("rule-list", {"max_rules": 0}),
+            ("rule-list", {"max_literals": -(10**18)}),
             ("scorecard", {"points": 0}),
             ("scorecard", {"monotone": {"name": "increasing"}}),
             ("scorecard", {"smooth": -1.0}),

@@ -50,6 +50,10 @@ def test_candidates_are_all_conjunctions_over_different_attributes(schema, max_l
         assert [len(antecedent) for antecedent in found] == sorted(len(antecedent) for antecedent in found)
 
 
+def test_more_literals_than_attributes_are_as_many_as_attributes():
+    assert count_candidates(MIXED, 10**18) == count_candidates(MIXED, len(MIXED))
+
+
 @pytest.mark.parametrize("index", [-1, count_candidates(MIXED, 2)])
 def test_an_index_beyond_the_candidates_is_an_error(index):
     with pytest.raises(IndexError, match=str(index)):

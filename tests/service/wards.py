@@ -56,7 +56,8 @@ def curator_of(url, rows=None, cap=3, shares=SHARES, schema=SCHEMA, **more):
     held = {name: more.pop(name) for name in ("answer_after", "oversubscribed", "approval") if name in more}
     with Ledger(url) as ledger:
         if not list(ledger.entries()):
-            ledger.declare("wards", Account(Fraction(cap)), shares, reason="the rows of 2026")
+            whole = cap if isinstance(cap, Account) else Account(Fraction(cap))
+            ledger.declare("wards", whole, shares, reason="the rows of 2026")
         rows = FrameRows.of(frame, labels, schema) if rows is None else rows
         yield Curator(ledger, {"wards": Held(schema, rows, **held)}, **more)
 

@@ -31,7 +31,7 @@ def count_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
     >>> count_candidates(schema, max_literals=2)
     800
     """
-    polynomial = [1] + [0] * max_literals
+    polynomial = [1] + [0] * min(max_literals, len(schema))
     for _, attribute in schema.attributes:
         size = attribute.count_literals(negations=negations)
         polynomial = [p + size * q for p, q in zip(polynomial, [0, *polynomial[:-1]], strict=True)]

@@ -358,7 +358,7 @@ class Curator:
             return read_question(read_form(kind, body), held.schema, held.rows.target, self._noise)
         except HedgerowError as error:  # made of the question and of what is public
             problem = str(error)
-        except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError):  # scikit-learn's, NumPy's
+        except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError):  # of libraries
             pass
         raise QuestionError(problem)
 
