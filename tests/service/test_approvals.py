@@ -2,7 +2,8 @@
 
 import pytest
 
-from hedgerow.errors import ApprovalError, ArgumentError
+from hedgerow.errors import ApprovalError, ArgumentError, ServiceBusyError
+from hedgerow.service import approvals as module
 from hedgerow.service.approvals import Approvals
 from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
 from tests.service.wards import ANA, BINS, BOB, MARGINALS, WatchedRows, curator_of, question
@@ -65,6 +66,18 @@ def test_what_is_decided_is_decided(approvals, ledger_url):  # noqa: F811
             with pytest.raises(ArgumentError, match="that waits"):
                 approvals.decide(number, approved=True)
         assert not waits(curator)
+
+
+def test_one_analyst_cannot_fill_the_list(approvals, ledger_url, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(module, "MOST_PENDING", 2)
+    with curator_of(ledger_url, approval="every", approvals=approvals) as curator:
+        assert all(waits(curator, key=key) for key in ("1", "2", "1"))
+        with pytest.raises(ServiceBusyError, match="too many"):
+            ask(curator, key="3")
+        assert waits(curator, caller=BOB, key="3")
+        approvals.decide(1, approved=False)
+        assert waits(curator, key="3")
+        assert len(approvals.pending()) == 3
 
 
 def test_without_a_place_to_wait_nothing_is_answered(tmp_path):

@@ -11,8 +11,10 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from hedgerow.errors import ApprovalError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
+from hedgerow.service.approvals import Approvals
 from hedgerow.service.curator import Caller
 from hedgerow.service.dashboard import create_dashboard, mount_dashboard
 from hedgerow.service.ledger.ledger import Request
@@ -26,16 +28,17 @@ from tests.service.web import served, web
 HOSTILE = '<script>alert("x")</script>'
 SIGNER = Signer.new()
 PAGES = ("/", "/requests", "/ledger", "/chart.svg?dataset=wards", "/chart.svg?dataset=wards&dark=1")
-KEYS = ("/keys",)
+KEYS = ("/keys", "/approvals")
 DOWNLOADS = ("answer", "receipt")
-POSTS = ("/ledger/verify", "/keys/add", "/keys/revoke", "/logout")
+POSTS = ("/ledger/verify", "/keys/add", "/keys/revoke", "/approvals/decide", "/logout")
 LOCAL = "http://127.0.0.1:8766"
 
 
 class Dashboards:
     """Both apps, with a curator who was asked three questions behind them."""
 
-    def __init__(self, service, rows):
+    def __init__(self, service, rows, approvals):
+        self.approvals = approvals
         self.service, self.rows, self.keys, self.ledger = service, rows, service.keys, service.curator.ledger
         mount_dashboard(service.app, self.ledger, service.keys, secure=False)
         self.metrics = Metrics(service.app.state.jobs)
@@ -48,7 +51,7 @@ class Dashboards:
 
     def anew(self):
         """Return the curator's app with a token that was not used."""
-        return create_dashboard(self.ledger, self.keys, self.metrics)
+        return create_dashboard(self.ledger, self.keys, self.metrics, self.approvals)
 
     def client(self, name=""):
         """Return a client who is logged in, with its `base`; of nobody for ""."""
@@ -72,8 +75,11 @@ class Dashboards:
 def opened(folder):
     rows = WatchedRows()
     shares = {**SHARES, HOSTILE: Account(Fraction(1, 4))}
-    with web(folder, rows, shares=shares, cap=4, signer=SIGNER) as service:
-        yield Dashboards(service, rows)
+    with (
+        Approvals(f"sqlite:///{folder}/ledger.db") as approvals,
+        web(folder, rows, shares=shares, cap=4, signer=SIGNER, approvals=approvals) as service,
+    ):
+        yield Dashboards(service, rows, approvals)
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +123,8 @@ def test_each_role_sees_its_pages_and_no_other(boards, name):
     for part in DOWNLOADS:
         found = get(client, f"/requests/{boards.asked['ana']}/{part}")
         assert found.status_code == (200 if name == "ana" else 404)
-    posts = {"kim": POSTS[:1], "carla": POSTS[:3]}.get(name, ())
-    for path in POSTS[:3]:
+    posts = {"kim": POSTS[:1], "carla": POSTS[:4]}.get(name, ())
+    for path in POSTS[:4]:
         assert (post(client, path).status_code != 404) == (path in posts)
 
 
@@ -129,7 +135,7 @@ def test_without_a_session_there_is_the_form_to_log_in_alone(boards, base):
         found = get(client, path)
         assert (found.status_code, found.headers["location"]) == (303, f"{base}/login")
     assert get(client, "/login").status_code == 200
-    for path in POSTS if base == "" else (POSTS[0], POSTS[3]):
+    for path in POSTS if base == "" else (POSTS[0], POSTS[4]):
         assert client.post(base + path).status_code == 401
 
 
@@ -343,6 +349,29 @@ def test_keys_that_cannot_be_made_or_revoked_are_refused_on_the_page(boards):
         found = post(carla, path, **fields)
         assert found.status_code == 422
         assert problem in found.text
+
+
+def test_a_question_that_waits_is_decided_on_the_page(fresh):
+    def waits(key, refused):
+        with pytest.raises(ApprovalError) as raised:
+            fresh.approvals.require("every", "wards", HOSTILE, key, f"counts {HOSTILE}, epsilon 1/4")
+        return raised.value.refused == refused
+
+    carla = fresh.client("carla")
+    assert "waits for your" not in get(carla, "/").text
+    assert "No question waits" in get(carla, "/approvals").text
+    assert all(waits(key, refused=False) for key in ("one", "two"))
+    assert "2 questions wait for your" in get(carla, "/").text
+    assert "2 questions wait for your" not in get(fresh.client("kim"), "/").text
+    page = get(carla, "/approvals").text
+    assert "alert(" in page
+    assert HOSTILE not in page
+    assert post(carla, "/approvals/decide", number="1", decision="approve").headers["location"] == "/approvals"
+    assert post(carla, "/approvals/decide", number="2", decision="refuse").status_code == 303
+    fresh.approvals.require("every", "wards", HOSTILE, "one", "")
+    assert waits("two", refused=True)
+    for number, decision in (("1", "approve"), ("3", "refuse"), ("x", "refuse"), ("1", ""), ("", "approve")):
+        assert post(carla, "/approvals/decide", number=number, decision=decision).status_code == 422
 
 
 def test_verification_finds_what_was_changed_and_pages_say_so(fresh):

@@ -224,7 +224,7 @@ def _run(
     jobs = Jobs(curator)
     metrics, app = Metrics(jobs), create_app(curator, caller, jobs)
     mount_dashboard(app, curator.ledger, keys, secure=address.secure)
-    dashboard, token = create_dashboard(curator.ledger, keys, metrics)
+    dashboard, token = create_dashboard(curator.ledger, keys, metrics, curator.approvals)
 
     def ready(url: str, own: str) -> None:
         say(json.dumps({"url": url, **more, "curator_url": f"{own}/?token={token}"}))

@@ -8,13 +8,15 @@ from typing import Literal, Self, get_args
 
 import sqlalchemy as sa
 
-from hedgerow.errors import ApprovalError, ArgumentError
+from hedgerow.errors import ApprovalError, ArgumentError, ServiceBusyError
 from hedgerow.messages import shown
 from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.tables import APPROVALS
 
 Approval = Literal["off", "first", "every"]
 APPROVAL: tuple[Approval, ...] = get_args(Approval)
+MOST_PENDING = 32
+"""The most questions of one analyst to one dataset that wait."""
 _OF_ALL = ""  # in place of a question's digest: what is approved is the analyst
 
 
@@ -89,6 +91,8 @@ class Approvals:
         ------
         ApprovalError
             If it waits, or was refused. Nothing is charged.
+        ServiceBusyError
+            If too many of the analyst's questions wait. Nothing is charged, and this one is not noted.
         """
         if kind == "off":
             return
@@ -97,6 +101,7 @@ class Approvals:
             query = sa.select(APPROVALS.c.state).where(*(APPROVALS.c[name] == value for name, value in one.items()))
             state = connection.execute(query).scalar_one_or_none()
             if state is None:
+                self._check_room(connection, dataset, analyst)
                 last = connection.execute(sa.select(sa.func.max(APPROVALS.c.number))).scalar_one() or 0
                 connection.execute(APPROVALS.insert().values(**one, number=last + 1, purpose=purpose, state="pending"))
         if state == "refused":
@@ -106,6 +111,14 @@ class Approvals:
                 "the curator is to approve this first; nothing was charged. Ask the same again later, with the same "
                 "key.",
                 refused=False,
+            )
+
+    def _check_room(self, connection: sa.Connection, dataset: str, analyst: str) -> None:
+        waits = (APPROVALS.c.state == "pending", APPROVALS.c.dataset == dataset, APPROVALS.c.analyst == analyst)
+        count = connection.execute(sa.select(sa.func.count()).select_from(APPROVALS).where(*waits)).scalar_one()
+        if count >= MOST_PENDING:
+            raise ServiceBusyError(
+                "too many of your questions wait for the curator; nothing was charged. Ask again once some are decided."
             )
 
     def pending(self) -> Sequence[Pending]:

@@ -140,7 +140,8 @@ class Curator:
     ) -> None:
         self.ledger = ledger
         self._datasets = dict(datasets)
-        self._signer, self._noise, self._approvals = signer, noise, approvals
+        self.approvals = approvals
+        self._signer, self._noise = signer, noise
 
     def datasets(self, caller: Caller) -> list[str]:
         """Return the names of the datasets that the caller may ask about."""
@@ -325,11 +326,11 @@ class Curator:
         kind, charge = self._datasets[dataset].approval, question.charge
         if kind == "off":
             return
-        if self._approvals is None:
+        if self.approvals is None:
             raise ApprovalError("the curator approves nothing here; nothing was charged.", refused=True)
         delta = f", delta {charge.delta}" if charge.delta else ""
         purpose = f"{charge.purpose}, epsilon {charge.epsilon}{delta}"
-        self._approvals.require(kind, dataset, caller.name, hashlib.sha256(asked.encode()).hexdigest(), purpose)
+        self.approvals.require(kind, dataset, caller.name, hashlib.sha256(asked.encode()).hexdigest(), purpose)
 
     def _held(self, caller: Caller, dataset: str) -> Held:
         held = self._datasets.get(dataset)

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from hedgerow.service.approvals import Approvals
 from hedgerow.service.curator import ROLES, Role
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.ledger import Ledger
@@ -25,7 +26,9 @@ PLACE = "/dashboard"
 _LOCAL = ["127.0.0.1", "localhost"]
 
 
-def create_dashboard(ledger: Ledger, keys: Keys, metrics: Metrics) -> tuple[ASGIApp, str]:
+def create_dashboard(
+    ledger: Ledger, keys: Keys, metrics: Metrics, approvals: Approvals | None = None
+) -> tuple[ASGIApp, str]:
     """Return the curator's app, for a port of this machine alone, and the token that opens it once.
 
     Parameters
@@ -36,8 +39,10 @@ def create_dashboard(ledger: Ledger, keys: Keys, metrics: Metrics) -> tuple[ASGI
         The keys, which the pages list, add and revoke.
     metrics : Metrics
         What is told at ``/metrics``, to anybody on this machine.
+    approvals : Approvals, optional
+        Where questions wait that the curator is to approve.
     """
-    views, door = Views(ledger, keys), Door(keys, ("curator",), secure=False)
+    views, door = Views(ledger, keys, approvals), Door(keys, ("curator",), secure=False)
 
     async def healthz(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -53,6 +58,8 @@ def create_dashboard(ledger: Ledger, keys: Keys, metrics: Metrics) -> tuple[ASGI
         Route("/keys", door.page(views.keys, "curator")),
         post("/keys/add", door.page(views.add_key, "curator")),
         post("/keys/revoke", door.page(views.revoke_key, "curator")),
+        Route("/approvals", door.page(views.approvals, "curator")),
+        post("/approvals/decide", door.page(views.decide, "curator")),
         Route("/healthz", healthz),
         Route("/metrics", told),
     ]

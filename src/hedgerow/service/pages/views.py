@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account
+from hedgerow.service.approvals import Approvals
 from hedgerow.service.curator import ROLES, Answer
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.caps import WHOLE
@@ -35,6 +36,11 @@ class Part:
     left: Fraction
 
 
+def whole_number(text: str) -> int:
+    """Return a number that a page or form names; 0 for what is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
 @dataclass(frozen=True)
 class Pages:
     """Where a reader is in a long table."""
@@ -45,9 +51,8 @@ class Pages:
     @classmethod
     def of(cls, visit: Visit, rows: int) -> Pages:
         """Return the page that was asked for, or the nearest that there is."""
-        asked, count = visit.request.query_params.get("page", "1"), max(1, -(-rows // _LENGTH))
-        number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else 1
-        return cls(min(max(number, 1), count), count)
+        asked, count = whole_number(visit.request.query_params.get("page", "")), max(1, -(-rows // _LENGTH))
+        return cls(min(max(asked, 1), count), count)
 
     @property
     def start(self) -> int:
@@ -64,10 +69,13 @@ class Views:
         What was charged.
     keys : Keys
         Who may ask.
+    approvals : Approvals, optional
+        Where questions wait for the curator.
     """
 
-    def __init__(self, ledger: Ledger, keys: Keys) -> None:
+    def __init__(self, ledger: Ledger, keys: Keys, approvals: Approvals | None = None) -> None:
         self._ledger, self._keys, self._history = ledger, keys, History(ledger)
+        self._approvals = approvals
         self._verifying = threading.Lock()
 
     def overview(self, visit: Visit) -> Response:
@@ -82,7 +90,9 @@ class Views:
             if whole is not None:
                 people = [_person(name, share, asked) for name, share in shares.items()] if own is None else []
                 found.append({"declared": declared, "parts": _parts(whole), "people": people, "asked": asked})
-        return visit.render("overview.html", datasets=found)
+        curator = self._approvals is not None and visit.session.caller.role == "curator"
+        waiting = len(self._approvals.pending()) if curator else 0
+        return visit.render("overview.html", datasets=found, waiting=waiting)
 
     def requests(self, visit: Visit) -> Response:
         """Show requests with their states; to an analyst, their own."""
@@ -140,6 +150,22 @@ class Views:
     def receipt(self, visit: Visit) -> Response:
         """Send the receipt of an answer of the analyst's."""
         return self._stored(visit, "text/plain", "receipt", lambda answer: answer.receipt.encode())
+
+    def approvals(self, visit: Visit, status: int = 200, problem: str = "") -> Response:
+        """Show the questions that wait for the curator."""
+        waiting = [] if self._approvals is None else self._approvals.pending()
+        return visit.render("approvals.html", status, waiting=waiting, problem=problem)
+
+    def decide(self, visit: Visit) -> Response:
+        """Approve or refuse a question that waits."""
+        number, decision = visit.form.get("number", ""), visit.form.get("decision", "")
+        try:
+            if self._approvals is None or decision not in ("approve", "refuse"):
+                raise ArgumentError("expected a question that waits, and one of approve and refuse; got another form.")
+            self._approvals.decide(whole_number(number), approved=decision == "approve")
+        except ArgumentError as error:
+            return self.approvals(visit, 422, str(error))
+        return visit.go("/approvals")
 
     def _stored(self, visit: Visit, kind: str, suffix: str, part: Any) -> Response:
         request: str = visit.request.path_params["request"]
