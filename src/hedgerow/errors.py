@@ -152,6 +152,10 @@ class LedgerError(HedgerowError, RuntimeError):
     """A ledger cannot be opened, is broken, or does not know what is asked of it."""
 
 
+class LedgerUnavailableError(HedgerowError, RuntimeError):
+    """A ledger's database cannot be read or written now. The same request, sent again later, is charged once."""
+
+
 class RequestConflictError(HedgerowError, ValueError):
     """A request has the idempotency key of an earlier one of another body; nothing was charged."""
 

@@ -18,6 +18,7 @@ from hedgerow.service.jobs import Jobs
 from hedgerow.service.openapi import PROBLEMS
 from hedgerow.service.problems import TYPE, ProblemError, problem_of
 from hedgerow.service.routes import router
+from hedgerow.service.turns import Turns
 
 Authenticate = Callable[[str], Caller]
 _LOG = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
         responses=PROBLEMS,
     )
     app.state.curator, app.state.authenticate, app.state.jobs = curator, authenticate, jobs
+    app.state.turns = Turns()
     app.include_router(router)
     app.add_exception_handler(HTTPException, _told_http)
     app.add_exception_handler(RequestValidationError, _told_invalid)

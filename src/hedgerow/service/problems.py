@@ -10,6 +10,7 @@ from hedgerow.errors import (
     ApprovalError,
     BudgetExceededError,
     HedgerowError,
+    LedgerUnavailableError,
     QuestionError,
     RequestConflictError,
     RequestFailedError,
@@ -77,13 +78,14 @@ def problem_of(error: Exception) -> ProblemError:
     )
 
 
-_KINDS: dict[type[HedgerowError], tuple[int, str, str, bool]] = {
+_KINDS: dict[type[HedgerowError], tuple[int, str, str, bool | None]] = {
     AccessError: (403, "not-allowed", "Not allowed", False),
     ApprovalError: (403, "approval-needed", "The curator is to approve this, or has refused it", False),
     QuestionError: (422, "question-refused", "The question cannot be asked", False),
     RequestConflictError: (422, "key-reused", "The idempotency key is of another request", False),
     RequestRunningError: (409, "still-running", "The same request is still being answered", True),
     RequestFailedError: (424, "evaluation-failed", "The evaluation failed", True),
+    LedgerUnavailableError: (503, "ledger-unavailable", "The ledger cannot be read or written now", None),
     ServiceBusyError: (503, "busy", "Too many questions are waiting", False),
 }
 

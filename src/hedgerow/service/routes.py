@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -19,6 +20,7 @@ from hedgerow.service.forms import FORMS, LARGEST_QUESTION, Kind
 from hedgerow.service.jobs import Job, Jobs
 from hedgerow.service.openapi import described, described_cost
 from hedgerow.service.problems import ProblemError, problem_of
+from hedgerow.service.turns import Turns
 from hedgerow.untrusted_text import parse_json
 
 RECEIPT = "Hedgerow-Receipt"
@@ -35,12 +37,16 @@ def _caller(request: Request, given: Annotated[HTTPAuthorizationCredentials | No
     raise ProblemError(401, "unknown-key", "Expected a key", "Send the header Authorization: Bearer KEY.")
 
 
-def _curator(request: Request) -> Curator:
+async def _curator(request: Request) -> Curator:
     return request.app.state.curator
 
 
-def _jobs(request: Request) -> Jobs:
+async def _jobs(request: Request) -> Jobs:
     return request.app.state.jobs
+
+
+async def _turns(request: Request) -> Turns:
+    return request.app.state.turns
 
 
 async def _body(request: Request) -> bytes:
@@ -55,7 +61,7 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _key(
+async def _key(
     key: Annotated[
         str | None, Header(alias="Idempotency-Key", description="1 to 200 characters, new a question.")
     ] = None,
@@ -72,6 +78,7 @@ def _key(
 
 Known = Annotated[Caller, Depends(_caller)]
 Asked = Annotated[Curator, Depends(_curator)]
+Waiting = Annotated[Turns, Depends(_turns)]
 Queue = Annotated[Jobs, Depends(_jobs)]
 Body = Annotated[bytes, Depends(_body)]
 Idempotency = Annotated[str, Depends(_key)]
@@ -123,9 +130,11 @@ async def cost(dataset: str, curator: Asked, caller: Known, body: Body) -> dict[
 @router.post(
     "/v1/datasets/{dataset}/marginals", summary=FORMS["marginals"].__doc__, openapi_extra=described("marginals")
 )
-async def marginals(dataset: str, curator: Asked, caller: Known, key: Idempotency, body: Body) -> Response:
+async def marginals(
+    dataset: str, curator: Asked, turns: Waiting, caller: Known, key: Idempotency, body: Body
+) -> Response:
     """Return noisy counts."""
-    return _answered(await run_in_threadpool(curator.ask, caller, dataset, "marginals", key, body))
+    return _answered(await turns.run(caller, partial(curator.ask, caller, dataset, "marginals", key, body)))
 
 
 @router.post(
@@ -133,9 +142,11 @@ async def marginals(dataset: str, curator: Asked, caller: Known, key: Idempotenc
     summary=FORMS["error-marginals"].__doc__,
     openapi_extra=described("error-marginals"),
 )
-async def error_marginals(dataset: str, curator: Asked, caller: Known, key: Idempotency, body: Body) -> Response:
+async def error_marginals(
+    dataset: str, curator: Asked, turns: Waiting, caller: Known, key: Idempotency, body: Body
+) -> Response:
     """Return noisy counts."""
-    return _answered(await run_in_threadpool(curator.ask, caller, dataset, "error-marginals", key, body))
+    return _answered(await turns.run(caller, partial(curator.ask, caller, dataset, "error-marginals", key, body)))
 
 
 @router.post(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from hedgerow.service.approvals import MOST_PENDING
 from hedgerow.service.forms import LARGEST_QUESTION
 from hedgerow.service.jobs import MOST_OF_ONE, MOST_WAITING
 from hedgerow.service.openapi import PROBLEMS
-from tests.docs.page import Page
+from hedgerow.service.turns import MOST_AT_ONCE
+from tests.docs.page import Page, records
 
 PAGE = "docs/service.md"
 
@@ -14,6 +16,14 @@ def check(page: Page) -> None:
     page.given("SHA-256", "RFC 9457")
     page.says("limits their size ({} MiB)", LARGEST_QUESTION // 2**20)
     page.says("({}, {} of one analyst)", MOST_WAITING, MOST_OF_ONE)
+    page.says("At most {} of an analyst's questions wait", MOST_PENDING)
+    page.says("answered at once ({};", MOST_AT_ONCE)
+    rates = {
+        row["ledger"]: f"{float(row['a second']):.0f}"
+        for row in records("benchmarks/results/service.csv")
+        if row["request"] == "answered question"
+    }
+    page.says("{} answered questions a second on SQLite, {} on PostgreSQL", rates["SQLite"], rates["PostgreSQL"])
     assert {401, 403, 409, 422, 424, 503} <= set(PROBLEMS)
     page.given("refused (422)", "told so (409)")
     for row in ("401, 403", "403", "422", "409", "424", "503"):

@@ -14,6 +14,7 @@ from hedgerow.errors import (
     RequestRunningError,
 )
 from hedgerow.privacy.account import Account
+from hedgerow.service.ledger import ledger as module
 from hedgerow.service.ledger.ledger import Answered, Ledger, Reserved
 from tests.service.ledger.asking import SHARES, asked, declare
 
@@ -57,7 +58,7 @@ def test_a_failure_is_final_and_costs_what_it_costs(ledger):
         with pytest.raises(RequestFailedError, match="the charge stays"):
             ledger.reserve(asked("one"))
     for end in (lambda: ledger.answer(first, b"12"), lambda: ledger.fail(first, "again")):
-        with pytest.raises(LedgerError, match="is not to be answered here"):
+        with pytest.raises(RequestRunningError, match="is not to be answered here"):
             end()
     assert ledger.account("wards").spent == Fraction(1, 4)
 
@@ -189,7 +190,7 @@ def test_a_process_whose_request_was_taken_over_cannot_answer_it(ledger_url, mon
         first = one.reserve(asked("one"))
         monkeypatch.setattr(two._run, "is_alive", lambda _: False)
         second = two.reserve(asked("one"))
-        with pytest.raises(LedgerError, match="another process has taken it"):
+        with pytest.raises(RequestRunningError, match="another process has taken it"):
             one.answer(first, b"11")
         two.answer(second, b"12")
         assert one.reserve(asked("one")).content == b"12"
@@ -208,6 +209,19 @@ def test_an_answer_is_read_back_for_the_analyst_whose_it_is(ledger):
     for analyst, request in (("bob", first.request), ("ana", second.request), ("ana", ""), ("", first.request)):
         with pytest.raises(LedgerError, match="an answered request of the analyst"):
             ledger.stored(analyst, request)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 4, 5, 100])
+def test_a_slow_reader_of_entries_holds_up_nobody(ledger, monkeypatch, at_once):
+    monkeypatch.setattr(module, "_AT_ONCE", at_once)
+    for number in range(3):
+        ledger.reserve(asked(f"{number}"))
+    reading = ledger.entries()
+    assert next(reading).sequence == 1
+    open_already = ledger._database.path is None  # the run's own connection
+    assert ledger._database.engine.pool.checkedout() == open_already
+    ledger.fail(ledger.reserve(asked("new")), "written meanwhile")
+    assert [entry.sequence for entry in reading] == [2, 3, 4, *([5, 6] if at_once < 5 else [])]
 
 
 def test_entries_can_be_read_from_one_on(ledger):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,9 +15,10 @@ from alembic.config import Config
 from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError as SQLAlchemyArgumentError
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from hedgerow.errors import LedgerError
+from hedgerow.errors import LedgerError, LedgerUnavailableError
 from hedgerow.service.ledger.tables import HEAD
 
 _WAIT = 60  # seconds for another transaction of SQLite to end
@@ -41,10 +42,11 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = _checked(url)
         self.engine = _engine(self.url)
-        # SQLite lets writers try again at lengthening intervals, so that threads starve; here they queue.
-        self._queue = nullcontext() if self.path is None else threading.Lock()
+        # SQLite lets writers try again at lengthening intervals, so that threads starve; those of PostgreSQL would
+        # each hold a connection while they wait. Here they queue.
+        self._queue = threading.Lock()
         try:
-            with self.writing(locked=False) as connection:
+            with self._queue, self.engine.begin() as connection:
                 config = Config()
                 config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
                 config.attributes["connection"] = connection
@@ -61,23 +63,44 @@ class Database:
         return Path(cast(str, self.url.database)) if self.url.get_backend_name() == "sqlite" else None
 
     @contextmanager
-    def writing(self, *, locked: bool = True) -> Generator[Connection]:
-        """Open a transaction that no other writing one overlaps; committed, and on disk, when the block ends."""
-        with self._queue, self.engine.begin() as connection:
-            if self.path is None and locked:
+    def writing(self) -> Generator[Connection]:
+        """Open a transaction that no other writing one overlaps; committed, and on disk, when the block ends.
+
+        Raises
+        ------
+        LedgerUnavailableError
+            If the database fails: its disk is full, its connection is lost. Whether it has committed is then unknown.
+        """
+        with _told(), self._queue, self.engine.begin() as connection:
+            if self.path is None:
                 connection.execute(sa.select(HEAD.c.place).with_for_update())
             yield connection
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
-        """Open a transaction that reads one state of the ledger, while others write."""
+        """Open a transaction that reads one state of the ledger, while others write; raises as `writing` does."""
         level: dict[str, Any] = {} if self.path is not None else {"isolation_level": "REPEATABLE READ"}
-        with self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection:
+        with _told(), self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection:
             yield connection
 
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    """Replace what the database raises where it fails: its text names hosts and files."""
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeoutError):
+        pass
+    else:
+        return
+    raise LedgerUnavailableError(
+        "the ledger's database cannot be read or written now: it is full, broken or out of reach. Send the same "
+        "request again later, with the same key: it is charged once."
+    )
 
 
 def _checked(url: str) -> URL:

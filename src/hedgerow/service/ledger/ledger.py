@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from typing import Any, Self
 from uuid import uuid4
 
@@ -24,16 +24,30 @@ from hedgerow.errors import (
 from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
-from hedgerow.service.ledger.caps import WHOLE, caps_data, check_shares, read_caps
+from hedgerow.service.ledger.accounts import account_of, current_epoch, make_caps, owners, set_total
+from hedgerow.service.ledger.caps import WHOLE, caps_data, check_shares
 from hedgerow.service.ledger.database import Database
-from hedgerow.service.ledger.entry import FIRST, Entry, Kind, canonical, digest
+from hedgerow.service.ledger.entry import FIRST, Entry, Kind, digest
 from hedgerow.service.ledger.runs import begin_run
-from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, HEAD, REQUESTS, TOTALS
+from hedgerow.service.ledger.tables import ANSWERS, ENTRIES, HEAD, REQUESTS
 from hedgerow.service.ledger.verify import Verified, verified
-from hedgerow.untrusted_text import parse_amount
 
 MOST_ATTEMPTS = 2
-"""How often a request is evaluated: once, and once more where the process ended before it had answered."""
+"""How often a request is evaluated: once, and once more where its answer did not get on disk."""
+
+_AT_ONCE = 500  # entries that are read in one transaction
+_HEAD = sa.select(HEAD.c.sequence, HEAD.c.hash)
+_KNOWN = sa.select(REQUESTS).where(REQUESTS.c.analyst == sa.bindparam("by"), REQUESTS.c.key == sa.bindparam("called"))
+_FINISHED = (
+    REQUESTS.update()
+    .where(
+        REQUESTS.c.request == sa.bindparam("ended"),
+        REQUESTS.c.state == "reserved",
+        REQUESTS.c.attempt == sa.bindparam("of_attempt"),
+        REQUESTS.c.run == sa.bindparam("of_run"),
+    )
+    .values(state=sa.bindparam("to_state"))
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +82,7 @@ class Reserved:
     request : str
         Its name in the ledger.
     attempt : int
-        1, or 2 where an earlier process ended before it had answered.
+        1, or 2 where the first answer did not get on disk.
     epoch : int
         The epoch of the dataset in which it was charged.
     entry : str
@@ -116,6 +130,7 @@ class Ledger:
     def __init__(self, url: str) -> None:
         self._database = Database(url)
         self._run = begin_run(self._database)
+        self._answering = set[str]()  # requests that this process evaluates
 
     def close(self) -> None:
         """End this process's run, and close the database."""
@@ -149,7 +164,7 @@ class Ledger:
         """
         check_shares(cap, analysts, oversubscribed=oversubscribed)
         with self._database.writing() as connection:
-            epoch = 1 + (self._epoch(connection, dataset) or 0)
+            epoch = 1 + (current_epoch(connection, dataset) or 0)
             declared = {name: caps_data(account) for name, account in analysts.items()}
             self._append(
                 connection,
@@ -163,7 +178,7 @@ class Ledger:
                     "reason": reason,
                 },
             )
-            _make_caps(connection, dataset, epoch, {WHOLE: caps_data(cap), **declared})
+            make_caps(connection, dataset, epoch, {WHOLE: caps_data(cap), **declared})
         return epoch
 
     def grant(self, dataset: str, analyst: str, cap: Account, *, reason: str) -> None:
@@ -178,7 +193,7 @@ class Ledger:
         """
         with self._database.writing() as connection:
             epoch = self._known_epoch(connection, dataset)
-            shares = {name: _account(connection, dataset, epoch, name) for name in _owners(connection, dataset, epoch)}
+            shares = {name: account_of(connection, dataset, epoch, name) for name in owners(connection, dataset, epoch)}
             whole = shares.pop(WHOLE)
             if analyst in shares:
                 raise ArgumentError(f"expected an analyst without a cap for {shown(dataset)}, got one with a cap.")
@@ -186,7 +201,7 @@ class Ledger:
             check_shares(whole, {**shares, analyst: cap}, oversubscribed=declared)
             data = {"dataset": dataset, "epoch": epoch, "name": analyst, "cap": caps_data(cap), "reason": reason}
             self._append(connection, "granted", data)
-            _make_caps(connection, dataset, epoch, {analyst: caps_data(cap)})
+            make_caps(connection, dataset, epoch, {analyst: caps_data(cap)})
 
     def shares(self, dataset: str) -> dict[str, Account]:
         """Return the caps of a dataset's current epoch by analyst, the dataset's own under ``""``; with all charges.
@@ -194,10 +209,10 @@ class Ledger:
         Empty if there is no such dataset.
         """
         with self._database.reading() as connection:
-            epoch = self._epoch(connection, dataset)
+            epoch = current_epoch(connection, dataset)
             if epoch is None:
                 return {}
-            return {name: _account(connection, dataset, epoch, name) for name in _owners(connection, dataset, epoch)}
+            return {name: account_of(connection, dataset, epoch, name) for name in owners(connection, dataset, epoch)}
 
     def reserve(self, request: Request) -> Reserved | Answered:
         """Charge a request, unless it was charged before; the rows may be touched once this has returned `Reserved`.
@@ -220,18 +235,16 @@ class Ledger:
         LedgerError
             If there is no such dataset, or the analyst has no cap for it.
         """
-        with self._database.writing() as connection:
-            known = connection.execute(
-                sa.select(REQUESTS).where(REQUESTS.c.analyst == request.analyst, REQUESTS.c.key == request.key)
-            ).one_or_none()
-            if known is None:
-                return self._charge(connection, request)
-            if (known.body, known.dataset) != (request.body, request.dataset):
-                raise RequestConflictError(
-                    "expected the body that the idempotency key was first used with, got another. Nothing was charged. "
-                    "Use a new key for a new question."
-                )
-            found = self._again(connection, known)
+        found: Reserved | Answered | None = None
+        try:
+            with self._database.writing() as connection:
+                found = self._reserved(connection, request)
+                if isinstance(found, Reserved):
+                    self._answering.add(found.request)  # before anybody else can see it
+        except BaseException:
+            if isinstance(found, Reserved):
+                self._answering.discard(found.request)
+            raise
         if found is None:  # raised once the transaction, which may have noted the failure, has ended
             raise RequestFailedError(
                 "the request was charged and has failed, which is final: it is not evaluated again; the charge stays."
@@ -243,15 +256,15 @@ class Ledger:
 
         Raises
         ------
-        LedgerError
-            If the request is not this process's to answer: it has been answered, or taken over by another.
+        RequestRunningError
+            If the request is not this process's to answer: it has ended, or another process has taken it over.
         """
-        with self._database.writing() as connection:
+        with self._ending(reserved), self._database.writing() as connection:
             self._finish(connection, reserved, "answered", {"answer": digest(content)})
             connection.execute(ANSWERS.insert().values(request=reserved.request, content=content))
 
     def fail(self, reserved: Reserved, reason: str) -> None:
-        """Mark a request as failed, which is final. The charge stays.
+        """Mark a request as failed, which is final; raises as `answer` does. The charge stays.
 
         Parameters
         ----------
@@ -260,7 +273,7 @@ class Ledger:
         reason : str
             Public: what failed, without any text that rows could have made.
         """
-        with self._database.writing() as connection:
+        with self._ending(reserved), self._database.writing() as connection:
             self._finish(connection, reserved, "failed", {"reason": reason})
 
     def account(self, dataset: str, analyst: str = WHOLE) -> Account:
@@ -272,7 +285,7 @@ class Ledger:
             If there is none.
         """
         with self._database.reading() as connection:
-            return _account(connection, dataset, self._known_epoch(connection, dataset), analyst)
+            return account_of(connection, dataset, self._known_epoch(connection, dataset), analyst)
 
     def stored(self, analyst: str, request: str) -> bytes:
         """Return the answer of a request, as it was given to the analyst whose it is.
@@ -293,25 +306,27 @@ class Ledger:
     def entries(self, first: int = 1) -> Iterator[Entry]:
         """Yield all entries from the one with the number `first` on, in order, each checked against the one before.
 
+        No transaction is open while the reader has an entry, however slow it is.
+
         Raises
         ------
         LedgerError
             Where the chain is broken.
         """
-        expected = first
-        with self._database.reading() as connection:
-            before = sa.select(ENTRIES.c.hash).where(ENTRIES.c.sequence == first - 1)
-            previous = FIRST if first == 1 else connection.execute(before).scalar_one_or_none()
-            if previous is None:
-                raise LedgerError(f"the ledger is broken: entry {first - 1} is missing.")
-            later = sa.select(ENTRIES).where(ENTRIES.c.sequence >= first).order_by(ENTRIES.c.sequence)
-            for row in connection.execute(later).yield_per(1000):
+        expected, previous = first, FIRST if first == 1 else self._hash(first - 1)
+        while True:
+            with self._database.reading() as connection:
+                later = sa.select(ENTRIES).where(ENTRIES.c.sequence >= expected).order_by(ENTRIES.c.sequence)
+                rows = connection.execute(later.limit(_AT_ONCE)).all()
+                head = connection.execute(_HEAD).one()
+            for row in rows:
                 if row.sequence != expected:
                     raise LedgerError(f"the ledger is broken: entry {expected} is missing.")
                 entry = Entry.read(row.sequence, row.content, row.hash, previous)
                 yield entry
                 previous, expected = entry.hash, expected + 1
-            head = connection.execute(sa.select(HEAD.c.sequence, HEAD.c.hash)).one()
+            if len(rows) < _AT_ONCE:
+                break
         if tuple(head) != (expected - 1, previous):
             raise LedgerError(f"the ledger is broken: expected {head.sequence} entries, found {expected - 1}.")
 
@@ -326,11 +341,41 @@ class Ledger:
         with self._database.reading() as connection:
             return verified(connection)
 
-    def _epoch(self, connection: Connection, dataset: str) -> int | None:
-        return connection.execute(sa.select(sa.func.max(CAPS.c.epoch)).where(CAPS.c.dataset == dataset)).scalar_one()
+    def _hash(self, sequence: int) -> str:
+        """Return the hash of an entry."""
+        with self._database.reading() as connection:
+            named = sa.select(ENTRIES.c.hash).where(ENTRIES.c.sequence == sequence)
+            found = connection.execute(named).scalar_one_or_none()
+        if found is None:
+            raise LedgerError(f"the ledger is broken: entry {sequence} is missing.")
+        return found
+
+    @contextmanager
+    def _ending(self, reserved: Reserved) -> Generator[None]:
+        """Evaluate a request no further, whether or not its end can be written."""
+        try:
+            yield
+        finally:
+            self._answering.discard(reserved.request)
+
+    def _reserved(self, connection: Connection, request: Request) -> Reserved | Answered | None:
+        """Charge a request, or return what becomes of it if it was charged before; None if it has failed."""
+        known = connection.execute(_KNOWN, {"by": request.analyst, "called": request.key}).one_or_none()
+        if known is None:
+            return self._charge(connection, request)
+        if (known.body, known.dataset) != (request.body, request.dataset):
+            raise RequestConflictError(
+                "expected the body that the idempotency key was first used with, got another. Nothing was charged. "
+                "Use a new key for a new question."
+            )
+        return self._again(connection, known)
+
+    def _is_answered_by(self, run: str, request: str) -> bool:
+        """Return whether a request is being evaluated, here or by another process that is still there."""
+        return request in self._answering if run == self._run.name else self._run.is_alive(run)
 
     def _known_epoch(self, connection: Connection, dataset: str) -> int:
-        epoch = self._epoch(connection, dataset)
+        epoch = current_epoch(connection, dataset)
         if epoch is None:
             raise LedgerError(f"expected a dataset of the ledger, got {shown(dataset)}.")
         return epoch
@@ -347,13 +392,13 @@ class Ledger:
     def _charge(self, connection: Connection, request: Request) -> Reserved:
         epoch, charge = self._known_epoch(connection, request.dataset), request.charge
         for owner in (request.analyst, WHOLE):
-            account = _account(connection, request.dataset, epoch, owner)
+            account = account_of(connection, request.dataset, epoch, owner)
             try:
                 spent = account.charged(charge)
             except BudgetExceededError as error:
                 error.cap = "dataset" if owner == WHOLE else "analyst"
                 raise
-            _set_total(connection, request.dataset, epoch, owner, spent)
+            set_total(connection, request.dataset, epoch, owner, spent)
         name = str(uuid4())
         entry = self._append(
             connection,
@@ -390,14 +435,14 @@ class Ledger:
             return Answered(known.request, connection.execute(query).scalar_one())
         if known.state == "failed":
             return None
-        if self._run.is_alive(known.run):
+        if self._is_answered_by(known.run, known.request):
             raise RequestRunningError("the same request is being answered; ask again later, with the same key.")
         if known.attempt == MOST_ATTEMPTS:
             self._finish(
                 connection,
                 Reserved(known.request, known.attempt, known.epoch, ""),
                 "failed",
-                {"reason": f"the process ended before it had answered, {MOST_ATTEMPTS} times"},
+                {"reason": f"no answer got on disk, {MOST_ATTEMPTS} times"},
                 run=known.run,
             )
             return None
@@ -412,26 +457,23 @@ class Ledger:
         self, connection: Connection, reserved: Reserved, state: Kind, data: dict[str, Any], *, run: str | None = None
     ) -> None:
         """Mark a request that is this run's, or that of a `run` that has ended, as answered or failed."""
-        changed = connection.execute(
-            REQUESTS.update()
-            .where(
-                REQUESTS.c.request == reserved.request,
-                REQUESTS.c.state == "reserved",
-                REQUESTS.c.attempt == reserved.attempt,
-                REQUESTS.c.run == (run or self._run.name),
-            )
-            .values(state=state)
-        )
+        run = run or self._run.name
+        ended = {"ended": reserved.request, "of_attempt": reserved.attempt, "of_run": run, "to_state": state}
+        changed = connection.execute(_FINISHED, ended)
         if changed.rowcount != 1:
-            raise LedgerError("the request is not to be answered here: it has ended, or another process has taken it.")
+            raise RequestRunningError(
+                "the request is not to be answered here: it has ended, or another process has taken it. Ask again, "
+                "with the same key."
+            )
         self._append(connection, state, {"request": reserved.request, **data})
 
     def _append(self, connection: Connection, kind: Kind, data: dict[str, Any]) -> str:
         """Append an entry, and return its hash."""
-        head = connection.execute(sa.select(HEAD.c.sequence, HEAD.c.hash)).one()
+        head = connection.execute(_HEAD).one()
         entry = Entry.after(head.hash, head.sequence + 1, kind, datetime.now(UTC).isoformat(), data)
-        connection.execute(ENTRIES.insert().values(sequence=entry.sequence, content=entry.content, hash=entry.hash))
-        connection.execute(HEAD.update().values(sequence=entry.sequence, hash=entry.hash))
+        head = {"sequence": entry.sequence, "hash": entry.hash}
+        connection.execute(ENTRIES.insert(), {**head, "content": entry.content})
+        connection.execute(HEAD.update(), head)
         return entry.hash
 
 
@@ -439,46 +481,6 @@ def _charging_entry(connection: Connection, request: str) -> str:
     """Return the hash of the entry that charged a request, by reading all that name it."""
     named = sa.select(ENTRIES.c.content, ENTRIES.c.hash).where(ENTRIES.c.content.contains(request))
     return next(row.hash for row in connection.execute(named) if json.loads(row.content)["kind"] == "reserved")
-
-
-def _owners(connection: Connection, dataset: str, epoch: int) -> list[str]:
-    """Return who has a cap in an epoch, the dataset itself included."""
-    owned = sa.select(CAPS.c.analyst).where(CAPS.c.dataset == dataset, CAPS.c.epoch == epoch)
-    return list(connection.execute(owned.order_by(CAPS.c.analyst)).scalars())
-
-
-def _make_caps(connection: Connection, dataset: str, epoch: int, caps: Mapping[str, dict[str, Any]]) -> None:
-    for analyst, data in caps.items():
-        owner = {"dataset": dataset, "epoch": epoch, "analyst": analyst}
-        connection.execute(CAPS.insert().values(**owner, caps=canonical(data)))
-        connection.execute(TOTALS.insert().values(**owner, epsilon="0", delta="0", rho="0"))
-
-
-def _account(connection: Connection, dataset: str, epoch: int, analyst: str) -> Account:
-    """Return the caps, with all charges so far as one; raises LedgerError if the analyst has none."""
-    owner = CAPS.c.dataset == dataset, CAPS.c.epoch == epoch, CAPS.c.analyst == analyst
-    columns = CAPS.c.caps, TOTALS.c.epsilon, TOTALS.c.delta, TOTALS.c.rho
-    joined = (CAPS.c.dataset == TOTALS.c.dataset) & (CAPS.c.epoch == TOTALS.c.epoch)
-    joined = joined & (CAPS.c.analyst == TOTALS.c.analyst)
-    row = connection.execute(sa.select(*columns).join_from(CAPS, TOTALS, joined).where(*owner)).one_or_none()
-    if row is None:
-        raise LedgerError(f"expected an analyst with a cap for {shown(dataset)}, got one without.")
-    caps = read_caps(json.loads(row.caps))
-    spent = Charge("all so far", parse_amount(row.epsilon), parse_amount(row.delta), rho=_amount(row.rho))
-    return Account(caps.epsilon, caps.delta, (spent,), caps.rho, caps.accounting)
-
-
-def _amount(text: str | None) -> Fraction | None:
-    return None if text is None else parse_amount(text)
-
-
-def _set_total(connection: Connection, dataset: str, epoch: int, analyst: str, account: Account) -> None:
-    rho = account.spent_rho
-    connection.execute(
-        TOTALS.update()
-        .where(TOTALS.c.dataset == dataset, TOTALS.c.epoch == epoch, TOTALS.c.analyst == analyst)
-        .values(epsilon=str(account.spent), delta=str(account.spent_delta), rho=None if rho is None else str(rho))
-    )
 
 
 def _charge_data(charge: Charge) -> dict[str, Any]:

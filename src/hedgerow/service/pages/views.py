@@ -90,8 +90,9 @@ class Views:
             if whole is not None:
                 people = [_person(name, share, asked) for name, share in shares.items()] if own is None else []
                 found.append({"declared": declared, "parts": _parts(whole), "people": people, "asked": asked})
-        curator = self._approvals is not None and visit.session.caller.role == "curator"
-        waiting = len(self._approvals.pending()) if curator else 0
+        waiting = 0
+        if self._approvals is not None and visit.session.caller.role == "curator":
+            waiting = len(self._approvals.pending())
         return visit.render("overview.html", datasets=found, waiting=waiting)
 
     def requests(self, visit: Visit) -> Response:

@@ -1,0 +1,79 @@
+"""Accounts: the caps of datasets and analysts in the ledger's database, with what was charged to each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from hedgerow.errors import LedgerError
+from hedgerow.messages import shown
+from hedgerow.privacy.account import Account
+from hedgerow.privacy.charge import Charge
+from hedgerow.service.ledger.caps import read_caps
+from hedgerow.service.ledger.entry import canonical
+from hedgerow.service.ledger.tables import CAPS, TOTALS
+from hedgerow.untrusted_text import parse_amount
+
+_DATASET, _EPOCH, _ANALYST = (sa.bindparam(f"of_{name}") for name in ("dataset", "epoch", "analyst"))
+_LAST_EPOCH = sa.select(sa.func.max(CAPS.c.epoch)).where(CAPS.c.dataset == _DATASET)
+_ACCOUNT = (
+    sa.select(CAPS.c.caps, TOTALS.c.epsilon, TOTALS.c.delta, TOTALS.c.rho)
+    .join_from(CAPS, TOTALS, sa.and_(*(CAPS.c[name] == TOTALS.c[name] for name in ("dataset", "epoch", "analyst"))))
+    .where(CAPS.c.dataset == _DATASET, CAPS.c.epoch == _EPOCH, CAPS.c.analyst == _ANALYST)
+)
+_SET = TOTALS.update().where(TOTALS.c.dataset == _DATASET, TOTALS.c.epoch == _EPOCH, TOTALS.c.analyst == _ANALYST)
+
+
+def current_epoch(connection: Connection, dataset: str) -> int | None:
+    """Return the number of a dataset's current epoch; None if there is no such dataset."""
+    return connection.execute(_LAST_EPOCH, {"of_dataset": dataset}).scalar_one()
+
+
+def owners(connection: Connection, dataset: str, epoch: int) -> list[str]:
+    """Return who has a cap in an epoch, the dataset itself included."""
+    owned = sa.select(CAPS.c.analyst).where(CAPS.c.dataset == dataset, CAPS.c.epoch == epoch)
+    return list(connection.execute(owned.order_by(CAPS.c.analyst)).scalars())
+
+
+def make_caps(connection: Connection, dataset: str, epoch: int, caps: Mapping[str, dict[str, Any]]) -> None:
+    """Note caps by analyst, to which nothing was charged yet."""
+    for analyst, data in caps.items():
+        owner = {"dataset": dataset, "epoch": epoch, "analyst": analyst}
+        connection.execute(CAPS.insert().values(**owner, caps=canonical(data)))
+        connection.execute(TOTALS.insert().values(**owner, epsilon="0", delta="0", rho="0"))
+
+
+def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -> Account:
+    """Return the caps of an analyst, or of the dataset, with all charges so far as one.
+
+    Raises
+    ------
+    LedgerError
+        If there are none.
+    """
+    row = connection.execute(_ACCOUNT, _owner(dataset, epoch, analyst)).one_or_none()
+    if row is None:
+        raise LedgerError(f"expected an analyst with a cap for {shown(dataset)}, got one without.")
+    caps = read_caps(json.loads(row.caps))
+    spent = Charge("all so far", parse_amount(row.epsilon), parse_amount(row.delta), rho=_amount(row.rho))
+    return Account(caps.epsilon, caps.delta, (spent,), caps.rho, caps.accounting)
+
+
+def set_total(connection: Connection, dataset: str, epoch: int, analyst: str, account: Account) -> None:
+    """Note what an account has spent."""
+    rho = account.spent_rho
+    spent = {"epsilon": str(account.spent), "delta": str(account.spent_delta), "rho": None if rho is None else str(rho)}
+    connection.execute(_SET, {**_owner(dataset, epoch, analyst), **spent})
+
+
+def _owner(dataset: str, epoch: int, analyst: str) -> dict[str, Any]:
+    return {"of_dataset": dataset, "of_epoch": epoch, "of_analyst": analyst}
+
+
+def _amount(text: str | None) -> Fraction | None:
+    return None if text is None else parse_amount(text)

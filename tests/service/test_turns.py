@@ -1,0 +1,73 @@
+"""Questions of one analyst wait for one another, and nobody else for them."""
+
+import threading
+from functools import partial
+
+import anyio
+import httpx2
+
+from hedgerow.service.turns import MOST_AT_ONCE, Turns
+from tests.service.wards import ANA, BOB, MARGINALS, WatchedRows
+from tests.service.web import JSON, running
+
+
+def test_an_analyst_has_so_many_turns_and_each_call_has_one():
+    turns, running_now, most, lock = Turns(), [], [], threading.Lock()
+    full = threading.Barrier(MOST_AT_ONCE)
+
+    def call(number):
+        with lock:
+            running_now.append(number)
+            most.append(len(running_now))
+        full.wait(10)
+        with lock:
+            running_now.remove(number)
+        return number
+
+    found = []
+
+    async def one(number):
+        found.append(await turns.run(ANA, partial(call, number)))
+
+    async def all_of_them():
+        async with anyio.create_task_group() as group:
+            for number in range(3 * MOST_AT_ONCE):
+                group.start_soon(one, number)
+
+    anyio.run(all_of_them)
+    assert sorted(found) == list(range(3 * MOST_AT_ONCE))
+    assert max(most) == MOST_AT_ONCE
+
+
+def test_questions_that_take_long_hold_up_neither_others_nor_free_calls(tmp_path):
+    rows = WatchedRows(waits=True)
+    path = "/v1/datasets/wards"
+    with running(tmp_path, rows) as service:
+
+        def client(caller):
+            bearer = {"Authorization": f"Bearer {service.tokens[caller.name]}"}
+            return httpx2.Client(base_url=service.url, headers={**JSON, **bearer}, timeout=20)
+
+        def ask(caller, key):
+            with client(caller) as one:
+                body = MARGINALS.replace(b"1/4", b"1/100")
+                statuses.append(
+                    one.post(f"{path}/marginals", headers={"Idempotency-Key": key}, content=body).status_code
+                )
+
+        statuses = []
+        threads = [threading.Thread(target=ask, args=(ANA, f"{number}")) for number in range(60)]
+        for thread in threads:
+            thread.start()
+        assert rows.begun.wait(10)
+        with client(BOB) as bob:
+            assert [bob.get(path).status_code for _ in range(3)] == [200] * 3
+            other = threading.Thread(target=ask, args=(BOB, "one"))
+            other.start()
+            while rows.touched < MOST_AT_ONCE + 1:
+                assert bob.get(f"{path}/budget").status_code == 200
+        assert rows.touched == MOST_AT_ONCE + 1
+        rows.go.set()
+        for thread in (*threads, other):
+            thread.join(30)
+    assert statuses == [200] * 61
