@@ -15,7 +15,7 @@ from hedgerow._version import __version__
 from hedgerow.errors import HedgerowError
 from hedgerow.service.curator import Caller, Curator
 from hedgerow.service.jobs import Jobs
-from hedgerow.service.openapi import PROBLEMS
+from hedgerow.service.openapi import PROBLEMS, Described, named
 from hedgerow.service.problems import TYPE, ProblemError, problem_of
 from hedgerow.service.routes import router
 from hedgerow.service.turns import Turns
@@ -36,13 +36,14 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
     jobs : Jobs
         The queue of fits.
     """
-    app = FastAPI(
+    app = Described(
         title="hedgerow",
         version=__version__,
         summary="Ask about private rows that stay with their curator.",
         description="Every charged question is on disk in a ledger before a row is touched. See docs/service.md.",
         docs_url=None,  # pages that load their scripts from elsewhere
         redoc_url=None,
+        generate_unique_id_function=named,
         responses=PROBLEMS,
     )
     app.state.curator, app.state.authenticate, app.state.jobs = curator, authenticate, jobs

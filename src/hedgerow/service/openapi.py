@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
 from hedgerow.service.forms import FORMS, Kind
 
+_PLACE = "#/components/schemas/"
 _PROBLEM = {
     "type": "object",
     "properties": {
@@ -27,43 +31,56 @@ _TEXTS = {
     422: "The question cannot be asked.",
     424: "The evaluation failed. It stays charged.",
     500: "The service failed.",
-    503: "Too many questions are waiting.",
+    503: "Too many questions are waiting, or the ledger cannot be written.",
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"description": text, "content": {"application/problem+json": {"schema": _PROBLEM}}}
+    status: {"description": text, "content": {"application/problem+json": {"schema": {"$ref": f"{_PLACE}Problem"}}}}
     for status, text in _TEXTS.items()
 }
 
 
+class Described(FastAPI):
+    """An app whose OpenAPI file has the schemas of questions and problems under names, as generated clients need."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the file as data."""
+        found = super().openapi()
+        schemas = found.setdefault("components", {}).setdefault("schemas", {})
+        schemas |= {"Problem": _PROBLEM}
+        for kind, form in FORMS.items():
+            schema = form.model_json_schema(ref_template=f"{_PLACE}{{model}}")
+            schemas |= schema.pop("$defs", {})
+            schemas |= {form.__name__: schema, _cost_name(kind): _cost(kind, schema)}
+        return found
+
+
+def named(route: APIRoute) -> str:
+    """Return the name of an operation: that of its function."""
+    return route.name
+
+
 def described(kind: Kind) -> dict[str, Any]:
     """Return what the file says of the body of a question."""
-    return _body(_schema(kind))
+    return _body({"$ref": f"{_PLACE}{FORMS[kind].__name__}"})
 
 
 def described_cost() -> dict[str, Any]:
     """Return what it says of the body of a cost call: any question, with its kind."""
-    schemas = [_schema(kind) for kind in FORMS]
-    for kind, schema in zip(FORMS, schemas, strict=True):
-        schema["properties"] = {"question": {"const": kind}, **schema["properties"]}
-        schema["required"] = ["question", *schema["required"]]
-    return _body({"oneOf": schemas})
+    return _body({"oneOf": [{"$ref": f"{_PLACE}{_cost_name(kind)}"} for kind in FORMS]})
 
 
-def _schema(kind: Kind) -> dict[str, Any]:
-    """Return the JSON schema of a question, without references into itself, which OpenAPI would look for elsewhere."""
-    schema = FORMS[kind].model_json_schema()
-    parts = schema.pop("$defs", {})
+def _cost_name(kind: Kind) -> str:
+    return f"{FORMS[kind].__name__}Cost"
 
-    def resolved(value: Any) -> Any:
-        if isinstance(value, dict):
-            found: dict[str, Any] = value
-            if "$ref" in found:
-                return resolved(parts[found["$ref"].rpartition("/")[2]])
-            return {key: resolved(part) for key, part in found.items()}
-        items: Any = value
-        return [resolved(part) for part in items] if isinstance(value, list) else value
 
-    return resolved(schema)
+def _cost(kind: Kind, schema: dict[str, Any]) -> dict[str, Any]:
+    properties = {"question": {"const": kind}, **schema["properties"]}
+    return {
+        **schema,
+        "title": _cost_name(kind),
+        "properties": properties,
+        "required": ["question", *schema["required"]],
+    }
 
 
 def _body(schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 import pytest
 
-from hedgerow.errors import LedgerError
+from hedgerow.errors import LedgerError, MissingPackageError
+from hedgerow.service.ledger import database
 from hedgerow.service.ledger.database import Database
 
 
@@ -8,6 +9,12 @@ from hedgerow.service.ledger.database import Database
 def test_only_a_file_of_sqlite_or_postgresql_keeps_a_ledger(url):
     with pytest.raises(LedgerError, match=r"expected a URL such as sqlite:///ledger\.db"):
         Database(url)
+
+
+def test_without_its_driver_postgresql_is_refused_with_what_to_install(monkeypatch):
+    monkeypatch.setattr(database, "find_spec", lambda _: None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[postgres\]'"):
+        Database("postgresql://a@127.0.0.1:1/none")
 
 
 @pytest.mark.parametrize("url", ["sqlite:////no/such/folder/ledger.db", "postgresql://a:SECRET@127.0.0.1:1/none"])

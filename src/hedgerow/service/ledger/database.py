@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ from sqlalchemy.exc import ArgumentError as SQLAlchemyArgumentError
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from hedgerow.errors import LedgerError, LedgerUnavailableError
+from hedgerow.errors import LedgerError, LedgerUnavailableError, MissingPackageError
 from hedgerow.service.ledger.tables import HEAD
 
 _WAIT = 60  # seconds for another transaction of SQLite to end
@@ -37,6 +38,8 @@ class Database:
     ------
     LedgerError
         If the URL is of another kind, or the database cannot be opened.
+    MissingPackageError
+        If it is PostgreSQL, and its driver is not installed.
     """
 
     def __init__(self, url: str) -> None:
@@ -117,6 +120,8 @@ def _checked(url: str) -> URL:
 
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "postgresql":
+        if find_spec("psycopg") is None:
+            raise MissingPackageError("a ledger in PostgreSQL needs an extra; run pip install 'hedgerow[postgres]'.")
         return sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
     engine = sa.create_engine(url, connect_args={"timeout": _WAIT}, hide_parameters=True)
 
