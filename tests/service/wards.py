@@ -57,7 +57,8 @@ def curator_of(url, rows=None, cap=3, shares=SHARES, schema=SCHEMA, **more):
     with Ledger(url) as ledger:
         if not list(ledger.entries()):
             whole = cap if isinstance(cap, Account) else Account(Fraction(cap))
-            ledger.declare("wards", whole, shares, reason="the rows of 2026")
+            oversubscribed = held.get("oversubscribed", False)
+            ledger.declare("wards", whole, shares, reason="the rows of 2026", oversubscribed=oversubscribed)
         rows = FrameRows.of(frame, labels, schema) if rows is None else rows
         yield Curator(ledger, {"wards": Held(schema, rows, **held)}, **more)
 
