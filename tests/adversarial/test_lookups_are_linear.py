@@ -86,7 +86,7 @@ def test_the_query_grows_as_the_constants(kind):
         table = into_duckdb(pa.table({"x": ["1"], "y": ["no"]}))
         return str(ibis.to_sql(groups_within_limit(table, Schema({"x": attribute}, LABEL), "y")))
 
-    few, many = written(200), written(2000)
+    few, many = written(100), written(1000)
     assert len(many) < 11 * len(few)
     assert few.count("REGEXP") == many.count("REGEXP") <= 5
 

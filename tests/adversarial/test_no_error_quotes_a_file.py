@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import hedgerow as hr
 from hedgerow.cli import main
 from tests.adversarial.hostile import WORD
 
@@ -80,6 +81,13 @@ FILES = {
     "bytes.parquet": parquet("age", [CELL, CELL]),
     "lists.parquet": parquet("sex", [[WORD], [WORD]]),
 }
+MODEL = hr.RuleList(
+    hr.Schema(
+        {"age": hr.Integer(0, 120, cuts=(30, 60)), "sex": hr.Categorical(("F", "M"))}, hr.Label("ill", ("no", "yes"))
+    ),
+    (hr.Rule((), (0, 1)),),
+    hr.PrivacyCard.none("not private", software="test"),
+).to_json()
 MADE = ("--epsilon", "1", "-o", "made", "--force")
 COMMANDS = [
     ("fit", "{}", "--schema", "schema.yaml", *MADE),
@@ -112,7 +120,8 @@ def call(tmp_path, monkeypatch, capfd):
     (tmp_path / "schema.yaml").write_text(SCHEMA)
     (tmp_path / "open.yaml").write_text(SCHEMA.replace(", cuts: [30, 60]", ""))
     (tmp_path / "good.csv").write_bytes(HEADER + b"41,F,yes\n")
-    assert run("fit", "good.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "model.json")[0] == 0
+    (tmp_path / "model.json").write_text(MODEL)
+    assert run("predict", "model.json", "good.csv")[0] == 0
     return run
 
 

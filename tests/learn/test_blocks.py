@@ -225,7 +225,7 @@ def test_a_tree_drawn_in_these_blocks_has_the_composed_probability(plan):
     check_composed(plan, some_rows(plan.space.candidates.schema), Fraction(3, 2))
 
 
-@pytest.mark.parametrize("examples", [3, pytest.param(80, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [2, pytest.param(80, marks=pytest.mark.slow)])
 def test_a_tree_drawn_in_blocks_has_the_composed_probability_on_any_rows(examples):
     @settings(max_examples=examples)
     @given(st.sampled_from([TREES["one and one"], TREES["of numbers"]]), st.data(), st.sampled_from(EPSILONS))
@@ -379,7 +379,7 @@ def test_one_row_where_no_row_was_changes_no_tree_in_blocks_by_more_than_epsilon
     check_blocks(plan, table, table.plus(all_worlds(table.schema)[-1], 1), Fraction(1, 2))
 
 
-@pytest.mark.parametrize("examples", [3, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [2, pytest.param(60, marks=pytest.mark.slow)])
 def test_one_row_changes_no_tree_in_blocks_by_more_than_epsilon(examples):
     @settings(max_examples=examples)
     @given(st.sampled_from([TREES["one and one"], TREES["of numbers"]]), st.data(), st.sampled_from(EPSILONS))

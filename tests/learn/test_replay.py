@@ -94,7 +94,7 @@ def check(learn, rows, row, source, epsilon=1):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("examples", [15, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [10, pytest.param(2000, marks=pytest.mark.slow)])
 def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
     estimator, choices = LEARNERS[name]
     schema, rows_of = (TWO, PATIENT) if name.endswith("of two classes") else (SCHEMA, ROW)
@@ -110,13 +110,13 @@ def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(rows=st.lists(ROW, max_size=30), row=ROW)
 def test_private_learners_do_the_same_under_secure_noise(name, rows, row):
     check(learner(LEARNERS[name][0]), rows, row, SecureNoise())
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.lists(ROW, max_size=30), ROW)
 def test_learning_cut_points_does_the_same_on_neighbouring_tables(rows, row):
     check(learn_cuts, rows, row, SecureNoise())
@@ -131,7 +131,7 @@ def test_lists_drawn_by_pairs_do_the_same_on_neighbouring_tables(monkeypatch, ma
     learner(estimator)(frame(ROWS), recorder)
     assert [type(sampler._states) for _, sampler, _ in recorder.trace] == [Pairs] * (max_rules - 2)
 
-    @settings(max_examples=10)
+    @settings(max_examples=5)
     @given(rows=st.lists(ROW, max_size=30), row=ROW)
     def same(rows, row):
         check(learner(estimator), rows, row, SecureNoise())

@@ -61,10 +61,10 @@ def texts(axes: Axes) -> list[str]:
 SHAPES = [DrawnLeaf(1, "75.0 % of 4", (0.25, 0.75)), SMALL, full(2), full(4), chain(3), chain(7)]
 
 
-@pytest.mark.parametrize("root", SHAPES)
-@pytest.mark.parametrize(
-    "classes", [CLASSES, ["a class with a rather long name", "another_one_without_any_spaces_in_it"]]
-)
+LONG = ["a class with a rather long name", "another_one_without_any_spaces_in_it"]
+
+
+@pytest.mark.parametrize(("root", "classes"), [(SMALL, CLASSES), (full(4), CLASSES), *((one, LONG) for one in SHAPES)])
 def test_boxes_are_apart_text_is_in_its_box_and_all_of_it_on_the_picture(
     root: DrawnSplit | DrawnLeaf, classes: list[str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -39,8 +40,13 @@ class LazyGroup(TyperGroup):
         """Load the command that is called, in place of its line in the help."""
         name = args[0]
         if name in COMMANDS:
-            self.commands[name] = get_command(import_module(f"hedgerow.cli.{name}").app)
+            self.commands[name] = _loaded(name)
         return super().resolve_command(ctx, args)
+
+
+@cache
+def _loaded(name: str) -> Any:
+    return get_command(import_module(f"hedgerow.cli.{name}").app)
 
 
 app = typer.Typer(

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -88,6 +88,7 @@ def test_charges_add_up_to_epsilon_exactly_whatever_is_released(way, epsilon, se
 
 
 @pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=settings().max_examples // 3)
 @given(epsilon=st.fractions(Fraction(1, 1000), 100), seed=st.integers(0, 2**31))
 def test_parts_of_a_gaussian_budget_add_up_to_all_of_it_whatever_is_released(way, epsilon, seed):
     recorder = Recorder(SeededNoise(np.random.default_rng(seed)))
