@@ -19,6 +19,7 @@ from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.outside import MOST_WEIGHT, DrawChances
 from hedgerow.learn.search.sampler import ModelSampler, Progress
 from hedgerow.learn.search.space import Space
+from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gini import SENSITIVITY
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip, Siblings
@@ -178,7 +179,7 @@ class Drawn(Proven):
                 f"expected a model that is drawn as a whole, got one drawn in {len(self.draw.blocks)} blocks, of which "
                 "no exact chances are available; ask for a smaller model, with search='exact' and lookahead=None."
             )
-        draw, mechanism = self.draw.block(0), self.draw.block(0).mechanism(self._for_draw)
+        draw, mechanism = self.draw.block(0), self.mechanism
         if mechanism.weight > MOST_WEIGHT:
             raise ArgumentError(
                 f"expected a draw with a weight of {MOST_WEIGHT} at most, got {float(mechanism.weight):.6g}: the "
@@ -188,6 +189,11 @@ class Drawn(Proven):
         chances = sampler.chances(float(mechanism.weight))
         left = self.epsilon * LEAF_SHARE if self.release_counts else Fraction(0)
         return KnownDraw(chances, draw.loss, mechanism.weight, left, draw.space.antecedents)
+
+    @property
+    def mechanism(self) -> ModelDraw:
+        """The draw of the first block."""
+        return self.draw.block(0).mechanism(self._for_draw / len(self.draw.blocks))
 
     @property
     def rho(self) -> Fraction:
@@ -222,7 +228,7 @@ class DrawnList(Drawn):
     def prepare(self, noise: NoiseSource) -> None:
         """Raise ValueError for an epsilon below the supported minimum."""
         self._prepare_counts(noise)
-        noise.prepare(self.draw.block(0).mechanism(self._for_draw / len(self.draw.blocks)))
+        noise.prepare(self.mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:
         """Draw the list, then release the counts if `release_counts`."""
@@ -248,7 +254,7 @@ class DrawnTree(Drawn):
     def prepare(self, noise: NoiseSource) -> None:
         """Raise ValueError for an epsilon below the supported minimum."""
         self._prepare_counts(noise)
-        noise.prepare(self.draw.block(0).mechanism(self._for_draw / len(self.draw.blocks)))
+        noise.prepare(self.mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:
         """Draw the tree, then release the counts if `release_counts`."""
