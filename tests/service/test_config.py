@@ -3,9 +3,11 @@
 import pytest
 import yaml
 
-from hedgerow.errors import ArgumentError, LedgerError, SchemaError
-from hedgerow.service.config import Config
+from hedgerow.errors import ArgumentError, LedgerError, SchemaError, ServiceBusyError
+from hedgerow.service.config import Config, declare_epoch
+from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
+from hedgerow.service.rows import open_rows
 from tests.service.wards import ANA, MARGINALS, SCHEMA, table
 
 DATASET = {
@@ -104,3 +106,19 @@ def test_what_is_not_there_or_does_not_fit_is_told(folder):
         Config.read(folder / "wards.csv")
     with pytest.raises(FileNotFoundError):
         opened(write(folder, signing_key="other.key"))
+
+
+def test_an_epoch_that_is_declared_while_rows_are_read_is_not_charged_for_them(folder, monkeypatch):
+    path = write(folder, {"analysts": {"ana": {"epsilon": 2}}})
+    opened(path).ledger.close()
+
+    def reading(table, schema):
+        found = open_rows(table, schema)
+        with Ledger(Config.read(path).ledger) as ledger:
+            declare_epoch(ledger, "wards", Config.read(path).datasets["wards"], "the rows of 2027")
+        return found
+
+    monkeypatch.setattr("hedgerow.service.config.open_rows", reading)
+    curator = opened(path)
+    with curator.ledger, pytest.raises(ServiceBusyError, match="epoch"):
+        curator.ask(ANA, "wards", "marginals", "1", MARGINALS)

@@ -10,10 +10,12 @@ import pytest
 from hedgerow.errors import (
     AccessError,
     BudgetExceededError,
+    LedgerUnavailableError,
     QuestionError,
     RequestConflictError,
     RequestFailedError,
     RequestRunningError,
+    ServiceBusyError,
 )
 from hedgerow.models.files import model_from_dict
 from hedgerow.privacy.account import Account
@@ -28,6 +30,7 @@ from tests.service.wards import (
     BOB,
     MARGINALS,
     SCHEMA,
+    SHARES,
     Exact,
     WatchedRows,
     curator_of,
@@ -256,9 +259,8 @@ def test_a_fit_may_use_some_attributes_and_its_card_says_where_it_was_made(url):
 
 
 def test_gaussian_answers_are_charged_by_rho_where_the_ledger_adds_it_up(url):
-    cap = Account(None, rho=Fraction(1, 2))
-    with curator_of(url) as curator:
-        curator.ledger.declare("wards", cap, {"ana": Account(None, rho=Fraction(1, 4))}, reason="other rows")
+    cap, shares = Account(None, rho=Fraction(1, 2)), {"ana": Account(None, rho=Fraction(1, 4))}
+    with curator_of(url, cap=cap, shares=shares) as curator:
         body = question(epsilon="1", delta="1e-6", bins=BINS)
         answer = json.loads(curator.ask(ANA, "wards", "marginals", "one", body).body)
         assert "Gaussian" in answer["charge"]["mechanism"]
@@ -282,3 +284,31 @@ def test_a_description_is_public_and_its_schema_is_read_back(url):
         found = curator.describe(ANA, "wards")
         assert Schema.from_dict(found["schema"]) == SCHEMA
         assert "CANARY" not in json.dumps(found)
+
+
+def test_rows_that_were_read_in_one_epoch_are_charged_in_no_other(url):
+    rows = WatchedRows()
+    with curator_of(url, rows) as curator:
+        first = curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="the rows of 2027")
+        with pytest.raises(ServiceBusyError, match="a new epoch of the dataset was declared"):
+            curator.ask(ANA, "wards", "marginals", "two", MARGINALS)
+        assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS) == first
+        assert (rows.touched, curator.ledger.account("wards").spent) == (1, 0)
+    with curator_of(url, rows) as curator:  # the service, started anew
+        assert json.loads(curator.ask(ANA, "wards", "marginals", "two", MARGINALS).body)["epoch"] == 2
+
+
+def test_a_question_charged_in_an_epoch_is_not_answered_from_the_rows_of_the_next(url):
+    with curator_of(url, WatchedRows()) as curator:
+        curator.ledger.answer = lambda *_: (_ for _ in ()).throw(LedgerUnavailableError("the disk is full"))
+        with pytest.raises(LedgerUnavailableError, match="full"):
+            curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+    rows = WatchedRows()
+    with curator_of(url, rows) as curator:
+        curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="the rows of 2027")
+    with curator_of(url, rows) as curator:
+        with pytest.raises(RequestFailedError):
+            curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
+        curator.ledger.verify()

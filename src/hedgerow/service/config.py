@@ -145,9 +145,9 @@ class Config:
             If something cannot be opened.
         """
         signer = None if self.signing_key is None else Signer.load(self.signing_key)
-        held = {name: self._held(config) for name, config in self.datasets.items()}
         ledger = Ledger(self.ledger)
         try:
+            held = {name: self._held(config, ledger.epoch(name) or 1) for name, config in self.datasets.items()}
             for name, config in self.datasets.items():
                 declare(ledger, name, config)
         except BaseException:
@@ -155,12 +155,12 @@ class Config:
             raise
         return Curator(ledger, held, signer=signer, approvals=Approvals(self.ledger))
 
-    def _held(self, config: DatasetConfig) -> Held:
+    def _held(self, config: DatasetConfig, epoch: int) -> Held:
         schema = Schema.load(self.folder / config.schema_file)
         in_folder = not (is_address(config.table) and ("://" in config.table or "::" in config.table))
         table = str(self.folder / config.table) if in_folder else config.table
         rows = open_rows(table, schema)
-        return Held(schema, rows, config.answer_after, config.oversubscribed, config.approval)
+        return Held(schema, rows, config.answer_after, config.oversubscribed, config.approval, epoch)
 
 
 def _tokens(given: TokensConfig | None, folder: Path) -> Tokens | None:

@@ -73,6 +73,9 @@ class Held:
         Whether the analysts' caps add up to more than the dataset's, which the cards say, too.
     approval : {"off", "first", "every"}
         Whether the curator is to approve nothing, an analyst's first question, or every one, before it is charged.
+    epoch : int or None
+        The epoch that was current before the rows were read: no other one is charged for them. None: the one that is
+        current when the curator opens.
     """
 
     schema: Schema
@@ -80,6 +83,7 @@ class Held:
     answer_after: float | None = None
     oversubscribed: bool = False
     approval: Approval = "off"
+    epoch: int | None = None
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,10 @@ class Curator:
         approvals: Approvals | None = None,
     ) -> None:
         self.ledger = ledger
-        self._datasets = dict(datasets)
+        self._datasets = {
+            name: held if held.epoch is not None else replace(held, epoch=ledger.epoch(name))
+            for name, held in datasets.items()
+        }
         self.approvals = approvals
         self._signer, self._noise = signer, noise
 
@@ -245,7 +252,8 @@ class Curator:
         question = self.check(caller, dataset, kind, key, body)
         asked = hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
         self._approve(caller, dataset, question, f"{key}\n{asked}")
-        found = self.ledger.reserve(Request(dataset, caller.name, key, asked, question.charge))
+        epoch = self._datasets[dataset].epoch
+        found = self.ledger.reserve(Request(dataset, caller.name, key, asked, question.charge, epoch))
         if isinstance(found, Answered):
             return Answer.read(found.content)
         return self._evaluate(caller, dataset, question, asked, found)

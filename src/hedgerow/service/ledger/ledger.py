@@ -20,6 +20,7 @@ from hedgerow.errors import (
     RequestConflictError,
     RequestFailedError,
     RequestRunningError,
+    ServiceBusyError,
 )
 from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
@@ -64,6 +65,8 @@ class Request:
         The SHA-256 of what is asked.
     charge : Charge
         What the answer costs.
+    epoch : int or None
+        The epoch whose rows would be touched; None for the current one, whichever it is.
     """
 
     dataset: str
@@ -71,6 +74,7 @@ class Request:
     key: str
     body: str
     charge: Charge
+    epoch: int | None = None
 
 
 @dataclass(frozen=True)
@@ -203,6 +207,11 @@ class Ledger:
             self._append(connection, "granted", data)
             make_caps(connection, dataset, epoch, {analyst: caps_data(cap)})
 
+    def epoch(self, dataset: str) -> int | None:
+        """Return the number of a dataset's current epoch; None if there is no such dataset."""
+        with self._database.reading() as connection:
+            return current_epoch(connection, dataset)
+
     def shares(self, dataset: str) -> dict[str, Account]:
         """Return the caps of a dataset's current epoch by analyst, the dataset's own under ``""``; with all charges.
 
@@ -231,7 +240,9 @@ class Ledger:
         RequestRunningError
             If it is being answered.
         RequestFailedError
-            If it has failed.
+            If it has failed, or was charged in another epoch than that of the rows, and got no answer there.
+        ServiceBusyError
+            If the dataset's current epoch is another than that of the rows; nothing is charged.
         LedgerError
             If there is no such dataset, or the analyst has no cap for it.
         """
@@ -368,7 +379,7 @@ class Ledger:
                 "expected the body that the idempotency key was first used with, got another. Nothing was charged. "
                 "Use a new key for a new question."
             )
-        return self._again(connection, known)
+        return self._again(connection, known, request.epoch)
 
     def _is_answered_by(self, run: str, request: str) -> bool:
         """Return whether a request is being evaluated, here or by another process that is still there."""
@@ -391,6 +402,11 @@ class Ledger:
 
     def _charge(self, connection: Connection, request: Request) -> Reserved:
         epoch, charge = self._known_epoch(connection, request.dataset), request.charge
+        if request.epoch not in (None, epoch):
+            raise ServiceBusyError(
+                "a new epoch of the dataset was declared, and the service has its earlier rows; nothing was charged. "
+                "Ask again once the curator has started it anew."
+            )
         for owner in (request.analyst, WHOLE):
             account = account_of(connection, request.dataset, epoch, owner)
             try:
@@ -428,7 +444,7 @@ class Ledger:
         )
         return Reserved(name, 1, epoch, entry)
 
-    def _again(self, connection: Connection, known: Row[Any]) -> Reserved | Answered | None:
+    def _again(self, connection: Connection, known: Row[Any], epoch: int | None) -> Reserved | Answered | None:
         """Return what becomes of a request that was charged before; None if it has failed."""
         if known.state == "answered":
             query = sa.select(ANSWERS.c.content).where(ANSWERS.c.request == known.request)
@@ -437,14 +453,12 @@ class Ledger:
             return None
         if self._is_answered_by(known.run, known.request):
             raise RequestRunningError("the same request is being answered; ask again later, with the same key.")
-        if known.attempt == MOST_ATTEMPTS:
-            self._finish(
-                connection,
-                Reserved(known.request, known.attempt, known.epoch, ""),
-                "failed",
-                {"reason": f"no answer got on disk, {MOST_ATTEMPTS} times"},
-                run=known.run,
-            )
+        reason = None if known.attempt < MOST_ATTEMPTS else f"no answer got on disk, {MOST_ATTEMPTS} times"
+        if epoch not in (None, known.epoch):
+            reason = "no answer got on disk, and the rows are those of another epoch"
+        if reason is not None:
+            ended = Reserved(known.request, known.attempt, known.epoch, "")
+            self._finish(connection, ended, "failed", {"reason": reason}, run=known.run)
             return None
         attempt = known.attempt + 1
         self._append(connection, "retried", {"request": known.request, "attempt": attempt})
