@@ -224,6 +224,8 @@ def test_a_failure_at_the_curators_is_told_as_charged(tmp_path):
         "",
         "http://127.0.0.1.example.org",
         "http://a@b:1",
+        "http://example.org#@localhost",
+        "http://example.org?@127.0.0.1:1",
         "https://",
     ],
 )

@@ -3,6 +3,7 @@
 import json
 import traceback
 
+import httpx2
 import pytest
 
 import hedgerow as hr
@@ -25,20 +26,21 @@ def good(tmp_path_factory):
         return json.loads(curator.ask(ANA, "wards", "marginals", "1", question(epsilon="1", bins=BINS)).body)
 
 
-def connected(monkeypatch, answer, status=200, headers=None):
-    """Connect to a service that describes itself well, and answers questions with this."""
-    import httpx2
+def connected(monkeypatch, answer, status=200, headers=None, handle=None):
+    """Connect to a service that describes itself well, and answers questions with this, or as `handle` does."""
 
-    def handle(request):
+    def answering(request):
         if request.url.path == "/v1/datasets":
             return httpx2.Response(200, json=["wards"])
-        if request.method == "GET":
+        if request.url.path == "/v1/datasets/wards":
             return httpx2.Response(200, json=PUBLIC)
+        if handle is not None:
+            return handle(request)
         content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         return httpx2.Response(status, content=content, headers=headers)
 
     real = httpx2.Client
-    monkeypatch.setattr("httpx2.Client", lambda **given: real(transport=httpx2.MockTransport(handle), **given))
+    monkeypatch.setattr("httpx2.Client", lambda **given: real(transport=httpx2.MockTransport(answering), **given))
     monkeypatch.setattr("time.sleep", lambda _: None)
     return hr.connect("https://curator.example", key=KEY)
 
@@ -97,3 +99,51 @@ def test_what_is_no_service_of_hedgerows_is_told(monkeypatch, status):
 def test_a_model_that_is_none_is_refused(monkeypatch):
     curator = connected(monkeypatch, {"job": "1", "state": "answered"}, 202)
     assert "a model" in refused(curator, lambda one: one.fit(hr.PrivateTreeClassifier(epsilon=1)))
+
+
+UNSETTLED = {
+    "behind a proxy that gave up": (504, b"<html>gateway timeout</html>"),
+    "ledger-unavailable": (503, None),
+    "internal": (500, None),
+    "approval-needed": (403, None),
+    "budget-exceeded": (403, None),
+}
+
+
+@pytest.mark.parametrize("kind", UNSETTLED)
+@pytest.mark.parametrize("fails", ["question", "job", "answer"])
+def test_a_question_without_an_answer_is_sent_again_with_its_key(monkeypatch, kind, fails):
+    status, body = UNSETTLED[kind]
+    problem = {"type": f"urn:hedgerow:problem:{kind}", "title": "a", "detail": "b", "charged": None}
+    failure = json.dumps(problem).encode() if body is None else body
+    keys = []
+
+    def handle(request):
+        if request.method == "POST":
+            keys.append(request.headers["Idempotency-Key"])
+        place = "question" if request.method == "POST" else request.url.path.rpartition("/")[2].replace("j", "job", 1)
+        if place == fails:
+            return httpx2.Response(status, content=failure)
+        return httpx2.Response(202, json={"job": "j", "state": "queued" if fails == "job" else "answered"})
+
+    dataset = connected(monkeypatch, {}, handle=handle)["wards"]
+    for _ in range(2):
+        with pytest.raises(ServiceError):
+            dataset.fit(hr.PrivateTreeClassifier(epsilon=0.5))
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+
+
+def test_a_question_that_failed_for_good_is_sent_again_as_a_new_one(monkeypatch):
+    problem = {"type": "urn:hedgerow:problem:evaluation-failed", "title": "a", "detail": "b", "charged": True}
+    keys = []
+
+    def handle(request):
+        keys.append(request.headers["Idempotency-Key"])
+        return httpx2.Response(424, json=problem)
+
+    dataset = connected(monkeypatch, {}, handle=handle)["wards"]
+    for _ in range(2):
+        with pytest.raises(ServiceError):
+            dataset.fit(hr.PrivateTreeClassifier(epsilon=0.5))
+    assert len(set(keys)) == 2

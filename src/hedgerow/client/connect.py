@@ -217,9 +217,8 @@ class RemoteDataset:
         return self._connection.json(self._sent(kind, question))
 
     def _sent(self, kind: str, question: dict[str, Any]) -> httpx2.Response:
-        response = self._connection.ask(f"{self._path}/{kind}", question)
-        if kind == "fits":
-            response = self._awaited(self._connection.json(response))
+        awaited = (lambda response: self._awaited(self._connection.json(response))) if kind == "fits" else None
+        response = self._connection.ask(f"{self._path}/{kind}", question, awaited)
         if RECEIPT in response.headers:
             self.receipts.append(response.headers[RECEIPT])
         return response

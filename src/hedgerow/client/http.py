@@ -23,6 +23,8 @@ _FIRST_PAUSE = 0.25  # seconds, then twice as long each time
 _LARGEST = 2**26  # bytes of an answer
 _AGAIN = ("still-running", "busy")
 """Problems that another try may solve."""
+_SETTLED = ("evaluation-failed", "key-reused")
+"""Problems that the same key would meet again. After any other the question is sent with its key: it may be charged."""
 
 
 class Connection:
@@ -67,10 +69,21 @@ class Connection:
         """Return the answer to a question that is free; raises ServiceError."""
         return self.json(self._until_answered(lambda: self._client.post(path, json=question)))
 
-    def ask(self, path: str, question: dict[str, Any]) -> httpx2.Response:
+    def ask(
+        self, path: str, question: dict[str, Any], awaited: Callable[[httpx2.Response], httpx2.Response] | None = None
+    ) -> httpx2.Response:
         """Return the answer to a question that is charged: once, however often it has to be sent.
 
         The same question, asked again after it went unanswered, is sent with the same key.
+
+        Parameters
+        ----------
+        path : str
+            Where it is asked.
+        question : dict
+            The question.
+        awaited : callable, optional
+            Returns the answer of the job that the response tells of.
 
         Raises
         ------
@@ -83,8 +96,9 @@ class Connection:
         headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
         try:
             response = self._until_answered(lambda: self._client.post(path, content=body, headers=headers))
+            response = response if awaited is None else awaited(response)
         except ServiceError as error:
-            if error.status is not None and error.kind not in _AGAIN:
+            if error.kind in _SETTLED:
                 del self._pending[asked]
             raise
         del self._pending[asked]
@@ -146,7 +160,7 @@ def _amounts(data: dict[str, Any]) -> str:
 
 def _check_url(url: str) -> None:
     scheme, _, rest = url.partition("://")
-    host = rest.partition("/")[0].rpartition("@")[2]
+    host = rest.partition("/")[0]
     local = host.rpartition(":")[0] or host
     if scheme == "https" and host:
         return
