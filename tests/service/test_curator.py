@@ -19,10 +19,13 @@ from hedgerow.errors import (
 )
 from hedgerow.models.files import model_from_dict
 from hedgerow.privacy.account import Account
+from hedgerow.privacy.amounts import total
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Schema
 from hedgerow.service.curator import Caller
+from hedgerow.service.questions import LARGEST_DIVISOR
 from hedgerow.service.receipts import Receipt, Signer
+from hedgerow.untrusted_text import parse_amount
 from tests.service.wards import (
     ANA,
     AUDITOR,
@@ -312,3 +315,19 @@ def test_a_question_charged_in_an_epoch_is_not_answered_from_the_rows_of_the_nex
             curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
         assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
         curator.ledger.verify()
+
+
+def test_no_analysts_amounts_make_the_totals_of_all_too_long_to_be_written(url):
+    with curator_of(url) as curator:
+        for number in range(60):  # each total has 30 digits more than the one before
+            odd = question(epsilon=f"{10**20}/{10**29 + 2 * number + 1}", bins=BINS)
+            with pytest.raises(QuestionError, match="Round it down to a decimal"):
+                curator.ask(ANA, "wards", "marginals", str(number), odd)
+        assert curator.ask(BOB, "wards", "marginals", "one", MARGINALS)
+
+
+def test_the_longest_total_of_amounts_that_are_taken_can_be_written():
+    every = [Fraction(1, n) for n in range(1, LARGEST_DIVISOR + 1)]
+    ends = [Fraction("9" * 30 + "." + "9" * 30 + "e-99"), Fraction(1, 2**99), Fraction(1, 5**42)]
+    assert parse_amount(str(total([*every, *ends]))) > 0
+    assert len(str(total([*every, *ends]).denominator)) < 350

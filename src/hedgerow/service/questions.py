@@ -37,6 +37,12 @@ ESTIMATORS: Mapping[str, Callable[..., Any]] = {
     "tree": PrivateTreeClassifier,
     "scorecard": PrivateScorecardClassifier,
 }
+LARGEST_DIVISOR = 500
+"""The largest denominator of an amount, powers of 2 and 5 left out: decimals, thirds and the like.
+
+A ledger adds amounts exactly. Denominators of any kind would make its totals longer with each question, until nobody's
+could be written down; all of these divide one number of 350 digits.
+"""
 _OURS = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
 """Parameters that a form has entries for, or that are the curator's to set."""
 
@@ -220,7 +226,21 @@ def _loss(form: Asked) -> tuple[Fraction, Fraction]:
         raise ArgumentError("epsilon must be a number > 0, got 0.")
     if delta >= 1:
         raise ArgumentError("delta must be in [0, 1), got more.")
+    if max(map(_divisor, (epsilon, delta))) > LARGEST_DIVISOR:
+        raise ArgumentError(
+            "expected epsilon and delta as decimals, or as fractions with a denominator of at most "
+            f"{LARGEST_DIVISOR} beside powers of 2 and 5; got another fraction. Round it down to a decimal."
+        )
     return epsilon, delta
+
+
+def _divisor(amount: Fraction) -> int:
+    """Return an amount's denominator without its powers of 2 and 5."""
+    rest = amount.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest
 
 
 def _release(delta: Fraction) -> Release:
