@@ -94,6 +94,22 @@ def test_a_new_epoch_is_a_new_cap_and_the_old_one_stays_on_record(ledger):
     assert ledger.verify().entries == 4
 
 
+@pytest.mark.parametrize("delta", [Fraction(1, 2), Fraction(2, 5)])
+def test_delta_that_adds_up_to_more_than_one_costs_what_its_rho_does(ledger_url, delta):
+    with Ledger(ledger_url) as ledger:
+        share = Account(None, rho=Fraction(1))
+        ledger.declare("wards", Account(None, rho=Fraction(2)), {"ana": share, "bob": share}, reason="rows")
+        for number in range(5):
+            ledger.reserve(asked(f"{number}", Fraction(1, 1000), delta=delta, rho=Fraction(1, 5)))
+        for analyst, left in (("ana", 0), ("", 1)):
+            account = ledger.account("wards", analyst)
+            assert (account.spent_rho, account.remaining_rho, account.spent_delta) == (1, left, 5 * delta)
+        with pytest.raises(BudgetExceededError, match="rho=0 left"):
+            ledger.reserve(asked("more", Fraction(1, 10)))
+        ledger.reserve(asked("others", analyst="bob"))
+        ledger.verify()
+
+
 def test_charges_that_add_up_in_rho(ledger_url):
     cap = Account(Fraction(1), Fraction(1, 10**6), accounting="zcdp")
     with Ledger(ledger_url) as ledger:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import sqlalchemy as sa
@@ -60,8 +61,8 @@ def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -
     if row is None:
         raise LedgerError(f"expected an analyst with a cap for {shown(dataset)}, got one without.")
     caps = read_caps(json.loads(row.caps))
-    spent = Charge("all so far", parse_amount(row.epsilon), parse_amount(row.delta), rho=_amount(row.rho))
-    return Account(caps.epsilon, caps.delta, (spent,), caps.rho, caps.accounting)
+    spent = _spent(parse_amount(row.epsilon), parse_amount(row.delta), _amount(row.rho))
+    return Account(caps.epsilon, caps.delta, spent, caps.rho, caps.accounting)
 
 
 def set_total(connection: Connection, dataset: str, epoch: int, analyst: str, account: Account) -> None:
@@ -69,6 +70,17 @@ def set_total(connection: Connection, dataset: str, epoch: int, analyst: str, ac
     rho = account.spent_rho
     spent = {"epsilon": str(account.spent), "delta": str(account.spent_delta), "rho": None if rho is None else str(rho)}
     connection.execute(_SET, {**_owner(dataset, epoch, analyst), **spent})
+
+
+def _spent(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> tuple[Charge, ...]:
+    """Return a total as one charge; with more, of half a δ each, where ρ alone has a cap and δ adds up to 1 or more.
+
+    Some δ stays in the first: its ρ would else be taken for that of ε alone.
+    """
+    half = Fraction(1, 2)
+    halves = ceil(delta / half) - 1 if delta >= 1 else 0
+    rest = Charge("all so far", epsilon, delta - halves * half, rho=rho)
+    return rest, *[Charge("all so far", Fraction(0), half, rho=Fraction(0))] * halves
 
 
 def _owner(dataset: str, epoch: int, analyst: str) -> dict[str, Any]:
