@@ -5,7 +5,7 @@ from sklearn.tree import DecisionTreeClassifier
 import hedgerow as hr
 from hedgerow.audit import LeafRisk, leaf_risk
 from hedgerow.models.released import released_model
-from hedgerow.schema import Boolean, Label, Schema
+from hedgerow.schema import Boolean, Integer, Label, Schema
 
 SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]).repeat([20, 4, 30, 15], axis=0)
@@ -40,6 +40,14 @@ def test_what_a_model_stores_and_what_is_counted_agree(tree):
     assert "1 of 4 leaves have fewer than 10 rows, 4 together" in str(stored)
     optimal = hr.OptimalTreeClassifier(max_depth=2, schema=SCHEMA).fit(X, Y)
     assert leaf_risk(optimal).table.equals(leaf_risk(optimal, (X, Y)).table)
+
+
+def test_thresholds_between_the_cut_points_of_the_schema_are_in_words():
+    ages = np.arange(40).reshape(-1, 1)
+    tree = DecisionTreeClassifier(random_state=0).fit(ages, (ages[:, 0] > 16).astype(int))
+    found = leaf_risk(tree, schema=Schema({"age": Integer(0, 100, cuts=(30,))}, Label("y", (0, 1))))
+    assert found.leaves == ("1. age <= 16", "2. age > 16")
+    assert found.counts == ((17, 0), (0, 23))
 
 
 @pytest.mark.parametrize("search", ["list", "tree"])

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.arguments import check_whole
+from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import LabelledRows, distinct
 from hedgerow.audit.inference.leaves import apply_of, leaf_numbers
 from hedgerow.audit.readers.columns import Features
@@ -93,12 +94,14 @@ def leaf_risk(
 
 
 def _stored(model: Any, schema: Schema | None, features: Features | None, threshold: int) -> LeafRisk:
-    paths, schema = paths_of(model, schema, features)
+    paths, declared = paths_of(model, schema, features)
+    domain = Domain.of(declared, paths.literals)  # with the numbers that the model compares with
+    paths = normalised(paths, domain.schema)
     rows = paths.supports or (None if paths.counts is None else tuple(map(sum, paths.counts)))
     if rows is None:
         raise ArgumentError("expected a model that stores the rows of its leaves, got one that does not; pass train=.")
     classes = paths.classes if paths.counts is not None else None
-    names = tuple(f"{i}. {text}" for i, text in enumerate(paths.conditions(schema), 1))
+    names = tuple(f"{i}. {text}" for i, text in enumerate(paths.conditions(domain.schema), 1))
     return LeafRisk(names, rows, paths.counts, classes, paths.view, threshold)
 
 
