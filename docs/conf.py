@@ -58,6 +58,7 @@ names_modules = [
     "hedgerow.models",
     "hedgerow.marginals",
     "hedgerow.audit",
+    "hedgerow.report",
     "hedgerow.errors",
     "hedgerow.datasets",
 ]

@@ -47,6 +47,9 @@ TESTED_ELSEWHERE = {
     "marginals/oracle/table_target.py": "engines/test_oracle.py",
     "models/model.py": "models/test_rule_list.py",  # its files; and those of every kind of model in its own
     "privacy/opendp.py": "test_init.py",  # names of OpenDP's, and what they import
+    "report/contents.py": "report/test_report.py",  # as sheets hold them
+    "report/findings.py": "report/test_reasons.py",
+    "report/statements.py": "report/test_report.py",
     "service/ledger/migrations/env.py": "service/ledger/test_database.py",  # the tables that migrations make
     "service/ledger/migrations/versions/v0001_ledger.py": "service/ledger/test_database.py",
     "service/ledger/migrations/versions/v0002_keys.py": "service/ledger/test_database.py",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow._version import __version__
 
 if TYPE_CHECKING:
-    from hedgerow import audit, datasets, engines, errors, studies
+    from hedgerow import audit, datasets, engines, errors, report, studies
     from hedgerow.client.connect import connect
     from hedgerow.client.federated import FederatedOracle
     from hedgerow.engines.sources import open_table
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.budget_file import FileBudget
     from hedgerow.privacy.card import PrivacyCard
     from hedgerow.privacy.charge import Charge
+    from hedgerow.report import Report
     from hedgerow.schema import Attribute, Boolean, Categorical, Integer, Label, Literal, Real, Schema
     from hedgerow.tally import Tally
 
@@ -61,6 +62,7 @@ __all__ = [
     "PrivateScorecardClassifier",
     "PrivateTreeClassifier",
     "Real",
+    "Report",
     "Rule",
     "RuleList",
     "Schema",
@@ -78,10 +80,11 @@ __all__ = [
     "errors",
     "load_model",
     "open_table",
+    "report",
     "studies",
 ]
 
-_ROOMS = ("audit", "datasets", "engines", "errors", "studies")
+_ROOMS = ("audit", "datasets", "engines", "errors", "report", "studies")
 _HOMES = {
     "client.connect": ("connect",),
     "client.federated": ("FederatedOracle",),
@@ -102,6 +105,7 @@ _HOMES = {
     "privacy.budget_file": ("FileBudget",),
     "privacy.card": ("PrivacyCard",),
     "privacy.charge": ("Charge",),
+    "report": ("Report",),
     "schema": ("Attribute", "Boolean", "Categorical", "Integer", "Label", "Literal", "Real", "Schema"),
     "tally": ("Tally",),
 }

@@ -14,7 +14,19 @@ import pytest
 from tests.docs.page import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
-ROOMS = ("audit", "datasets", "engines", "errors", "learn", "marginals", "models", "privacy", "schema", "studies")
+ROOMS = (
+    "audit",
+    "datasets",
+    "engines",
+    "errors",
+    "learn",
+    "marginals",
+    "models",
+    "privacy",
+    "report",
+    "schema",
+    "studies",
+)
 MODULES = ("hedgerow", *(f"hedgerow.{room}" for room in ROOMS))
 LIST = re.compile(r"\.\. currentmodule:: (\S+)\n\n\.\. autosummary::\n(?:   :.*\n)+\n((?:   \w+\n)+)")
 

@@ -1,0 +1,23 @@
+"""Reports on a model for a review board: a public sheet, and one with exact functions of the rows, never mixed."""
+
+from hedgerow.report.contents import Fact, Grid, Section, Sheet
+from hedgerow.report.findings import Bucket, Finding
+from hedgerow.report.form import Form, empty_form
+from hedgerow.report.releases import PastRelease, Releases
+from hedgerow.report.report import Report
+from hedgerow.report.subject import Subject
+
+__all__ = [
+    "Bucket",
+    "Fact",
+    "Finding",
+    "Form",
+    "Grid",
+    "PastRelease",
+    "Releases",
+    "Report",
+    "Section",
+    "Sheet",
+    "Subject",
+    "empty_form",
+]

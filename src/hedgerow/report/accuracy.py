@@ -1,0 +1,158 @@
+"""Accuracy of a model on rows, by group, beside the baseline that always says the commonest class. **Private**."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
+from hedgerow.errors import DomainError
+from hedgerow.report.contents import Fact, Grid, Section
+from hedgerow.report.findings import HOUSE, Finding
+from hedgerow.report.subject import Subject
+from hedgerow.values import shown_text
+
+QUESTION = "How often is the model right, and for whom is it not?"
+NO_ROWS = "Give rows: hedgerow report … --data FILE --test FILE, or train=(X, y), test=(X, y)."
+"""How to measure accuracy."""
+
+
+@dataclass(frozen=True)
+class Hits:
+    """How often a model is right in one group of rows.
+
+    Attributes
+    ----------
+    group : str
+        The group in words.
+    rows, right, base : int
+        Its rows; those that get their own class; and those that have the commonest class of the training rows.
+    """
+
+    group: str
+    rows: int
+    right: int
+    base: int
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows that get their own class."""
+        return self.right / self.rows
+
+    @property
+    def baseline(self) -> float:
+        """The share of rows that have the commonest class."""
+        return self.base / self.rows
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How often a model is right on some rows: on all, and in the groups of some columns.
+
+    Attributes
+    ----------
+    of : str
+        Which rows they are.
+    overall : Hits
+        All rows.
+    groups : tuple of (str, tuple of Hits)
+        For each column, its groups, that of the least accuracy first.
+    """
+
+    of: str
+    overall: Hits
+    groups: tuple[tuple[str, tuple[Hits, ...]], ...]
+
+    @classmethod
+    def measure(cls, subject: Subject, pair: tuple[Any, Any], of: str, commonest: str, by: Sequence[str]) -> Self:
+        """Apply the model to rows and count; the rows fit together, as `LabelledRows` checks.
+
+        Raises
+        ------
+        DomainError
+            If a column of `by` is not there, or a value does not fit the schema.
+        """
+        rows, truth = LabelledRows.of(*pair), subject.class_words(pair[1])
+        right, base = subject.class_words(subject.predict(pair[0])) == truth, truth == commonest
+        everyone = np.zeros(len(rows), dtype=np.intp)
+        (overall,) = _counted(["all rows"], everyone, right, base)
+        groups = tuple((name, _counted(*groups_of(rows, subject, name), right, base)) for name in by)
+        return cls(of, overall, groups)
+
+
+def commonest(subject: Subject, labels: Any) -> str:
+    """Return the commonest class of some labels in words, the first of equals."""
+    names, codes = distinct(subject.class_words(labels))
+    return names[int(np.bincount(codes).argmax())]
+
+
+def groups_of(rows: LabelledRows, subject: Subject, name: str) -> tuple[Sequence[Any], NDArray[np.intp]]:
+    """Return the groups of a column and the group of each row: the bins of an attribute, or a column's own values."""
+    schema = subject.schema
+    if schema is not None and name in schema:
+        return schema[name].bins, schema.encode(rows.table, [name])[name].astype(np.intp)
+    if rows.table.names is None:
+        raise DomainError("expected one of the attributes of the schema, got another name.", column=name)
+    rows.table.require([name])
+    return distinct(label_values(rows.table.data.get_column(name)))
+
+
+def _counted(
+    names: Sequence[Any], codes: NDArray[np.intp], right: NDArray[np.bool_], base: NDArray[np.bool_]
+) -> tuple[Hits, ...]:
+    found = [
+        Hits(shown_text(name), int(inside.sum()), int(right[inside].sum()), int(base[inside].sum()))
+        for code, name in enumerate(names)
+        for inside in [codes == code]
+        if inside.any()
+    ]
+    return tuple(sorted(found, key=lambda one: one.accuracy))
+
+
+def section(measured: Sequence[Accuracy]) -> Section:
+    """Return the section of the board's sheet."""
+    if not measured:
+        return Section("accuracy", QUESTION, "Not measured. No rows were given.", measure=NO_ROWS)
+    last = measured[-1]
+    answer = (
+        f"Of 100 {last.of}, {100 * last.overall.accuracy:.0f} get their own class; always saying the commonest class "
+        f"of the training rows would be right for {100 * last.overall.baseline:.0f}."
+    )
+    facts = tuple(
+        fact
+        for one in measured
+        for fact in (
+            Fact(f"accuracy on {one.of}", f"{one.overall.accuracy:.3f} of {one.overall.rows:,}", one.overall.accuracy),
+            Fact(f"baseline on {one.of}", f"{one.overall.baseline:.3f}", one.overall.baseline),
+        )
+    )
+    grids = tuple(_grid(one.of, name, groups) for one in measured for name, groups in one.groups)
+    has_groups, has_test = bool(grids), len(measured) > 1
+    more = ([] if has_groups else ["For subgroups: --by COLUMN, or by=."]) + (
+        [] if has_test else ["For other rows: --test FILE."]
+    )
+    return Section("accuracy", QUESTION, answer, facts, grids, measure=" ".join(more))
+
+
+def _grid(of: str, name: str, groups: tuple[Hits, ...]) -> Grid:
+    rows = tuple((one.group, one.rows, one.right, one.accuracy, one.baseline) for one in groups)
+    return Grid(f"By {name}, on {of}", (name, "rows", "right", "accuracy", "baseline"), rows)
+
+
+def findings(measured: Sequence[Accuracy]) -> Iterator[Finding]:
+    """Yield where the model is no better than the baseline, which speaks against any use of it."""
+    for one in measured[-1:]:
+        share, base = one.overall.accuracy, one.overall.baseline
+        sentence = f"On {one.of} the model is right for {share:.3f}, the commonest class for {base:.3f}."
+        bucket = "supports" if one.overall.right > one.overall.base else "look"
+        yield Finding("accuracy", "accuracy", bucket, sentence, "better than the commonest class", HOUSE, share)
+        worse = [(name, hits) for name, groups in one.groups for hits in groups if hits.right < hits.base]
+        if worse:
+            name, hits = worse[0]
+            many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
+            sentence = f"{many} served worse than by the commonest class, such as {name} = {hits.group}."
+            yield Finding("groups", "accuracy", "look", sentence, "no group below its baseline", HOUSE, len(worse))

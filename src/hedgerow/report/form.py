@@ -1,0 +1,175 @@
+"""The form of a report: what people state, for no file has it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from os import PathLike
+from typing import Any, Self
+
+from hedgerow.errors import ArgumentError, UnreadableError
+from hedgerow.messages import shown
+from hedgerow.schema.yaml_subset import parse_yaml
+from hedgerow.untrusted_text import read_text
+from hedgerow.values import listed
+
+LARGEST_FORM = 2**17
+"""The most bytes of a form."""
+LONGEST_ENTRY = 10_000
+"""The most characters of an entry."""
+MOST_SENSITIVE = 200
+"""The most attributes that a form calls sensitive."""
+_DATE = re.compile("[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])")
+
+QUESTIONS: dict[str, str] = {
+    "title": "What is the model called?",
+    "purpose": "What is the model for, and who may use it for what?",
+    "population": "Whom do the rows describe: who was included, where, when?",
+    "rows": "How many rows has the table, as far as that is public? A rounded number in words.",
+    "curator": "Who answers for the table?",
+    "curator_type": "Government, Industry or Nonprofit.",
+    "unit": "What is one row: one person, or one of a person's visits? How many rows can one person have?",
+    "region": "Which region do the rows describe?",
+    "sector": "Technology, Healthcare, Education, Government, Energy or Finance; may be left out.",
+    "sensitive": "Which attributes are sensitive? A list of their names, such as [religion, diagnosis].",
+    "cut_points": "Where do cut points, bounds and categories of the schema come from?",
+    "preprocessing": "What was done with the rows before the model was learned, and by whom?",
+    "tuning": "How were parameters, ε and the kind of model chosen? Were any rows looked at?",
+    "limits": "What must the model not be used for? Where is it wrong?",
+    "relation": "Which other outputs were made of these rows, or of rows of the same people?",
+    "residual_risk": "Which risk remains after all this, and why is it acceptable?",
+    "publication_date": "When is it to be published? YYYY-MM-DD, in quotes.",
+    "author": "Who filled in this form?",
+    "person": "Who asked for the release? Address of the person, such as an ORCID.",
+    "project": "For which project?",
+    "workflow": "Address of the workflow crate that the model was learned by.",
+}
+"""The entries of a form, each with what it asks."""
+CHOICES: dict[str, tuple[str, ...]] = {
+    "curator_type": ("Government", "Industry", "Nonprofit"),
+    "sector": ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
+}
+"""What entries may say that are not free text."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What people state about a model and its table. Empty where nothing is stated. `QUESTIONS` says what is asked.
+
+    Raises
+    ------
+    ValueError
+        If an entry is not text, or `sensitive` no list of names, or too long, or not one of its choices.
+
+    Examples
+    --------
+    >>> Form(title="Readmission", sensitive=["religion"]).missing[:2]
+    ('purpose', 'population')
+    """
+
+    title: str = ""
+    purpose: str = ""
+    population: str = ""
+    rows: str = ""
+    curator: str = ""
+    curator_type: str = ""
+    unit: str = ""
+    region: str = ""
+    sector: str = ""
+    sensitive: tuple[str, ...] = ()
+    cut_points: str = ""
+    preprocessing: str = ""
+    tuning: str = ""
+    limits: str = ""
+    relation: str = ""
+    residual_risk: str = ""
+    publication_date: str = ""
+    author: str = ""
+    person: str = ""
+    project: str = ""
+    workflow: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitive", _names(self.sensitive))
+        for field in fields(self):
+            if field.name != "sensitive":
+                object.__setattr__(self, field.name, _text(field.name, getattr(self, field.name)))
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in ("", *allowed):
+                raise ArgumentError(f"expected {name} in the form to be one of {', '.join(allowed)}, got another text.")
+        if self.publication_date and not _DATE.fullmatch(self.publication_date):
+            raise ArgumentError("expected publication_date in the form as YYYY-MM-DD, got another text.")
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The names of the entries that are empty."""
+        return tuple(field.name for field in fields(self) if not getattr(self, field.name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form as JSON-ready data."""
+        return {**vars(self), "sensitive": list(self.sensitive)}
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Return the form that plain data hold: some of its entries; null is an empty one.
+
+        Raises
+        ------
+        ValueError
+            If they are no mapping, or some are unknown or malformed.
+        """
+        if not isinstance(data, dict):
+            raise ArgumentError(f"expected a form with entries, got a {type(data).__name__}.")
+        unknown = [key for key in data if key not in QUESTIONS]
+        if unknown:
+            raise ArgumentError(f"expected entries of a form ({listed(QUESTIONS, 30)}), got {shown(unknown[0])}.")
+        return cls(**{name: value for name, value in data.items() if value is not None})
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a form from a YAML file.
+
+        Raises
+        ------
+        ValueError
+            If it is not YAML, too large, or no form.
+        OSError
+            If it cannot be read.
+        """
+        problem, data = None, None
+        try:
+            data = parse_yaml(read_text(path, LARGEST_FORM))
+        except UnreadableError as error:
+            problem = str(error)
+        if problem:
+            raise ArgumentError(f"{path}: {problem}.")
+        return cls.from_dict(data)
+
+
+def empty_form() -> str:
+    """Return the text of an empty form in YAML, with what each entry asks."""
+    head = (
+        "# Form of a report (hedgerow report --form). Fill in what applies; what is left empty is reported as such.\n"
+    )
+    entries = (f"\n# {asked}\n{name}:{' []' if name == 'sensitive' else ''}\n" for name, asked in QUESTIONS.items())
+    return head + "".join(entries)
+
+
+def _text(name: str, value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        raise ArgumentError(f"expected text as {name} in the form, got a {type(value).__name__}; put it in quotes.")
+    if len(value) > LONGEST_ENTRY:
+        raise ArgumentError(f"expected at most {LONGEST_ENTRY:,} characters as {name} in the form, got more.")
+    return value.strip()
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
+        raise ArgumentError("expected a list of names of attributes as sensitive in the form, got something else.")
+    if len(value) > MOST_SENSITIVE or any(len(name) > LONGEST_ENTRY for name in value):
+        raise ArgumentError(
+            f"expected at most {MOST_SENSITIVE} names as sensitive in the form, got more or longer ones."
+        )
+    return tuple(dict.fromkeys(value))

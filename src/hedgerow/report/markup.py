@@ -1,0 +1,54 @@
+"""HTML that escapes by construction: text becomes markup through `element` alone, which escapes it."""
+
+from __future__ import annotations
+
+from html import escape
+
+from hedgerow.values import printable
+
+_EMPTY = ("meta", "link", "br", "hr")  # elements without content
+
+
+class Html(str):
+    """Markup. A plain `str` is text, and is escaped where it is put into an element."""
+
+    __slots__ = ()
+
+
+def text(content: str) -> Html:
+    r"""Return text as markup: special characters escaped, control characters and marks of direction shown.
+
+    Examples
+    --------
+    >>> print(text("<b>&\x1b"))
+    &lt;b&gt;&amp;\x1b
+    """
+    return content if isinstance(content, Html) else Html(escape(printable(content, keep="\n")))
+
+
+def element(name: str, /, *content: str, **attributes: str) -> Html:
+    """Return an element; underlines at the end of attributes' names are dropped, others become hyphens.
+
+    Parameters
+    ----------
+    name : str
+        The name of the element, which is the program's own and never a file's.
+    *content : str
+        Text, which is escaped, or markup.
+    **attributes : str
+        Its attributes, which are escaped.
+
+    Examples
+    --------
+    >>> print(element("p", "1 < 2 ", element("b", "yes"), class_="note"))
+    <p class="note">1 &lt; 2 <b>yes</b></p>
+    """
+    given = "".join(f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items())
+    if name in _EMPTY:
+        return Html(f"<{name}{given}>")
+    return Html(f"<{name}{given}>{''.join(map(text, content))}</{name}>")
+
+
+def joined(*parts: Html) -> Html:
+    """Return markup after markup, a line each."""
+    return Html("\n".join(parts))

@@ -1,0 +1,201 @@
+"""Sections of the public sheet on privacy: the guarantee, its limits, every charge, earlier releases, and the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.charge import Charge
+from hedgerow.report.contents import Fact, Grid, Section
+from hedgerow.report.odds import factor_text, largest_belief, percent_up
+from hedgerow.report.releases import Releases
+from hedgerow.report.subject import Subject
+from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.schema import Schema
+
+PRIORS = (0.01, 0.1, 0.5, 0.9)
+"""Suspicions whose largest growth is printed."""
+NOT_STATED = "Not stated."
+"""The answer where a form says nothing."""
+BY_FORM = "Fill in the form: hedgerow report --new-form form.yaml, then hedgerow report … --form form.yaml."
+"""How to state what is not stated."""
+_WORDS = (
+    "ε (epsilon) bounds how much more likely any output becomes, whatever it is, if one row is added to the table or "
+    "taken out of it: by a factor of at most e^ε. The bound holds for every attack, whoever carries it out, whatever "
+    "they know besides, and for ever.",
+    "δ (delta) is what the bound may miss: the release differs, with a probability of at most δ, from one whose odds ε "
+    "bounds. With δ = 0 there is no such exception.",
+    "ρ (rho) is another measure of the same loss, in which many small charges add up to less.",
+)
+
+
+def guarantee(subject: Subject) -> Section:
+    """Return what is promised to a person in the table, in odds."""
+    card, unit = subject.card, subject.form.unit or NOT_STATED
+    facts = [
+        Fact("one row is", unit),
+        Fact("neighbouring tables", card.neighbours if card.is_private else "no guarantee speaks of any"),
+        Fact("guarantee, as the card says", card.guarantee),
+    ]
+    question = "What is promised to a person in the table?"
+    if card.epsilon is None or not card.is_private:
+        answer = (
+            "Nothing is promised. The model has no guarantee of differential privacy, so what it discloses is a matter "
+            "of measurements, and of attacks that nobody has thought of yet."
+        )
+        return Section("guarantee", question, answer, tuple(facts), measure="" if subject.form.unit else BY_FORM)
+    epsilon, delta = card.epsilon, card.delta or Fraction(0)
+    facts += [Fact("epsilon", amount_text(epsilon), float(epsilon)), Fact("delta", amount_text(delta), float(delta))]
+    facts += [] if card.rho is None else [Fact("rho", amount_text(card.rho), float(card.rho))]
+    facts += [Fact("no output becomes more likely by a factor of more than", factor_text(epsilon))]
+    half = percent_up(largest_belief(0.5, epsilon))
+    answer = (
+        f"Whoever thinks it as likely as not (50 %) that a row is in the table can, after reading the model, be at "
+        f"most {half} sure, however they attack it"
+        + (f"; apart from a chance of at most {amount_text(delta)}." if delta else ".")
+    )
+    notes = (
+        "The odds are of a row being in the table or not. Whoever knows that a person is in it, and guesses between "
+        "two values of the row, gains up to twice ε: one row out and another one in. Several rows of one person "
+        "multiply ε by their number. What the model says about people in general is no disclosure in this sense: it "
+        "can be learned without any one of them.",
+    )
+    return Section(
+        "guarantee",
+        question,
+        answer,
+        tuple(facts),
+        (_suspicions(epsilon),),
+        notes,
+        _WORDS,
+        "" if subject.form.unit else BY_FORM,
+    )
+
+
+def _suspicions(epsilon: Fraction) -> Grid:
+    rows = tuple((percent_up(prior), percent_up(largest_belief(prior, epsilon))) for prior in PRIORS)
+    return Grid("How far a suspicion that a row is in the table can rise", ("before", "after, at most"), rows)
+
+
+def unprotected(subject: Subject) -> Section:
+    """Return what the guarantee does not cover: the schema, its cut points and where they come from."""
+    schema, form = subject.schema, subject.form
+    facts = [Fact("cut points, as the form says", form.cut_points or NOT_STATED)]
+    facts += [Fact("not covered, as the card says", note) for note in subject.card.notes]
+    answer = (
+        "Everything that was declared about the table counts as known to all: the names of its columns, their bounds, "
+        "categories and cut points, and the classes. Nothing hides them."
+    )
+    question = "What is not protected?"
+    if schema is None:
+        return Section("unprotected", question, answer, tuple(facts), measure="Give the public schema: schema=.")
+    facts.insert(0, Fact("schema", f"{len(schema)} attributes, digest {schema.digest}", schema.digest))
+    grid = Grid(
+        "The schema, and where its cut points come from", ("attribute", "domain", "cut points"), _sources(schema)
+    )
+    return Section("unprotected", question, answer, tuple(facts), (grid,), measure="" if form.cut_points else BY_FORM)
+
+
+def _sources(schema: Schema) -> tuple[tuple[str, str, str], ...]:
+    declared = "learned from the rows under a charge, or declared" if schema.charges else "declared"
+    if schema.void:
+        declared = f"no guarantee: {schema.void}"
+    found: list[tuple[str, str, str]] = []
+    for name, attribute in schema.attributes:
+        source = "none: categories are declared"
+        if isinstance(attribute, (Integer, Real)):
+            source = "the default grid of the declared bounds" if attribute.has_default_cuts else declared
+        found.append((name, attribute.domain, source))
+    return tuple(found)
+
+
+def charges(subject: Subject) -> Section:
+    """Return the mechanisms, and every charge on the card."""
+    card = subject.card
+    question = "What was computed of the rows, and at what price?"
+    if not card.charges:
+        answer = "No mechanism of differential privacy was charged: what was computed of the rows is not bounded."
+        return Section("charges", question, answer)
+    answer = (
+        f"{len(card.charges)} {_plural('release', card.charges)} of the rows went into this model. All are listed, and "
+        "what they cost adds up to what is promised above."
+    )
+    return Section("charges", question, answer, grids=(_priced("Every charge, in order", card.charges),))
+
+
+def _priced(title: str, found: Sequence[Charge]) -> Grid:
+    rows = tuple(
+        (
+            charge.purpose,
+            charge.mechanism or "not named",
+            amount_text(charge.epsilon),
+            amount_text(charge.delta),
+            "unknown" if charge.zcdp is None else amount_text(charge.zcdp),
+            _remark(charge),
+        )
+        for charge in found
+    )
+    return Grid(title, ("what", "mechanism", "epsilon", "delta", "rho", "remark"), rows)
+
+
+def _remark(charge: Charge) -> str:
+    declared = ["declared by the schema's file"] if charge.declared else []
+    return "; ".join([*declared, *([f"no guarantee: {charge.void}"] if charge.void else [])])
+
+
+def earlier(releases: Releases | None) -> Section:
+    """Return all releases of the table, by a record."""
+    question = "What else was released about this table?"
+    if releases is None:
+        how = "Give the record: hedgerow report … --ledger FILE, a budget file or what hedgerow ledger export writes."
+        return Section("releases", question, "Not measured. No record of the table's releases was given.", measure=how)
+    answer = (
+        f"{len(releases.releases)} {_plural('release', releases.releases)} of this table "
+        f"{'is' if len(releases.releases) == 1 else 'are'} on record, this model included if it was charged there. "
+        "Their losses add up: whoever has all of them knows more than whoever has one."
+    )
+    facts = (
+        Fact("record", releases.record),
+        *([Fact("dataset", releases.dataset)] if releases.dataset else []),
+        Fact("epsilon of all, by addition", amount_text(releases.epsilon), float(releases.epsilon)),
+        Fact("delta of all, by addition", amount_text(releases.delta), float(releases.delta)),
+        *([] if releases.rho is None else [Fact("rho of all", amount_text(releases.rho), float(releases.rho))]),
+        *([] if releases.cap is None else [Fact("cap on epsilon", amount_text(releases.cap), float(releases.cap))]),
+    )
+    rows = tuple(
+        (
+            one.charge.purpose,
+            one.time[:19].replace("T", " ") or "not recorded",
+            amount_text(one.charge.epsilon),
+            amount_text(one.charge.delta),
+            "; ".join(filter(None, (one.state, _remark(one.charge)))),
+        )
+        for one in releases.releases
+    )
+    grid = Grid("Every release on record", ("what", "when (UTC)", "epsilon", "delta", "remark"), rows)
+    return Section("releases", question, answer, facts, (grid,) if rows else ())
+
+
+def noise(subject: Subject) -> Section:
+    """Return where the noise comes from, and the limits that are known."""
+    answer = (
+        "The guarantee is as good as its random numbers and its arithmetic. The card says where they came from; it is "
+        "a statement of whoever made the file, and no signature."
+    )
+    facts = (
+        Fact("noise", subject.card.noise),
+        Fact("software that made the model", subject.card.software),
+        *([Fact("no guarantee because", subject.card.void)] if subject.card.void else []),
+    )
+    notes = (
+        "Known limits: run time, errors about values outside the schema, and the size of tables are not noised; they "
+        "are for the curator's eyes. hedgerow's docs, privacy.md, have the proofs and the limits one by one.",
+    )
+    return Section(
+        "noise", "Where do the random numbers come from, and what is known to be weak?", answer, facts, notes=notes
+    )
+
+
+def _plural(word: str, found: Sequence[object]) -> str:
+    return word if len(found) == 1 else f"{word}s"

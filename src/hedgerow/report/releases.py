@@ -1,0 +1,165 @@
+"""Records of what was released about a table: a budget's file, or the export of a curator's ledger."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+from hedgerow.errors import ArgumentError, ModelFormatError, UnreadableError
+from hedgerow.messages import shown
+from hedgerow.privacy.amounts import total
+from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.privacy.charge import Charge, total_rho
+from hedgerow.untrusted_text import parse_amount, parse_json, read_text
+
+LARGEST_LEDGER = 2**25
+"""The most bytes of a ledger's export."""
+FAILED = "failed: charged, and not answered"
+"""What a release is called that was charged and never left."""
+
+
+@dataclass(frozen=True)
+class PastRelease:
+    """One release that a record names: when, where that is known, and what it cost."""
+
+    charge: Charge
+    time: str = ""
+    state: str = ""
+
+
+@dataclass(frozen=True)
+class Releases:
+    """All releases of a table that a record names, in order.
+
+    Attributes
+    ----------
+    releases : tuple of PastRelease
+        The releases, those that failed included: a charge is not refunded.
+    cap : Fraction or None
+        The cap on ε of the table; None where there is none.
+    record : str
+        What the record is, in words.
+    dataset : str
+        The dataset, where the record has several.
+    """
+
+    releases: tuple[PastRelease, ...]
+    cap: Fraction | None
+    record: str
+    dataset: str = ""
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """The charges of all releases."""
+        return tuple(release.charge for release in self.releases)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The sum of all ε."""
+        return total(charge.epsilon for charge in self.charges)
+
+    @property
+    def delta(self) -> Fraction:
+        """The sum of all δ."""
+        return total(charge.delta for charge in self.charges)
+
+    @property
+    def rho(self) -> Fraction | None:
+        """The sum of all ρ; None where that of one is not known."""
+        return total_rho(self.charges)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, dataset: str | None = None) -> Self:
+        """Read a record: a budget file, or what ``hedgerow ledger export`` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        dataset : str, optional
+            The dataset, where a ledger has several.
+
+        Raises
+        ------
+        ValueError
+            If it is neither, its entries are not what was written, or the ledger has several datasets and none is
+            chosen.
+        OSError
+            If it cannot be read.
+        """
+        problem, text = None, ""
+        try:
+            text = read_text(path, LARGEST_LEDGER)
+        except UnreadableError as error:
+            problem = str(error)
+        if problem:
+            raise ModelFormatError(f"{path}: {problem}.")
+        if text.startswith("{\n"):  # a budget is indented, an entry of a ledger is one line
+            return cls._of_budget(Path(path))
+        return cls._of_ledger(path, text.removesuffix("\n").split("\n"), dataset)
+
+    @classmethod
+    def _of_budget(cls, path: Path) -> Self:
+        budget = FileBudget(path)
+        return cls(tuple(map(PastRelease, budget.charges)), budget.epsilon, "a budget file")
+
+    @classmethod
+    def _of_ledger(cls, path: str | PathLike[str], lines: Sequence[str], dataset: str | None) -> Self:
+        problem, entries = None, list[dict[str, Any]]()
+        try:
+            entries = _chained(lines)
+            chosen = _chosen({entry["dataset"] for entry in entries if "dataset" in entry}, dataset)
+            found, cap = _released(entries, chosen)
+            return cls(found, cap, f"a ledger of {len(entries)} entries, each with the hash of the one before", chosen)
+        except (UnreadableError, KeyError, TypeError, AttributeError):
+            problem = "expected a budget file, or what `hedgerow ledger export` wrote; found other content"
+        raise ModelFormatError(f"{path}: {problem}.")
+
+
+def _chained(lines: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the entries of a ledger, each checked to hold the hash of the one before."""
+    found, previous = list[dict[str, Any]](), ""
+    for sequence, line in enumerate(lines, 1):
+        entry = parse_json(line)
+        if entry["previous"] != previous or entry["sequence"] != sequence:
+            raise UnreadableError("expected entries that follow on one another")
+        found.append(entry)
+        previous = hashlib.sha256(line.encode()).hexdigest()
+    if not found:
+        raise UnreadableError("expected entries, found none")
+    return found
+
+
+def _chosen(names: set[str], dataset: str | None) -> str:
+    if dataset is None and len(names) == 1:
+        return next(iter(names))
+    if dataset in names:
+        return dataset
+    got = "none chosen" if dataset is None else shown(dataset)
+    raise ArgumentError(f"expected one of the ledger's datasets ({', '.join(sorted(names))}) as dataset, got {got}.")
+
+
+def _released(entries: Sequence[dict[str, Any]], dataset: str) -> tuple[tuple[PastRelease, ...], Fraction | None]:
+    """Return the releases of a dataset over all its epochs, and the cap of the latest one."""
+    found, cap = dict[str, PastRelease](), None
+    for entry in entries:
+        if entry["kind"] == "declared" and entry["dataset"] == dataset:
+            stated = entry["cap"]["epsilon"]
+            cap = None if stated is None else parse_amount(stated)
+        elif entry["kind"] == "reserved" and entry["dataset"] == dataset:
+            found[entry["request"]] = PastRelease(_charge(entry["charge"]), entry["time"])
+        elif entry["kind"] == "failed" and entry["request"] in found:
+            before = found[entry["request"]]
+            found[entry["request"]] = PastRelease(before.charge, before.time, FAILED)
+    return tuple(found.values()), cap
+
+
+def _charge(data: dict[str, Any]) -> Charge:
+    epsilon, delta = (parse_amount(data[name]) for name in ("epsilon", "delta"))
+    rho = None if data["rho"] is None else parse_amount(data["rho"])
+    return Charge(data["purpose"], epsilon, delta, data["mechanism"], data.get("void"), rho=rho)

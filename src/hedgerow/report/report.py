@@ -1,0 +1,279 @@
+"""Reports: a public sheet of what was released, and one for the board with exact functions of the rows, never mixed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+from hedgerow.arguments import check_flag
+from hedgerow.audit.readers.columns import Features
+from hedgerow.durable import reserved
+from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
+from hedgerow.privacy.card import SOFTWARE
+from hedgerow.report import accuracy, attacks, disclosure, guessing, leaves, promises, reasons, statements
+from hedgerow.report.attacks import Attacked
+from hedgerow.report.contents import Section, Sheet
+from hedgerow.report.form import Form
+from hedgerow.report.page import page
+from hedgerow.report.releases import Releases
+from hedgerow.report.subject import Subject
+from hedgerow.schema.schema import Schema
+
+PRIVATE = "PRIVATE"
+"""What is in the name of every file that has exact functions of the rows."""
+_ENDINGS = (".html", ".json")
+_KEPT = "Only on the sheet for the board: no guarantee covers what this model stores of its rows."
+_Pair = tuple[Any, Any]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Report:
+    """What a review board needs to know of a model: the public sheet, and, **private**, the one for the board.
+
+    The public sheet is made of the released file, the record of releases and the form alone; of a model without a
+    guarantee it leaves out what the model stores. The board's sheet has exact functions of the rows.
+
+    Attributes
+    ----------
+    subject : Subject
+        The model, with what people state about it.
+    public : Sheet
+        The public sheet.
+    board : Sheet or None
+        The sheet for the board; None for a private model whose rows are not given.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.load("breast_cancer")
+    >>> clf = hr.PrivateTreeClassifier(epsilon=1, max_depth=2, schema=data.schema)
+    >>> report = hr.Report.of(clf.fit(data.frame, data.labels))
+    >>> report.board is None, report.public.worst  # no row, no form
+    (True, 'look')
+    """
+
+    subject: Subject
+    public: Sheet
+    board: Sheet | None
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        *,
+        form: Form | None = None,
+        releases: Releases | None = None,
+        train: _Pair | None = None,
+        test: _Pair | None = None,
+        membership: Attacked | None = None,
+        by: Sequence[str] | None = None,
+        schema: Schema | None = None,
+        features: Features | None = None,
+        threshold: int = 10,
+        on: date | None = None,
+    ) -> Self:
+        """Make the report of a model.
+
+        Parameters
+        ----------
+        model : Model, fitted estimator, or any model that `hedgerow.audit.reconstruction` reads
+            The model.
+        form : Form, optional
+            What people state.
+        releases : Releases, optional
+            The record of all releases of the table.
+        train, test : tuple of (X, y), optional
+            The training rows, and other rows of the same kind, for the board's sheet.
+        membership : Membership, ShadowMembership or ExactMembership, optional
+            What a membership attack on the learner reached, for the board's sheet.
+        by : sequence of str, optional
+            Columns whose groups are compared. Default: the sensitive attributes of the form.
+        schema, features : optional
+            For models of other libraries: as `hedgerow.audit.reconstruction` takes them.
+        threshold : int, default=10
+            The fewest rows of a leaf that are safe.
+        on : date, optional
+            The date of the report. Default: today, in UTC.
+
+        Raises
+        ------
+        ValueError
+            If rows do not fit the model, or an argument is out of range.
+        TypeError
+            If the model is none that can be read, or an argument has another type.
+        """
+        _check(releases, Releases, "a record of releases (report.Releases)", "releases")
+        _check(on, date, "a date", "on")
+        subject = Subject.of(model, form, schema=schema, features=features, threshold=threshold)
+        found = attacks.check_attacked(membership)
+        columns = _columns(by, subject.form.sensitive)
+        made = on or datetime.now(UTC).date()
+        public = _public(subject, releases, made)
+        if subject.is_private and train is None and test is None and found is None:
+            return cls(subject, public, None)
+        return cls(subject, public, _board(subject, train, test, found, columns, made))
+
+    def to_html(self, *, private: bool = False) -> str:
+        """Return a sheet as a page that needs nothing else: the public one, or that for the board.
+
+        Raises
+        ------
+        ValueError
+            If there is no sheet for the board.
+        """
+        return page(self._sheet(private=private))
+
+    def to_json(self, *, private: bool = False) -> str:
+        """Return a sheet as JSON: the public one, or that for the board; raises as `to_html` does."""
+        return json.dumps(self._sheet(private=private).to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def _sheet(self, *, private: bool) -> Sheet:
+        check_flag("private", private)
+        if not private:
+            return self.public
+        if self.board is None:
+            raise ArgumentError("expected a report with a sheet for the board, got one without; pass train=(X, y).")
+        return self.board
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> tuple[Path, ...]:
+        """Write the sheets, each whole: the public one to the path, that for the board beside it, named PRIVATE.
+
+        The name's ending, .html or .json, says in which form. Nothing is replaced without `force`.
+
+        Returns
+        -------
+        tuple of Path
+            The files that were written.
+
+        Raises
+        ------
+        ValueError
+            If the name ends otherwise, or says PRIVATE.
+        OSError
+            If a file exists and `force` is False, or cannot be written.
+        """
+        public = Path(path)
+        if public.suffix.lower() not in _ENDINGS:
+            raise ArgumentError(f"{public}: expected a name that ends in {' or '.join(_ENDINGS)}.")
+        if PRIVATE in public.name:
+            raise ArgumentError(f"{public}: expected the name of the public sheet, got one that says {PRIVATE}.")
+        render = self.to_json if public.suffix.lower() == ".json" else self.to_html
+        places = [(public, False), *([(private_name(public), True)] if self.board else [])]
+        for place, _ in places:
+            if os.path.lexists(place) and not force:  # both are checked before one is written
+                raise FileError.of(errno.EEXIST, "File exists; give force=True to replace it", str(place))
+        for place, private in places:
+            with reserved(place, force=force) as write:
+                write(render(private=private))
+        return tuple(place for place, _ in places)
+
+    def __repr__(self) -> str:
+        return f"<Report on a {self.subject.kind}; {'public sheet only' if self.board is None else 'two sheets'}>"
+
+
+def private_name(path: Path) -> Path:
+    """Return the name of the private file beside a public one.
+
+    Examples
+    --------
+    >>> print(private_name(Path("out/report.html")))
+    out/report.PRIVATE.html
+    """
+    return path.with_name(f"{path.stem}.{PRIVATE}{path.suffix}")
+
+
+def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
+    risk = subject.leaves() if subject.is_private else None
+    found = guessing.measured(subject) if subject.is_private else _KEPT
+    sections = (
+        statements.identity(subject, made),
+        statements.purpose(subject),
+        promises.guarantee(subject),
+        promises.unprotected(subject),
+        promises.charges(subject),
+        promises.earlier(releases),
+        statements.preparation(subject),
+        promises.noise(subject),
+        *(
+            (
+                disclosure.model(subject),
+                disclosure.released_accuracy(subject),
+                leaves.section(subject, risk),
+                guessing.section(subject, found),
+            )
+            if subject.is_private
+            else (_kept(),)
+        ),
+        attacks.bounded(subject),
+        statements.relation(subject),
+        statements.residual_risk(subject),
+        statements.decision("public"),
+    )
+    found_reasons = (
+        *reasons.findings(subject, releases),
+        *(leaves.findings(subject, risk) if subject.is_private else ()),
+    )
+    return Sheet("public", subject.title, made, SOFTWARE, found_reasons, sections)
+
+
+def _kept() -> Section:
+    question = "What does the model say, how often is it right, and what do its leaves disclose?"
+    return Section("model", question, _KEPT, measure=disclosure.ROWS)
+
+
+def _board(
+    subject: Subject, train: _Pair | None, test: _Pair | None, found: Attacked | None, by: Sequence[str], made: date
+) -> Sheet:
+    risk, separated = subject.leaves(train), attacks.separated(subject, train, test)
+    guessed = guessing.measured(subject, None if train is None else train[0])
+    hits = tuple(_hits(subject, train, test, by))
+    sections = (
+        statements.identity(subject, made),
+        promises.guarantee(subject),
+        disclosure.model(subject),
+        leaves.section(subject, risk),
+        accuracy.section(hits),
+        attacks.attacked(subject, found, separated),
+        guessing.section(subject, guessed),
+        *guessing.by_group(guessed, by if train is not None else ()),
+        statements.residual_risk(subject),
+        statements.decision("board"),
+    )
+    found_reasons = (
+        *reasons.promised(subject, None if train is None else len(train[0])),
+        *leaves.findings(subject, risk),
+        *guessing.findings(subject, guessed),
+        *accuracy.findings(hits),
+        *attacks.findings(subject, found, separated),
+    )
+    return Sheet("board", subject.title, made, SOFTWARE, found_reasons, sections)
+
+
+def _hits(subject: Subject, train: _Pair | None, test: _Pair | None, by: Sequence[str]) -> Iterator[accuracy.Accuracy]:
+    known = train if train is not None else test
+    if known is None:
+        return
+    common = accuracy.commonest(subject, known[1])
+    for pair, of in ((train, "training rows"), (test, "other rows")):
+        if pair is not None:
+            yield accuracy.Accuracy.measure(subject, pair, of, common, by)
+
+
+def _columns(by: Sequence[str] | None, sensitive: Sequence[str]) -> tuple[str, ...]:
+    if by is None:
+        return tuple(sensitive)
+    if isinstance(by, str) or not all(isinstance(name, str) for name in by):
+        raise ArgumentTypeError("expected a sequence of names of columns as by, got something else.")
+    return tuple(dict.fromkeys(by))
+
+
+def _check(given: object, kind: type, what: str, name: str) -> None:
+    if not (given is None or isinstance(given, kind)):
+        raise ArgumentTypeError(f"expected {what} or None as {name}, got {type(given).__name__}.")

@@ -1,0 +1,186 @@
+"""The subject of a report: a released model, or one of another library, as the sections need it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.arguments import check_whole
+from hedgerow.audit.entropy.domain import Domain, normalised
+from hedgerow.audit.inference.labelled import label_values
+from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
+from hedgerow.audit.readers.columns import Features
+from hedgerow.audit.readers.paths import HasRegions, Paths
+from hedgerow.audit.readers.read import paths_of
+from hedgerow.columns import column_of
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.foreign_code import guarded
+from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.released import released_model
+from hedgerow.models.rule_list import RuleList
+from hedgerow.models.scorecard import Scorecard
+from hedgerow.models.tree import Tree
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.report.form import Form
+from hedgerow.schema.schema import Schema
+from hedgerow.values import listed, value_text
+
+UNKNOWN = "learned by {}, which states no guarantee"
+"""Why a model of another library has none."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Subject:
+    """A model with its card, its schema and what people state about it.
+
+    Attributes
+    ----------
+    model : object
+        The model as it was given.
+    released : RuleList, Tree, Scorecard or None
+        The model, if it is hedgerow's.
+    card : PrivacyCard
+        Its privacy card; that of a model without privacy for those of other libraries.
+    schema : Schema or None
+        The public schema; None where another library's model came without one.
+    paths : Paths or None
+        Its decision paths; None for a scorecard, or without a schema.
+    form : Form
+        What people state.
+    features : sequence or transformer, optional
+        The meaning of the columns of another library's model.
+    threshold : int
+        The fewest rows of a leaf that are safe.
+    """
+
+    model: Any
+    released: RuleList | Tree | Scorecard | None
+    card: PrivacyCard
+    schema: Schema | None
+    paths: Paths | None
+    form: Form
+    features: Features | None
+    threshold: int
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        form: Form | None = None,
+        *,
+        schema: Schema | None = None,
+        features: Features | None = None,
+        threshold: int = 10,
+    ) -> Self:
+        """Return the subject of a report; arguments as of `Report.of`, which says what is refused."""
+        check_whole("threshold", threshold, 1)
+        if not (schema is None or isinstance(schema, Schema)):
+            raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
+        if not (form is None or isinstance(form, Form)):
+            raise ArgumentTypeError(f"expected a Form or None as form, got {type(form).__name__}.")
+        found = released_model(model)
+        released = found if isinstance(found, (RuleList, Tree, Scorecard)) else None
+        known = schema if schema is not None or released is None else released.schema
+        paths = None
+        if isinstance(released, LeafModel) or (released is None and known is not None):
+            paths, known = paths_of(model if released is None else released, known, features)
+        elif released is None and not (callable(getattr(model, "apply", None)) or isinstance(model, HasRegions)):
+            raise ArgumentTypeError(
+                "expected a model of hedgerow, one that reconstruction audits read (with schema=), or one with "
+                f"apply(X), got {type(model).__name__}."
+            )
+        card = PrivacyCard.none(UNKNOWN.format(_maker(model))) if released is None else released.privacy
+        subject = cls(model, released, card, known, paths, form or Form(), features, threshold)
+        subject.check_columns(subject.form.sensitive, "sensitive in the form")
+        return subject
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its card carries a guarantee, so that what is in it may be on the public sheet."""
+        return self.card.is_private
+
+    @property
+    def kind(self) -> str:
+        """The kind of model, in words."""
+        return type(self.model).__name__ if self.released is None else self.released.kind
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.form.title or (f"a {self.kind} without a name" if self.released else f"a model: {self.kind}")
+
+    def check_columns(self, names: Sequence[str], what: str) -> None:
+        """Check that names are of attributes, where they are known.
+
+        Raises
+        ------
+        ValueError
+            If one is not.
+        """
+        if self.schema is not None and any(name not in self.schema for name in names):
+            raise ArgumentError(
+                f"expected names of attributes as {what} ({listed(self.schema.names)}), got another name."
+            )
+
+    def leaves(self, train: tuple[Any, Any] | None = None) -> LeafRisk | None:
+        """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts.
+
+        The counts that another library's model stores are those of its training rows, and have the leaves in words.
+        """
+        model = self.model if self.released is None else self.released
+        stored = self.paths is not None and self.paths.supports is not None
+        if self.released is not None and not isinstance(self.released, LeafModel):
+            return None
+        if train is not None and not (self.released is None and stored and self.paths and self.paths.exact):
+            return leaf_risk(model, train, threshold=self.threshold)
+        if not stored:
+            return None
+        return leaf_risk(model, schema=self.schema, features=self.features, threshold=self.threshold)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The decision path to each leaf in words; empty where paths are not known."""
+        if self.paths is None or self.schema is None:
+            return ()
+        refined = Domain.of(self.schema, self.paths.literals).schema
+        return normalised(self.paths, refined).conditions(refined)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted class of each row."""
+        if self.released is not None:
+            return self.released.predict(X)
+        problem = ArgumentError("expected a model that predicts one class for each row of X; it failed, or has others.")
+        found = guarded(lambda: np.asarray(self.model.predict(X)), problem)
+        if found.shape != (len(X),):
+            raise problem
+        return found
+
+    def class_words(self, labels: Any) -> NDArray[Any]:
+        """Return the class of each label in words, as the schema tells classes, so that labels can be compared.
+
+        Raises
+        ------
+        DomainError
+            If a label is missing, or is no class of the schema.
+        """
+        label = None if self.released is None or self.schema is None else self.schema.label
+        if label is None:
+            return np.array([value_text(value) for value in label_values(labels).tolist()], dtype=object)
+        names = np.array([value_text(value) for value in label.classes], dtype=object)
+        return names[label.encode(column_of(labels, label.name)).astype(np.intp)]
+
+    @property
+    def sensitive_leaves(self) -> tuple[int, ...]:
+        """The leaves whose decision path asks for a sensitive attribute, counted from 0."""
+        if self.paths is None:
+            return ()
+        asked = set(self.form.sensitive)
+        return tuple(i for i, path in enumerate(self.paths.paths) if any(x.attribute in asked for x, _ in path))
+
+
+def _maker(model: Any) -> str:
+    return f"{type(model).__module__.partition('.')[0]} ({type(model).__name__})"

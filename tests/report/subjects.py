@@ -1,0 +1,51 @@
+"""Models, tables and records that reports are made of in tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+from sklearn.tree import DecisionTreeClassifier
+
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
+from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
+
+SCHEMA = Schema({"age": Integer(0, 99, cuts=(30, 60)), "smoker": Boolean()}, Label("ill", ("no", "yes")))
+CHARGES = (Charge("draw of a tree", Fraction(1, 2), mechanism="exponential"), Charge("counts", Fraction(1, 2)))
+CARD = PrivacyCard(CHARGES, noise="OpenDP", software="hedgerow", notes=("columns are public",))
+
+
+def a_tree(card: PrivacyCard = CARD, *, counts: tuple[tuple[int, int], ...] = ((4, 30), (50, 1), (-2, 0))) -> Tree:
+    """Return a tree: over 60; else smokers; else the others. By default its counts are noisy."""
+    old, smoker = Literal("age", ">", (60,)), Literal("smoker", "true", ())
+    inner = Split(smoker, Leaf(counts[1]), Leaf(counts[2]))
+    return Tree(SCHEMA, Split(old, Leaf(counts[0]), inner), card)
+
+
+def without_privacy(counts: tuple[tuple[int, int], ...] = ((3, 30), (40, 12), (25, 0))) -> Tree:
+    """Return a tree with exact counts and no guarantee: a leaf that is pure, and one with few of a class."""
+    return a_tree(PrivacyCard.none("learned without privacy"), counts=counts)
+
+
+def void() -> PrivacyCard:
+    """Return a card that was charged and has no guarantee."""
+    return replace(CARD, void="seeded noise")
+
+
+def a_table() -> tuple[pd.DataFrame, pd.Series]:
+    """Return 90 rows: 30 of each age group, of whom a third smokes; the old are ill but for three."""
+    age = np.repeat([20, 45, 80], 30)
+    smoker = np.arange(90) % 3 == 0
+    ill = np.where((age > 60) & (np.arange(90) % 10 != 0), "yes", "no")
+    return pd.DataFrame({"age": age, "smoker": smoker}), pd.Series(ill, name="ill")
+
+
+def overfitted() -> tuple[DecisionTreeClassifier, Schema]:
+    """Return a tree of 86 leaves, 31 of them of one row, grown by scikit-learn, with its schema."""
+    values = np.repeat(np.arange(86), np.where(np.arange(86) < 31, 1, 3)).reshape(-1, 1)
+    schema = Schema({"code": Integer(0, 999, cuts=())}, Label("y", (0, 1)))
+    return DecisionTreeClassifier(random_state=0).fit(values, values[:, 0] % 2), schema

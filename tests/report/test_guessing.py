@@ -1,0 +1,82 @@
+"""Sections on reconstruction, beside the audit that they print."""
+
+from math import log2
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.report import guessing
+from hedgerow.report.form import Form
+from hedgerow.report.subject import Subject
+from hedgerow.schema import Boolean, Label, Literal, Schema
+from tests.report.subjects import a_table, a_tree, overfitted, without_privacy
+
+
+def test_the_numbers_are_those_of_the_audit():
+    model = without_privacy()
+    subject = Subject.of(model)
+    section = guessing.section(subject, guessing.measured(subject))
+    found, values = hr.audit.reconstruction(model), {fact.name: fact.value for fact in section.facts}
+    assert values["Dist_G"] == found.uncertainty
+    assert values["bits of a row without the model"] == log2(100 * 2)
+    assert values["least share of bits left"] == min(found.ratios)
+    assert section.facts[5].text == "age <= 60 and smoker (5.9 bits left)"  # 61 ages; the old have 39 ages by 2
+    assert section.words
+
+
+def test_a_mean_that_is_high_supports_nothing():
+    tree, schema = overfitted()
+    subject = Subject.of(tree, schema=schema)
+    found = guessing.measured(subject)
+    section = guessing.section(subject, found)
+    assert "supports no release" in section.answer
+    known = [one for one in guessing.findings(subject, found) if one.key == "known-rows"]
+    assert all(one.bucket == "reject" for one in guessing.findings(subject, found))
+    assert sum(one.value for one in known) == sum(
+        n for n, possible in zip(found.supports, found.possible_rows, strict=True) if possible == 1
+    )
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_rows_that_are_the_only_possible_ones_are_disclosed(private):
+    schema = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
+
+    class Known:
+        supports = (5, 7)
+
+        def regions(self):
+            return [[Literal("a", "true", ()), Literal("b", "true", ())], []]
+
+    subject = Subject.of(Known(), schema=schema)
+    (finding,) = guessing.findings(subject, guessing.measured(subject))
+    assert (finding.bucket, finding.value) == ("reject", 5)
+    model = a_tree()
+    if private:
+        assert list(guessing.findings(Subject.of(model), guessing.measured(Subject.of(model)))) == []
+
+
+def test_the_most_exposed_group_is_named_with_rows_alone():
+    X, _ = a_table()
+    subject = Subject.of(a_tree(), Form(sensitive=("smoker",)))
+    found = guessing.measured(subject, X)
+    (section,) = guessing.by_group(found, ("smoker", "age"))
+    groups = {name: found.by_group(name) for name in ("smoker", "age")}
+    worst = min((one for rows in groups.values() for one in rows), key=lambda one: one["uncertainty"])
+    assert f"= {worst['group']}, the model leaves least to guess" in section.answer
+    assert [row[0] for row in section.grids[0].rows] == [one["group"] for one in groups["smoker"]]
+    assert guessing.by_group("not measured", ("smoker",)) == ()
+
+
+def test_what_is_not_stored_is_not_measured():
+    tree, _ = overfitted()
+    for subject in (Subject.of(tree), Subject.of(a_tree(counts=((0, 0), (0, 0), (-3, 0))))):
+        found = guessing.measured(subject)
+        assert isinstance(found, str)
+        section = guessing.section(subject, found)
+        assert section.answer.startswith("Not measured. ")
+        assert "--data" in section.measure
+
+
+def test_a_number_of_rows_of_any_size_is_written():
+    assert guessing._number(999_999) == "999,999"
+    assert guessing._number(10**5000) == "about 10^5000"

@@ -1,0 +1,130 @@
+"""The page of a sheet: whole by itself, marked, and text from files stays text."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
+from hedgerow.report import Form, PastRelease, Releases, Report
+from hedgerow.report.page import MARK, POLICY, page
+from hedgerow.schema import Boolean, Label, Literal, Schema
+from tests.report.subjects import a_table, a_tree, without_privacy
+
+HOSTILE = "\"'><script>alert(1)</script><img src=//evil/x onerror=alert(1)>{{7*7}}\u202e</style><!--"
+ON = date(2026, 11, 23)
+
+
+class Tags(HTMLParser):
+    """The tags of a page with their attributes, ids and text outside of its style."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.text, self.inside, self.open = [], [], "", [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in ("meta", "link", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.text += data
+
+
+def hostile():
+    """Return a report whose every text from outside is hostile."""
+    schema = Schema({HOSTILE: Boolean()}, Label("y", (HOSTILE, "no")))
+    card = PrivacyCard(
+        (Charge(HOSTILE, 1, mechanism=HOSTILE, void=None),), noise=HOSTILE, software=HOSTILE, notes=(HOSTILE,),
+        neighbours=HOSTILE,
+    )  # fmt: skip
+    tree = Tree(schema, Split(Literal(HOSTILE, "true", ()), Leaf((30, 1)), Leaf((1, 30))), card)
+    text = dict.fromkeys(("title", "purpose", "population", "curator", "unit", "limits", "residual_risk"), HOSTILE)
+    form = Form(**text, sensitive=(HOSTILE,))
+    releases = Releases((PastRelease(Charge(HOSTILE, 1), HOSTILE, HOSTILE),), None, HOSTILE, HOSTILE)
+    rows = pd.DataFrame([[0], [1]] * 10, columns=[HOSTILE]), pd.Series([HOSTILE, "no"] * 10)
+    return Report.of(tree, form=form, releases=releases, train=rows, test=rows, on=ON)
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_text_from_files_stays_text(private):
+    found = Tags(hostile().to_html(private=private))
+    assert not {"script", "img", "iframe", "form", "object", "base"} & set(found.tags)
+    assert found.tags.count("style") == 1
+    assert {name for name, _ in found.attributes if name.startswith("on")} == set()
+    assert "<script>alert(1)</script>" in found.text
+    assert "\u202e" not in found.text
+    assert found.open == []
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_no_request_leaves_the_page(private):
+    X, y = a_table()
+    text = Report.of(a_tree(), train=(X, y), test=(X, y), on=ON).to_html(private=private)
+    assert not re.search(r"url\(|@import|src=|https?://|//", re.sub(r"<!doctype html>", "", text))
+    found = Tags(text)
+    assert {value for name, value in found.attributes if name == "href" and not value.startswith("#")} == {"data:,"}
+    assert ("content", POLICY) in found.attributes
+    assert POLICY.startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_every_link_leads_to_a_place_of_the_page(private):
+    X, y = a_table()
+    found = Tags(Report.of(a_tree(), train=(X, y), test=(X, y), on=ON).to_html(private=private))
+    ids = [value for name, value in found.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    assert {value[1:] for name, value in found.attributes if name == "href" and value != "data:,"} <= set(ids)
+
+
+def test_every_section_for_the_board_is_marked_and_none_of_the_public_sheet():
+    X, y = a_table()
+    report = Report.of(a_tree(), train=(X, y), on=ON)
+    private, public = report.to_html(private=True), report.to_html()
+    sections = re.findall(r"<section.*?</section>", private, flags=re.DOTALL)
+    assert len(sections) == len(report.board.sections) + 1
+    assert all(MARK in section for section in sections)
+    assert MARK not in public
+    assert "PRIVATE" not in re.sub(r"<style>.*?</style>", "", public, flags=re.DOTALL)
+
+
+def test_an_answer_comes_before_any_number_and_lines_to_sign_are_empty():
+    text = page(Report.of(without_privacy(), on=ON).board)
+    for section in re.findall(r"<section>.*?</section>", text, flags=re.DOTALL):
+        assert section.index('class="answer"') < min(
+            (section.index(tag) for tag in ("<dl", "<table") if tag in section), default=len(section)
+        )
+    assert text.count("<dd></dd>") == 5
+
+
+def test_findings_are_in_three_buckets_with_their_sources():
+    text = page(Report.of(without_privacy(), on=ON).board)
+    assert '<p class="verdict reject">Something speaks against a release as it is.</p>' in text
+    assert re.findall(r"<h3>([\w ]+: \d)", text) == ["Against release: 1", "Look closer: 2", "Supports release: 1"]
+    assert "Source: class disclosure" in text
+
+
+def test_all_that_is_in_the_data_is_on_the_page():
+    X, y = a_table()
+    report = Report.of(a_tree(), train=(X, y), by=["smoker"], on=ON)
+    for sheet in (report.public, report.board):
+        text = " ".join(Tags(page(sheet)).text.split())
+        for section in sheet.sections:
+            given = [section.question, section.answer, section.measure, *section.notes, *section.words]
+            given += [part for fact in section.facts for part in (fact.name, fact.text)]
+            given += [cell for grid in section.grids for row in grid.rows for cell in row if isinstance(cell, str)]
+            for part in given:
+                assert " ".join(part.split()) in text

@@ -1,0 +1,81 @@
+"""Sections on privacy, of cards."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
+from hedgerow.report import promises
+from hedgerow.report.form import Form
+from hedgerow.report.releases import PastRelease, Releases
+from hedgerow.report.subject import Subject
+from hedgerow.schema import Integer, Schema
+from tests.report.subjects import CARD, SCHEMA, a_tree, void, without_privacy
+
+
+def texts(section):
+    return {fact.name: fact.text for fact in section.facts}
+
+
+def test_the_guarantee_is_said_in_odds_before_any_number():
+    found = promises.guarantee(Subject.of(a_tree(), Form(unit="a visit")))
+    assert "as likely as not (50 %)" in found.answer
+    assert "at most 73.2 % sure" in found.answer  # e / (1 + e) = .73106, rounded up
+    assert texts(found)["epsilon"] == "1"
+    assert texts(found)["one row is"] == "a visit"
+    assert ("50 %", "73.2 %") in found.grids[0].rows
+    assert "twice ε" in found.notes[0]
+
+
+def test_a_delta_is_said_to_be_an_exception():
+    card = replace(CARD, charges=(Charge("draw", Fraction(1), Fraction(1, 1000)),))
+    assert "apart from a chance of at most 0.001." in promises.guarantee(Subject.of(a_tree(card))).answer
+
+
+def test_without_a_guarantee_nothing_is_promised():
+    for model in (without_privacy(), a_tree(void())):
+        found = promises.guarantee(Subject.of(model))
+        assert found.answer.startswith("Nothing is promised.")
+        assert found.grids == ()
+
+
+def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
+    found = promises.unprotected(Subject.of(a_tree()))
+    assert texts(found)["schema"].endswith(SCHEMA.digest)
+    assert texts(found)["not covered, as the card says"] == "columns are public"
+    assert [row[2] for row in found.grids[0].rows] == ["declared", "none: categories are declared"]
+    grid, learned = Schema({"a": Integer(0, 9)}), Schema({"a": Integer(0, 9, cuts=(4,))}, charges=(CARD.charges[0],))
+    sources = [
+        promises._sources(schema)[0][2] for schema in (grid, learned, Schema(learned.attributes, void="from data"))
+    ]
+    assert sources == [
+        "the default grid of the declared bounds",
+        "learned from the rows under a charge, or declared",
+        "no guarantee: from data",
+    ]
+
+
+def test_every_charge_is_listed():
+    found = promises.charges(Subject.of(a_tree()))
+    assert found.answer.startswith("2 releases of the rows")
+    assert [row[:3] for row in found.grids[0].rows] == [
+        ("draw of a tree", "exponential", "0.5"),
+        ("counts", "not named", "0.5"),
+    ]
+    declared = PrivacyCard((Charge("cuts", Fraction(1), declared=True),), noise="OpenDP", software="hedgerow")
+    assert promises.charges(Subject.of(a_tree(declared))).grids[0].rows[0][-1] == "declared by the schema's file"
+    assert "No mechanism" in promises.charges(Subject.of(without_privacy())).answer
+
+
+def test_earlier_releases_add_up_and_are_not_measured_without_a_record():
+    assert promises.earlier(None).answer.startswith("Not measured.")
+    assert "--ledger" in promises.earlier(None).measure
+    record = Releases((PastRelease(CARD.charges[0], "2026-01-02T03:04:05Z"), PastRelease(CARD.charges[1])), None, "x")
+    found = promises.earlier(record)
+    assert texts(found)["epsilon of all, by addition"] == "1"
+    assert [row[1] for row in found.grids[0].rows] == ["2026-01-02 03:04:05", "not recorded"]
+
+
+def test_the_noise_and_why_there_is_no_guarantee():
+    assert texts(promises.noise(Subject.of(a_tree())))["noise"] == "OpenDP"
+    assert texts(promises.noise(Subject.of(a_tree(void()))))["no guarantee because"] == "seeded noise"

@@ -1,0 +1,84 @@
+"""Findings of cards, records and forms: each threshold from both sides."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from hedgerow.privacy.charge import Charge
+from hedgerow.report import reasons
+from hedgerow.report.form import Form
+from hedgerow.report.releases import PastRelease, Releases
+from hedgerow.report.subject import Subject
+from tests.report.subjects import CARD, a_tree, void, without_privacy
+
+STATED = Form(purpose="x", curator="x", unit="x", tuning="x")
+
+
+def buckets(card, releases=None, form=STATED):
+    subject = Subject.of(a_tree(card), form)
+    return {finding.key: finding.bucket for finding in reasons.findings(subject, releases)}
+
+
+def costing(epsilon, delta="0", **more):
+    return replace(CARD, charges=(Charge("draw", Fraction(epsilon), Fraction(delta)),), **more)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "bucket"),
+    [("1/10", "supports"), ("1", "supports"), ("1001/1000", "look"), ("10", "look"), ("11", "reject")],
+)
+def test_tiers_of_epsilon_for_a_model_and_for_all_releases(epsilon, bucket):
+    record = Releases((PastRelease(costing(epsilon).charges[0]),), None, "a budget file")
+    assert buckets(costing(epsilon), record) == {"guarantee": bucket, "releases": bucket}
+
+
+def test_a_delta_needs_a_look_and_one_of_the_order_of_one_row_is_rejected():
+    subject = Subject.of(a_tree(costing("1", "1/1000")), STATED)
+    found = {n: list(reasons.promised(subject, n))[1] for n in (None, 999, 1000)}
+    assert [one.bucket for one in found.values()] == ["look", "look", "reject"]
+    assert "1/1,000" in found[1000].sentence
+    assert "1000" not in found[None].sentence.replace("0.001", "")
+
+
+def test_a_claim_without_noise_is_rejected():
+    assert buckets(replace(CARD, noise="none"))["noise"] == "reject"
+    assert "noise" not in buckets(CARD)
+
+
+def test_a_card_that_was_charged_and_is_void_is_rejected():
+    assert buckets(void())["guarantee"] == "reject"
+    subject = Subject.of(without_privacy(), STATED)
+    assert [(one.key, one.bucket) for one in reasons.findings(subject, None)] == [("guarantee", "look")]
+
+
+def test_a_loss_that_a_schema_declares_needs_a_look():
+    card = replace(CARD, charges=(Charge("cuts", Fraction(1), declared=True),))
+    assert buckets(card)["declared"] == "look"
+
+
+def test_records_that_are_not_there_incomplete_or_void():
+    assert buckets(CARD)["releases"] == "look"
+    half = Releases((PastRelease(CARD.charges[0]),), None, "a budget file")
+    assert buckets(CARD, half)["record"] == "reject"
+    both = Releases(tuple(map(PastRelease, CARD.charges)), None, "a budget file")
+    assert buckets(CARD, both) == {"guarantee": "supports", "releases": "supports"}
+    broken = Releases(
+        (*both.releases, PastRelease(Charge("seeded", Fraction(0), void="seeded"))), None, "a budget file"
+    )
+    assert buckets(CARD, broken)["releases"] == "reject"
+
+
+def test_what_is_not_stated_needs_a_look():
+    found = buckets(CARD, form=Form())
+    assert {name: found[name] for name in ("purpose", "curator", "unit", "tuning")} == dict.fromkeys(
+        ("purpose", "curator", "unit", "tuning"), "look"
+    )
+
+
+def test_every_finding_prints_its_rule_and_the_rules_source():
+    for card in (CARD, costing("11", "1/9"), void(), replace(CARD, noise="none")):
+        for finding in reasons.findings(Subject.of(a_tree(card)), None):
+            assert finding.sentence.endswith(".")
+            assert finding.threshold
+            assert finding.source

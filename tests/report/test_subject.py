@@ -1,0 +1,67 @@
+"""Subjects of reports: models of any library."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import hedgerow as hr
+from hedgerow.report.form import Form
+from hedgerow.report.subject import Subject
+from tests.report.subjects import SCHEMA, a_table, a_tree, overfitted
+
+
+def test_a_fitted_estimator_is_its_model():
+    X, y = a_table()
+    clf = hr.OptimalTreeClassifier(max_depth=1, schema=SCHEMA).fit(X, y)
+    found = Subject.of(clf)
+    assert found.released is clf.tree_
+    assert found.kind == "tree"
+    assert not found.is_private
+    assert Subject.of(a_tree()).is_private
+
+
+def test_a_tree_of_another_library_has_words_with_a_schema():
+    tree, schema = overfitted()
+    found = Subject.of(tree, schema=schema)
+    assert found.conditions[0].endswith(" and code <= 0")
+    assert len(found.conditions) == 86
+    assert "sklearn (DecisionTreeClassifier)" in found.card.void
+    assert Subject.of(tree).conditions == ()
+    assert Subject.of(tree).title == "a model: DecisionTreeClassifier"
+    assert Subject.of(a_tree(), Form(title="T")).title == "T"
+
+
+def test_stored_counts_of_another_library_are_taken_before_rows():
+    tree, schema = overfitted()
+    values = np.zeros((5, 1), dtype=int)
+    assert Subject.of(tree, schema=schema).leaves((values, [0] * 5)).leaves[0].endswith("code <= 0")
+    assert sum(Subject.of(tree).leaves((values, [0] * 5)).rows) == 5  # no words, and rows counted
+    assert Subject.of(tree).leaves() is None
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "message"),
+    [
+        (LogisticRegression(), {}, "expected a model of hedgerow, one that reconstruction audits read"),
+        (a_tree(), {"schema": "schema.yaml"}, "expected a Schema or None as schema, got str"),
+        (a_tree(), {"form": {"title": "x"}}, "expected a Form or None as form, got dict"),
+        (a_tree(), {"threshold": 0}, "threshold must be a whole number >= 1, got 0"),
+        (a_tree(), {"form": Form(sensitive=["nose"])}, r"sensitive in the form \(age, smoker\), got another name"),
+    ],
+)
+def test_what_cannot_be_reported_on_is_refused(model, given, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Subject.of(model, **given)
+
+
+def test_a_model_that_predicts_otherwise_is_refused():
+    tree, _ = overfitted()
+
+    class Broken:
+        apply = tree.apply
+
+        def predict(self, X):
+            return X[:1]
+
+    with pytest.raises(ValueError, match="expected a model that predicts one class for each row of X"):
+        Subject.of(Broken()).predict(np.zeros((3, 1)))
