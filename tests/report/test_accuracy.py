@@ -46,6 +46,13 @@ def test_columns_outside_the_schema_are_groups_too_and_others_are_refused():
         Accuracy.measure(Subject.of(a_tree()), (X, y), "rows", "no", ["town"])
 
 
+def test_an_array_has_the_groups_of_the_schema_alone():
+    tree, _ = overfitted()
+    values = np.arange(86).reshape(-1, 1)
+    with pytest.raises(ValueError, match="expected one of the attributes of the schema, got another name"):
+        Accuracy.measure(Subject.of(tree), (values, values[:, 0] % 2), "rows", "0", ["code"])
+
+
 def test_labels_are_compared_as_classes():
     tree, schema = overfitted()
     values = np.arange(86).reshape(-1, 1)

@@ -64,6 +64,12 @@ def test_an_entry_that_was_edited_is_refused(exported, change):
         Releases.load(exported)
 
 
+def test_a_file_that_is_not_text_is_refused(tmp_path):
+    (tmp_path / "record").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match="expected text in UTF-8"):
+        Releases.load(tmp_path / "record")
+
+
 @pytest.mark.parametrize("text", ["", "[]\n", "{}\n", "not a record", '{"previous":"","sequence":1}\n'])
 def test_other_files_are_refused(tmp_path, text):
     path = tmp_path / "record.json"

@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "show": "Show a model with its released counts and privacy card; or export it as SQL, Python, HTML, JSON.",
     "predict": "Predict the class of every row of a CSV file, in order, with the rule or leaf that predicts it.",
     "audit": "Measure how much a model discloses about its training rows, by counting possible rows by region.",
+    "report": "Report on a model for a review board: a public sheet, and one for the board, in files of their own.",
     "schema": "Make, learn and read schemas: what is public about a table.",
     "budget": "Keep one privacy budget over several runs, in a file.",
     "serve": "Serve a curator's tables: analysts ask, a ledger decides, rows stay.",

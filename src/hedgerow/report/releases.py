@@ -130,12 +130,12 @@ def _chained(lines: Sequence[str]) -> list[dict[str, Any]]:
             raise UnreadableError("expected entries that follow on one another")
         found.append(entry)
         previous = hashlib.sha256(line.encode()).hexdigest()
-    if not found:
-        raise UnreadableError("expected entries, found none")
     return found
 
 
 def _chosen(names: set[str], dataset: str | None) -> str:
+    if not names:
+        raise UnreadableError("expected entries of a dataset, found none")
     if dataset is None and len(names) == 1:
         return next(iter(names))
     if dataset in names:

@@ -1,0 +1,101 @@
+"""`hedgerow report`: a model for a review board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import narwhals as nw
+import typer
+
+from hedgerow.cli.output import check_output, say, stage
+from hedgerow.cli.rows import target_name
+from hedgerow.csv_files import read_csv, read_header
+from hedgerow.durable import write_whole
+from hedgerow.errors import ArgumentError
+from hedgerow.models import RuleList, Scorecard, Tree, load_model
+from hedgerow.report import Form, Releases, Report, empty_form
+from hedgerow.report.report import private_name
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command("report")
+def report(
+    model: Annotated[Path | None, typer.Argument(help="Model file written by `hedgerow fit`.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="The public sheet, .html or .json; that for the board is beside it, named PRIVATE."
+        ),
+    ] = None,
+    form: Annotated[Path | None, typer.Option(help="YAML file with what people state; see --new-form.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="What was released about the table: a budget file, or an exported ledger.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="With --ledger: the dataset, if it has several.")] = None,
+    data: Annotated[Path | None, typer.Option(help="CSV file of the training rows, for the board's sheet.")] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="CSV file of other rows of the same kind, for the board's sheet.")
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Compare the groups of this column; repeatable. Default: what the form calls sensitive."),
+    ] = None,
+    threshold: Annotated[int, typer.Option(help="The fewest rows of a leaf that are safe.")] = 10,
+    new_form: Annotated[Path | None, typer.Option(help="Write an empty form to this file, and stop.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the public sheet as JSON.")] = False,
+) -> None:
+    """Report on a model for a review board: a public sheet, and one for the board, in files of their own.
+
+    The public sheet is made of the model, --form and --ledger alone. With --data or --test, and for a model without a
+    guarantee, there is a second one with exact functions of the rows: every section of it is marked, and PRIVATE is in
+    its name. Pages load nothing and run nothing.
+
+    [bold]Examples[/bold]:
+
+    hedgerow report --new-form form.yaml
+
+    hedgerow report model.json --form form.yaml --ledger budget.json -o report.html
+
+    hedgerow report model.json --form form.yaml --data train.csv --test test.csv -o report.html
+    """
+    if new_form is not None:
+        check_output(new_form, model, form, force=force)
+        write_whole(new_form, empty_form())
+        say(f"written to {new_form}: fill it in, then run: hedgerow report model.json --form {new_form} -o report.html")
+        return
+    if model is None:
+        raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")
+    if output is None and not as_json:
+        raise ArgumentError("expected -o FILE, such as -o report.html, or --json; got neither.")
+    if dataset is not None and ledger is None:
+        raise ArgumentError("expected --dataset with --ledger only, got it without; add --ledger.")
+    if output is not None:
+        for path in (output, private_name(output)):
+            check_output(path, model, form, ledger, data, test, force=force)
+    released = load_model(model)
+    with stage("making the report"):
+        found = Report.of(
+            released,
+            form=None if form is None else Form.load(form),
+            releases=None if ledger is None else Releases.load(ledger, dataset=dataset),
+            train=_labelled(released, data),
+            test=_labelled(released, test),
+            by=by or None,
+            threshold=threshold,
+        )
+    for path in () if output is None else found.save(output, force=force):
+        say(f"written to {path}", err=True)
+    if as_json:
+        say(found.to_json(), newline=False)
+
+
+def _labelled(model: RuleList | Tree | Scorecard, path: Path | None) -> tuple[Any, Any] | None:
+    """Return the rows of a CSV file and their labels; None without a file."""
+    if path is None:
+        return None
+    label = target_name(read_header(path), None, model.schema)
+    table = nw.from_native(read_csv(path), eager_only=True)
+    return table.drop(label).to_native(), table.get_column(label).to_native()

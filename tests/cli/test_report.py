@@ -1,0 +1,92 @@
+"""`hedgerow report`."""
+
+import json
+from datetime import date
+
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.report import Form, Releases, Report, empty_form
+from tests.cli.table import FIT as WITHOUT_COUNTS
+from tests.cli.table import a_scorecard, a_tree
+
+FIT = (*WITHOUT_COUNTS, "--release-counts", "--budget", "budget.json")
+
+
+@pytest.fixture
+def fitted(folder, run):
+    run("budget", "new", "budget.json", "--epsilon", "9")
+    assert run(*FIT)[0] == 0
+    (folder / "form.yaml").write_text("title: <b>Falls</b>\nsensitive: [sex]\n")
+    return folder
+
+
+def test_a_form_is_written_to_be_filled_in(folder, run):
+    code, out, _ = run("report", "--new-form", "form.yaml")
+    assert code == 0
+    assert "hedgerow report model.json --form form.yaml" in out
+    assert (folder / "form.yaml").read_text("utf-8") == empty_form()
+    assert "exists already" in run("report", "--new-form", "form.yaml")[2]
+
+
+def test_a_public_sheet_alone(fitted, run):
+    code, out, err = run("report", "model.json", "--form", "form.yaml", "--ledger", "budget.json", "-o", "report.html")
+    assert (code, out, err) == (0, "", "written to report.html\n")
+    form, releases = Form.load(fitted / "form.yaml"), Releases.load(fitted / "budget.json")
+    expected = Report.of(hr.load_model("model.json"), form=form, releases=releases)
+    assert (fitted / "report.html").read_text("utf-8") == expected.to_html()
+    assert "&lt;b&gt;Falls" in expected.to_html()
+    printed = json.loads(run("report", "model.json", "--form", "form.yaml", "--ledger", "budget.json", "--json")[1])
+    assert printed == expected.public.to_dict()
+    assert not list(fitted.glob("*PRIVATE*"))
+
+
+def test_rows_go_to_a_sheet_of_their_own(fitted, run):
+    given = ("--form", "form.yaml", "--data", "data.csv", "--test", "data.csv")
+    code, _, err = run("report", "model.json", *given, "-o", "r.json")
+    assert (code, err) == (0, "written to r.json\nwritten to r.PRIVATE.json\n")
+    board = json.loads((fitted / "r.PRIVATE.json").read_text("utf-8"))
+    data = pd.read_csv(fitted / "data.csv", dtype=str)
+    rows = data.drop(columns="ill"), data["ill"]
+    form = Form.load(fitted / "form.yaml")
+    report = Report.of(hr.load_model("model.json"), form=form, train=rows, test=rows, on=date.today())
+    assert board["findings"] == [one.to_dict() for one in report.board.findings]
+    assert [table["title"] for table in board["sections"][4]["tables"]] == [
+        "By sex, on training rows",
+        "By sex, on other rows",
+    ]
+    by = run("report", "model.json", *given, "--by", "age", "-o", "by.json")
+    assert by[0] == 0
+    assert "By age, on other rows" in (fitted / "by.PRIVATE.json").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("fitted")
+def test_the_printed_sheet_is_public(run):
+    plain = run("report", "model.json", "--json")[1]
+    assert run("report", "model.json", "--data", "data.csv", "--json")[1] == plain
+    assert json.loads(plain)["sheet"] == "public"
+
+
+def test_models_of_every_kind(folder, run):
+    a_scorecard(folder)
+    a_tree(folder, old={"counts": (5, 200)}, young={"label": "no", "counts": (300, 0)})
+    for name in ("card", "tree"):
+        code, _, err = run("report", f"{name}.json", "--data", "data.csv", "-o", f"{name}.html")
+        assert (code, err.count("written to")) == (0, 2)
+    text = (folder / "tree.PRIVATE.html").read_text("utf-8")
+    assert '<p class="verdict reject">' in text
+
+
+def test_it_says_what_is_missing_or_in_the_way(fitted, run):
+    assert "expected a model file, got none" in run("report")[2]
+    assert "expected -o FILE" in run("report", "model.json")[2]
+    assert "ends in .html or .json" in run("report", "model.json", "-o", "r.pdf")[2]
+    assert "expected --dataset with --ledger only" in run("report", "model.json", "--dataset", "a", "--json")[2]
+    (fitted / "r.PRIVATE.html").write_text("signed")
+    assert "r.PRIVATE.html exists already" in run("report", "model.json", "-o", "r.html")[2]
+    assert not (fitted / "r.html").exists()
+    assert run("report", "model.json", "-o", "r.html", "--force")[0] == 0
+    (fitted / "other.csv").write_text("age,sex,dose\n3,F,\n")
+    assert "expected this column to predict" in run("report", "model.json", "--data", "other.csv", "--json")[2]
+    assert "is an input of this command" in run("report", "model.json", "-o", "model.json", "--force")[2]
