@@ -30,7 +30,7 @@ def test_what_is_filled_in_is_read(tmp_path):
     [
         ("purpose: &a x\npopulation: *a\n", "expected values without anchors and aliases"),
         ("- purpose\n", "expected a form with entries, got a list"),
-        ("colour: red\n", "expected entries of a form .*, got 'colour'"),
+        ("colour: red\n", "expected entries of a form .*, got 1 others"),
         ("purpose: [a]\n", "expected text as purpose in the form, got a list"),
         ("purpose: true\n", "expected text as purpose in the form, got a bool"),
         ("sensitive: race\n", "expected a list of names"),

@@ -5,11 +5,13 @@ from math import log2
 import pytest
 
 import hedgerow as hr
+from hedgerow.models import Rule, RuleList
 from hedgerow.report import guessing
 from hedgerow.report.form import Form
+from hedgerow.report.guessing import MOST_RULES
 from hedgerow.report.subject import Subject
 from hedgerow.schema import Boolean, Label, Literal, Schema
-from tests.report.subjects import a_table, a_tree, overfitted, without_privacy
+from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, overfitted, without_privacy
 
 
 def test_the_numbers_are_those_of_the_audit():
@@ -75,6 +77,15 @@ def test_what_is_not_stored_is_not_measured():
         section = guessing.section(subject, found)
         assert section.answer.startswith("Not measured. ")
         assert "--data" in section.measure
+
+
+def test_long_lists_are_left_to_the_audit():
+    subjects = [
+        Subject.of(RuleList(SCHEMA, (*[Rule((Literal("smoker", "true", ()),), (9, 1))] * n, Rule((), (5, 5))), CARD))
+        for n in (0, 1, MOST_RULES)
+    ]
+    assert [isinstance(guessing.measured(subject), str) for subject in subjects] == [False, False, True]
+    assert "hedgerow audit" in guessing.section(subjects[2], guessing.measured(subjects[2])).answer
 
 
 def test_a_number_of_rows_of_any_size_is_written():

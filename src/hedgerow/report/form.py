@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Any, Self
 
 from hedgerow.errors import ArgumentError, UnreadableError
-from hedgerow.messages import shown
 from hedgerow.schema.yaml_subset import parse_yaml
 from hedgerow.untrusted_text import read_text
 from hedgerow.values import listed
@@ -120,9 +119,9 @@ class Form:
         """
         if not isinstance(data, dict):
             raise ArgumentError(f"expected a form with entries, got a {type(data).__name__}.")
-        unknown = [key for key in data if key not in QUESTIONS]
-        if unknown:
-            raise ArgumentError(f"expected entries of a form ({listed(QUESTIONS, 30)}), got {shown(unknown[0])}.")
+        unknown = sum(key not in QUESTIONS for key in data)
+        if unknown:  # not quoted: a table may have been given in place of a form
+            raise ArgumentError(f"expected entries of a form ({listed(QUESTIONS, 30)}), got {unknown} others.")
         return cls(**{name: value for name, value in data.items() if value is not None})
 
     @classmethod

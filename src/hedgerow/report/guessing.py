@@ -17,6 +17,8 @@ from hedgerow.report.findings import HOUSE, Finding
 from hedgerow.report.subject import Subject
 from hedgerow.values import shown_text
 
+MOST_RULES = 200
+"""The most rules of a list whose possible rows are counted for a report; their regions can be many more."""
 _WORLDS = (
     "A possible row, or world, is one combination of values that the schema allows. Of all that fit a leaf, a row is "
     "one; none is known to be likelier. Their number is said in bits: 10 bits are 1,024 possible rows, and one bit "
@@ -30,6 +32,8 @@ def measured(subject: Subject, data: Any = None) -> Reconstruction | str:
     """Return the reconstruction audit of the model, or why there is none."""
     if subject.paths is None:
         return "The decision paths of this model are not known."
+    if not subject.paths.exclusive and len(subject.paths) > MOST_RULES:
+        return f"A list of more than {MOST_RULES} rules may take long to count: hedgerow audit does."
     if data is None and subject.paths.supports is None:
         return "The model stores no numbers of rows in its leaves."
     try:
