@@ -14,9 +14,9 @@ from secrets import token_hex
 from hedgerow.errors import FileAccessError, FileError
 
 
-def write_synced(handle: int, text: str) -> None:
-    """Write text to an open file and synchronise it to disk; the file holds nothing else."""
-    data = memoryview(text.encode())
+def write_synced(handle: int, text: str | bytes) -> None:
+    """Write text or bytes to an open file and synchronise it to disk; the file holds nothing else."""
+    data = memoryview(text.encode() if isinstance(text, str) else text)
     os.lseek(handle, 0, os.SEEK_SET)
     while data:
         data = data[os.write(handle, data) :]
@@ -34,8 +34,8 @@ def sync_folder(path: Path) -> None:
 
 
 @contextmanager
-def reserved(path: Path, *, room: int = 0, force: bool = True) -> Generator[Callable[[str], None]]:
-    """Reserve a file's path, and yield a function that writes text there, whole and synchronised to disk.
+def reserved(path: Path, *, room: int = 0, force: bool = True) -> Generator[Callable[[str | bytes], None]]:
+    """Reserve a file's path, and yield a function that writes text or bytes there, whole and synchronised to disk.
 
     A new file beside it takes up `room` bytes until then, so that a full disk fails now. Without a text, or if
     writing fails, what was there stays; without `force` so does what came there meanwhile.
@@ -49,7 +49,7 @@ def reserved(path: Path, *, room: int = 0, force: bool = True) -> Generator[Call
     with _named(path):
         handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
 
-    def write(text: str) -> None:
+    def write(text: str | bytes) -> None:
         with _named(path):
             write_synced(handle, text)
             if path.is_file():
@@ -91,7 +91,7 @@ def _named(path: Path) -> Generator[None]:
         raise FileError.of(problem.errno, problem.strerror, str(path))
 
 
-def write_whole(path: str | PathLike[str], text: str) -> None:
+def write_whole(path: str | PathLike[str], text: str | bytes) -> None:
     """Write a file whole, with the permissions of the previous one, or leave that unchanged.
 
     Raises

@@ -1,6 +1,7 @@
 """`hedgerow report`."""
 
 import json
+import zipfile
 from datetime import date
 
 import pandas as pd
@@ -8,6 +9,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.report import Form, Releases, Report, empty_form
+from hedgerow.report.acro import acro_results
+from hedgerow.report.registry import registry_yaml
 from tests.cli.table import FIT as WITHOUT_COUNTS
 from tests.cli.table import a_scorecard, a_tree
 
@@ -90,3 +93,45 @@ def test_it_says_what_is_missing_or_in_the_way(fitted, run):
     (fitted / "other.csv").write_text("age,sex,dose\n3,F,\n")
     assert "expected this column to predict" in run("report", "model.json", "--data", "other.csv", "--json")[2]
     assert "is an input of this command" in run("report", "model.json", "-o", "model.json", "--force")[2]
+
+
+STATED = """\
+title: Falls
+purpose: to show
+population: patients
+curator: a clinic
+curator_type: Nonprofit
+unit: one patient
+region: nowhere
+publication_date: "2026-11-23"
+author: A. Uthor
+person: https://orcid.org/0
+project: P
+workflow: https://example.org/w
+"""
+
+
+def test_twins_are_written_beside_the_sheets(fitted, run):
+    (fitted / "form.yaml").write_text(STATED)
+    twins = ("--acro", "results.json", "--crate", "crate.zip", "--registry", "record.yaml")
+    code, _, err = run("report", "model.json", "--form", "form.yaml", *twins)
+    assert (code, err) == (0, "written to results.json\nwritten to crate.zip\nwritten to record.yaml\n")
+    report = Report.of(hr.load_model("model.json"), form=Form.load(fitted / "form.yaml"))
+    assert json.loads((fitted / "results.json").read_text("utf-8")) == acro_results(report, "model.json")
+    assert (fitted / "record.yaml").read_text("utf-8") == registry_yaml(report)
+    assert zipfile.is_zipfile(fitted / "crate.zip")
+    (fitted / "results.json").unlink()
+    code, _, err = run("report", "model.json", "--data", "data.csv", "--acro", "results.json")
+    assert (code, err) == (0, "written to results.PRIVATE.json\n")
+    assert not (fitted / "results.json").exists()
+
+
+def test_a_twin_that_cannot_be_made_writes_nothing(fitted, run):
+    twins = ("--acro", "results.json", "--registry", "record.yaml")
+    code, _, err = run("report", "model.json", "--form", "form.yaml", *twins, "-o", "report.html")
+    assert code == 2
+    assert "expected a form with title, purpose" in err
+    assert not (fitted / "results.json").exists()
+    assert not (fitted / "report.html").exists()
+    (fitted / "away").mkdir()
+    assert "in the folder of model.json" in run("report", "model.json", "--acro", "away/results.json")[2]

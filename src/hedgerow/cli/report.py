@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from hedgerow.csv_files import read_csv, read_header
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.models import RuleList, Scorecard, Tree, load_model
-from hedgerow.report import Form, Releases, Report, empty_form
+from hedgerow.report import Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
 from hedgerow.report.report import private_name
 
 app = typer.Typer(add_completion=False)
@@ -43,6 +44,16 @@ def report(
         typer.Option(help="Compare the groups of this column; repeatable. Default: what the form calls sensitive."),
     ] = None,
     threshold: Annotated[int, typer.Option(help="The fewest rows of a leaf that are safe.")] = 10,
+    acro: Annotated[
+        Path | None,
+        typer.Option(
+            help="The findings as ACRO's results.json, beside the model; named PRIVATE if they have some of rows."
+        ),
+    ] = None,
+    crate: Annotated[Path | None, typer.Option(help="The public sheet as a Five Safes RO-Crate (.zip).")] = None,
+    registry: Annotated[
+        Path | None, typer.Option(help="A record for the registry of differential privacy deployments (.yaml).")
+    ] = None,
     new_form: Annotated[Path | None, typer.Option(help="Write an empty form to this file, and stop.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the public sheet as JSON.")] = False,
@@ -68,13 +79,16 @@ def report(
         return
     if model is None:
         raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")
-    if output is None and not as_json:
+    twins = [path for path in (acro, crate, registry) if path is not None]
+    if output is None and not as_json and not twins:
         raise ArgumentError("expected -o FILE, such as -o report.html, or --json; got neither.")
+    if acro is not None and acro.absolute().parent != model.absolute().parent:
+        raise ArgumentError(f"expected --acro in the folder of {model}, which it names, got another folder.")
     if dataset is not None and ledger is None:
         raise ArgumentError("expected --dataset with --ledger only, got it without; add --ledger.")
-    if output is not None:
-        for path in (output, private_name(output)):
-            check_output(path, model, form, ledger, data, test, force=force)
+    sheets = [] if output is None else [output, private_name(output)]
+    for path in (*sheets, *twins, *([] if acro is None else [private_name(acro)])):
+        check_output(path, model, form, ledger, data, test, force=force)
     released = load_model(model)
     with stage("making the report"):
         found = Report.of(
@@ -86,10 +100,30 @@ def report(
             by=by or None,
             threshold=threshold,
         )
-    for path in () if output is None else found.save(output, force=force):
+    made = _twins(found, model.name, acro=acro, crate=crate, registry=registry)
+    written = [] if output is None else list(found.save(output, force=force))
+    for path, content in made:
+        write_whole(path, content)
+        written.append(path)
+    for path in written:
         say(f"written to {path}", err=True)
     if as_json:
         say(found.to_json(), newline=False)
+
+
+def _twins(
+    found: Report, name: str, *, acro: Path | None, crate: Path | None, registry: Path | None
+) -> list[tuple[Path, str | bytes]]:
+    """Return the machine-readable twins that are asked for, all of them made before one is written."""
+    made: list[tuple[Path, str | bytes]] = []
+    if acro is not None:
+        text = json.dumps(acro_results(found, name), indent=2, ensure_ascii=False) + "\n"
+        made.append((acro if found.board is None else private_name(acro), text))
+    if crate is not None:
+        made.append((crate, crate_zip(found)))
+    if registry is not None:
+        made.append((registry, registry_yaml(found)))
+    return made
 
 
 def _labelled(model: RuleList | Tree | Scorecard, path: Path | None) -> tuple[Any, Any] | None:
