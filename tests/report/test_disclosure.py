@@ -45,6 +45,7 @@ def test_long_models_are_cut_and_say_so(monkeypatch):
     assert grid.title.endswith("; the first 2 of 3")
     tree, schema = overfitted()
     assert disclosure.model(Subject.of(tree, schema=schema)).grids[0].title.endswith("the first 2 of 86")
+    assert "is not read of other libraries" in disclosure.model(Subject.of(tree, schema=schema)).answer
     assert "schema=" in disclosure.model(Subject.of(tree)).measure
 
 

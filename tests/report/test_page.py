@@ -117,6 +117,11 @@ def test_findings_are_in_three_buckets_with_their_sources():
     assert "Source: class disclosure" in text
 
 
+def test_numbers_are_aligned_but_for_the_column_that_names_a_row():
+    text = Report.of(a_tree(), on=ON).to_html()
+    assert '<th scope="col">before</th><th scope="col" class="number">after, at most</th>' in text
+
+
 def test_all_that_is_in_the_data_is_on_the_page():
     X, y = a_table()
     report = Report.of(a_tree(), train=(X, y), by=["smoker"], on=ON)

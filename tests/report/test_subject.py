@@ -26,6 +26,7 @@ def test_a_tree_of_another_library_has_words_with_a_schema():
     assert found.conditions[0].endswith(" and code <= 0")
     assert len(found.conditions) == 86
     assert "sklearn (DecisionTreeClassifier)" in found.card.void
+    assert found.card.software == "sklearn (DecisionTreeClassifier)"
     assert Subject.of(tree).conditions == ()
     assert Subject.of(tree).title == "a model: DecisionTreeClassifier"
     assert Subject.of(a_tree(), Form(title="T")).title == "T"

@@ -33,6 +33,7 @@ def model(subject: Subject) -> Section:
     elif isinstance(released, Scorecard):
         grids = _points(released)
     elif subject.conditions:
+        answer = "The way to each of its leaves is below. Which class a leaf predicts is not read of other libraries."
         grids = (_conditions(subject.conditions),)
     facts = (Fact("limits of use, as the form says", form.limits or NOT_STATED),)
     measure = "" if form.limits else BY_FORM

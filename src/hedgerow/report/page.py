@@ -135,7 +135,10 @@ def _decision(sheet: Sheet, section: Section) -> Html:
 
 
 def _table(grid: Grid) -> Html:
-    numeric = [all(_is_number(row[place]) for row in grid.rows) for place in range(len(grid.columns))]
+    places = range(len(grid.columns))
+    numeric = [
+        place > 0 and all(_is_number(row[place]) for row in grid.rows) for place in places
+    ]  # the first is a name
     names = [
         element("th", name, scope="col", **_class(right)) for name, right in zip(grid.columns, numeric, strict=True)
     ]

@@ -12,7 +12,8 @@ from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 
-_STRONG, _WEAK = 1, 10  # tiers of ε
+STRONG, WEAK = 1, 10
+"""The largest ε of a strong guarantee, and of one that needs a look."""
 
 
 def findings(subject: Subject, releases: Releases | None) -> Iterator[Finding]:
@@ -55,7 +56,7 @@ def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
 
 def _promised(card: PrivacyCard) -> Finding:
     if card.epsilon is None:
-        sentence = "The model was learned without privacy: what it discloses must be measured on the board's sheet."
+        sentence = "No guarantee bounds what the model discloses: measurements on the board's sheet have to."
         return Finding("guarantee", "guarantee", "look", sentence, "a guarantee of differential privacy", DEFINITION)
     if not card.is_private:
         sentence = f"The model was charged for, and yet has no guarantee: {card.void}."
@@ -65,13 +66,13 @@ def _promised(card: PrivacyCard) -> Finding:
     return Finding("guarantee", "guarantee", bucket, sentence, _TIERS, TIERS, float(card.epsilon))
 
 
-_TIERS = f"epsilon up to {_STRONG} supports; up to {_WEAK}: look; above: reject"
+_TIERS = f"epsilon up to {STRONG} supports; up to {WEAK}: look; above: reject"
 
 
 def _tier(epsilon: Fraction) -> tuple[Bucket, str]:
-    if epsilon <= _STRONG:
+    if epsilon <= STRONG:
         return "supports", "a strong guarantee"
-    if epsilon <= _WEAK:
+    if epsilon <= WEAK:
         return "look", "a guarantee that needs a reason why it is enough"
     return "reject", "by itself it protects nobody; measurements would have to carry the release"
 

@@ -31,7 +31,12 @@ def identity(subject: Subject, made: date) -> Section:
         Fact("software that made this report", SOFTWARE),
         Fact("date of this report", made.isoformat()),
     )
-    answer = f"{subject.title}: {subject.kind}. The digest tells this model from every other one; it is no signature."
+    told = (
+        "it has no digest, which would tell it from others."
+        if released is None
+        else ("its digest tells it from every other model, and is no signature.")
+    )
+    answer = f"{subject.title}: {subject.kind}; {told}"
     return Section("identity", "What is reported on?", answer, facts)
 
 

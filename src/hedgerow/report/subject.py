@@ -93,7 +93,7 @@ class Subject:
                 "expected a model of hedgerow, one that reconstruction audits read (with schema=), or one with "
                 f"apply(X), got {type(model).__name__}."
             )
-        card = PrivacyCard.none(UNKNOWN.format(_maker(model))) if released is None else released.privacy
+        card = _no_card(model) if released is None else released.privacy
         subject = cls(model, released, card, known, paths, form or Form(), features, threshold)
         subject.check_columns(subject.form.sensitive, "sensitive in the form")
         return subject
@@ -182,5 +182,6 @@ class Subject:
         return tuple(i for i, path in enumerate(self.paths.paths) if any(x.attribute in asked for x, _ in path))
 
 
-def _maker(model: Any) -> str:
-    return f"{type(model).__module__.partition('.')[0]} ({type(model).__name__})"
+def _no_card(model: Any) -> PrivacyCard:
+    maker = f"{type(model).__module__.partition('.')[0]} ({type(model).__name__})"
+    return PrivacyCard.none(UNKNOWN.format(maker), software=maker)
