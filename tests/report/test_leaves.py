@@ -43,6 +43,9 @@ def test_exact_counts_without_a_guarantee():
     }
     assert {key: one.bucket for key, one in found.items()} == {"small-leaves": "supports", "pure-leaves": "reject"}
     assert [row[-1] for row in section.grids[0].rows] == ["pure", "few"]
+    assert "1 of 3 leaves has rows of one class alone: of whoever is known to be there" in section.answer
+    section, _, _ = of(without_privacy(counts=((3, 30), (40, 12), (25, 1))))
+    assert section.answer.endswith("None of the 3 leaves has rows of one class alone.")
 
 
 @pytest.mark.parametrize(("threshold", "bucket"), [(25, "supports"), (26, "reject")])

@@ -122,6 +122,12 @@ def test_numbers_are_aligned_but_for_the_column_that_names_a_row():
     assert '<th scope="col">before</th><th scope="col" class="number">after, at most</th>' in text
 
 
+def test_long_words_may_be_broken_and_others_may_not():
+    schema = Schema({"a" * 25: Boolean(), "b" * 24: Boolean()}, Label("y", ("no", "yes")))
+    found = Tags(Report.of(Tree(schema, Leaf((30, 20)), a_tree().privacy), on=ON).to_html())
+    assert [value for name, value in found.attributes if name == "class"].count("long") == 1
+
+
 def test_all_that_is_in_the_data_is_on_the_page():
     X, y = a_table()
     report = Report.of(a_tree(), train=(X, y), by=["smoker"], on=ON)

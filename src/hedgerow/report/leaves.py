@@ -25,7 +25,7 @@ def section(subject: Subject, risk: LeafRisk | None) -> Section:
     answer = f"{_small(risk)}; the smallest has {min(risk.rows):,}. " + (
         "How many classes a leaf has is not known."
         if risk.counts is None
-        else f"{_pure(risk)}: of whoever is known to be there, the class is known."
+        else f"{_pure(risk)}{': of whoever is known to be there, the class is known' if risk.pure else ''}."
     )
     facts = (*_sizes(risk), *_classes(risk), _sensitive(subject, risk))
     return Section("leaves", question, answer, facts, _flagged(subject, risk), notes=(_VIEWS[risk.view],))

@@ -14,6 +14,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 """What a browser may load for the page: its own style, and an empty icon."""
 MARK = "PRIVATE: for the board only. Exact functions of the rows, not for release."
 """The mark of every section of the board's sheet."""
+_LONGEST_WORD = 24
 _NUMBER = re.compile(r"[0-9][0-9.,]*(e[+-]?[0-9]+)?( %)?")
 _KINDS = {"public": "Public sheet", "board": "Sheet for the board"}
 _WHENCE = {
@@ -140,7 +141,8 @@ def _table(grid: Grid) -> Html:
         place > 0 and all(_is_number(row[place]) for row in grid.rows) for place in places
     ]  # the first is a name
     names = [
-        element("th", name, scope="col", **_class(right)) for name, right in zip(grid.columns, numeric, strict=True)
+        element("th", name, scope="col", **_class(name, right))
+        for name, right in zip(grid.columns, numeric, strict=True)
     ]
     rows = [_row(grid, row, numeric) for row in grid.rows]
     return element(
@@ -152,9 +154,9 @@ def _table(grid: Grid) -> Html:
 
 
 def _row(grid: Grid, row: tuple[Cell, ...], numeric: list[bool]) -> Html:
-    first = element("th", _shown(row[0]), scope="row", data_label=grid.columns[0])
+    first = element("th", _shown(row[0]), scope="row", data_label=grid.columns[0], **_class(row[0], False))
     others = [
-        element("td", _shown(cell), data_label=name, **_class(right))
+        element("td", _shown(cell), data_label=name, **_class(cell, right))
         for cell, name, right in list(zip(row, grid.columns, numeric, strict=True))[1:]
     ]
     return element("tr", first, *others)
@@ -164,8 +166,10 @@ def _is_number(cell: Cell) -> bool:
     return isinstance(cell, (int, float)) or (isinstance(cell, str) and _NUMBER.fullmatch(cell) is not None)
 
 
-def _class(right: bool) -> dict[str, str]:
-    return {"class_": "number"} if right else {}
+def _class(cell: Cell, right: bool) -> dict[str, str]:
+    """Return the class of a cell: a number is on the right, and a word that is too long for a column may be broken."""
+    is_long = isinstance(cell, str) and any(len(word) > _LONGEST_WORD for word in cell.split())
+    return {"class_": "number"} if right else {"class_": "long"} if is_long else {}
 
 
 def _shown(cell: Cell) -> Html:
