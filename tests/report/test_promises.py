@@ -40,7 +40,7 @@ def test_without_a_guarantee_nothing_is_promised():
 
 
 def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
-    found = promises.unprotected(Subject.of(a_tree()))
+    found = promises.unprotected(Subject.of(a_tree()), "public")
     assert texts(found)["schema"].endswith(SCHEMA.digest)
     assert texts(found)["not covered, as the card says"] == "columns are public"
     assert [row[2] for row in found.grids[0].rows] == ["declared", "none: categories are declared"]

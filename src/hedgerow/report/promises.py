@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import Charge
-from hedgerow.report.contents import Fact, Grid, Section
+from hedgerow.report.contents import Fact, Grid, Kind, Section
 from hedgerow.report.odds import factor_text, largest_belief, percent_up
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
@@ -78,7 +78,12 @@ def _suspicions(epsilon: Fraction) -> Grid:
     return Grid("How far a suspicion that a row is in the table can rise", ("before", "after, at most"), rows)
 
 
-def unprotected(subject: Subject) -> Section:
+def is_of_rows(subject: Subject) -> bool:
+    """Return whether the schema was taken from the rows, so that its categories and bounds are for the board."""
+    return subject.schema is not None and subject.schema.void is not None
+
+
+def unprotected(subject: Subject, kind: Kind) -> Section:
     """Return what the guarantee does not cover: the schema, its cut points and where they come from."""
     schema, form = subject.schema, subject.form
     facts = [Fact("cut points, as the form says", form.cut_points or NOT_STATED)]
@@ -90,6 +95,11 @@ def unprotected(subject: Subject) -> Section:
     question = "What is not protected?"
     if schema is None:
         return Section("unprotected", question, answer, tuple(facts), measure="Give the public schema: schema=.")
+    if kind == "public" and is_of_rows(subject):
+        answer = (
+            "The schema itself was taken from the rows and has no guarantee: it is on the sheet for the board alone."
+        )
+        return Section("unprotected", question, answer, tuple(facts))
     facts.insert(0, Fact("schema", f"{len(schema)} attributes, digest {schema.digest}", schema.digest))
     grid = Grid(
         "The schema, and where its cut points come from", ("attribute", "domain", "cut points"), _sources(schema)

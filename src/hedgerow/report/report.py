@@ -193,10 +193,10 @@ def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
     risk = subject.leaves() if subject.is_private else None
     found = guessing.measured(subject) if subject.is_private else _KEPT
     sections = (
-        statements.identity(subject, made),
+        statements.identity(subject, made, "public"),
         statements.purpose(subject),
         promises.guarantee(subject),
-        promises.unprotected(subject),
+        promises.unprotected(subject, "public"),
         promises.charges(subject),
         promises.earlier(releases),
         statements.preparation(subject),
@@ -235,8 +235,9 @@ def _board(
     guessed = guessing.measured(subject, None if train is None else train[0])
     hits = tuple(_hits(subject, train, test, by))
     sections = (
-        statements.identity(subject, made),
+        statements.identity(subject, made, "board"),
         promises.guarantee(subject),
+        *((promises.unprotected(subject, "board"),) if promises.is_of_rows(subject) else ()),
         disclosure.model(subject),
         leaves.section(subject, risk),
         accuracy.section(hits),

@@ -17,12 +17,17 @@ LINES = (
     "Second checker: name, date, signature",
 )
 """The lines that a board fills in by hand."""
+_NO_DIGEST = {True: "none: not a file of hedgerow", False: "on the sheet for the board: it depends on the rows"}
 
 
-def identity(subject: Subject, made: date) -> Section:
-    """Return what the report is about."""
-    released = subject.released
-    digest = "none: not a file of hedgerow" if released is None else released.to_dict()["digest"]
+def identity(subject: Subject, made: date, kind: Kind) -> Section:
+    """Return what the report is about.
+
+    The digest of a model without a guarantee is a function of its rows, by which guesses can be confirmed: it is for
+    the board.
+    """
+    released = subject.released if subject.is_private or kind == "board" else None
+    digest = _NO_DIGEST[subject.released is None] if released is None else released.to_dict()["digest"]
     facts = (
         Fact("name", subject.title),
         Fact("kind of model", subject.kind),
@@ -31,11 +36,7 @@ def identity(subject: Subject, made: date) -> Section:
         Fact("software that made this report", SOFTWARE),
         Fact("date of this report", made.isoformat()),
     )
-    told = (
-        "it has no digest, which would tell it from others."
-        if released is None
-        else ("its digest tells it from every other model, and is no signature.")
-    )
+    told = "its digest tells it from every other model, and is no signature." if released else "no digest is shown."
     answer = f"{subject.title}: {subject.kind}; {told}"
     return Section("identity", "What is reported on?", answer, facts)
 
