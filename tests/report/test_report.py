@@ -8,6 +8,8 @@ from datetime import date
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
@@ -86,6 +88,18 @@ def test_a_mean_of_uncertainty_does_not_make_a_tree_green():
     assert uncertainty > 0.75
     assert report.board.worst == "reject"
     assert not [one for one in report.board.findings if one.section == "reconstruction" and one.bucket == "supports"]
+
+
+def test_a_pipeline_of_another_library_is_reported_on_whole():
+    X, y = a_table()
+    codes = X.astype(float)
+    scaled = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2, random_state=0)).fit(codes, y)
+    report = Report.of(scaled, schema=SCHEMA, train=(codes, y), test=(codes, y), by=["age"], on=ON)
+    leaves = {fact.name: fact.value for fact in report.board.section("leaves").facts}
+    assert leaves["leaves"] == scaled[-1].get_n_leaves()
+    assert report.board.section("accuracy").facts[0].value == scaled.score(codes, y)
+    separated = report.board.section("membership").facts[0]
+    assert separated.value == 0.5  # the same rows twice
 
 
 def test_all_of_a_board_sheet_with_rows():

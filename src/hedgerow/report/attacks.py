@@ -72,7 +72,7 @@ def separated(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, 
     """Return how far the leaves of training rows and of others differ; None without both, or without leaves."""
     if train is None or test is None or isinstance(subject.released, Scorecard):
         return None
-    return overfit(subject.model, train, test)
+    return overfit(subject.leaf_of, train, test)
 
 
 def attacked(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Section:

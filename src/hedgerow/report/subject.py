@@ -126,6 +126,16 @@ class Subject:
                 f"expected names of attributes as {what} ({listed(self.schema.names)}), got another name."
             )
 
+    @property
+    def leaf_of(self) -> Any:
+        """What finds the leaf of each row, as audits take it: the model, or a function that follows its paths."""
+        own = self.model if self.released is None else self.released
+        if self.paths is None or self.schema is None or callable(getattr(own, "apply", None)):
+            return own
+        refined = Domain.of(self.schema, self.paths.literals).schema
+        paths = normalised(self.paths, refined)
+        return lambda X: paths.apply(X, refined)
+
     def leaves(self, train: tuple[Any, Any] | None = None) -> LeafRisk | None:
         """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts.
 
@@ -136,7 +146,7 @@ class Subject:
         if self.released is not None and not isinstance(self.released, LeafModel):
             return None
         if train is not None and not (self.released is None and stored and self.paths and self.paths.exact):
-            return leaf_risk(model, train, threshold=self.threshold)
+            return leaf_risk(self.leaf_of, train, threshold=self.threshold)
         if not stored:
             return None
         return leaf_risk(model, schema=self.schema, features=self.features, threshold=self.threshold)
