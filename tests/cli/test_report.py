@@ -57,11 +57,11 @@ def test_rows_go_to_a_sheet_of_their_own(fitted, run):
     assert board["findings"] == [one.to_dict() for one in report.board.findings]
     assert [table["title"] for table in board["sections"][4]["tables"]] == [
         "By sex, on training rows",
-        "By sex, on other rows",
+        "By sex, on held-out rows",
     ]
     by = run("report", "model.json", *given, "--by", "age", "-o", "by.json")
     assert by[0] == 0
-    assert "By age, on other rows" in (fitted / "by.PRIVATE.json").read_text("utf-8")
+    assert "By age, on held-out rows" in (fitted / "by.PRIVATE.json").read_text("utf-8")
 
 
 @pytest.mark.usefixtures("fitted")

@@ -74,10 +74,10 @@ def test_the_commonest_class_is_that_of_the_training_rows():
 def test_a_model_no_better_than_the_commonest_class_and_groups_served_worse_need_a_look():
     X, y = a_table()
     subject = Subject.of(a_tree())
-    good = Accuracy.measure(subject, (X, y), "other rows", "no", ["age"])
+    good = Accuracy.measure(subject, (X, y), "held-out rows", "no", ["age"])
     assert {one.key: one.bucket for one in accuracy.findings([good])} == {"accuracy": "supports"}
     flipped = y.where(X["age"] <= 60, "no")  # nobody is ill: the old are all told wrongly
-    bad = Accuracy.measure(subject, (X, flipped), "other rows", "no", ["age"])
+    bad = Accuracy.measure(subject, (X, flipped), "held-out rows", "no", ["age"])
     found = {one.key: (one.bucket, one.value) for one in accuracy.findings([bad])}
     assert found == {"accuracy": ("look", 60 / 90), "groups": ("look", 1)}
 

@@ -37,7 +37,7 @@ def report(
     dataset: Annotated[str | None, typer.Option(help="With --ledger: the dataset, if it has several.")] = None,
     data: Annotated[Path | None, typer.Option(help="CSV file of the training rows, for the board's sheet.")] = None,
     test: Annotated[
-        Path | None, typer.Option(help="CSV file of other rows of the same kind, for the board's sheet.")
+        Path | None, typer.Option(help="CSV file of held-out rows of the same kind, for the board's sheet.")
     ] = None,
     by: Annotated[
         list[str] | None,

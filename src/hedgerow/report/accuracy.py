@@ -133,7 +133,7 @@ def section(measured: Sequence[Accuracy]) -> Section:
     grids = tuple(_grid(one.of, name, groups) for one in measured for name, groups in one.groups)
     has_groups, has_test = bool(grids), len(measured) > 1
     more = ([] if has_groups else ["For subgroups: --by COLUMN, or by=."]) + (
-        [] if has_test else ["For other rows: --test FILE."]
+        [] if has_test else ["For held-out rows: --test FILE."]
     )
     return Section("accuracy", QUESTION, answer, facts, grids, measure=" ".join(more))
 

@@ -116,4 +116,4 @@ def released_accuracy(subject: Subject) -> Section:
         Fact("baseline: the commonest class", f"{base:.3f}", base),
     )
     notes = ("Accuracy on the rows that a model was learned from is larger than on others.",)
-    return Section("accuracy", question, answer, facts, notes=notes, measure=f"For subgroups and other rows: {ROWS}")
+    return Section("accuracy", question, answer, facts, notes=notes, measure=f"For subgroups and held-out rows: {ROWS}")

@@ -10,7 +10,7 @@ Bucket = Literal["reject", "look", "supports"]
 BUCKETS: tuple[Bucket, ...] = ("reject", "look", "supports")
 """All buckets, the gravest first."""
 
-TIERS = "Ponomareva et al., How to DP-fy ML, JAIR 77 (2023), section 5.2: tiers of epsilon, up to 1, up to 10, above"
+TIERS = "Ponomareva et al., How to DP-fy ML, JAIR 77 (2023): three tiers of epsilon, up to 1, up to 10, and above"
 """Where the thresholds of ε come from."""
 CRYPTIC_DELTA = (
     "Dwork and Roth, The Algorithmic Foundations of Differential Privacy (2014), section 2.3: a delta of the order of "

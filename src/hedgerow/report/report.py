@@ -90,7 +90,7 @@ class Report:
         releases : Releases, optional
             The record of all releases of the table.
         train, test : tuple of (X, y), optional
-            The training rows, and other rows of the same kind, for the board's sheet.
+            The training rows, and held-out rows of the same kind, for the board's sheet.
         membership : Membership, ShadowMembership or ExactMembership, optional
             What a membership attack on the learner reached, for the board's sheet.
         by : sequence of str, optional
@@ -262,7 +262,7 @@ def _hits(subject: Subject, train: _Pair | None, test: _Pair | None, by: Sequenc
     if known is None:
         return
     common = accuracy.commonest(subject, known[1])
-    for pair, of in ((train, "training rows"), (test, "other rows")):
+    for pair, of in ((train, "training rows"), (test, "held-out rows")):
         if pair is not None:
             yield accuracy.Accuracy.measure(subject, pair, of, common, by)
 
