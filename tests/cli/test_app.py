@@ -8,8 +8,8 @@ import pytest
 from typer.main import get_command
 
 import hedgerow as hr
-from hedgerow.cli.app import COMMANDS
-from tests.cli.table import FIT
+from hedgerow.cli.app import COMMANDS, _as_typed
+from tests.cli.table import FIT, SCHEMA
 
 
 @pytest.mark.usefixtures("folder")
@@ -72,3 +72,23 @@ def test_a_command_that_is_not_there_is_named(run):
     code, _, err = run("learn")
     assert code == 2
     assert "No such command 'learn'" in err
+
+
+def test_a_message_names_an_option_as_it_is_typed(run, folder):
+    (folder / "open.yaml").write_text(SCHEMA.replace(", cuts: [30, 60]", ""))
+    words = ("schema", "learn", "data.csv", "--schema", "open.yaml", "--epsilon", "1", "-o", "t.yaml")
+    assert run(*words, "--bins", "1")[2] == "error: --bins must be a whole number >= 2, got 1.\n"
+    hard = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "1", "--search", "exact")
+    assert "(--max-rules), fewer literals (--max-literals)" in run(*hard, "--max-rules", "9", "--max-literals", "3")[2]
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("max_rules must be 1, as 'max_rules' says.", "--max-rules must be 1, as 'max_rules' says."),
+        ("points must be 2; points are whole.", "--points must be 2; points are whole."),
+        ("all points must be 2, of my_max_rules.", "all points must be 2, of my_max_rules."),
+    ],
+)
+def test_only_names_of_options_are_replaced(message, shown):
+    assert _as_typed(message, ["--max-rules", "--points"]) == shown

@@ -15,7 +15,7 @@ from tests.cli.table import DELTA, FIT, GOOD, SSRL, TREE
 
 def test_fit_show_and_predict_go_from_a_table_to_predictions(folder, run):
     code, out, err = run(*FIT)
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "written to model.json\n")
     assert "guarantee   epsilon-differential privacy with epsilon = 5" in out
     model = hr.RuleList.load("model.json")
     assert str(model) in out
@@ -42,7 +42,7 @@ def test_fit_prints_the_model_for_machines(run):
 def test_boolean_tables_need_no_schema(run):
     pd.DataFrame({"a": [0, 1] * 50, "b": [True, False] * 50, "y": [0, 1] * 50}).to_csv("bits.csv", index=False)
     code, _, err = run("fit", "bits.csv", "--target", "y", "--epsilon", "5", "-o", "m.json")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "written to m.json\n")
     assert hr.RuleList.load("m.json").schema.label == hr.Label("y", (0, 1))
 
 
@@ -50,7 +50,7 @@ def test_boolean_tables_need_no_schema(run):
 def test_a_tree_is_drawn_whole(run):
     code, out, err = run(*TREE, "--max-depth", "1", "-o", "tree.json")
     model = Tree.load("tree.json")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "written to tree.json\n")
     assert str(model) in out
     assert not model.has_counts
     assert model.privacy.epsilon == 5
@@ -99,7 +99,7 @@ def test_a_model_is_drawn_by_the_loss_that_is_asked_for(words, run):
 @pytest.mark.usefixtures("folder")
 def test_a_greedy_tree_tells_no_cost(run):
     code, _, err = run(*TREE, "--search", "greedy", "-o", "tree.json")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "written to tree.json\n")
     assert Tree.load("tree.json").has_counts
 
 
@@ -109,7 +109,7 @@ CARD = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5", "--model
 @pytest.mark.usefixtures("folder")
 def test_a_scorecard_goes_from_a_table_to_predictions(run):
     code, out, err = run(*CARD, "-o", "card.json")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "written to card.json\n")
     card = hr.Scorecard.load("card.json")
     assert str(card) in out
     assert "guarantee   epsilon-differential privacy with epsilon = 5" in out
@@ -185,7 +185,7 @@ def test_a_scorecard_of_a_table_counted_elsewhere_is_checked_before_it_is_counte
         ((*CARD, "--delta", "0"), "delta must be None or a number between 0 and 1"),
         ((*CARD, "--points", "0"), "points must be a whole number >= 1, got 0"),
         ((*CARD, "--points", "2000"), "points must be a whole number <= 1000, got 2000"),
-        ((*CARD, "--max-attributes", "0"), "max_attributes must be a whole number >= 1, got 0"),
+        ((*CARD, "--max-attributes", "0"), "--max-attributes must be a whole number >= 1, got 0"),
         ((*CARD, "--monotone", "age"), "expected --monotone NAME=increasing or NAME=decreasing, got another form"),
         ((*CARD, "--monotone", "=increasing"), "expected --monotone NAME=increasing or NAME=decreasing"),
         ((*CARD, "--monotone", "age="), "expected --monotone NAME=increasing or NAME=decreasing"),
@@ -215,7 +215,7 @@ def test_bad_words_about_a_scorecard_cost_nothing(folder, run, words, message):
             "expected --max-rules with --model rule-list or dp-greedyrl only, got --model tree",
         ),
         ((*FIT, "--max-depth", "3"), "expected --max-depth with --model tree only, got --model rule-list"),
-        ((*TREE, "--max-depth", "-1"), "max_depth must be a whole number >= 0"),
+        ((*TREE, "--max-depth", "-1"), "--max-depth must be a whole number >= 0"),
         ((*FIT, "--search", "exact", "--lookahead", "0"), "lookahead must be a whole number >= 1"),
     ],
 )
@@ -274,7 +274,7 @@ BAD = {
     "no such schema": (GOOD, ["--schema", "none.yaml"], "none.yaml: No such file"),
     "seed without research": (GOOD, ["--seed", "1"], "add --research"),
     "no such folder": (GOOD, ["-o", "nowhere/m.json"], "there is no folder nowhere"),
-    "bad parameter": (GOOD, ["--max-rules", "0"], "max_rules must be a whole number"),
+    "bad parameter": (GOOD, ["--max-rules", "0"], "--max-rules must be a whole number"),
     "no such budget": (GOOD, ["--budget", "none.json"], "none.json: No such file"),
 }
 
@@ -362,7 +362,7 @@ BAD_MECHANISMS = {
     ),
     "counts": ((*SSRL, "--release-counts"), "expected --release-counts with --model rule-list or tree only"),
     "delta": ((*SSRL, "--mechanism", "exponential", "--delta", "1e-9"), "delta must be None with mechanism="),
-    "min_remaining": ((*SSRL, *DELTA, "--research", "--min-remaining", "1"), "min_remaining must be in [0, 1)"),
+    "min_remaining": ((*SSRL, *DELTA, "--research", "--min-remaining", "1"), "--min-remaining must be in [0, 1)"),
     "confidence": ((*SSRL, *DELTA, "--research", "--confidence", "0.2"), "confidence must be in [0.5, 1)"),
     "no delta": ((*SSRL, "--mechanism", "smooth-laplace", "--research"), "delta must be chosen"),
 }

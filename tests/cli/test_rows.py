@@ -92,7 +92,7 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
         (("fit", "no.parquet", *FIT), "error: no.parquet: No such file or directory"),
         (("fit", "data.parquet", *FIT, "--engine", "oracle"), "error: engine must be one of duckdb, spark, postgres"),
         (("fit", "mysql://host/db::t", *FIT), "error: mysql://host/db::t: expected data.parquet"),
-        (("fit", "data.parquet", *FIT, "--max-literals", "0"), "error: max_literals must be a whole number >= 1"),
+        (("fit", "data.parquet", *FIT, "--max-literals", "0"), "error: --max-literals must be a whole number >= 1"),
         (
             ("fit", "data.parquet", *FIT, "--target", "age"),
             "error: expected --target to be the schema's label 'ill', got 'age'",
@@ -100,7 +100,7 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
         (("fit", "data.parquet", "--epsilon", "1"), "error: expected a column to predict, got none"),
         (("fit", "data.parquet", "--epsilon", "1", "--target", "no"), "error: column 'no': expected this column"),
         (("fit", "data.parquet", "--epsilon", "1", "--target", "ill"), "error: column 'ill': not boolean"),
-        (("fit", "data.csv", *FIT, "--engine", "duckdb", "--master", "x"), "error: master must be None unless"),
+        (("fit", "data.csv", *FIT, "--engine", "duckdb", "--master", "x"), "error: --master must be None unless"),
     ],
 )
 def test_bad_input_is_one_line(folder, run, words, message):
@@ -126,4 +126,4 @@ def test_parameters_are_checked_before_the_table_is_counted(folder, run):
     (folder / "schema.yaml").write_text(strict)
     code, _, err = run("fit", "data.parquet", *FIT, "--max-literals", "0")
     assert code == 2
-    assert err.startswith("error: max_literals must be a whole number >= 1")
+    assert err.startswith("error: --max-literals must be a whole number >= 1")

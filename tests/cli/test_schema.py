@@ -78,3 +78,57 @@ def test_public_rows_may_hold_words_for_missing_values_and_columns_to_leave_out(
 def test_a_very_long_line_is_read(folder, run):
     (folder / "long.csv").write_text("age,sex,dose,ill,note\n" + f"40,F,0.5,no,{'x' * 3_000_000}\n" * 3)
     assert run("schema", "check", "schema.yaml", "long.csv")[0] == 0
+
+
+def test_a_new_schema_in_json_is_json(folder, run):
+    code, out, err = run("schema", "new", "data.csv", "--target", "ill", "-o", "new.json")
+    assert (code, out) == (0, "")
+    assert err.startswith("written to new.json: fill in the kinds")
+    assert json.loads((folder / "new.json").read_text()) == {
+        "version": 1,
+        "label": {"name": "ill", "classes": "FILL IN"},
+        "attributes": {name: {"kind": "FILL IN"} for name in ("age", "sex", "dose")},
+    }
+    assert "attribute 'ill': key 'classes'" in run("schema", "show", "new.json")[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        (SCHEMA, 0),
+        (SCHEMA.partition("\n")[2], 1),
+        (SCHEMA.replace("[0.5]", "[]"), 1),
+        (SCHEMA.partition("\n")[2].replace("[0.5]", "[]").replace("[30, 60]", "[]"), 3),
+    ],
+)
+def test_what_is_shown_of_a_schema_says_why_fit_refuses_it(text, reasons, folder, run):
+    (folder / "s.yaml").write_text(text)
+    told = [line for line in run("schema", "show", "s.yaml")[1].splitlines() if "`hedgerow fit` refuses" in line]
+    listed = json.loads(run("schema", "show", "s.yaml", "--json")[1])["fit_refuses"]
+    assert (len(told), len(listed)) == (reasons, reasons)
+    code, _, err = run("fit", "data.csv", "--schema", "s.yaml", "--target", "ill", "--epsilon", "1")
+    assert (code == 0) == (reasons == 0)
+    assert reasons == 0 or any(reason in err for reason in listed)
+
+
+@pytest.mark.usefixtures("folder")
+def test_categories_of_public_rows_have_a_bin_for_others_where_that_is_asked_for(run):
+    words = ("schema", "from-public", "data.csv", "--target", "ill")
+    for more, policy in ((("--outside", "bin"), "bin"), ((), "error")):
+        assert run(*words, *more, "-o", f"{policy}.yaml")[0] == 0
+        assert hr.Schema.load(f"{policy}.yaml")["sex"].outside == policy
+
+
+@pytest.mark.usefixtures("folder")
+def test_where_a_schema_was_written_is_no_part_of_what_is_printed(run):
+    _, out, err = run("schema", "from-public", "data.csv", "--target", "ill", "-o", "p.yaml")
+    assert out == f"{hr.Schema.load('p.yaml')}\n"
+    assert "written to p.yaml" in err
+
+
+@pytest.mark.parametrize("word", ["007", "1, 010", "-07", "+010"])
+def test_numbers_with_zeros_before_them_are_not_read_as_others(word, folder, run):
+    (folder / "s.yaml").write_text(f"attributes:\n  a: {{kind: categorical, values: [{word}]}}\n")
+    code, _, err = run("schema", "show", "s.yaml")
+    assert code == 2
+    assert "put it in quotes (line 2, column" in err

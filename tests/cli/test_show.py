@@ -69,3 +69,20 @@ def test_only_a_scorecard_is_a_form_to_fill_in(folder, run):
     assert (code, out) == (2, "")
     assert err.endswith("--paper draws the form of a scorecard, got a tree; use --plot.\n")
     assert not (folder / "form.png").exists()
+
+
+def test_the_form_of_a_file_is_that_of_its_name(folder, run):
+    model = a_tree(folder, old={"label": "yes"}, young={"label": "no"})
+    starts = {"a.html": "<!doctype html>", "a.json": "{", "a.py": "def ", "a.sql": "CASE", "a.txt": "if ", "a": "if "}
+    for name, start in starts.items():
+        assert run("show", "tree.json", "-o", name)[0] == 0
+        assert start in (folder / name).read_text()[:200]
+    assert (folder / "a.sql").read_text() == model.to_sql() + "\n"
+    assert run("show", "tree.json", "-o", "b.html", "--format", "text")[0] == 0
+    assert (folder / "b.html").read_text().startswith("if ")
+
+
+def test_two_formats_are_refused(folder, run):
+    a_tree(folder, old={"label": "yes"}, young={"label": "no"})
+    assert "got --json and --format sql" in run("show", "tree.json", "--json", "--format", "sql")[2]
+    assert run("show", "tree.json", "--json", "--format", "json")[0] == 0

@@ -20,8 +20,8 @@ NAN = float("nan")
         ([True, False], Boolean()),
         ([1, 1], Boolean()),
         ([0.0, 1.0, NAN], Boolean(missing="bin")),
-        (["b", "a", "b "], Categorical(("a", "b"), outside="bin")),
-        (["b", ""], Categorical(("b",), missing="bin", outside="bin")),
+        (["b", "a", "b "], Categorical(("a", "b"))),
+        (["b", ""], Categorical(("b",), missing="bin")),
         ([1, 2, 3, 4], Integer(1, 4, (2,), outside="clip")),
         ([1.0, 2.0, 3.0, 4.0, NAN], Integer(1, 4, (2,), missing="bin", outside="clip")),
         ([0.5, 2.0], Real(0.5, 2.0, (0.5,), outside="clip")),
@@ -32,6 +32,12 @@ NAN = float("nan")
 )
 def test_a_public_column_shows_its_attribute(values, attribute):
     assert public_attribute(column_of(np.array(values), "c"), bins=2) == attribute
+
+
+def test_unseen_categories_have_a_bin_where_that_is_asked_for():
+    column = column_of(np.array(["b", "a"]), "c")
+    assert public_attribute(column, bins=2, outside="bin") == Categorical(("a", "b"), outside="bin")
+    assert public_attribute(column_of(np.array([1, 5]), "c"), bins=2, outside="bin").outside == "clip"
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=30), st.integers(2, 6), st.sampled_from([1, 0.5]))

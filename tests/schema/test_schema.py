@@ -223,11 +223,14 @@ def test_a_public_frame_shows_its_schema():
     assert Schema.from_public(frame, label="y", bins=3) == Schema(
         {
             "n": Integer(1, 3, (1, 2), missing="bin", outside="clip"),
-            "w": Categorical(("a", "b"), outside="bin"),
+            "w": Categorical(("a", "b")),
         },
         Label("y", (0, 1)),
     )
     assert Schema.from_public(np.array([[True], [False]])) == Schema({"x0": Boolean()})
+    assert Schema.from_public(frame, outside="bin")["w"] == Categorical(("a", "b"), outside="bin")
+    with pytest.raises(ValueError, match="outside must be 'error' or 'bin', got 'clip'"):
+        Schema.from_public(frame, outside="clip")
 
 
 def test_a_label_that_the_public_frame_lacks_is_an_error():

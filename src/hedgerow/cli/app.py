@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from hedgerow._version import __version__
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import ArgumentError, HedgerowError, SearchTooLargeError
 from hedgerow.values import printable
 
 COMMANDS: Mapping[str, str] = {
@@ -88,11 +89,33 @@ def main() -> None:
         app(prog_name="hedgerow")
     except OSError as error:
         _leave(2, f"{error.filename}: {error.strerror}" if error.filename else type(error).__name__)
+    except (ArgumentError, SearchTooLargeError) as error:
+        _leave(2, _as_typed(str(error), _options(sys.argv[1:])))
     except HedgerowError as error:
         _leave(2, str(error))
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         _leave(1, f"internal error, {type(error).__name__} at {last.filename}:{last.lineno}; please report this line.")
+
+
+def _options(words: list[str]) -> list[str]:
+    """Return the options of the command that was called."""
+    command: Any = get_command(import_module(f"hedgerow.cli.{words[0]}").app)
+    for word in words[1:]:
+        command = getattr(command, "commands", {}).get(word, command)
+    return [option for one in command.params for option in one.opts if option.startswith("--")]
+
+
+def _as_typed(message: str, options: list[str]) -> str:
+    """Return a message with the options of a command in the place of the parameters of the same names.
+
+    One of a single word, such as `points`, stands for the parameter where it is what the message begins with.
+    """
+    for option in options:
+        name = option[2:].replace("-", "_")
+        before, after = (r"(?<![\w'\"`-])", r"(?![\w'\"`])") if "_" in name else ("^", "(?= must )")
+        message = re.sub(f"{before}{name}{after}", option, message)
+    return message
 
 
 def _leave(code: int, message: str) -> NoReturn:

@@ -138,7 +138,7 @@ def _ask(
             raise ArgumentError("expected --to alone: nothing is sent, so that --url and --output are not used.")
         check_output(to, force=False)
         write_whole(to, QuestionFile.new(dataset, kind, question).text)
-        say(f"written to {to}; carry it to the curator, who answers with: hedgerow answer {to}")
+        say(f"written to {to}; carry it to the curator, who answers with: hedgerow answer {to}", err=True)
         return
     for path in answer_files(output):
         check_output(path, force=False)
@@ -165,7 +165,7 @@ def write_answer(kind: str, body: bytes, receipt: str, output: Path | None) -> N
     for path, content in zip(answer_files(output), (text, f"{receipt}\n"), strict=True):
         if content.strip():
             write_whole(path, content)
-            say(f"written to {path}")
+            say(f"written to {path}", err=True)
 
 
 def _connected(url: str | None) -> RemoteCurator:

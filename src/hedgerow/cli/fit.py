@@ -210,7 +210,8 @@ def fit(
     if as_json:
         say(json.dumps(released.to_dict(), ensure_ascii=False))
     else:
-        say(f"{released}\n\n{released.privacy}\n\nwritten to {output}")
+        say(f"{released}\n\n{released.privacy}")
+    say(f"written to {output}", err=True)
 
 
 def _estimator(model: Kind, given: dict[str, Any], epsilon: Fraction, **common: Any) -> Estimator:

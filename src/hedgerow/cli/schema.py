@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
+from hedgerow.schema.learnable import learning_problems
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Make, learn and read schemas: what is public about a table."
@@ -45,6 +47,13 @@ Output = Annotated[Path, typer.Option("-o", "--output", help="File for the schem
 Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]
 
 
+class Unseen(StrEnum):
+    """What a category is that does not occur in public rows."""
+
+    error = "error"
+    bin = "bin"
+
+
 @app.command("new")
 def new(
     data: Annotated[str, typer.Argument(help=f"Only its column names are read: {DATA}.")],
@@ -61,9 +70,9 @@ def new(
     with open_rows(data, None, None, MEMORY) as rows:
         names = list(rows.columns)
     _check_present([target], names)
-    lines = [f"  {json.dumps(name, ensure_ascii=False)}: {{kind: FILL IN}}" for name in names if name != target]
-    write_whole(output, _TEMPLATE.format(target=json.dumps(target, ensure_ascii=False), attributes="\n".join(lines)))
-    say(f"written to {output}: fill in the kinds and the classes, then run: hedgerow schema show {output}")
+    names.remove(target)
+    write_whole(output, _draft_json(target, names) if output.suffix.lower() == ".json" else _draft_yaml(target, names))
+    say(f"written to {output}: fill in the kinds and the classes, then run: hedgerow schema show {output}", err=True)
 
 
 @app.command("from-public")
@@ -75,6 +84,9 @@ def from_public(
         list[str] | None, typer.Option(help="Word that means missing, such as ?; may be repeated.")
     ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Column to leave out, such as an id; may be repeated.")] = None,
+    outside: Annotated[
+        Unseen, typer.Option(help="What a category is that does not occur here: an error, or a bin that rules may use.")
+    ] = Unseen.error,
     output: Output = Path("schema.yaml"),
     force: Force = False,
 ) -> None:
@@ -88,9 +100,10 @@ def from_public(
     with stage(f"reading {data}"):
         words = tuple(missing or ())
         table = typed_table(read_csv(data).drop_columns(drop or []), words)
-        schema = Schema.from_public(table, label=target, bins=bins, missing_values=words)
+        schema = Schema.from_public(table, label=target, bins=bins, missing_values=words, outside=outside.value)
     write_whole(output, mapping_text(output, schema.to_dict()))
-    say(f"{schema}\n\nwritten to {output}")
+    say(schema)
+    say(f"written to {output}", err=True)
 
 
 @app.command("learn")
@@ -130,8 +143,12 @@ def learn(
             learned = Schema.learn(table, schema, epsilon=amount, budget=account, bins=bins)
         found = learned.to_dict()
         write_or_print(write, lambda: mapping_text(output, found), found, spent_text(amount, account))
-    say(f"{learned}\n\nwritten to {output}")
-    say(f"charged: epsilon = {amount_text(amount)} for the cut points; models with this schema carry it on their card.")
+    say(learned)
+    say(f"written to {output}", err=True)
+    charged = (
+        f"charged: epsilon = {amount_text(amount)} for the cut points; models with this schema carry it on their card."
+    )
+    say(charged, err=True)
 
 
 @app.command("show")
@@ -141,15 +158,19 @@ def show(
     negations: Annotated[bool, typer.Option(help="Whether a condition may be negated.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check a schema file, and print its attributes and the number of candidate rules."""
+    """Print the attributes of a schema, the number of candidate rules, and why `fit` would refuse it, if it would."""
     if max_literals < 1:
         raise ArgumentError(f"--max-literals must be a whole number >= 1, got {max_literals}.")
     loaded = load_schema(schema)
     count = count_candidates(loaded, min(max_literals, len(loaded)), negations=negations)
+    problems = [str(problem) for problem in learning_problems(loaded)]
     if as_json:
-        say(json.dumps({**loaded.to_dict(), "digest": loaded.digest, "candidates": count}, ensure_ascii=False))
-    else:
-        say(f"{loaded}\n\n{count:,} candidate rules of up to {max_literals} conditions\ndigest {loaded.digest}")
+        numbers = {"digest": loaded.digest, "candidates": count, "fit_refuses": problems}
+        say(json.dumps({**loaded.to_dict(), **numbers}, ensure_ascii=False))
+        return
+    say(f"{loaded}\n\n{count:,} candidate rules of up to {max_literals} conditions\ndigest {loaded.digest}")
+    for problem in problems:
+        say(f"`hedgerow fit` refuses this schema: {problem}")
 
 
 @app.command("check")
@@ -168,6 +189,17 @@ def check(
     with open_rows(data, engine, master, memory) as rows:
         rows.check(loaded)
     say("every row fits the schema (for your eyes only: this says something about the rows)")
+
+
+def _draft_yaml(target: str, names: list[str]) -> str:
+    lines = [f"  {json.dumps(name, ensure_ascii=False)}: {{kind: FILL IN}}" for name in names]
+    return _TEMPLATE.format(target=json.dumps(target, ensure_ascii=False), attributes="\n".join(lines))
+
+
+def _draft_json(target: str, names: list[str]) -> str:
+    attributes = {name: {"kind": "FILL IN"} for name in names}
+    draft = {"version": 1, "label": {"name": target, "classes": "FILL IN"}, "attributes": attributes}
+    return json.dumps(draft, indent=2, ensure_ascii=False) + "\n"
 
 
 def load_schema(path: Path) -> Schema:

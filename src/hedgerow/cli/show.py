@@ -29,7 +29,10 @@ class Form(StrEnum):
 @app.command("show")
 def show(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
-    form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.text,
+    form: Annotated[
+        Form | None,
+        typer.Option("--format", help="Output format. Default: by the ending of the output file, else text."),
+    ] = None,
     dialect: Annotated[DialectName | None, typer.Option(help="SQL dialect, with --format sql.  [duckdb]")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the model into this PNG, SVG or PDF file.")] = None,
     paper: Annotated[
@@ -43,7 +46,7 @@ def show(
 
     [bold]Example[/bold]: hedgerow show model.json --format sql
     """
-    form = Form.json if as_json else form
+    form = _form(form, output, as_json=as_json)
     if dialect is not None and form is not Form.sql:
         raise ArgumentError("expected --dialect with --format sql only, got it without; add --format sql.")
     for path in (plot, paper, output):
@@ -61,6 +64,18 @@ def show(
         draw(released.plot, plot)
     if paper is not None and isinstance(released, Scorecard):
         draw(released.form, paper)
+
+
+_FORMS = {".html": Form.html, ".json": Form.json, ".py": Form.python, ".sql": Form.sql}
+
+
+def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
+    """Return the format that is asked for, or else the one that the output's name says."""
+    if as_json and given not in (None, Form.json):
+        raise ArgumentError(f"expected one format, got --json and --format {given}; leave one of them out.")
+    if as_json or given is not None:
+        return given or Form.json
+    return Form.text if output is None else _FORMS.get(output.suffix.lower(), Form.text)
 
 
 def _render(model: RuleList | Tree | Scorecard, form: Form, dialect: DialectName) -> str:

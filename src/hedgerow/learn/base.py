@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.arguments import check_flag, check_whole
 from hedgerow.columns import Table, column_of, is_frame, label_name
-from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.inputs import array_checks, check_labels, of_one_type, two_dimensional
 from hedgerow.messages import shown_argument
 from hedgerow.models.model import Model
@@ -25,6 +25,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
+from hedgerow.schema.learnable import learning_problems
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -188,7 +189,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise ArgumentError("y holds one class only; expected two or more.")
         attributes = {
-            column: public_attribute(table.column(column, position), BINS)
+            column: public_attribute(table.column(column, position), BINS, outside="bin")
             for position, column in enumerate(table.column_names)
             if column != name
         }
@@ -258,13 +259,5 @@ class TreeEstimator(TallyEstimator):
 
 def _check_usable(schema: Schema) -> None:
     """Check that a schema has classes, and that every number has cut points."""
-    schema.classes  # noqa: B018 -- raises where the schema declares no label
-    for name, attribute in schema.attributes:
-        if getattr(attribute, "cuts", None) == ():
-            raise SchemaError(
-                "expected a number with cut points, got one without; leave out `cuts: []` for the default grid, "
-                "declare cut points, learn them under a charge (`hedgerow schema learn`, Schema.learn), or leave the "
-                "attribute out.",
-                attribute=name,
-                key="cuts",
-            )
+    for problem in learning_problems(schema):
+        raise problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +20,18 @@ from hedgerow.values import Value, plain_word
 MOST_CATEGORIES = 100
 
 
-def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] = ()) -> Attribute:
+def public_attribute(
+    column: Column,
+    bins: int,
+    missing_values: Sequence[Value] = (),
+    *,
+    outside: Literal["error", "bin"] = "error",
+) -> Attribute:
     """Return an attribute with the domain of a public column.
 
-    Booleans and 0/1 numbers are `Boolean`; text is `Categorical` with a bin for unseen values; other numbers are
-    cut at quantiles, values beyond the bounds found being clipped. A missing value gets a bin if one occurs.
+    Booleans and 0/1 numbers are `Boolean`; text is `Categorical` with the policy `outside` for unseen values; other
+    numbers are cut at quantiles, and values beyond the bounds found are clipped. A missing value gets a bin if one
+    occurs.
 
     Raises
     ------
@@ -45,7 +52,7 @@ def public_attribute(column: Column, bins: int, missing_values: Sequence[Value] 
                 "missing_values.",
                 column=column.name,
             )
-        return Categorical(found, missing=missing, missing_values=tokens, outside="bin")
+        return Categorical(found, missing=missing, missing_values=tokens, outside=outside)
     if values.dtype.kind == "b" or bool(np.isin(values, (0, 1)).all()):
         return Boolean(missing=missing, missing_values=tokens)
     if not np.isfinite(values).all():

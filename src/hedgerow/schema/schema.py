@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 from hedgerow.columns import Table
 from hedgerow.durable import write_whole
-from hedgerow.errors import ArgumentTypeError, DomainError, SchemaError, UnreadableError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnreadableError
 from hedgerow.foreign_code import guarded
-from hedgerow.messages import shown
+from hedgerow.messages import shown, shown_argument
 from hedgerow.privacy.amounts import Amount, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Charge, join_reasons
@@ -255,7 +255,13 @@ class Schema:
 
     @classmethod
     def from_public(
-        cls, data: Any, *, label: str | None = None, bins: int = 5, missing_values: Sequence[Value] = ()
+        cls,
+        data: Any,
+        *,
+        label: str | None = None,
+        bins: int = 5,
+        missing_values: Sequence[Value] = (),
+        outside: Literal["error", "bin"] = "error",
     ) -> Self:
         """Cut a schema out of *public* rows: quantile cut points, the categories that occur, bounds as found.
 
@@ -271,12 +277,19 @@ class Schema:
             How many intervals of about equal mass to cut numbers into.
         missing_values : sequence
             Values that mean "missing" wherever they occur, such as ``"?"``.
+        outside : {"error", "bin"}, default="error"
+            What a category is that does not occur in these rows. With a bin for it, rules may compare with the bin, and
+            learned rules then say "outside its domain" where few people know what is meant.
 
         Raises
         ------
         DomainError
             If a column has no usable value or too many categories.
+        ValueError
+            If `outside` is another word.
         """
+        if outside not in ("error", "bin"):
+            raise ArgumentError(f"outside must be 'error' or 'bin', got {shown_argument(outside)}.")
         table = Table.of(data)
         columns = {name: table.column(name, i) for i, name in enumerate(table.column_names)}
         found = None
@@ -285,7 +298,11 @@ class Schema:
                 raise DomainError(f"expected this column, found: {', '.join(sorted(columns))}.", column=label)
             found = Label(label, public_classes(columns.pop(label)))
         return cls(
-            tuple((name, public_attribute(column, bins, missing_values)) for name, column in columns.items()), found
+            tuple(
+                (name, public_attribute(column, bins, missing_values, outside=outside))
+                for name, column in columns.items()
+            ),
+            found,
         )
 
     @classmethod
