@@ -117,6 +117,10 @@ CELL = {"missing": "bin", "outside": "bin"}
 ATTRIBUTES = {
     "boolean": Boolean(),
     "boolean, missing": Boolean(missing="bin", missing_values=(9, "?")),
+    "boolean, declared": Boolean(true_values=("yes", "true", "30", -9), false_values=("no", "1", "a\\b")),
+    "boolean, declared, missing": Boolean(
+        true_values=(1, "false"), false_values=(2, "RED", "true"), missing="bin", missing_values=(9, "?")
+    ),
     "words": Categorical(("${env:HOME}", "red", "O'Brien", 'a"b', "a\\b", "é", "a%b")),
     "words, bins": Categorical(("red", "true", "1", "no"), missing_values=("?", "-9", 9), **CELL),
     "codes": Categorical((0, 1, 2)),

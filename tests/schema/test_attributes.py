@@ -186,8 +186,8 @@ def test_infinity_is_an_error_even_where_values_outside_are_kept():
         (Integer, {"low": 0, "high": 9, "cuts": (3, 3)}, "cuts", "increasing cut points"),
         (Integer, {"low": 0, "high": 9, "cuts": (9,)}, "cuts", "0 <= cut < 9"),
         (Integer, {"low": 0, "high": 9, "cuts": (-1,)}, "cuts", "0 <= cut < 9"),
-        (Integer, {"low": 0, "high": 9, "cuts": 3}, "cuts", "a list of numbers, or auto; got 3"),
-        (Integer, {"low": 0, "high": 9, "cuts": "default"}, "cuts", "a list of numbers, or auto; got 'default'"),
+        (Integer, {"low": 0, "high": 9, "cuts": 3.5}, "cuts", "a list of numbers, auto, 5 or log 5; got 3.5"),
+        (Integer, {"low": 0, "high": 9, "cuts": "default"}, "cuts", "as in 5 or log 5; got 'default'"),
         (Real, {"low": 2, "high": 1, "cuts": "auto"}, "high", "low < high"),
         (Real, {"low": 0, "high": math.inf}, "high", "a finite number, got inf"),
         (Real, {"low": math.nan, "high": 1}, "low", "a finite number, got nan"),
@@ -253,3 +253,40 @@ def test_a_row_that_would_be_refused_is_refused_for_itself_whatever_the_policies
                 attribute.encode(alone)
         elif word is not None:
             assert attribute.encode(alone).tolist() == [bin]
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "message"),
+    [
+        ({"true_values": ("yes",)}, "false_values", "expected at least one value beside"),
+        ({"false_values": ("no",)}, "true_values", "expected at least one value beside"),
+        ({"true_values": (True,), "false_values": (False,)}, "true_values", "quote words such as yes, no"),
+        ({"true_values": "yes", "false_values": ("no",)}, "true_values", "a list of text or numbers"),
+        ({"true_values": (1.0,), "false_values": (2,)}, "true_values", "text or whole numbers"),
+        ({"true_values": ("a",), "false_values": ("b", "a")}, "true_values", "expected distinct values"),
+        ({"true_values": (1,), "false_values": ("1.0",)}, "true_values", "expected distinct values"),
+        (
+            {"true_values": (1,), "false_values": (2,), "missing": "bin", "missing_values": (2,)},
+            "true_values",
+            "expected distinct values",
+        ),
+    ],
+)
+def test_words_that_do_not_tell_true_from_false_are_errors(words, key, message):
+    with pytest.raises(SchemaError, match=message) as error:
+        Boolean(**words)
+    assert error.value.key == key
+
+
+def test_declared_words_take_the_place_of_the_usual_ones():
+    declared = Boolean(true_values=("yes", "Y"), false_values=("no", 0))
+    assert declared.domain == "true (yes, Y) or false (no, 0)"
+    assert [str(literal) for literal in declared.literals("a", negations=True)] == ["a", "not a"]
+    assert (declared.value_of(0), declared.value_of(1), Boolean().value_of(1)) == ("no", "yes", True)
+    column = column_of(np.array(["yes", "Y", "no", "0"]), "a")
+    assert declared.encode(column).tolist() == [1, 1, 0, 0]
+    for other in (["true"], ["YES"], ["1"], [1], [True]):
+        with pytest.raises(DomainError, match=r"outside the declared domain \(true \(yes, Y\)"):
+            declared.encode(column_of(np.array(other), "a"))
+    read_as_bool = Boolean(true_values=("true", "yes"), false_values=("false", "no"))
+    assert read_as_bool.encode(column_of(np.array([True, False]), "a")).tolist() == [1, 0]

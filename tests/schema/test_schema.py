@@ -109,17 +109,32 @@ BAD = {
     "cuts fall": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: [5, 3]}}", "a", "cuts", "increasing"),
     "cut at high": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: [9]}}", "a", "cuts", "0 <= cut < 9"),
     "one cut": (
-        "attributes: {a: {kind: integer, low: 0, high: 9, cuts: 5}}",
+        "attributes: {a: {kind: integer, low: 0, high: 9, cuts: 0}}",
         "a",
         "cuts",
-        "a list of numbers, or auto; got 5",
+        "a number of cut points from 1 to 1,000, as in 5 or log 5; got 0",
     ),
     "no cuts": (
         "attributes: {a: {kind: real, low: 0, high: 9, cuts: }}",
         "a",
         "cuts",
-        "a list of numbers, or auto; got None",
+        "a list of numbers, auto, 5 or log 5; got None",
     ),
+    "cuts by a word": (
+        "attributes: {a: {kind: real, low: 0, high: 9, cuts: log}}",
+        "a",
+        "cuts",
+        "from 1 to 1,000, as in 5 or log 5; got 'log'",
+    ),
+    "logarithm of zero": (
+        "attributes: {a: {kind: real, low: 0, high: 9, cuts: log 5}}",
+        "a",
+        "cuts",
+        "a low above 0 for cut points by ratio, got 0",
+    ),
+    "unit is a number": ("attributes: {a: {kind: boolean, unit: 3}}", "a", "unit", "expected text, got 3"),
+    "empty description": ("attributes: {a: {kind: boolean, description: ''}}", "a", "description", "expected text"),
+    "long source": (f"attributes: {{a: {{kind: boolean, source: {'x' * 1001}}}}}", "a", "source", "at most 1,000"),
     "booleans by YAML": ("attributes: {a: {kind: categorical, values: [yes, no]}}", "a", "values", "quote words"),
     "dates by YAML": ("attributes: {a: {kind: categorical, values: [2020-01-01]}}", None, None, "put it in quotes"),
     "values are text": ("attributes: {a: {kind: categorical, values: ab}}", "a", "values", "a list"),
@@ -191,6 +206,28 @@ def test_a_file_may_say_auto_in_json_and_declare_that_there_are_no_cut_points():
     none = Schema({"n": Real(0, 1, ())})
     assert none.to_dict()["attributes"]["n"] == {"kind": "real", "low": 0, "high": 1, "cuts": []}
     assert Schema.from_dict(none.to_dict()) == none != Schema({"n": Real(0, 1)})
+
+
+@pytest.mark.parametrize(("cuts", "expected"), [("5", (20, 40, 60, 80, 100)), ("log 2", (4, 24))])
+def test_a_file_may_say_how_many_cut_points_there_are_and_is_written_back_with_them(tmp_path, cuts, expected):
+    low = 0 if cuts == "5" else 1
+    text = f"attributes: {{n: {{kind: integer, low: {low}, high: 120, cuts: {cuts}}}}}"
+    (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
+    schema = Schema.load(tmp_path / "s.yaml")
+    assert schema["n"] == Integer(low, 120, expected)
+    schema.save(tmp_path / "back.json")
+    assert Schema.load(tmp_path / "back.json") == schema
+
+
+def test_descriptions_are_kept_and_printed_and_change_no_other_digest(tmp_path):
+    words = {"description": "at admission", "unit": "years", "source": "form\x1b A3"}
+    plain, told = Schema({"age": Integer(0, 9)}), Schema({"age": Integer(0, 9, **words)})
+    assert plain.to_dict()["attributes"]["age"] == {"kind": "integer", "low": 0, "high": 9}
+    assert plain.digest == "06f7af41b279fd8ee37be8ae4be945d5b8f6312d8760fbd9ca09a9af861f864d"
+    assert str(told) == str(plain) + r"; at admission, in years (source: form\x1b A3)"
+    told.save(tmp_path / "s.yaml")
+    assert Schema.load(tmp_path / "s.yaml") == told != plain
+    assert Boolean(unit="mg").meaning == "in mg"
 
 
 def test_classes_are_asked_for_in_vain_where_there_is_no_label():

@@ -31,7 +31,14 @@ def categoricals(draw):
     return Categorical(tuple(words), **draw(policies("bin")))
 
 
-booleans = policies().map(lambda policy: Boolean(**policy))
+@st.composite
+def booleans_by_words(draw):
+    words = draw(st.lists(st.sampled_from([*WORDS[:6], 1, 2]), min_size=2, max_size=5, unique_by=str))
+    place = draw(st.integers(1, len(words) - 1))
+    return Boolean(true_values=tuple(words[:place]), false_values=tuple(words[place:]), **draw(policies()))
+
+
+booleans = policies().map(lambda policy: Boolean(**policy)) | booleans_by_words()
 
 
 integers = numbers(Integer, st.integers(-8, 8))
@@ -48,6 +55,9 @@ def reading(attribute, value):
     value = value.strip() if isinstance(value, str) else value
     if value in (None, "") or value != value or any(is_token(value, token) for token in attribute.missing_values):
         found = "missing"
+    elif isinstance(attribute, Boolean) and attribute.true_values:
+        word = str(value).lower() if isinstance(value, bool) else value_text(value)
+        found = next((truth for truth, words in by_truth(attribute) if word in map(str, words)), "outside")
     elif isinstance(attribute, Boolean):
         words = {"true": True, "1": True, "false": False, "0": False}
         found = words.get(value_text(value).lower(), "outside")
@@ -56,6 +66,10 @@ def reading(attribute, value):
     else:
         found = number(attribute, value)
     return "error" if found in ("missing", "outside") and getattr(attribute, found) == "error" else found
+
+
+def by_truth(attribute):
+    return (True, attribute.true_values), (False, attribute.false_values)
 
 
 def is_token(value, token):

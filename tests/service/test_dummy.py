@@ -5,7 +5,7 @@ import pytest
 
 from hedgerow.datasets import load
 from hedgerow.errors import ArgumentError
-from hedgerow.schema import Schema
+from hedgerow.schema import Boolean, Schema
 from hedgerow.service.dummy import MOST_ROWS, dummy_rows
 from hedgerow.tally import Tally
 from tests.service.wards import SCHEMA
@@ -32,3 +32,9 @@ def test_their_number_is_bounded():
         with pytest.raises(ArgumentError):
             dummy_rows(SCHEMA, number)
     assert "ill" not in dummy_rows(Schema(dict(SCHEMA.attributes)), 1)
+
+
+def test_made_up_rows_have_the_declared_words_of_booleans():
+    words = Boolean(true_values=("yes", "Y"), false_values=("no",))
+    rows = dummy_rows(Schema({"a": words, "b": Boolean()}), 50, seed=1)
+    assert (set(rows["a"]), set(rows["b"])) == ({"yes", "no"}, {True, False})

@@ -30,12 +30,15 @@ _TEMPLATE = """\
 # What is public about the table. Fill it in from what you know of the attributes, never by looking at the rows.
 # Kinds of attribute (delete columns that must not be used):
 #   {{kind: boolean}}                                          true/false or 0/1
+#   {{kind: boolean, true_values: ["yes"], false_values: ["no"]}}   or these words
 #   {{kind: categorical, values: [red, green]}}                fixed values
 #   {{kind: integer, low: 0, high: 120}}                       whole numbers, cut at a grid of round numbers
 #   {{kind: integer, low: 0, high: 120, cuts: [30, 45, 60]}}   or at these; rules compare with the cuts
+#   {{kind: integer, low: 0, high: 120, cuts: 5}}              or at five, evenly spaced; cuts: log 5 by equal ratios
 #   {{kind: real, low: 0, high: 1}}                            real numbers
 # Add to any of them:  missing: bin (blank is a value of its own)   missing_values: ["?"] (these mean blank too)
 #                      outside: clip (numbers) or bin (values beyond the domain; default: error)
+#                      description: …   unit: …   source: …   (text for people, shown with models)
 # In place of a grid, `hedgerow schema learn` finds fewer and balanced cuts from the rows, under a charge.
 version: 1
 label: {{name: {target}, classes: FILL IN}}

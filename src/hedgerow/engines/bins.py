@@ -38,7 +38,12 @@ def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Ex
 
 @bin_code.register
 def _(attribute: Boolean, column: EngineColumn, lookups: Lookups) -> Expression:
-    return _among(column, _TRUTHS, attribute.missing_values, lookups, OUTSIDE, ignore_case=True)
+    if not attribute.true_values:
+        return _among(column, _TRUTHS, attribute.missing_values, lookups, OUTSIDE, ignore_case=True)
+    words = [(value, code) for code in (0, 1) for value in (attribute.false_values, attribute.true_values)[code]]
+    if column.kind == "boolean":
+        words = [(value == "true", code) for value, code in words if value in ("false", "true")]
+    return _among(column, [*words, _BLANK], attribute.missing_values, lookups, OUTSIDE)
 
 
 @bin_code.register

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Table
 from hedgerow.models.leaf import Leaf, leaf_note, leaf_predictions, leaf_probabilities
+from hedgerow.models.meanings import meanings_html
 from hedgerow.models.model import Model
 from hedgerow.models.paths import Path, first_that_holds, literals_of
 from hedgerow.values import printable, shown_text
@@ -70,6 +71,10 @@ class LeafModel(Model):
         return any(leaf.probabilities is not None for leaf in self.leaves)
 
     @property
+    def _used(self) -> set[str]:
+        return {literal.attribute for literal in literals_of(self.paths)}
+
+    @property
     def _notes(self) -> list[str | None]:
         return [leaf_note(*both) for both in zip(self.leaves, self.probabilities, strict=True)]
 
@@ -93,8 +98,7 @@ class LeafModel(Model):
         DomainError
             If a column that the model uses is absent or holds values the schema does not allow.
         """
-        table, paths = Table.of(X), self.paths
-        used = {literal.attribute for literal in literals_of(paths)}
+        table, paths, used = Table.of(X), self.paths, self._used
         bins = self.schema.encode(table, [name for name in self.schema.names if name in used])
         return first_that_holds(paths, self.schema, bins, len(table))
 
@@ -139,7 +143,8 @@ class LeafModel(Model):
         records = self.get_rules()
         rows = "".join(_html_row(*row.values(), shares=len(shares), classes=len(classes)) for row in records)
         note = f"<p>{_TWO_RELEASES}</p>" if self.has_counts and self.has_probabilities else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}{self._card_html}"
+        meanings = meanings_html(self.schema, self._used)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}{meanings}{self._card_html}"
 
 
 def _html_row(

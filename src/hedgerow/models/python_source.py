@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from hedgerow.models.conditions import Pieces
-from hedgerow.models.sql import Cases
-from hedgerow.schema.attributes import Attribute, Categorical
+from hedgerow.models.sql import Cases, words_of
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
@@ -79,6 +79,8 @@ def _expression(literal: Literal, attribute: Attribute) -> str:
             return f"not {known}"
         case "known":
             return known
+        case "true" | "false" if isinstance(attribute, Boolean) and attribute.true_values:
+            return _one_of(value, words_of(attribute, literal))
         case "true" | "false":
             return f"{value} == {int(literal.operator == 'true')}"
         case "=":
@@ -106,6 +108,13 @@ def _declared(literal: Literal, attribute: Attribute) -> str | int:
     """Return the category that a literal compares with, in the schema's type: 1 for a literal with "1"."""
     assert isinstance(attribute, Categorical)
     return attribute.values[attribute.place(literal)]
+
+
+def _one_of(value: str, words: Sequence[str | int]) -> str:
+    """Return whether a value is one of some words; a boolean is the words "true" and "false", and no number."""
+    booleans = [f"{value} is {word.title()}" for word in ("false", "true") if word in words]
+    plain = f"({value} in {tuple(words)!r} and not isinstance({value}, bool))"
+    return f"({' or '.join([*booleans, plain])})" if booleans else plain
 
 
 def _comparison(literal: Literal, attribute: Attribute, value: str, known: str) -> str:

@@ -15,6 +15,7 @@ from hedgerow.models.conditions import check_literals
 from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.leaf import Leaf, check_leaves, commented
 from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.meanings import text_with_meanings
 from hedgerow.models.paths import Path
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
@@ -216,7 +217,7 @@ class RuleList(LeafModel):
             f"{shown_text(prediction)}"
             for i, (rule, prediction) in enumerate(zip(self.rules, self.predictions, strict=True))
         ]
-        return commented(heads, self._notes)
+        return text_with_meanings(commented(heads, self._notes), self.schema, self._used)
 
     def __repr__(self) -> str:
         return f"<RuleList of {len(self)} rules; {self._guarantee}>"

@@ -17,6 +17,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.messages import shown_argument
 from hedgerow.models import point_sums
 from hedgerow.models.dialects import DialectName, dialect_named
+from hedgerow.models.meanings import meanings_html, text_with_meanings
 from hedgerow.models.model import Model
 from hedgerow.models.points import (
     AttributePoints,
@@ -301,7 +302,7 @@ class Scorecard(Model):
 
         Names and values are escaped.
         """
-        return form_html(self._sheet) + self._card_html
+        return form_html(self._sheet) + meanings_html(self.schema, self._used) + self._card_html
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes."""
@@ -325,8 +326,12 @@ class Scorecard(Model):
     def _caption(self) -> str:
         return printable(self.privacy.headline)
 
+    @property
+    def _used(self) -> set[str]:
+        return {part.attribute for part in self.parts}
+
     def __str__(self) -> str:
-        return card_text(self._sheet)
+        return text_with_meanings(card_text(self._sheet), self.schema, self._used)
 
     def __repr__(self) -> str:
         return f"<Scorecard of {len(self)} attributes; {self._guarantee}>"

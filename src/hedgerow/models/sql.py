@@ -13,7 +13,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown
 from hedgerow.models.conditions import Pieces
 from hedgerow.models.dialects import Dialect, among
-from hedgerow.schema.attributes import Attribute, Categorical
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
@@ -91,6 +91,8 @@ def _condition(literal: Literal, raw: _Raw) -> exp.Condition:
             return exp.or_(raw.column.is_(exp.null()), raw.absent)
         case "known":
             return exp.not_(raw.absent)
+        case "true" | "false" if isinstance(raw.attribute, Boolean) and raw.attribute.true_values:
+            return raw.one_of(words_of(raw.attribute, literal))
         case "true" | "false":
             return raw.dialect.matches(exp.Lower(this=raw.text), *_BOOLEANS[literal.operator])
         case "=":
@@ -102,6 +104,11 @@ def _condition(literal: Literal, raw: _Raw) -> exp.Condition:
         case _:
             inside = [raw.inside] if raw.attribute.outside == "bin" else []
             return exp.and_(*_comparison(literal, raw), exp.not_(raw.absent), *inside)
+
+
+def words_of(attribute: Boolean, literal: Literal) -> Sequence[str | int]:
+    """Return the declared words for what a literal says of a boolean."""
+    return attribute.true_values if literal.operator == "true" else attribute.false_values
 
 
 def _comparison(literal: Literal, raw: _Raw) -> list[exp.Condition]:

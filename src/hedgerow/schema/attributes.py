@@ -22,7 +22,7 @@ from hedgerow.messages import shown
 from hedgerow.schema.allowed_names import is_number, values_problem
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal
-from hedgerow.values import Value, listed, plain_word
+from hedgerow.values import Value, listed, plain_word, printable
 
 BinCodes = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
@@ -44,11 +44,17 @@ class Attribute(ABC):
     outside : {"error", "clip", "bin"}
         What a value outside the declared domain is: an error, the nearest bound (numbers only), or a bin of its own
         (not for booleans).
+    description, unit, source : str or None
+        What the attribute is, in which unit, and where its domain is from, for people: models show it, and nothing is
+        computed with it.
     """
 
     missing: typing.Literal["error", "bin"] = "error"
     missing_values: tuple[Value, ...] = ()
     outside: typing.Literal["error", "clip", "bin"] = "error"
+    description: str | None = None
+    unit: str | None = None
+    source: str | None = None
 
     kind: ClassVar[str]
     outside_policies: ClassVar[tuple[str, ...]] = ("error", "bin")
@@ -60,11 +66,21 @@ class Attribute(ABC):
         _check_choice("missing", self.missing, ("error", "bin"))
         _check_choice("outside", self.outside, self.outside_policies)
         _check_values("missing_values", self.missing_values)
+        for key in ("description", "unit", "source"):
+            _check_words(key, getattr(self, key))
         if self.missing_values and self.missing == "error":
             raise SchemaError(
                 "expected `missing: bin` beside missing_values, got `missing: error`, which refuses these values.",
                 key="missing_values",
             )
+
+    @property
+    def meaning(self) -> str:
+        """Description, unit and source as one line of printable text; empty where none is declared."""
+        source = f"(source: {self.source})" if self.source else None
+        unit = f"in {self.unit}" if self.unit else None
+        words = ", ".join(text for text in (self.description, unit) if text)
+        return printable(" ".join(text for text in (words, source) if text))
 
     @property
     @abstractmethod
@@ -208,7 +224,14 @@ class Attribute(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Boolean(Attribute):
-    """True or false: bool, the numbers 0 and 1, or the texts "true" and "false" in any case.
+    """True or false: bool, the numbers 0 and 1, or the texts "true" and "false" in any case; or else declared words.
+
+    Attributes
+    ----------
+    true_values, false_values : tuple of str or int
+        The values that stand for true and for false, as they are written, such as ``("yes", "Y")`` and ``("no", "N")``,
+        or 1 and 2. Both or none. Other values are outside the domain then; a column of type bool holds the words
+        ``"true"`` and ``"false"``.
 
     Examples
     --------
@@ -216,15 +239,39 @@ class Boolean(Attribute):
     ['smoker', 'not smoker']
     """
 
+    true_values: tuple[str | int, ...] = ()
+    false_values: tuple[str | int, ...] = ()
     kind: ClassVar[str] = "boolean"
     outside_policies: ClassVar[tuple[str, ...]] = ("error",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if {plain_word(value).lower() for value in self.missing_values} & {"0", "1", "false", "true"}:
+        if self.true_values != () or self.false_values != ():
+            self._check_words()
+        elif {plain_word(value).lower() for value in self.missing_values} & {"0", "1", "false", "true"}:
             raise SchemaError(
                 "expected missing_values other than 0, 1, true and false, got one of these.", key="missing_values"
             )
+
+    def _check_words(self) -> None:
+        both = {"true_values": self.true_values, "false_values": self.false_values}
+        for key, values in both.items():
+            _check_values(key, values)
+            if any(isinstance(value, float) for value in values):
+                raise SchemaError(f"expected text or whole numbers, got {shown(values)}.", key=key)
+            if not values:
+                raise SchemaError("expected at least one value beside those of the other truth, got none.", key=key)
+        words = [plain_word(value) for value in (*self.true_values, *self.false_values, *self.missing_values)]
+        if len(set(words)) < len(words):
+            raise SchemaError(
+                "expected distinct values, none of them missing_values or false_values; got one twice.",
+                key="true_values",
+            )
+
+    def value_of(self, code: int) -> bool | str | int:
+        """Return a value of the bin of false (0) or true (1), the first where words are declared."""
+        values = (self.false_values, self.true_values)[code]
+        return values[0] if values else bool(code)
 
     @property
     def known_bins(self) -> tuple[str, ...]:
@@ -234,7 +281,9 @@ class Boolean(Attribute):
     @property
     def domain(self) -> str:
         """The two values."""
-        return "true or false, 0 or 1"
+        if not self.true_values:
+            return "true or false, 0 or 1"
+        return f"true ({listed(self.true_values)}) or false ({listed(self.false_values)})"
 
     @property
     def n_known(self) -> int:
@@ -255,6 +304,8 @@ class Boolean(Attribute):
         return (1, 2, False) if literal.operator == "true" else (0, 1, False)
 
     def _code(self, column: Column) -> Codes:
+        if self.true_values:
+            return self._code_of_words(column)
         if column.is_text:
             found = column.index_in(["false", "true", "0", "1"], ignore_case=True)
             return np.where(found > 1, found - 2, found)
@@ -262,6 +313,17 @@ class Boolean(Attribute):
         if values.dtype.kind == "b":
             return values.astype(np.int32)
         return np.where(values == 1, np.int32(1), np.where(values == 0, np.int32(0), np.int32(OUTSIDE)))
+
+    def _code_of_words(self, column: Column) -> Codes:
+        codes = np.full(len(column), OUTSIDE, dtype=np.int32)
+        is_bool = not column.is_text and column.values.dtype.kind == "b"
+        for code, values in enumerate((self.false_values, self.true_values)):
+            for value in values:
+                if not is_bool:
+                    codes[column.equals(value)] = code
+                elif value in ("false", "true"):
+                    codes[column.values == (value == "true")] = code
+        return codes
 
 
 @dataclass(frozen=True)
@@ -368,6 +430,13 @@ def _check_values(key: str, values: object) -> None:
         )
     else:
         problem = values_problem(values)
+    if problem:
+        raise SchemaError(problem, key=key)
+
+
+def _check_words(key: str, text: object) -> None:
+    problem = None if text is None or (isinstance(text, str) and text) else f"expected text, got {shown(text)}."
+    problem = problem or values_problem((text,))
     if problem:
         raise SchemaError(problem, key=key)
 

@@ -20,6 +20,7 @@ from hedgerow.schema.attributes import OUTSIDE, Attribute, Codes, check_operator
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.grid import check_bounds, check_numbers, default_cuts
 from hedgerow.schema.literals import Literal
+from hedgerow.schema.spaced_cuts import spaced_cuts
 from hedgerow.values import Value, value_text
 
 MOST_ENDS = 10
@@ -36,24 +37,30 @@ class _Number(Attribute):
     outside_policies: ClassVar[tuple[str, ...]] = ("error", "clip", "bin")
     _whole: ClassVar[bool]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- one a key of the file
         self,
         low: float,
         high: float,
-        cuts: Sequence[float] | typing.Literal["auto"] = "auto",
+        cuts: Sequence[float] | int | str = "auto",
         *,
         missing: typing.Literal["error", "bin"] = "error",
         missing_values: tuple[Value, ...] = (),
         outside: typing.Literal["error", "clip", "bin"] = "error",
+        description: str | None = None,
+        unit: str | None = None,
+        source: str | None = None,
     ) -> None:
         whole = self._whole
         if isinstance(cuts, str) and cuts == "auto":
             found = default_cuts(low, high, whole=whole)
             vars(self)["has_default_cuts"] = True  # so that it is not computed again
+        elif isinstance(cuts, (int, str)):
+            found = spaced_cuts(low, high, cuts, whole=whole)
         else:
             found = _declared_cuts(low, high, cuts, whole=whole)
         given = {"low": low, "high": high, "cuts": found}
         given |= {"missing": missing, "missing_values": missing_values, "outside": outside}
+        given |= {"description": description, "unit": unit, "source": source}
         for name, value in given.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
@@ -140,8 +147,8 @@ class _Number(Attribute):
 def _declared_cuts(low: float, high: float, cuts: object, *, whole: bool) -> tuple[float, ...]:
     """Return declared cut points, or raise SchemaError for bounds or cut points that are not."""
     check_bounds(low, high, whole=whole)
-    if not isinstance(cuts, Sequence) or isinstance(cuts, str):
-        raise SchemaError(f"expected a list of numbers, or auto; got {shown(cuts)}.", key="cuts")
+    if not isinstance(cuts, Sequence):
+        raise SchemaError(f"expected a list of numbers, auto, 5 or log 5; got {shown(cuts)}.", key="cuts")
     found: tuple[float, ...] = tuple(cuts)
     check_numbers("cuts", found, whole=whole)
     if any(not one < other for one, other in pairwise(found)):
@@ -161,7 +168,8 @@ class Integer(_Number):
         The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
     cuts : tuple of int
         The cut points, increasing, each ``low <= cut < high``. Declared as ``"auto"``, the default, they are the grid
-        of `default_cuts`, which follows from the bounds alone. A number with ``cuts=()`` has no literals.
+        of `default_cuts`, which follows from the bounds alone; as ``5``, so many at equal distances; as ``"log 5"``, at
+        equal ratios. A number with ``cuts=()`` has no literals.
 
     Examples
     --------
@@ -192,7 +200,8 @@ class Real(_Number):
         The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
     cuts : tuple of float
         The cut points, increasing, each ``low <= cut < high``. Declared as ``"auto"``, the default, they are the grid
-        of `default_cuts`, which follows from the bounds alone. A number with ``cuts=()`` has no literals.
+        of `default_cuts`, which follows from the bounds alone; as ``5``, so many at equal distances; as ``"log 5"``, at
+        equal ratios. A number with ``cuts=()`` has no literals.
     """
 
     kind: ClassVar[str] = "real"

@@ -430,4 +430,5 @@ def _details(attribute: Attribute) -> str:
     text = _cuts_text(attribute) if isinstance(attribute, (Integer, Real)) else ""
     text += ", missing: bin" if attribute.missing == "bin" else ""
     text += f" (also {listed(attribute.missing_values, _MOST_SHOWN)})" if attribute.missing_values else ""
-    return text + (f", outside: {attribute.outside}" if attribute.outside != "error" else "")
+    text += f", outside: {attribute.outside}" if attribute.outside != "error" else ""
+    return text + (f"; {attribute.meaning}" if attribute.meaning else "")

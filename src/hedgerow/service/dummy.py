@@ -43,7 +43,7 @@ def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any
 
 def _drawn(attribute: Attribute, size: int, rng: np.random.Generator) -> list[Any]:
     if isinstance(attribute, Boolean):
-        return (rng.random(size) < 0.5).tolist()
+        return [attribute.value_of(int(code)) for code in rng.random(size) < 0.5]
     if isinstance(attribute, Categorical):
         return [attribute.values[k] for k in rng.integers(len(attribute.values), size=size)]
     if isinstance(attribute, Integer):

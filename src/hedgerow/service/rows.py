@@ -182,7 +182,7 @@ def _label(schema: Schema) -> Label:
 def _typed(attribute: Attribute, column: Column) -> pa.Array:
     """Return a column of text as the type that its attribute is of."""
     present = column.without(attribute.missing_values)
-    if isinstance(attribute, Categorical):
+    if isinstance(attribute, Categorical) or (isinstance(attribute, Boolean) and attribute.true_values):
         return (
             present.values if present.missing is None else pc.if_else(pa.array(~present.missing), present.values, None)
         )

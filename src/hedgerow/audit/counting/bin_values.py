@@ -102,7 +102,7 @@ def values_of_bins(attribute: Attribute, step: float | None = None) -> tuple[Seq
     """
     known: list[Sequence[Any]]
     if isinstance(attribute, Boolean):
-        known = [(False,), (True,)]
+        known = [(attribute.value_of(code),) for code in (0, 1)]
     elif isinstance(attribute, Categorical):
         known = [(value,) for value in attribute.values]
     elif isinstance(attribute, Integer):

@@ -191,7 +191,7 @@ def _label_of(schema: Schema) -> str:
 
 def _value(attribute: Any, bin: int) -> Any:
     if isinstance(attribute, Boolean) and bin < 2:
-        return bool(bin)
+        return attribute.value_of(bin)
     if isinstance(attribute, Categorical) and bin < len(attribute.values):
         return attribute.values[bin]
     return attribute.bins[bin]

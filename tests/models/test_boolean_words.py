@@ -1,0 +1,45 @@
+"""Models on booleans by declared words predict in SQL and Python what they predict in memory."""
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from hedgerow.models import Rule, RuleList
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Label, Literal, Schema
+
+WORDS = Boolean(true_values=("yes", "O'Brien", "true", 2), false_values=("no", "false", "1"))
+TOLD = Boolean(true_values=("yes", 2, "true"), false_values=("no", 1, "false"), missing="bin", missing_values=("?", 9))
+COLUMNS = [
+    pa.array(["yes", "no", " O'Brien ", "2", "2.0", "1", "true"]),
+    pa.array([1, 2, 2, 1]),
+    pa.array([1.0, 2.0]),
+    pa.array([True, False]),
+]
+
+
+def models(attribute):
+    schema = Schema({"a": attribute}, Label("y", ("old", "new")))
+    card = PrivacyCard.none("example", software="hedgerow")
+    for operator in ("true", "false"):
+        yield RuleList(schema, (Rule((Literal("a", operator),), label="new"), Rule((), label="old")), card)
+
+
+@pytest.mark.parametrize("attribute", [WORDS, TOLD], ids=["strict", "missing"])
+@pytest.mark.parametrize("values", COLUMNS, ids=lambda values: str(values.type))
+def test_sql_and_python_predict_what_memory_does(attribute, values):
+    if attribute.missing == "bin" and pa.types.is_string(values.type):
+        values = pa.array([*values.to_pylist()[:2], "?", "", None, "9"])
+    table = pa.table({"a": values})
+    for model in models(attribute):
+        expected = model.predict(table).tolist()
+        assert len(set(expected)) == 2
+        found = duckdb.sql(f'SELECT {model.to_sql()} FROM "table"').fetchall()
+        assert [value for (value,) in found] == expected
+        scope: dict = {}
+        exec(model.to_python(), scope)
+        typed = [int(v) if isinstance(v, str) and v.strip().isdigit() else v for v in values.to_pylist()]
+        typed = ["1" if v == 1 and attribute is WORDS and not isinstance(v, bool) else v for v in typed]
+        typed = [2 if v == "2.0" else v for v in typed]
+        assert [scope["predict"]({"a": value}) for value in typed] == expected
+        assert RuleList.from_json(model.to_json()) == model
