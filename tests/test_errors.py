@@ -9,6 +9,7 @@ from hedgerow.errors import (
     ModelFormatError,
     NotPicklableError,
     SchemaError,
+    absent_column,
 )
 
 
@@ -79,3 +80,23 @@ def test_a_message_is_one_line_that_can_be_read(make):
 def test_a_long_name_is_cut_and_not_what_is_said_of_it():
     assert str(SchemaError("wrong", attribute="a" * 10**6)) == f"attribute '{'a' * 60}'…: wrong"
     assert str(DomainError("wrong", column="a\n" * 10**6)).endswith("…: wrong")
+
+
+def test_one_fault_is_its_own_error_and_several_are_numbered():
+    one = SchemaError("expected x.", key="low")
+    assert (one.faults, SchemaError.of([one])) == ((one,), one)
+    placed = one.placed(attribute="age", line=3)
+    assert str(placed) == "line 3: attribute 'age': key 'low': expected x."
+    assert str(placed.placed(attribute="dose", line=9)) == str(placed)
+    both = SchemaError.of([placed, SchemaError("expected y.")])
+    assert str(both) == "2 faults: (1) line 3: attribute 'age': key 'low': expected x.; (2) expected y."
+    assert (both.attribute, both.key, both.line, len(both.faults)) == ("age", "low", 3, 2)
+    assert str(both.placed(attribute="b", line=7).faults[1]) == "line 7: attribute 'b': expected y."
+    assert "… 90 more" in str(SchemaError.of([SchemaError("n")] * 100))
+
+
+def test_an_absent_column_is_told_with_one_like_it():
+    assert str(absent_column("age", ["sex", "Age"])) == (
+        "column 'age': expected this column, found: Age, sex. Did you mean 'Age'?"
+    )
+    assert str(absent_column("age", ["sex"])).endswith("found: sex.")

@@ -11,7 +11,7 @@ import pytest
 
 import hedgerow
 from hedgerow import errors
-from hedgerow.messages import shown
+from hedgerow.messages import near_miss, shown
 
 SOURCE = Path(hedgerow.__file__).parent
 PROTOCOLS = {"AttributeError", "IndexError", "NotImplementedError"}  # of a module, a sequence, a base class
@@ -53,3 +53,19 @@ def test_shown_values_are_short_and_of_plain_types_only():
     for _ in range(60):
         bomb = [bomb] * 9
     assert len(shown(bomb)) < 400
+
+
+@pytest.mark.parametrize(
+    ("word", "words", "found"),
+    [
+        ("age", ["sex", "Age", "AGE"], "Age"),
+        ("date_of_birth", ["DateOfBirth", "date"], "DateOfBirth"),
+        ("mising", ["missing", "missing_values"], "missing"),
+        ("age", ["dose"], None),
+        (7, ["7"], None),
+        ("x" * 61, ["x" * 61], None),
+        ("age", ["age" * 30], None),
+    ],
+)
+def test_a_near_miss_is_asked_about(word, words, found):
+    assert near_miss(word, words) == ("" if found is None else f" Did you mean '{found}'?")

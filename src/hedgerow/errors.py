@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Literal
 
-from hedgerow.messages import shown, shown_argument
+from hedgerow.messages import near_miss, shown, shown_argument
 from hedgerow.values import printable
 
+_MOST_TOLD = 10  # faults in one message
 _LONGEST = 1000  # characters of a message that quotes names or values of others
 
 
@@ -78,13 +80,52 @@ class SchemaError(HedgerowError, ValueError):
         The attribute at fault.
     key : str or None
         The key of that attribute at fault.
+    line : int or None
+        Where in the file it is.
+    faults : tuple of SchemaError
+        Each fault where there are several, of which `attribute`, `key` and `line` are the first's; else this one alone.
     """
 
-    def __init__(self, message: str, *, attribute: str | None = None, key: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        attribute: str | None = None,
+        key: str | None = None,
+        line: int | None = None,
+        faults: Sequence[SchemaError] = (),
+    ) -> None:
         self.attribute = attribute
         self.key = key
-        place = ": ".join(f"{word} {_named(name)}" for word, name in (("attribute", attribute), ("key", key)) if name)
-        super().__init__(_line(f"{place}: {message}" if place else message))
+        self.line = line
+        self._said = message
+        self._faults = tuple(faults)
+        named = [f"{word} {_named(name)}" for word, name in (("attribute", attribute), ("key", key)) if name]
+        place = [] if faults else [*([f"line {line}"] if line else []), *named]
+        super().__init__(_line(": ".join([*place, message])))
+
+    @property
+    def faults(self) -> tuple[SchemaError, ...]:
+        """Each fault, of which there may be one."""
+        return self._faults or (self,)
+
+    def placed(self, *, attribute: str | None = None, line: int | None = None) -> SchemaError:
+        """Return the error of the same faults, with the attribute and the line of each that has none."""
+        if self._faults:
+            return SchemaError.of([fault.placed(attribute=attribute, line=line) for fault in self._faults])
+        named, at = self.attribute or attribute, self.line or line
+        return SchemaError(self._said, attribute=named, key=self.key, line=at)
+
+    @staticmethod
+    def of(faults: Sequence[SchemaError]) -> SchemaError:
+        """Return the one error of one or more faults."""
+        first = faults[0]
+        if len(faults) == 1:
+            return first
+        told = "; ".join(f"({number}) {fault}" for number, fault in enumerate(faults[:_MOST_TOLD], 1))
+        more = f"; … {len(faults) - _MOST_TOLD} more" if len(faults) > _MOST_TOLD else ""
+        message = f"{len(faults)} faults: {told}{more}"
+        return SchemaError(message, attribute=first.attribute, key=first.key, line=first.line, faults=faults)
 
 
 class DomainError(HedgerowError, ValueError):
@@ -99,6 +140,12 @@ class DomainError(HedgerowError, ValueError):
     def __init__(self, message: str, *, column: str | None = None) -> None:
         self.column = column
         super().__init__(_line(f"column {_named(column)}: {message}" if column is not None else message))
+
+
+def absent_column(name: str, columns: Iterable[str]) -> DomainError:
+    """Return the error of a column that a table does not have; which it has is public."""
+    found = sorted(columns)
+    return DomainError(f"expected this column, found: {', '.join(found)}.{near_miss(name, found)}", column=name)
 
 
 class BudgetExceededError(HedgerowError, ValueError):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 
@@ -32,6 +35,27 @@ def shown_argument(value: object) -> str:
     return _shown(value, _DEEPEST_SHOWN)
 
 
+def near_miss(word: object, words: Iterable[str]) -> str:
+    """Return the question whether one of some words was meant, with a space before it; nothing if none is like it.
+
+    Examples
+    --------
+    >>> near_miss("age", ["Age", "sex"]), near_miss("age", ["dose", "sex"])
+    (" Did you mean 'Age'?", '')
+    """
+    if not isinstance(word, str) or len(word) > _LONGEST_SHOWN:
+        return ""
+    near = [other for other in islice(words, _MOST_COMPARED) if len(other) <= _LONGEST_SHOWN]
+    folded = {_folded(other): other for other in reversed(near)}
+    found = get_close_matches(_folded(word), folded, 1, _LIKE)
+    return f" Did you mean {folded[found[0]]!r}?" if found else ""
+
+
+def _folded(word: str) -> str:
+    return "".join(filter(str.isalnum, word.casefold()))
+
+
+_MOST_COMPARED, _LIKE = 1_000, 0.7
 _MOST_SHOWN, _LONGEST_SHOWN, _DEEPEST_SHOWN = 6, 60, 2
 
 

@@ -16,10 +16,14 @@ def test_a_new_schema_holds_the_header_and_no_value(folder, run):
     assert re.findall(r'^  "(\w+)":', text, re.M) == ["age", "sex", "dose"]
     code, _, err = run("schema", "show", "new.yaml")
     assert code == 2
-    assert "new.yaml: attribute 'ill': key 'classes': expected a list" in err
+    first, *faults = err.splitlines()
+    assert first == "error: new.yaml: 4 faults:"
+    assert re.match(r"  line \d+: attribute 'ill': key 'classes': expected a list", faults[0])
+    assert [re.findall(r"attribute '(\w+)': key 'kind'", fault) for fault in faults[1:]] == [["age"], ["sex"], ["dose"]]
     (folder / "new.yaml").write_text(text.replace("FILL IN", "[a, b]", 1))
     assert "attribute 'age': key 'kind'" in run("schema", "show", "new.yaml")[2]
     assert "column 'death'" in run("schema", "new", "data.csv", "--target", "death", "-o", "x.yaml")[2]
+    assert "Did you mean 'ill'?" in run("schema", "new", "data.csv", "--target", "Ill", "-o", "x.yaml")[2]
 
 
 @pytest.mark.usefixtures("folder")

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from hedgerow._version import __version__
-from hedgerow.errors import ArgumentError, HedgerowError, SearchTooLargeError
+from hedgerow.errors import ArgumentError, HedgerowError, SchemaError, SearchTooLargeError
 from hedgerow.values import printable
 
 COMMANDS: Mapping[str, str] = {
@@ -89,6 +89,10 @@ def main() -> None:
         app(prog_name="hedgerow")
     except OSError as error:
         _leave(2, f"{error.filename}: {error.strerror}" if error.filename else type(error).__name__)
+    except SchemaError as error:
+        several = error.faults if len(error.faults) > 1 else ()
+        message = str(error).partition(": (1) ")[0] + ":" if several else str(error)
+        _leave(2, message, *map(str, several))
     except (ArgumentError, SearchTooLargeError) as error:
         _leave(2, _as_typed(str(error), _options(sys.argv[1:])))
     except HedgerowError as error:
@@ -118,6 +122,8 @@ def _as_typed(message: str, options: list[str]) -> str:
     return message
 
 
-def _leave(code: int, message: str) -> NoReturn:
+def _leave(code: int, message: str, *details: str) -> NoReturn:
     typer.echo(f"error: {printable(message)}", err=True)
+    for detail in details:
+        typer.echo(f"  {printable(detail)}", err=True)
     sys.exit(code)

@@ -15,6 +15,7 @@ from hedgerow.columns import Table
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.engines.addresses import is_address, shown
 from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.messages import near_miss
 from hedgerow.schema import Schema
 from hedgerow.tally import Tally
 
@@ -129,5 +130,6 @@ def target_name(columns: Sequence[str], target: str | None, schema: Schema | Non
         raise ArgumentError(f"expected --target to be the schema's label {declared!r}, got {target!r}.")
     name = target or declared or ""
     if name not in columns:
-        raise DomainError(f"expected this column to predict, got {', '.join(sorted(columns))}.", column=name)
+        near = near_miss(name, columns)
+        raise DomainError(f"expected this column to predict, got {', '.join(sorted(columns))}.{near}", column=name)
     return name

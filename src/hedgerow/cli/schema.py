@@ -15,7 +15,7 @@ from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.durable import reserved, write_whole
 from hedgerow.engines.addresses import MEMORY
-from hedgerow.errors import ArgumentError, DomainError, SchemaError
+from hedgerow.errors import ArgumentError, SchemaError, absent_column
 from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.files import check_ending, mapping_text
@@ -210,11 +210,11 @@ def load_schema(path: Path) -> Schema:
     try:
         return Schema.load(path)
     except SchemaError as error:
-        problem = str(error)
-    raise SchemaError(problem if problem.startswith(str(path)) else f"{path}: {problem}")
+        problem, faults = str(error), error.faults
+    raise SchemaError(problem if problem.startswith(str(path)) else f"{path}: {problem}", faults=faults[1:] and faults)
 
 
 def _check_present(wanted: list[str], names: list[str]) -> None:
     for name in wanted:
         if name not in names:
-            raise DomainError(f"expected this column, found: {', '.join(sorted(names))}.", column=name)
+            raise absent_column(name, names)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Column
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.messages import shown
+from hedgerow.messages import near_miss, shown
 from hedgerow.schema.allowed_names import is_number, values_problem
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal
@@ -420,7 +420,8 @@ class Categorical(Attribute):
 
 def _check_choice(key: str, value: object, allowed: Sequence[str]) -> None:
     if value not in allowed:
-        raise SchemaError(f"expected one of {', '.join(allowed)}, got {shown(value)}.", key=key)
+        near = near_miss(value, allowed)
+        raise SchemaError(f"expected one of {', '.join(allowed)}, got {shown(value)}.{near}", key=key)
 
 
 def _check_values(key: str, values: object) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, cast
 
 from hedgerow.columns import Table
 from hedgerow.durable import write_whole
-from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnreadableError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnreadableError, absent_column
 from hedgerow.foreign_code import guarded
 from hedgerow.messages import shown, shown_argument
 from hedgerow.privacy.amounts import Amount, total
@@ -26,16 +26,14 @@ from hedgerow.schema.attributes import Attribute, BinCodes
 from hedgerow.schema.files import mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
+from hedgerow.schema.lines import line_of_fault, lines_of
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
 from hedgerow.schema.serialize import (
-    attribute_from_dict,
     attribute_to_dict,
-    charges_from_list,
     charges_to_list,
-    check_keys,
-    label_from_dict,
     mapping,
+    parts_from_dict,
 )
 from hedgerow.untrusted_text import check_plain
 from hedgerow.values import Value, listed, printable, value_text
@@ -203,7 +201,7 @@ class Schema:
         Raises
         ------
         SchemaError
-            Naming the attribute and the key at fault.
+            Naming the attribute and the key at fault; `SchemaError.faults` has all faults that were found.
         """
         problem = None
         try:
@@ -212,21 +210,7 @@ class Schema:
             problem = f"{error}."
         if problem:
             raise SchemaError(problem)
-        top = mapping(data, "a schema")
-        check_keys(top, required=("attributes",), allowed=("version", "label", "attributes", "charges", "void"))
-        if top.get("version", 1) != 1:
-            raise SchemaError(
-                f"expected 1, got {shown(top['version'])}; the file was written for another version of hedgerow.",
-                key="version",
-            )
-        label = None if top.get("label") is None else label_from_dict(top["label"])
-        attributes = mapping(top["attributes"], "attributes")
-        return cls(
-            tuple(attribute_from_dict(name, kind) for name, kind in attributes.items()),
-            label,
-            charges_from_list(top.get("charges", [])),
-            top.get("void"),
-        )
+        return cls(**parts_from_dict(mapping(data, "a schema")))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -235,11 +219,17 @@ class Schema:
         Raises
         ------
         SchemaError
-            Naming the attribute and the key at fault.
+            Naming the line, the attribute and the key at fault; `SchemaError.faults` has all faults that were found.
         OSError
             If the file cannot be read.
         """
-        return cls.from_dict(read_mapping(path))
+        data = read_mapping(path)
+        try:
+            return cls.from_dict(data)
+        except SchemaError as error:
+            faults = error.faults
+        lines = lines_of(path)
+        raise SchemaError.of([fault.placed(line=line_of_fault(fault, lines)) for fault in faults])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the schema to a file, JSON if its name ends in ``.json``, else YAML; replaced whole or not at all.
@@ -295,7 +285,7 @@ class Schema:
         found = None
         if label is not None:
             if label not in columns:
-                raise DomainError(f"expected this column, found: {', '.join(sorted(columns))}.", column=label)
+                raise absent_column(label, columns)
             found = Label(label, public_classes(columns.pop(label)))
         return cls(
             tuple(

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from hedgerow.errors import SchemaError
-from hedgerow.messages import shown
+from hedgerow.messages import near_miss, shown
 from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.numbers import Integer, Real
 
+MOST_FAULTS = 100
+"""How many faults of a schema are looked for."""
+T = TypeVar("T")
 KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categorical, Integer, Real)}
 
 
@@ -38,17 +41,62 @@ def attribute_from_dict(name: object, data: object) -> tuple[str, Attribute]:
     """Return the name and the attribute that plain data holds; SchemaError names the attribute and the key at fault."""
     text = _name(name)
     try:
-        body = dict(mapping(data, "the attribute"))
-        kind = body.pop("kind", None)
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise SchemaError(f"expected one of {', '.join(sorted(KINDS))}, got {shown(kind)}.", key="kind")
-        allowed = fields(KINDS[kind])
-        required = [field.name for field in allowed if field.name in ("low", "high", "values")]
-        check_keys(body, required=required, allowed=[field.name for field in allowed])
-        return text, KINDS[kind](**body)
+        return text, _attribute(dict(mapping(data, "the attribute")))
     except SchemaError as error:
-        message, key = str(error), error.key
-    raise SchemaError(message.removeprefix(f"key {key!r}: "), attribute=text, key=key)
+        problem = error.placed(attribute=text)
+    raise problem
+
+
+def _attribute(body: dict[str, Any]) -> Attribute:
+    kind = body.pop("kind", None)
+    if not isinstance(kind, str) or kind not in KINDS:
+        near = near_miss(kind, KINDS)
+        raise SchemaError(f"expected one of {', '.join(sorted(KINDS))}, got {shown(kind)}.{near}", key="kind")
+    allowed = [field.name for field in fields(KINDS[kind])]
+    required = [name for name in allowed if name in ("low", "high", "values")]
+    faults = key_faults(body, required=required, allowed=allowed)
+    found = None
+    if all(name in body for name in required):
+        try:
+            found = KINDS[kind](**{name: value for name, value in body.items() if name in allowed})
+        except SchemaError as error:
+            faults += error.faults
+    if found is None or faults:
+        raise SchemaError.of(faults)
+    return found
+
+
+def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a schema that plain data hold.
+
+    Raises
+    ------
+    SchemaError
+        Of all faults that are found in them, the first `MOST_FAULTS` or so.
+    """
+    allowed = ("version", "label", "attributes", "charges", "void")
+    faults = key_faults(top, required=("attributes",), allowed=allowed)
+    if top.get("version", 1) != 1:
+        problem = f"expected 1, got {shown(top['version'])}; the file was written for another version of hedgerow."
+        faults.append(SchemaError(problem, key="version"))
+
+    def collected(make: Callable[[], T]) -> T | None:
+        try:
+            return make()
+        except SchemaError as error:
+            faults.extend(error.faults)
+        return None
+
+    label = None if top.get("label") is None else collected(lambda: label_from_dict(top["label"]))
+    attributes: list[Any] = []
+    for name, body in (collected(lambda: mapping(top.get("attributes", {}), "attributes")) or {}).items():
+        attributes.append(collected(lambda name=name, body=body: attribute_from_dict(name, body)))
+        if len(faults) >= MOST_FAULTS:
+            break
+    charges = collected(lambda: charges_from_list(top.get("charges", [])))
+    if faults:
+        raise SchemaError.of(faults)
+    return {"attributes": tuple(attributes), "label": label, "charges": charges, "void": top.get("void")}
 
 
 def label_from_dict(data: object) -> Label:
@@ -104,9 +152,16 @@ def mapping(data: object, what: str) -> Mapping[str, Any]:
 
 def check_keys(data: Mapping[str, Any], *, required: Sequence[str], allowed: Sequence[str]) -> None:
     """Raise SchemaError for a required key that is absent or a key that is not allowed."""
-    for key in required:
-        if key not in data:
-            raise SchemaError("expected this key, found none.", key=key)
-    for key in data:
-        if key not in allowed:
-            raise SchemaError(f"unknown key; expected some of {', '.join(allowed)}.", key=str(key))
+    faults = key_faults(data, required=required, allowed=allowed)
+    if faults:
+        raise SchemaError.of(faults)
+
+
+def key_faults(data: Mapping[str, Any], *, required: Sequence[str], allowed: Sequence[str]) -> list[SchemaError]:
+    """Return a fault for each required key that is absent and, of the first few, each key that is not allowed."""
+    absent = [SchemaError("expected this key, found none.", key=key) for key in required if key not in data]
+    unknown = [str(key) for key in data if key not in allowed][:MOST_FAULTS]
+    return absent + [
+        SchemaError(f"unknown key; expected some of {', '.join(allowed)}.{near_miss(key, allowed)}", key=key)
+        for key in unknown
+    ]
