@@ -9,7 +9,6 @@ from hedgerow.errors import (
     ModelFormatError,
     NotPicklableError,
     SchemaError,
-    absent_column,
 )
 
 
@@ -96,7 +95,7 @@ def test_one_fault_is_its_own_error_and_several_are_numbered():
 
 
 def test_an_absent_column_is_told_with_one_like_it():
-    assert str(absent_column("age", ["sex", "Age"])) == (
+    assert str(DomainError.absent("age", ["sex", "Age"])) == (
         "column 'age': expected this column, found: Age, sex. Did you mean 'Age'?"
     )
-    assert str(absent_column("age", ["sex"])).endswith("found: sex.")
+    assert str(DomainError.absent("age", ["sex"])).endswith("found: sex.")

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
-from hedgerow.errors import ArgumentTypeError, DomainError, absent_column
+from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.foreign_code import guarded
 from hedgerow.objects import arrow_of_categories, arrow_of_objects, has_object_categories
 from hedgerow.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, plain_word, spelled_number, value_text
@@ -320,7 +320,7 @@ class Table:
         """
         for name in names:
             if self.names is not None and name not in self.names:
-                raise absent_column(name, self.names)
+                raise DomainError.absent(name, self.names)
 
     def __len__(self) -> int:
         return int(self.data.shape[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, Self
 
 from hedgerow.messages import near_miss, shown, shown_argument
 from hedgerow.values import printable
@@ -141,11 +141,11 @@ class DomainError(HedgerowError, ValueError):
         self.column = column
         super().__init__(_line(f"column {_named(column)}: {message}" if column is not None else message))
 
-
-def absent_column(name: str, columns: Iterable[str]) -> DomainError:
-    """Return the error of a column that a table does not have; which it has is public."""
-    found = sorted(columns)
-    return DomainError(f"expected this column, found: {', '.join(found)}.{near_miss(name, found)}", column=name)
+    @classmethod
+    def absent(cls, name: str, columns: Iterable[str]) -> Self:
+        """Return the error of a column that a table does not have; which it has is public."""
+        found = sorted(columns)
+        return cls(f"expected this column, found: {', '.join(found)}.{near_miss(name, found)}", column=name)
 
 
 class BudgetExceededError(HedgerowError, ValueError):

@@ -55,7 +55,7 @@ def _folded(word: str) -> str:
     return "".join(filter(str.isalnum, word.casefold()))
 
 
-_MOST_COMPARED, _LIKE = 1_000, 0.7
+_MOST_COMPARED, _LIKE = 1_000, 0.65
 _MOST_SHOWN, _LONGEST_SHOWN, _DEEPEST_SHOWN = 6, 60, 2
 
 

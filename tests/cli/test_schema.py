@@ -18,7 +18,7 @@ def test_a_new_schema_holds_the_header_and_no_value(folder, run):
     assert code == 2
     first, *faults = err.splitlines()
     assert first == "error: new.yaml: 4 faults:"
-    assert re.match(r"  line \d+: attribute 'ill': key 'classes': expected a list", faults[0])
+    assert re.match(r"  line \d+: attribute 'ill': key 'classes': not filled in yet; expected the list", faults[0])
     assert [re.findall(r"attribute '(\w+)': key 'kind'", fault) for fault in faults[1:]] == [["age"], ["sex"], ["dose"]]
     (folder / "new.yaml").write_text(text.replace("FILL IN", "[a, b]", 1))
     assert "attribute 'age': key 'kind'" in run("schema", "show", "new.yaml")[2]

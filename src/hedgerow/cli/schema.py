@@ -12,15 +12,17 @@ import typer
 from hedgerow.cli.budget import open_budget, spent_text, telling_charges
 from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
+from hedgerow.cli.schema_drafts import import_draft
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.durable import reserved, write_whole
 from hedgerow.engines.addresses import MEMORY
-from hedgerow.errors import ArgumentError, SchemaError, absent_column
+from hedgerow.errors import ArgumentError, DomainError, SchemaError
 from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.learnable import learning_problems
+from hedgerow.schema.serialize import FILL_IN
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Make, learn and read schemas: what is public about a table."
@@ -76,6 +78,9 @@ def new(
     names.remove(target)
     write_whole(output, _draft_json(target, names) if output.suffix.lower() == ".json" else _draft_yaml(target, names))
     say(f"written to {output}: fill in the kinds and the classes, then run: hedgerow schema show {output}", err=True)
+
+
+app.command("import")(import_draft)
 
 
 @app.command("from-public")
@@ -200,8 +205,8 @@ def _draft_yaml(target: str, names: list[str]) -> str:
 
 
 def _draft_json(target: str, names: list[str]) -> str:
-    attributes = {name: {"kind": "FILL IN"} for name in names}
-    draft = {"version": 1, "label": {"name": target, "classes": "FILL IN"}, "attributes": attributes}
+    attributes = {name: {"kind": FILL_IN} for name in names}
+    draft = {"version": 1, "label": {"name": target, "classes": FILL_IN}, "attributes": attributes}
     return json.dumps(draft, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -217,4 +222,4 @@ def load_schema(path: Path) -> Schema:
 def _check_present(wanted: list[str], names: list[str]) -> None:
     for name in wanted:
         if name not in names:
-            raise absent_column(name, names)
+            raise DomainError.absent(name, names)

@@ -9,7 +9,7 @@ from typing import Any, Self, cast
 
 import ibis
 
-from hedgerow.errors import ArgumentTypeError, DomainError, absent_column
+from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, spelled_number
 
 Expression = Any  # Ibis's value expressions, whose methods its types do not declare
@@ -52,7 +52,7 @@ class EngineColumn:
         if not isinstance(name, str):
             raise ArgumentTypeError(f"expected the name of a column, got {type(name).__name__}.")
         if name not in table.columns:
-            raise absent_column(name, table.columns)
+            raise DomainError.absent(name, table.columns)
         if "${" in name and table.get_backend().name == "pyspark":
             raise DomainError(
                 "expected a name without ${, which Spark replaces by a setting's value; rename the column in a view.",

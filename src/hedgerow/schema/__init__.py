@@ -4,6 +4,7 @@ from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.candidates import Candidates, count_candidates
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.grid import default_cuts
+from hedgerow.schema.imports import Draft, DraftColumn, import_schema, import_types
 from hedgerow.schema.label import Label
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
@@ -14,6 +15,8 @@ __all__ = [
     "Boolean",
     "Candidates",
     "Categorical",
+    "Draft",
+    "DraftColumn",
     "Extent",
     "Integer",
     "Label",
@@ -22,4 +25,6 @@ __all__ = [
     "Schema",
     "count_candidates",
     "default_cuts",
+    "import_schema",
+    "import_types",
 ]

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, cast
 
 from hedgerow.columns import Table
 from hedgerow.durable import write_whole
-from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnreadableError, absent_column
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnreadableError
 from hedgerow.foreign_code import guarded
 from hedgerow.messages import shown, shown_argument
 from hedgerow.privacy.amounts import Amount, total
@@ -285,7 +285,7 @@ class Schema:
         found = None
         if label is not None:
             if label not in columns:
-                raise absent_column(label, columns)
+                raise DomainError.absent(label, columns)
             found = Label(label, public_classes(columns.pop(label)))
         return cls(
             tuple(

@@ -15,6 +15,8 @@ from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.numbers import Integer, Real
 
+FILL_IN = "FILL IN"
+"""What stands in a schema's file where a person has still to say something."""
 MOST_FAULTS = 100
 """How many faults of a schema are looked for."""
 T = TypeVar("T")
@@ -48,6 +50,9 @@ def attribute_from_dict(name: object, data: object) -> tuple[str, Attribute]:
 
 
 def _attribute(body: dict[str, Any]) -> Attribute:
+    unfilled = [_unfilled(key) for key, value in body.items() if value == FILL_IN]
+    if unfilled:
+        raise SchemaError.of(unfilled)
     kind = body.pop("kind", None)
     if not isinstance(kind, str) or kind not in KINDS:
         near = near_miss(kind, KINDS)
@@ -99,9 +104,26 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
     return {"attributes": tuple(attributes), "label": label, "charges": charges, "void": top.get("void")}
 
 
+def _unfilled(key: str) -> SchemaError:
+    return SchemaError(
+        f"not filled in yet; expected {_EXPECTED.get(key, 'what the reference of schemas says')}.", key=key
+    )
+
+
+_EXPECTED = {
+    "kind": f"one of {', '.join(sorted(KINDS))}, or no such column",
+    "values": "the list of its values, from what the column means and not from the rows",
+    "low": "the least value that it may have, from what the column means and not from the rows",
+    "high": "the greatest value that it may have, from what the column means and not from the rows",
+    "classes": "the list of the label's classes",
+}
+
+
 def label_from_dict(data: object) -> Label:
     """Return the label that plain data holds; SchemaError names the key at fault."""
     body = mapping(data, "label")
+    if body.get("classes") == FILL_IN:
+        raise _unfilled("classes").placed(attribute=str(body.get("name")))
     check_keys(body, required=("name", "classes"), allowed=("name", "classes"))
     name = _name(body["name"])
     if not isinstance(body["classes"], (list, tuple)):

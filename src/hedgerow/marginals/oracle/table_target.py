@@ -9,7 +9,7 @@ from typing import Any, Self
 from hedgerow.engines.columns import EngineColumn, Expression
 from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_classes, count_errors
 from hedgerow.engines.predict import used_attributes
-from hedgerow.errors import HypothesisError, absent_column
+from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.marginals.oracle.frame_target import check_bins
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.marginals.oracle.rowwise.read import model_of
@@ -75,7 +75,7 @@ class TableTarget:
         def check_columns() -> None:
             for name in bins.names:
                 if name not in self.inputs:
-                    raise absent_column(name, self.inputs)
+                    raise DomainError.absent(name, self.inputs)
 
         check_bins(bins, lambda name: _KINDS[self.inputs[name].kind], check_columns)
 

@@ -1,0 +1,249 @@
+"""Drafts of schemas: what another description says of a table's columns, and marks where it says too little."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from hedgerow.durable import write_whole
+from hedgerow.errors import DomainError
+from hedgerow.schema.allowed_names import is_number
+from hedgerow.schema.files import mapping_text
+from hedgerow.schema.schema import Schema
+from hedgerow.schema.serialize import FILL_IN
+from hedgerow.values import LONGEST_NUMBER, LONGEST_TEXT, NUMBER, plain_word, printable, value_text
+
+_TAG = re.compile("<[^<>]{1,200}>")
+_NAMED = {"true", "false"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftColumn:
+    """What is known of one column, before anybody has filled in the rest.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    kind : {"boolean", "categorical", "integer", "real"} or None
+        The kind of attribute; None where it is not known.
+    values : tuple of str or int
+        The values of a category; none where they are not known.
+    low, high : float or None
+        The bounds of a number; None where they are not known.
+    true_values, false_values : tuple of str or int
+        The words of a boolean, where it has its own.
+    may_be_missing : bool
+        Whether values may be missing.
+    missing_values : tuple of str or int or float
+        Values that mean "missing".
+    description, unit, source : str or None
+        What people say of it.
+    """
+
+    name: str
+    kind: Literal["boolean", "categorical", "integer", "real"] | None = None
+    values: tuple[str | int, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    true_values: tuple[str | int, ...] = ()
+    false_values: tuple[str | int, ...] = ()
+    may_be_missing: bool = False
+    missing_values: tuple[str | int | float, ...] = ()
+    description: str | None = None
+    unit: str | None = None
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name.strip())
+        for key in ("description", "unit", "source"):
+            object.__setattr__(self, key, words(getattr(self, key)))
+        tokens = values_of(self.missing_values)
+        meant = {plain_word(value) for value in tokens}
+        if self.kind == "boolean" and not self.true_values:
+            tokens = tuple(value for value in tokens if plain_word(value).lower() not in {*_NAMED, "0", "1"})
+        object.__setattr__(self, "missing_values", tokens)
+        for key in ("values", "true_values", "false_values"):
+            kept = tuple(value for value in values_of(getattr(self, key)) if plain_word(value) not in meant)
+            object.__setattr__(self, key, kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as an attribute of a schema's file, with `FILL_IN` where something is not known."""
+        data: dict[str, Any] = {"kind": FILL_IN if self.kind is None else self.kind}
+        if self.kind == "categorical":
+            data["values"] = list(self.values) or FILL_IN
+        elif self.kind in ("integer", "real"):
+            data |= {"low": FILL_IN if self.low is None else self.low}
+            data |= {"high": FILL_IN if self.high is None else self.high}
+        elif self.kind == "boolean" and self.true_values and self.false_values:
+            data |= {"true_values": list(self.true_values), "false_values": list(self.false_values)}
+        if self.may_be_missing or self.missing_values:
+            data["missing"] = "bin"
+        if self.missing_values:
+            data["missing_values"] = list(self.missing_values)
+        told = {key: getattr(self, key) for key in ("description", "unit", "source")}
+        return data | {key: text for key, text in told.items() if text}
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes of a label in this column; none where they are not known."""
+        if self.kind == "boolean":
+            own = (*self.false_values, *self.true_values)
+            return (0, 1) if not own else own if len(own) == 2 else ()
+        if self.kind != "categorical" or len(self.values) < 2:
+            return ()
+        return self.values if len({type(value) for value in self.values}) == 1 else tuple(map(str, self.values))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A schema before anybody has filled in what its source does not say.
+
+    Attributes
+    ----------
+    columns : tuple of DraftColumn
+        The attributes, and the label if there is one.
+    left_out : tuple of (str, str)
+        Columns that are no attributes, each with the reason.
+    origin : str
+        What they were taken from, such as ``REDCap data dictionary``.
+    label : str or None
+        The column to predict.
+
+    Examples
+    --------
+    >>> draft = Draft((DraftColumn(name="age", kind="integer", low=0), DraftColumn(name="ill", kind="boolean")))
+    >>> draft.gaps
+    (('age', 'high'),)
+    """
+
+    columns: tuple[DraftColumn, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    origin: str = ""
+    label: str | None = None
+
+    def labelled(self, name: str) -> Self:
+        """Return the draft with this column as the label; raises DomainError if there is no such column."""
+        names = [column.name for column in self.columns]
+        if name not in names:
+            raise DomainError.absent(name, names)
+        return replace(self, label=name)
+
+    def completed(self, column: DraftColumn) -> Self:
+        """Return the draft with another column in the place of the one of its name."""
+        return replace(self, columns=tuple(column if column.name == one.name else one for one in self.columns))
+
+    @property
+    def gaps(self) -> tuple[tuple[str, str], ...]:
+        """The columns and keys that a person has still to fill in."""
+        found = [(c.name, key) for c in self._attributes for key, value in c.to_dict().items() if value == FILL_IN]
+        return (*((name, "classes") for name in [self.label] if name and not self._label.classes), *found)
+
+    @property
+    def _label(self) -> DraftColumn:
+        return next(column for column in self.columns if column.name == self.label)
+
+    @property
+    def _attributes(self) -> list[DraftColumn]:
+        return [column for column in self.columns if column.name != self.label]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the draft as the data of a schema's file, with `FILL_IN` where something is missing."""
+        data: dict[str, Any] = {"version": 1}
+        if self.label is not None:
+            data["label"] = {"name": self.label, "classes": list(self._label.classes) or FILL_IN}
+        return data | {"attributes": {column.name: column.to_dict() for column in self._attributes}}
+
+    def schema(self) -> Schema:
+        """Return the schema.
+
+        Raises
+        ------
+        SchemaError
+            Naming all that is still to be filled in.
+        """
+        return Schema.from_dict(self.to_dict())
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the draft as a schema's file, JSON or YAML by its name; in YAML, comments say what is missing.
+
+        Raises
+        ------
+        SchemaError
+            If the name has another ending than ``.json``, ``.yaml`` or ``.yml``.
+        OSError
+            If it cannot be written.
+        """
+        text = mapping_text(path, self.to_dict())
+        comments = "" if Path(path).suffix.lower() == ".json" else "".join(f"# {line}\n" for line in self.notes)
+        write_whole(path, comments + text)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines that say where the draft is from, what is missing, and which columns were left out, and why."""
+        by_name: dict[str, list[str]] = {}
+        for name, key in self.gaps:
+            by_name.setdefault(name, []).append(key)
+        return (
+            *([f"From: {printable(self.origin)}"] if self.origin else []),
+            *(f"Fill in: {_shown(name)}: {', '.join(keys)}" for name, keys in by_name.items()),
+            *(f"Left out: {_shown(name)}: {printable(reason)}" for name, reason in self.left_out),
+        )
+
+
+def _shown(name: str) -> str:
+    return printable(json.dumps(name, ensure_ascii=False)) if re.search(r"[^\w ]", name) else name
+
+
+def words(text: object) -> str | None:
+    """Return text for people on one line, without markup, of a length that a schema holds; None for none."""
+    if not isinstance(text, str):
+        return None
+    plain = " ".join(_TAG.sub(" ", text[: 4 * LONGEST_TEXT]).replace("\0", " ").split())
+    return plain[:LONGEST_TEXT].strip() or None
+
+
+def values_of(found: Iterable[object]) -> tuple[Any, ...]:
+    """Return the different values of a list from elsewhere: text and whole numbers; others as text, blank ones not."""
+    kept: dict[str, Any] = {}
+    for value in found:
+        if value is None or isinstance(value, (list, dict)):
+            continue
+        one: Any = str(value).lower() if isinstance(value, bool) else value
+        if isinstance(one, float):
+            one = int(one) if one.is_integer() and abs(one) < 2**53 else value_text(one)
+        one = one.strip() if isinstance(one, str) else one
+        if one != "":
+            kept.setdefault(plain_word(one), one)
+    return tuple(kept.values())
+
+
+def bound(value: object, *, whole: bool) -> float | None:
+    """Return a bound from elsewhere as a number of the kind; None if it is none, or not a finite one."""
+    if isinstance(value, str):
+        text = value.strip()
+        is_number_text = len(text) <= LONGEST_NUMBER and re.fullmatch(NUMBER, text)
+        value = None if not is_number_text else int(text) if re.fullmatch("[-+]?[0-9]+", text) else float(text)
+    if not is_number(value):
+        return None
+    number: Any = value
+    return (int(number) if float(number).is_integer() else None) if whole else number
+
+
+def number_column(name: str, low: object, high: object, *, whole: bool, **others: Any) -> DraftColumn:
+    """Return a column of numbers with the bounds that are known."""
+    bounds = {"low": bound(low, whole=whole), "high": bound(high, whole=whole)}
+    return DraftColumn(name=name, kind="integer" if whole else "real", **bounds, **others)
+
+
+def category_or_boolean(name: str, values: Sequence[object], **others: Any) -> DraftColumn:
+    """Return a column of some values: a boolean if they are true and false, else a category."""
+    kept = values_of(values)
+    if {plain_word(value).lower() for value in kept} == _NAMED:
+        return DraftColumn(name=name, kind="boolean", **others)
+    return DraftColumn(name=name, kind="categorical", values=kept, **others)

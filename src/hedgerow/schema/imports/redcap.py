@@ -1,0 +1,131 @@
+"""REDCap data dictionaries, read as a draft."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import Any
+
+from hedgerow.errors import SchemaError, UnreadableError
+from hedgerow.schema.files import LARGEST_SCHEMA
+from hedgerow.schema.imports.draft import Draft, DraftColumn, number_column
+from hedgerow.untrusted_text import read_text
+
+ORIGIN = "REDCap data dictionary"
+_NAME, _TYPE, _LABEL, _CHOICES = "Variable / Field Name", "Field Type", "Field Label", "Choices"
+_CHECK, _LOW, _HIGH = "Text Validation Type", "Text Validation Min", "Text Validation Max"
+_IDENTIFIER, _BRANCH, _REQUIRED = "Identifier?", "Branching Logic", "Required Field?"
+_EXPORTED = {
+    "field_name": _NAME,
+    "field_type": _TYPE,
+    "field_label": _LABEL,
+    "select_choices_or_calculations": _CHOICES,
+}
+_EXPORTED |= {"text_validation_type_or_show_slider_number": _CHECK, "text_validation_min": _LOW}
+_EXPORTED |= {"text_validation_max": _HIGH, "identifier": _IDENTIFIER, "branching_logic": _BRANCH}
+_EXPORTED |= {"required_field": _REQUIRED}
+_KEYS = (_NAME, _TYPE, _LABEL, _CHOICES, _CHECK, _LOW, _HIGH, _IDENTIFIER, _BRANCH, _REQUIRED)
+_WHOLE = ("integer",)
+_REAL = re.compile("number(_[0-9]dp)?")
+
+Field = Mapping[str, str]
+
+
+def is_dictionary(header: list[str]) -> bool:
+    """Return whether a header is that of a data dictionary, as the pages or the API of REDCap export it."""
+    found = {_key(name) for name in header}
+    return _NAME in found and _TYPE in found
+
+
+def dictionary_draft(path: str | PathLike[str]) -> Draft:
+    """Return the draft of a data dictionary: codes are values, and their labels go into the description.
+
+    The first field is the record's id, which is left out, as are identifiers, notes, files, dates and texts that REDCap
+    does not check. A field with branching logic, or not required, may be missing.
+
+    Raises
+    ------
+    SchemaError
+        If the file is no data dictionary, or has no field that can be an attribute.
+    """
+    fields = _fields(path)
+    found = [one for number, field in enumerate(fields) for one in _columns(field, is_id=number == 0)]
+    columns = tuple(one for one in found if isinstance(one, DraftColumn))
+    if not columns:
+        raise SchemaError(f"{path}: expected a data dictionary with fields that can be attributes, got none.")
+    return Draft(columns, tuple(one for one in found if not isinstance(one, DraftColumn)), ORIGIN)
+
+
+def _fields(path: str | PathLike[str]) -> list[Field]:
+    problem = None
+    try:
+        lines = list(csv.reader(io.StringIO(read_text(path, LARGEST_SCHEMA), newline=""), strict=True))
+    except UnreadableError as error:
+        lines, problem = [], str(error)
+    except csv.Error:
+        lines, problem = [], "expected CSV, found a line that is not"
+    if problem is None and not (lines and is_dictionary(lines[0])):
+        problem = f"expected a REDCap data dictionary with the columns {_NAME} and {_TYPE}, got another header"
+    if problem:
+        raise SchemaError(f"{path}: {problem}.")
+    header = [_key(name) for name in lines[0]]
+    return [dict(zip(header, line, strict=False)) for line in lines[1:] if line and line[0].strip()]
+
+
+def _key(name: str) -> str:
+    """Return the one name of a column of the dictionary that the pages and the API of REDCap spell differently."""
+    plain = name.strip().strip('"')
+    return _EXPORTED.get(plain, next((key for key in _KEYS if plain.startswith(key)), plain))
+
+
+def _columns(field: Field, *, is_id: bool) -> Iterator[DraftColumn | tuple[str, str]]:
+    name, kind = field[_NAME].strip(), field.get(_TYPE, "").strip().lower()
+    if kind == "descriptive":
+        return
+    if is_id:
+        yield name, "the first field, which is the record's id"
+    elif field.get(_IDENTIFIER, "").strip().lower() == "y":
+        yield name, "marked as an identifier"
+    elif kind == "checkbox":
+        for code, label in _choices(field):
+            yield DraftColumn(
+                name=f"{name}___{code.lower().replace('-', '_')}",
+                kind="boolean",
+                description=f"{field.get(_LABEL, '')}: {label}",
+                source=ORIGIN,
+            )
+    else:
+        yield _column(name, kind, field)
+
+
+def _column(name: str, kind: str, field: Field) -> DraftColumn | tuple[str, str]:
+    required, branching = field.get(_REQUIRED, "").strip().lower() == "y", field.get(_BRANCH, "").strip()
+    common: dict[str, Any] = {
+        "may_be_missing": not required or bool(branching),
+        "description": field.get(_LABEL, ""),
+        "source": ORIGIN,
+    }
+    limits, check = (field.get(_LOW), field.get(_HIGH)), field.get(_CHECK, "").strip().lower()
+    if kind in ("yesno", "truefalse"):
+        return DraftColumn(name=name, kind="boolean", **common)
+    if kind in ("radio", "dropdown"):
+        choices = _choices(field)
+        common["description"] += f" ({'; '.join(f'{code} = {label}' for code, label in choices)})" if choices else ""
+        values = tuple(int(code) if re.fullmatch("0|-?[1-9][0-9]{0,17}", code) else code for code, _ in choices)
+        return DraftColumn(name=name, kind="categorical", values=values, **common)
+    if kind == "slider":
+        low, high = (limit or default for limit, default in zip(limits, ("0", "100"), strict=True))
+        return number_column(name, low, high, whole=True, **common)
+    if kind == "text" and (check in _WHOLE or _REAL.fullmatch(check)):
+        return number_column(name, *limits, whole=check in _WHOLE, **common)
+    if kind == "calc":
+        return number_column(name, *limits, whole=False, **common)
+    return name, f"of type {f'{kind}, {check}' if check else kind}, whose values are no attribute"
+
+
+def _choices(field: Field) -> list[tuple[str, str]]:
+    parts = (part.partition(",") for part in field.get(_CHOICES, "").split("|"))
+    return [(code.strip(), label.strip()) for code, _, label in parts if code.strip()]

@@ -1,0 +1,118 @@
+"""Types of columns, of pandas, polars and Arrow, read as a draft: what a type declares, and no row."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from hedgerow.errors import ArgumentTypeError, MissingFileError, SchemaError
+from hedgerow.foreign_code import guarded
+from hedgerow.schema.imports.draft import Draft, DraftColumn, category_or_boolean, number_column
+
+_MOST_VALUES = 10_000
+_DAYS = "days since 1970-01-01"
+_SMALL = {"int8": (-(2**7), 2**7 - 1), "uint8": (0, 2**8 - 1)}  # of wider types the limits are no bounds of meaning
+
+
+def import_types(types: Mapping[str, Any]) -> Draft:
+    """Return a draft of the types of columns.
+
+    A `pandas.CategoricalDtype` and a polars `Enum` declare their categories. What a frame infers (`astype("category")`)
+    is taken from its rows, and then becomes public.
+
+    Parameters
+    ----------
+    types : mapping of str to type
+        Types of pandas (`frame.dtypes`), polars (`frame.schema`) or Arrow by the names of their columns.
+
+    Raises
+    ------
+    TypeError
+        If this is no mapping of names to types.
+    SchemaError
+        If no column can be an attribute.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> draft = import_types({"stage": pd.CategoricalDtype(["I", "II"]), "age": pd.Int64Dtype()})
+    >>> draft.gaps
+    (('age', 'low'), ('age', 'high'))
+    """
+    pairs: Any = getattr(types, "items", None)
+    problem = ArgumentTypeError(f"types must be a mapping of names to types, got {type(types).__name__}.")
+    if not callable(pairs) or hasattr(types, "columns"):  # a frame has rows
+        raise problem
+    listed: list[tuple[Any, Any]] = guarded(lambda: list(types.items()), problem)
+    if not all(isinstance(name, str) for name, _ in listed):
+        raise problem
+    return _drafted([guarded(lambda name=name, kind=kind: _column(name, kind), problem) for name, kind in listed])
+
+
+def parquet_draft(path: str | PathLike[str]) -> Draft:
+    """Return the draft of the columns of a Parquet file: their types in its footer, not the statistics of its rows."""
+    if not Path(path).is_file():
+        raise MissingFileError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    import pyarrow.parquet as pq
+
+    problem = SchemaError(f"{path}: expected a Parquet file, got another or a truncated one.")
+    found: pa.Schema = guarded(lambda: pq.read_schema(path), problem)
+    return _drafted([_of_arrow(one.name, one.type, nullable=one.nullable) for one in found], "types of a Parquet file")
+
+
+def _drafted(found: Iterable[DraftColumn | tuple[str, str]], origin: str = "types of columns") -> Draft:
+    listed = list(found)
+    columns = tuple(one for one in listed if isinstance(one, DraftColumn))
+    if not columns:
+        raise SchemaError("expected columns with types that can be attributes, got none.")
+    return Draft(columns, tuple(one for one in listed if not isinstance(one, DraftColumn)), origin)
+
+
+def _column(name: str, kind: Any) -> DraftColumn | tuple[str, str]:
+    categories = getattr(kind, "categories", None)
+    if categories is not None and 0 < len(categories) <= _MOST_VALUES:
+        values = categories.to_list() if hasattr(categories, "to_list") else list(categories)
+        return category_or_boolean(name, values, source="declared categories")
+    return _of_arrow(name, kind if isinstance(kind, pa.DataType) else _arrow_of(kind), nullable=_may_be_null(kind))
+
+
+def _may_be_null(kind: Any) -> bool:
+    """Return whether a column of the type can hold a missing value: one of NumPy's whole numbers cannot."""
+    return getattr(kind, "kind", "f") not in ("b", "i", "u") or not str(kind).islower()
+
+
+def _arrow_of(kind: Any) -> pa.DataType:
+    own = getattr(kind, "pyarrow_dtype", None)
+    if own is not None:
+        return own
+    if hasattr(kind, "to_python"):  # polars
+        import polars as pl
+
+        return pl.Series([], dtype=kind).to_arrow().type
+    import pandas as pd
+
+    return pa.Array.from_pandas(pd.Series([], dtype=kind)).type
+
+
+def _of_arrow(name: str, kind: pa.DataType, *, nullable: bool) -> DraftColumn | tuple[str, str]:
+    is_a: Any = pa.types
+    common: dict[str, Any] = {"may_be_missing": nullable, "source": "type of the column"}
+    if is_a.is_dictionary(kind):
+        kind = kind.value_type
+    if is_a.is_boolean(kind):
+        return DraftColumn(name=name, kind="boolean", **common)
+    if is_a.is_integer(kind):
+        return number_column(name, *_SMALL.get(str(kind), (None, None)), whole=True, **common)
+    if is_a.is_floating(kind) or is_a.is_decimal(kind):
+        return number_column(name, None, None, whole=False, **common)
+    if is_a.is_date(kind):
+        return number_column(name, None, None, whole=True, unit=_DAYS, **common)
+    if is_a.is_string(kind) or is_a.is_large_string(kind) or is_a.is_string_view(kind) or is_a.is_null(kind):
+        return DraftColumn(name=name, kind="categorical", **common)
+    return name, f"of type {str(kind).partition('<')[0].partition('[')[0]}, whose values are no attribute"

@@ -1,0 +1,45 @@
+"""`hedgerow schema import`."""
+
+import csv
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import hedgerow as hr
+from tests.schema.imports.descriptions import REDCAP_FIELDS, REDCAP_HEADER
+
+
+def test_a_data_dictionary_becomes_a_schema_that_fit_refuses_until_it_is_filled_in(folder, run):
+    with (folder / "dictionary.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([REDCAP_HEADER, *REDCAP_FIELDS])
+    code, out, err = run("schema", "import", "dictionary.csv", "--target", "smoker", "-o", "s.yaml")
+    assert code == 0
+    assert out.splitlines()[:2] == ["From: REDCap data dictionary", "Fill in: bmi: low, high"]
+    assert "Left out: phone: marked as an identifier" in out
+    assert out.splitlines()[-1] == "8 columns, 2 gaps"
+    assert err == "written to s.yaml: fill in what is missing, then run: hedgerow schema show s.yaml\n"
+    for words in (("schema", "show", "s.yaml"), ("fit", "data.csv", "--schema", "s.yaml", "--epsilon", "1")):
+        code, _, err = run(*words)
+        assert (code, err.splitlines()[0]) == (2, "error: s.yaml: 2 faults:")
+        assert "attribute 'bmi': key 'high': not filled in yet" in err
+    text = (folder / "s.yaml").read_text()
+    (folder / "s.yaml").write_text(text.replace("low: FILL IN", "low: 5").replace("high: FILL IN", "high: 99"))
+    assert run("schema", "show", "s.yaml")[0] == 0
+    assert hr.Schema.load("s.yaml").label == hr.Label("smoker", (0, 1))
+    assert "exists already" in run("schema", "import", "dictionary.csv", "-o", "s.yaml")[2]
+
+
+def test_what_is_missing_is_told_as_json(folder, run):
+    pq.write_table(pa.table({"n": [1], "t": pa.array([None], pa.timestamp("s"))}), folder / "rows.parquet")
+    code, out, _ = run("schema", "import", "rows.parquet", "-o", "s.json", "--json")
+    assert (code, json.loads(out)["gaps"]) == (0, [{"column": "n", "key": "low"}, {"column": "n", "key": "high"}])
+    assert [one["column"] for one in json.loads(out)["left_out"]] == ["t"]
+    assert json.loads((folder / "s.json").read_text())["attributes"]["n"]["low"] == "FILL IN"
+
+
+def test_a_table_in_place_of_a_dictionary_is_refused(folder, run):
+    code, out, err = run("schema", "import", "data.csv", "-o", "s.yaml")
+    assert (code, out) == (2, "")
+    assert "`hedgerow schema new` takes the names" in err
+    assert not (folder / "s.yaml").exists()

@@ -1,0 +1,59 @@
+"""CSVW metadata as drafts."""
+
+import pytest
+
+from hedgerow.errors import SchemaError
+from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
+from hedgerow.schema.imports.csvw import csvw_draft
+from tests.schema.imports.descriptions import CSVW
+
+SOURCE = {"source": "CSVW metadata"}
+
+
+@pytest.mark.parametrize("data", [CSVW, {"tables": [CSVW]}])
+def test_columns_are_attributes_with_what_they_declare(data):
+    draft = csvw_draft(data)
+    assert draft.left_out == (
+        ("born", "values of type date are no attribute; derive a number or a category from them"),
+    )
+    assert draft.schema() == Schema(
+        {
+            "Age": Integer(0, 120, description="in years", **SOURCE),
+            "n": Integer(0, 9, **SOURCE),
+            "dose": Real(0, 1.5, missing="bin", missing_values=("NA", "-"), **SOURCE),
+            "smoker": Boolean(true_values=("Y",), false_values=("N",), **SOURCE),
+            "hue": Categorical(("red", "blue"), **SOURCE),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "gaps"),
+    [
+        ({}, ["values"]),
+        ({"datatype": "integer"}, ["low", "high"]),
+        ({"datatype": "positiveInteger"}, ["high"]),
+        ({"datatype": {"base": "double", "minInclusive": 1}}, ["high"]),
+        ({"datatype": "boolean"}, []),
+    ],
+)
+def test_what_a_column_does_not_say_is_a_gap(column, gaps):
+    data = {"tableSchema": {"columns": [{"name": "a", **column}]}}
+    assert csvw_draft(data).gaps == tuple(("a", key) for key in gaps)
+
+
+def test_what_a_table_says_of_all_columns_holds_of_each():
+    data = {"null": "?", "tableSchema": {"datatype": "integer", "columns": [{"name": "a"}, {"name": "b", "null": "-"}]}}
+    assert [(one.kind, one.missing_values) for one in csvw_draft(data).columns] == [
+        ("integer", ("?",)),
+        ("integer", ("-",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [({"tables": [CSVW, CSVW]}, "of one table, got 2"), ({"tableSchema": {}}, "columns that can be attributes")],
+)
+def test_other_metadata_are_refused(data, message):
+    with pytest.raises(SchemaError, match=message):
+        csvw_draft(data)

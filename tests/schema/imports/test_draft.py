@@ -1,0 +1,132 @@
+"""Drafts of schemas: what is known, what is missing, and what a person reads of it."""
+
+import json
+import math
+
+import pytest
+
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema import Boolean, Categorical, Draft, DraftColumn, Integer, Label, Real, Schema
+from hedgerow.schema.imports.draft import bound, category_or_boolean, number_column, values_of, words
+
+AGE = DraftColumn(name=" age ", kind="integer", low=0, unit="years", source="form")
+SEX = DraftColumn(name="sex", kind="categorical", values=("F", "M"), may_be_missing=True)
+ODD = DraftColumn(name="x: y", description="<b>what</b>\n is\tit?")
+DRAFT = Draft((AGE, SEX, ODD), (("id", "an\nid"),), "a form", label="sex")
+
+
+def test_what_is_missing_is_marked_and_refused_all_at_once():
+    assert DRAFT.gaps == (("age", "high"), ("x: y", "kind"))
+    data = DRAFT.to_dict()
+    assert data["attributes"]["age"]["high"] == data["attributes"]["x: y"]["kind"] == "FILL IN"
+    with pytest.raises(SchemaError, match=r"2 faults: .*'age': key 'high': not filled in yet; expected the") as it:
+        DRAFT.schema()
+    assert [(fault.attribute, fault.key) for fault in it.value.faults] == list(DRAFT.gaps)
+    assert Draft((SEX, DraftColumn(name="y", kind="real")), label="y").gaps == (("y", "classes"),)
+    with pytest.raises(SchemaError, match="attribute 'y': key 'classes': not filled in yet; expected the list"):
+        Draft((SEX, DraftColumn(name="y", kind="real")), label="y").schema()
+
+
+@pytest.mark.parametrize("ending", ["yaml", "json"])
+def test_a_draft_that_is_filled_in_is_a_schema(tmp_path, ending):
+    full = DRAFT.completed(DraftColumn(name="age", kind="integer", low=0, high=9)).completed(
+        DraftColumn(name="x: y", kind="boolean", true_values=("J", "ja"), false_values=("nein",))
+    )
+    expected = Schema(
+        {"age": Integer(0, 9), "x: y": Boolean(true_values=("J", "ja"), false_values=("nein",))},
+        Label("sex", ("F", "M")),
+    )
+    assert full.schema() == expected
+    full.save(tmp_path / f"s.{ending}")
+    assert Schema.load(tmp_path / f"s.{ending}") == expected
+
+
+def test_a_saved_draft_says_what_is_missing_and_what_was_left_out(tmp_path):
+    DRAFT.save(tmp_path / "s.yaml")
+    lines = (tmp_path / "s.yaml").read_text().splitlines()
+    assert lines[:5] == [
+        "# From: a form",
+        "# Fill in: age: high",
+        '# Fill in: "x: y": kind',
+        r"# Left out: id: an\nid",
+        "version: 1",
+    ]
+    with pytest.raises(SchemaError) as error:
+        Schema.load(tmp_path / "s.yaml")
+    told = [lines[fault.line - 1].strip() for fault in error.value.faults]
+    assert [line.partition("FILL IN")[0].strip("{") for line in told] == [
+        "age: {kind: integer, low: 0, high: ",
+        "'x: y': {kind: ",
+    ]
+    DRAFT.save(tmp_path / "s.json")
+    assert json.loads((tmp_path / "s.json").read_text()) == DRAFT.to_dict()
+
+
+def test_texts_are_plain_and_short():
+    assert ODD.description == "what is it?"
+    assert (words(" "), words(7), words("a\0b"), len(words("x" * 5_000))) == (None, None, "a b", 1_000)
+
+
+@pytest.mark.parametrize(
+    ("found", "kept"),
+    [
+        ([1, "1", 1.0, True, None, "", " a ", "a"], (1, "true", "a")),
+        ([2.5, 2.0, [1], {}], ("2.5", 2)),
+        ([10**30, -1], (10**30, -1)),
+    ],
+)
+def test_values_are_text_and_whole_numbers_each_once(found, kept):
+    assert values_of(found) == kept
+    assert [type(value) for value in values_of(found)] == [type(value) for value in kept]
+
+
+@pytest.mark.parametrize(
+    ("value", "whole", "number"),
+    [
+        ("5", True, 5),
+        (" 5.0", True, 5),
+        ("5.5", True, None),
+        ("5.5", False, 5.5),
+        (5, False, 5),
+        ("x", False, None),
+        ("inf", False, None),
+        ("9" * 400, False, None),
+        (math.nan, False, None),
+        (True, True, None),
+        (None, True, None),
+        ("1_0", True, None),
+    ],
+)
+def test_bounds_are_finite_numbers_of_the_kind(value, whole, number):
+    assert bound(value, whole=whole) == number
+
+
+def test_missing_values_are_no_values():
+    column = category_or_boolean("a", ["x", "NA", 9], missing_values=("NA", "", 9.0), source="s")
+    assert Draft((column,)).schema()["a"] == Categorical(("x",), missing="bin", missing_values=("NA", 9), source="s")
+    flag = category_or_boolean("a", [True, False], missing_values=("0", "?"))
+    assert Draft((flag,)).schema()["a"] == Boolean(missing="bin", missing_values=("?",))
+    number = number_column("a", "0", "1", whole=False, may_be_missing=True)
+    assert Draft((number,)).schema()["a"] == Real(0, 1, missing="bin")
+
+
+@pytest.mark.parametrize(
+    ("column", "classes"),
+    [
+        (SEX, ("F", "M")),
+        (DraftColumn(name="y", kind="boolean"), (0, 1)),
+        (DraftColumn(name="y", kind="boolean", true_values=("yes",), false_values=("no",)), ("no", "yes")),
+        (DraftColumn(name="y", kind="boolean", true_values=("yes", "Y"), false_values=("no",)), ()),
+        (DraftColumn(name="y", kind="categorical", values=(1, "b")), ("1", "b")),
+        (DraftColumn(name="y", kind="categorical", values=("b",)), ()),
+        (AGE, ()),
+    ],
+)
+def test_the_classes_of_a_label_are_its_values(column, classes):
+    assert column.classes == classes
+
+
+def test_a_label_is_one_of_the_columns():
+    assert DRAFT.labelled("age").label == "age"
+    with pytest.raises(DomainError, match=r"column 'aeg': .*found: age, sex, x: y[.] Did you mean 'age'"):
+        DRAFT.labelled("aeg")

@@ -1,0 +1,61 @@
+"""Frictionless Table Schemas as drafts."""
+
+import pytest
+
+from hedgerow.errors import SchemaError
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
+from hedgerow.schema.imports.frictionless import is_table_schema, table_schema_draft
+from tests.schema.imports.descriptions import FRICTIONLESS
+
+SOURCE = {"source": "Frictionless Table Schema"}
+NA = {"missing": "bin", "missing_values": ("NA",)}
+
+
+def test_fields_are_attributes_with_what_they_declare():
+    draft = table_schema_draft(FRICTIONLESS)
+    assert draft.gaps == ()
+    assert [name for name, _ in draft.left_out] == ["id", "born"]
+    assert draft.schema() == Schema(
+        {
+            "age": Integer(0, 120, description="Age: at admission", unit="years", **NA, **SOURCE),
+            "dose": Real(0.5, 2, **NA, **SOURCE),
+            "sex": Categorical(("F", "M"), **NA, **SOURCE),
+            "ward": Categorical(("a", "b"), **NA, **SOURCE),
+            "smoker": Boolean(
+                true_values=("yes", "Y"), false_values=("no",), missing="bin", missing_values=("-9",), **SOURCE
+            ),
+            "alive": Boolean(**NA, **SOURCE),
+            "hue": Categorical(("red", "blue"), **NA, **SOURCE),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "gaps"),
+    [
+        ({"type": "integer"}, ["low", "high"]),
+        ({"type": "integer", "constraints": {"minimum": 1}}, ["high"]),
+        ({"type": "year", "constraints": {"maximum": 2000}}, ["low"]),
+        ({"type": "string"}, ["values"]),
+        ({"type": "any"}, ["kind"]),
+        ({}, ["kind"]),
+        ({"type": "boolean"}, []),
+    ],
+)
+def test_what_a_field_does_not_say_is_a_gap(field, gaps):
+    assert table_schema_draft({"fields": [{"name": "a", **field}]}).gaps == tuple(("a", key) for key in gaps)
+
+
+def test_a_package_has_the_schema_of_its_one_table():
+    package = {"resources": [{"name": "t", "schema": FRICTIONLESS}]}
+    assert table_schema_draft(package) == table_schema_draft(FRICTIONLESS)
+    assert table_schema_draft(package).labelled("sex").schema().label == Label("sex", ("F", "M"))
+    with pytest.raises(SchemaError, match="a data package of one table, got 2"):
+        table_schema_draft({"resources": [{"schema": FRICTIONLESS}] * 2})
+
+
+@pytest.mark.parametrize("data", [{"fields": []}, {"fields": 3}, {"fields": [{"type": "x"}]}, {"resources": []}])
+def test_no_fields_are_refused(data):
+    assert is_table_schema(data)
+    with pytest.raises(SchemaError, match="fields that can be attributes, got none"):
+        table_schema_draft(data)
