@@ -3,6 +3,7 @@
 import csv
 import json
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -36,6 +37,18 @@ def test_what_is_missing_is_told_as_json(folder, run):
     assert (code, json.loads(out)["gaps"]) == (0, [{"column": "n", "key": "low"}, {"column": "n", "key": "high"}])
     assert [one["column"] for one in json.loads(out)["left_out"]] == ["t"]
     assert json.loads((folder / "s.json").read_text())["attributes"]["n"]["low"] == "FILL IN"
+
+
+def test_a_table_in_a_database_is_described_by_its_catalogue(folder, run):
+    with duckdb.connect(str(folder / "c.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (id INTEGER UNIQUE, ill BOOLEAN, n SMALLINT NOT NULL CHECK (n IN (1, 2)))")
+    code, out, _ = run("schema", "import", "duckdb:///c.duckdb::t", "--target", "ill", "-o", "s.yaml")
+    assert (code, out.splitlines()[-1]) == (0, "2 columns, 0 gaps")
+    assert hr.Schema.load("s.yaml")["n"].values == (1, 2)
+    assert (
+        "expected this column, found: ill, n"
+        in run("schema", "import", "duckdb:///c.duckdb::t", "--target", "sick", "-o", "t.yaml")[2]
+    )
 
 
 def test_a_table_in_place_of_a_dictionary_is_refused(folder, run):

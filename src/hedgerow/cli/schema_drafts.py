@@ -19,7 +19,8 @@ def import_draft(
         typer.Argument(
             metavar="FILE",
             help="REDCap data dictionary (.csv), Frictionless Table Schema, CSVW or JSON Schema (.json), DDI codebook "
-            "(.xml), or data.parquet, whose types are read.",
+            "(.xml), data.parquet, whose types are read; or duckdb:///FILE::TABLE, "
+            "postgresql://USER@HOST/DATABASE::TABLE, whose catalogue is.",
         ),
     ],
     target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
@@ -35,7 +36,19 @@ def import_draft(
     """
     check_ending(output)
     check_output(output, given, force=force)
-    write_draft(import_schema(given, label=target), output, as_json=as_json)
+    write_draft(draft_of(given, target), output, as_json=as_json)
+
+
+def draft_of(given: str, target: str | None) -> Draft:
+    """Return the draft of a file's description, or of a table in a database."""
+    if "://" not in given:
+        return import_schema(given, label=target)
+    from hedgerow.engines.catalogue import catalogue_draft  # Ibis takes long to import
+    from hedgerow.engines.sources import open_table
+
+    with open_table(given) as table:
+        draft = catalogue_draft(table)
+    return draft if target is None else draft.labelled(target)
 
 
 def write_draft(draft: Draft, output: Path, *, as_json: bool) -> None:

@@ -1,0 +1,149 @@
+"""What the catalogue of a database declares of a table's columns, as a draft of a schema; no row is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hedgerow.engines.columns import Expression, require_table
+from hedgerow.engines.faults import answered
+from hedgerow.errors import SchemaError
+from hedgerow.schema.imports.checks import limits_of
+from hedgerow.schema.imports.draft import Draft, DraftColumn, category_or_boolean, number_column
+
+_ENUM = re.compile(r"ENUM\((.*)\)", re.DOTALL)
+_WORD = re.compile(r"'((?:[^']|'')*)'")
+_DAYS = "days since 1970-01-01"
+
+_POSTGRES_COLUMNS = """
+SELECT a.attname, t.typtype::text, format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END, NULL),
+  NOT (a.attnotnull OR t.typnotnull), col_description(a.attrelid, a.attnum),
+  ARRAY(SELECT e.enumlabel::text FROM pg_enum e
+        WHERE e.enumtypid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END ORDER BY e.enumsortorder),
+  ARRAY(SELECT pg_get_constraintdef(c.oid) FROM pg_constraint c
+        WHERE c.conrelid = a.attrelid AND c.contype = 'c' AND a.attnum = ANY (c.conkey)),
+  ARRAY(SELECT pg_get_constraintdef(c.oid) FROM pg_constraint c WHERE c.contypid = t.oid AND t.typtype = 'd'),
+  EXISTS (SELECT 1 FROM pg_constraint c
+          WHERE c.conrelid = a.attrelid AND c.contype IN ('p', 'u') AND c.conkey = ARRAY[a.attnum])
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_DUCKDB_COLUMNS = """
+SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns()
+WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index
+"""
+_DUCKDB_CONSTRAINTS = """
+SELECT constraint_type, constraint_text, constraint_column_names FROM duckdb_constraints()
+WHERE database_name = ? AND schema_name = ? AND table_name = ?
+"""
+
+
+@dataclass(frozen=True)
+class _Declared:
+    """What a catalogue says of one column."""
+
+    name: str
+    type: str
+    nullable: bool
+    comment: str | None
+    labels: tuple[str, ...]
+    checks: tuple[str, ...]
+    domain_checks: tuple[str, ...]
+    is_unique: bool
+
+
+def catalogue_draft(table: Expression) -> Draft:
+    """Return the draft of a table in DuckDB or PostgreSQL: types, enumerations, check constraints, NOT NULL, comments.
+
+    A column that is a key by itself is left out. The queries are on the catalogue alone, which needs no right to read
+    the table.
+
+    Raises
+    ------
+    TypeError
+        If this is no Ibis table.
+    SchemaError
+        If the engine is another one, or no column can be an attribute.
+    EngineError
+        If the engine does not answer.
+    """
+    require_table(table)
+    engine = table.get_backend().name
+    if engine not in ("duckdb", "postgres"):
+        raise SchemaError(f"expected a table of DuckDB or PostgreSQL, got one of {engine}.")
+    declared = answered(engine, lambda: _of_postgres(table) if engine == "postgres" else _of_duckdb(table))
+    found = [_column(one) for one in declared]
+    columns = tuple(one for one in found if isinstance(one, DraftColumn))
+    if not columns:
+        raise SchemaError("expected columns with types that can be attributes, got none.")
+    origin = f"catalogue of {'PostgreSQL' if engine == 'postgres' else 'DuckDB'}"
+    return Draft(columns, tuple(one for one in found if not isinstance(one, DraftColumn)), origin)
+
+
+def _place(table: Expression) -> tuple[str | None, str | None, str]:
+    node: Any = table.op()
+    return node.namespace.catalog, node.namespace.database, node.name
+
+
+def _of_postgres(table: Expression) -> list[_Declared]:
+    _, schema, name = _place(table)
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part)
+    with table.get_backend().con.cursor() as cursor:
+        rows: Sequence[Any] = cursor.execute(_POSTGRES_COLUMNS, [quoted]).fetchall()
+    return [
+        _Declared(column, kind, nullable, comment, tuple(labels), tuple(checks), tuple(domain), unique)
+        for column, _, kind, nullable, comment, labels, checks, domain, unique in rows
+    ]
+
+
+def _of_duckdb(table: Expression) -> list[_Declared]:
+    backend = table.get_backend()
+    catalog, schema, name = _place(table)
+    place = [catalog or backend.current_catalog, schema or backend.current_database, name]
+    columns = backend.con.execute(_DUCKDB_COLUMNS, place).fetchall()
+    constraints = backend.con.execute(_DUCKDB_CONSTRAINTS, place).fetchall()
+    unique = [names[0] for kind, _, names in constraints if kind in ("PRIMARY KEY", "UNIQUE") and len(names) == 1]
+    checks = tuple(text for kind, text, _ in constraints if kind == "CHECK")
+    return [
+        _Declared(column, kind, nullable, comment, _labels(kind), checks, (), column in unique)
+        for column, kind, nullable, comment in columns
+    ]
+
+
+def _labels(kind: str) -> tuple[str, ...]:
+    found = _ENUM.fullmatch(kind)
+    return tuple(word.replace("''", "'") for word in _WORD.findall(found[1])) if found else ()
+
+
+def _column(one: _Declared) -> DraftColumn | tuple[str, str]:
+    if one.is_unique:
+        return one.name, "a key by itself, as identifiers are"
+    kind = one.type.lower().partition("(")[0].strip()
+    checked, domain = limits_of(one.name, one.checks), limits_of("VALUE", one.domain_checks)
+    common: dict[str, Any] = {
+        "may_be_missing": one.nullable,
+        "description": one.comment,
+        "source": "catalogue of the database",
+    }
+    values = checked.values if checked.values is not None else domain.values
+    if kind == "boolean":
+        return DraftColumn(name=one.name, kind="boolean", **common)
+    if values or one.labels:
+        return category_or_boolean(one.name, values or one.labels, **common)
+    if kind in _WHOLE or kind in _REAL or kind == "date":
+        whole = kind not in _REAL
+        unit = {"unit": _DAYS} if kind == "date" else {}
+        limits = [one for one in (checked, domain) if kind != "date"]
+        low = max((x for x in (one.low(whole=whole) for one in limits) if x is not None), default=None)
+        high = min((x for x in (one.high(whole=whole) for one in limits) if x is not None), default=None)
+        return number_column(one.name, low, high, whole=whole, **unit, **common)
+    if kind in _TEXT:
+        return DraftColumn(name=one.name, kind="categorical", **common)
+    return one.name, f"of type {kind}, whose values are no attribute"
+
+
+_WHOLE = {"tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint"}
+_REAL = {"real", "float", "double", "double precision", "numeric", "decimal"}
+_TEXT = {"varchar", "text", "character varying", "character", "enum"}
