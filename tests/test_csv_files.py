@@ -1,6 +1,6 @@
 import pytest
 
-from hedgerow.csv_files import read_csv, read_header
+from hedgerow.csv_files import lines_of_rows, read_csv, read_header
 from hedgerow.errors import DomainError
 
 
@@ -50,3 +50,17 @@ def test_the_error_of_a_file_that_is_not_text_quotes_nothing(tmp_path):
     with pytest.raises(DomainError, match="not UTF-8 text") as error:
         read_csv(write(tmp_path, "a,b\nSECRÉT,2\n", "latin-1"))
     assert error.value.__context__ is None
+
+
+def test_rows_begin_on_the_lines_that_an_editor_counts(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'\xef\xbb\xbfa;b\r\n1;2\r\n\r\n"x\ny";3\r\n4;"\r\n\r\n"\r\n5;6')
+    assert read_csv(path).num_rows == 4
+    assert lines_of_rows(path, [0, 1, 2, 3, 9]) == {0: 2, 1: 4, 2: 6, 3: 9}
+    assert lines_of_rows(path, [2]) == {2: 6}
+    assert lines_of_rows(path, []) == {}
+
+
+def test_after_a_field_that_is_too_long_for_the_parser_no_lines_are_known(tmp_path):
+    (tmp_path / "a.csv").write_text("a\n1\n" + "x" * 300_000 + "\n1\n")
+    assert lines_of_rows(tmp_path / "a.csv", [0, 2]) == {0: 2}

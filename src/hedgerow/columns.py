@@ -127,6 +127,13 @@ class Column:
             raise found_infinity(self.name)
         return values
 
+    def are_numbers(self) -> Mask:
+        """Return which values are finite numbers, or text that spells them, as `numbers` takes them."""
+        if not self.is_text:
+            return np.isfinite(self.values) & (self.values.dtype.kind != "b")
+        found = guarded(lambda: pc.fill_null(_spelled(self.values), False), _unreadable(self.name))
+        return found.to_numpy(zero_copy_only=False)
+
     @classmethod
     def from_numpy(cls, values: NDArray[Any], name: str) -> Self:
         """Make a column of a one-dimensional array.
@@ -199,8 +206,11 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _all_spelled(text: pa.Array) -> bool:
-    spelled = pc.and_(pc.match_substring_regex(text, NUMBER), pc.less_equal(pc.utf8_length(text), LONGEST_NUMBER))
-    return pc.all(spelled, min_count=0).as_py()
+    return pc.all(_spelled(text), min_count=0).as_py()
+
+
+def _spelled(text: pa.Array) -> pa.Array:
+    return pc.and_(pc.match_substring_regex(text, NUMBER), pc.less_equal(pc.utf8_length(text), LONGEST_NUMBER))
 
 
 def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:

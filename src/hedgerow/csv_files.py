@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import codecs
 import csv
+from collections.abc import Iterable
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
@@ -82,6 +84,27 @@ def read_csv(path: str | PathLike[str]) -> pa.Table:
     with Path(path).open("rb") as file:  # by its name, Arrow would decompress some
         problem = DomainError(f"{path}: expected a CSV file, found {_UNREADABLE}.")
         return guarded(lambda: pacsv.read_csv(file, *options), problem)
+
+
+def lines_of_rows(path: str | PathLike[str], rows: Iterable[int]) -> dict[int, int]:
+    """Return the line on which each of some rows begins, both as people count: rows from 0, lines from 1.
+
+    A row can hold line breaks, in quotes, and empty lines are no rows. The file is read up to the last of the rows; of
+    rows after a field that is longer than Python's parser takes, there are none.
+    """
+    wanted, found = set(rows), dict[int, int]()
+    with Path(path).open(encoding="utf-8-sig", errors="replace", newline="") as file, suppress(csv.Error):
+        reader = csv.reader(file, delimiter=delimiter_of(path))
+        next(reader)
+        row, line = 0, reader.line_num + 1
+        for fields in reader:
+            if fields:
+                found |= {row: line} if row in wanted else {}
+                row += 1
+            line = reader.line_num + 1
+            if len(found) == len(wanted):
+                break
+    return found
 
 
 def delimiter_of(path: str | PathLike[str]) -> str:

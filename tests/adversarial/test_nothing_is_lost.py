@@ -265,11 +265,17 @@ def test_what_others_charged_is_not_said_to_be_this_runs(folder, run, monkeypatc
     assert "charged" not in err
 
 
-def test_a_row_that_does_not_fit_says_what_stays_charged_and_how_to_find_such_rows(folder, run):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_row_that_does_not_fit_costs_a_fit_nothing_and_others_say_what_stays_charged(command, folder, run):
     with (folder / "data.csv").open("a") as file:
         file.write("SECRET,F,no\n")
-    code, out, err = run(*FIT, "-o", "out.json")
+    code, out, err = run(*COMMANDS[command], "-o", "out.json")
     assert (code, out) == (2, "")
+    is_fit = COMMANDS[command][0] == "fit"
+    assert spent() == (0 if is_fit else 1)
+    if is_fit:
+        assert re.match("error: column 'age': expected numbers", err)
+        return
     assert re.match(r"The epsilon of 1 stays charged to .*; `hedgerow schema check` finds such rows first\.\n", err)
     assert "column 'age': expected numbers" in err
     assert "SECRET" not in err

@@ -26,12 +26,15 @@ def test_a_budget_file_counts_runs_and_refuses_when_it_is_spent(folder, run):
     assert "exists already" in run("budget", "new", "b.json", "--epsilon", "9")[2]
 
 
-def test_a_charge_that_a_bad_row_wasted_is_told(folder, run):
+def test_a_bad_row_wastes_no_charge(folder, run):
     (folder / "bad.csv").write_text(GOOD + "41,SECRET,0.5,no\n")
     run("budget", "new", "b.json", "--epsilon", "1")
     words = ("fit", "bad.csv", "--schema", "schema.yaml", "--epsilon", "0.25", "--budget", "b.json")
-    assert "The epsilon of 0.25 stays charged" in run(*words)[2]
-    assert "0.25 of 1 spent" in run("budget", "show", "b.json")[1]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "column 'sex': some values are outside the declared domain" in err
+    assert "stays charged" not in err
+    assert "0 of 1 spent" in run("budget", "show", "b.json")[1]
 
 
 def test_a_budget_that_adds_up_rho_takes_more_draws(folder, run):

@@ -90,7 +90,7 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
     ("words", "message"),
     [
         (("fit", "no.parquet", *FIT), "error: no.parquet: No such file or directory"),
-        (("fit", "data.parquet", *FIT, "--engine", "oracle"), "error: engine must be one of duckdb, spark, postgres"),
+        (("fit", "data.parquet", *FIT, "--engine", "oracle"), "error: --engine must be one of duckdb, spark, postgres"),
         (("fit", "mysql://host/db::t", *FIT), "error: mysql://host/db::t: expected data.parquet"),
         (("fit", "data.parquet", *FIT, "--max-literals", "0"), "error: --max-literals must be a whole number >= 1"),
         (

@@ -136,3 +136,48 @@ def test_numbers_with_zeros_before_them_are_not_read_as_others(word, folder, run
     code, _, err = run("schema", "show", "s.yaml")
     assert code == 2
     assert "put it in quotes (line 2, column" in err
+
+
+def test_a_check_reports_on_all_columns_with_lines_and_shows_no_value(folder, run):
+    (folder / "bad.csv").write_text(GOOD + "41,SECRET,0.5,no\n\nx,F,,maybe\n")
+    code, out, err = run("schema", "check", "schema.yaml", "bad.csv")
+    assert code == 2
+    assert out.splitlines() == [
+        "some rows do not fit the schema (for your eyes only: this says something about the rows)",
+        "",
+        "3 rows",
+        "",
+        "column  kind         missing  outside  no value  refused  first lines",
+        "age     integer            0        0         1        1  5",
+        "sex     categorical        0        1         0        1  3",
+        "dose    real               1        0         0        0",
+        "ill     label              0        1         0        1  5",
+        "",
+        "`hedgerow fit` will refuse this",
+    ]
+    assert err.startswith("error: column 'age': some values do not fit the schema, nor do those of 2 other columns")
+    assert "SECRET" not in out + err
+    told = json.loads(run("schema", "check", "schema.yaml", "bad.csv", "--json")[1])
+    assert (told["accepted"], told["lines"]) == (False, {"1": 3, "2": 5})
+
+
+def test_a_check_of_a_table_in_an_engine_has_counts_without_lines(folder, run):
+    pd.DataFrame({"age": [30, 200], "sex": ["F", "?"], "ill": ["no", "yes"], "id": [1, 2]}).to_parquet("t.parquet")
+    code, out, err = run("schema", "check", "schema.yaml", "t.parquet")
+    assert code == 2
+    assert "dose    real          absent   absent    absent   absent" in out
+    assert "not in the schema: id" in out
+    assert "column 'dose': expected this column, found: age, id, ill, sex" in err
+    (folder / "s.yaml").write_text(
+        SCHEMA.replace("  dose: {kind: real, low: 0, high: 1, cuts: [0.5], missing: bin}\n", "")
+    )
+    code, out, _ = run("schema", "check", "s.yaml", "t.parquet")
+    assert code == 0
+    assert "sex     categorical        1        0         0        0" in out
+    assert out.splitlines()[-1] == "`hedgerow fit` will accept this"
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_the_check_accepts_is_what_fit_accepts(run):
+    assert run("schema", "check", "schema.yaml", "data.csv")[1].endswith("`hedgerow fit` will accept this\n")
+    assert run("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5")[0] == 0

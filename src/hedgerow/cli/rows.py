@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -11,12 +11,14 @@ import narwhals as nw
 import typer
 
 from hedgerow.cli.output import stage
-from hedgerow.columns import Table
-from hedgerow.csv_files import read_csv, read_header
+from hedgerow.columns import Column, Table, column_of
+from hedgerow.csv_files import lines_of_rows, read_csv, read_header
 from hedgerow.engines.addresses import is_address, shown
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.messages import near_miss
 from hedgerow.schema import Schema
+from hedgerow.schema.booleans import advise, all_boolean, default_classes
+from hedgerow.schema.fits import TableFit, fit_of
 from hedgerow.tally import Tally
 
 DATA = (
@@ -47,8 +49,12 @@ class Rows(Protocol):
         """Return the rows, or their tally, as an audit takes them."""
         ...
 
-    def check(self, schema: Schema) -> None:
-        """Check that every row fits a schema; raises DomainError where one does not."""
+    def fit(self, schema: Schema) -> TableFit:
+        """Return how the rows fit a schema: exact counts, for the curator's eyes only."""
+        ...
+
+    def lines(self, found: TableFit) -> Mapping[int, int] | None:
+        """Return on which line of its file each row stands that does not fit; None if that is not known."""
         ...
 
 
@@ -60,23 +66,44 @@ class FileRows:
         self.columns = read_header(path)
 
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:
-        """Read the file and fit."""
+        """Read the file, and fit once what is public and each row is checked: one that does not fit costs nothing."""
+        classifier.check_public()
         with stage(f"reading {self.path}"):
             table = nw.from_native(read_csv(self.path), eager_only=True)
+        X, y = table.drop(label).to_native(), table.get_column(label)
+        _check_rows(Table.of(X), column_of(y, label), classifier.schema)
         with nullcontext() if quietly else stage("learning"):
-            classifier.fit(table.drop(label).to_native(), table.get_column(label))
+            classifier.fit(X, y)
 
     def counted(self, schema: Schema) -> Any:  # noqa: ARG002 -- an audit reads what it needs
         """Read the file."""
         return read_csv(self.path)
 
-    def check(self, schema: Schema) -> None:
-        """Read the file and encode its rows."""
+    def fit(self, schema: Schema) -> TableFit:
+        """Read the file and compare its rows."""
         with stage(f"reading {self.path}"):
-            table = Table.of(read_csv(self.path))
-        schema.encode(table)
+            return fit_of(Table.of(read_csv(self.path)), schema)
+
+    def lines(self, found: TableFit) -> Mapping[int, int] | None:
+        """Read the file again, up to the last of the rows."""
+        rows = {row for column in found.columns for row in column.rows}
+        lines = lines_of_rows(self.path, rows)
+        return lines if len(lines) == len(rows) else None
+
+
+def _check_rows(table: Table, labels: Column, declared: Schema | None) -> None:
+    """Check that every row fits the schema, or that of booleans; raises DomainError as a fit does after its charge."""
+    schema = declared or all_boolean(table.column_names, labels.name, default_classes(False))
+    schema.check_columns(table)
+    try:
         if schema.label is not None:
-            schema.label.encode(table.column(schema.label.name, 0))
+            schema.label.encode(labels)
+        schema.encode(table)
+    except DomainError as error:
+        problem = error
+    else:
+        return
+    raise problem if declared else advise(problem)
 
 
 class TableRows:
@@ -104,9 +131,15 @@ class TableRows:
         with stage(f"counting {shown(self.address)}"):
             return Tally.from_table(self.table, schema)
 
-    def check(self, schema: Schema) -> None:
-        """Count, which looks at every row."""
-        self.counted(schema)
+    def fit(self, schema: Schema) -> TableFit:
+        """Count, in one query."""
+        from hedgerow.engines.fits import engine_fit  # Ibis takes long to import
+
+        with stage(f"counting {shown(self.address)}"):
+            return engine_fit(self.table, schema)
+
+    def lines(self, found: TableFit) -> None:
+        """Rows of a table have no lines."""
 
 
 @contextmanager

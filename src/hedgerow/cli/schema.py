@@ -188,15 +188,33 @@ def check(
     engine: Engine = None,
     master: Master = None,
     memory: Memory = MEMORY,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check that every row of a table fits a schema before anything is spent. The answer is for the curator only.
+    """Check every row of a table against a schema before anything is spent. The report is for the curator only.
+
+    It has all columns with exact counts of rows that are missing, outside the domain, or no value of such a column, the
+    lines of the first rows that do not fit, and whether `fit` will accept the table.
 
     [bold]Example[/bold]: hedgerow schema check patients.yaml patients.csv
     """
     loaded = load_schema(schema)
     with open_rows(data, engine, master, memory) as rows:
-        rows.check(loaded)
-    say("every row fits the schema (for your eyes only: this says something about the rows)")
+        found = rows.fit(loaded)
+        lines = rows.lines(found)
+    if as_json:
+        say(json.dumps({**found.to_dict(), "lines": lines}, ensure_ascii=False))
+    else:
+        head = "every row fits the schema" if not found.faults else "some rows do not fit the schema"
+        say(f"{head} (for your eyes only: this says something about the rows)\n\n{found.text(lines)}\n")
+        for problem in found.problems:
+            say(f"`hedgerow fit` refuses this schema: {problem}")
+        say("`hedgerow fit` will accept this" if found.is_accepted else "`hedgerow fit` will refuse this")
+    for fault in found.faults[:1]:
+        if fault.is_absent:
+            raise DomainError.absent(fault.name, rows.columns)
+        others = f", nor do those of {len(found.faults) - 1} other columns" if len(found.faults) > 1 else ""
+        problem = f"some values do not fit the schema{others}; correct them, or declare a wider domain or a policy."
+        raise DomainError(problem, column=fault.name)
 
 
 def _draft_yaml(target: str, names: list[str]) -> str:

@@ -189,11 +189,18 @@ class Attribute(ABC):
         DomainError
             If a value is missing or outside and the policy is "error". Names the column, never the value.
         """
-        column = column.without(self.missing_values)
+        return bins_of_codes(self, self.codes(column.without(self.missing_values)), column.name)
+
+    def codes(self, column: Column) -> Codes:
+        """Return the bin of each row before the policies, `OUTSIDE` or `MISSING` where it has none.
+
+        Raises
+        ------
+        DomainError
+            If a value is none of such a column, such as text where a number is declared.
+        """
         codes = self._code(column)
-        if column.missing is not None:
-            codes = np.where(column.missing, MISSING, codes)
-        return bins_of_codes(self, codes, column.name)
+        return codes if column.missing is None else np.where(column.missing, np.int32(MISSING), codes)
 
     def bins_or_refused(self, column: Column) -> NDArray[np.int64]:
         """Return the bin of each row, `OUTSIDE` for a row that `encode` would refuse; independent of other rows."""

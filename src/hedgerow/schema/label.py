@@ -70,6 +70,10 @@ class Label:
         DomainError
             If a label is missing or not one of the classes. Names the classes allowed, never the label found.
         """
+        return checked_classes(self, self.codes(column))
+
+    def codes(self, column: Column) -> NDArray[np.integer[Any]]:
+        """Return the class number of each row, `OUTSIDE` or `MISSING` where it has none."""
         if column.is_text:
             words = class_spellings(self)
             codes = column.index_in(words, ignore_case=self.is_binary)
@@ -78,7 +82,7 @@ class Label:
             codes = np.full(len(column), OUTSIDE)
             for code, value in enumerate(self.classes):
                 codes[column.equals(value)] = code
-        return checked_classes(self, codes if column.missing is None else np.where(column.missing, MISSING, codes))
+        return codes if column.missing is None else np.where(column.missing, MISSING, codes)
 
     @property
     def is_binary(self) -> bool:

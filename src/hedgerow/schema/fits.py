@@ -1,0 +1,196 @@
+"""How the rows of a table fit a schema, column by column: exact counts of private rows, for the curator's eyes only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Column, Table
+from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
+from hedgerow.schema.label import Label
+from hedgerow.schema.learnable import learning_problems
+from hedgerow.schema.schema import Schema
+from hedgerow.values import printable
+
+MOST_ROWS_NAMED = 5
+"""How many of a column's rows that do not fit are named."""
+
+
+@dataclass(frozen=True)
+class ColumnFit:
+    """How the values of one column fit their attribute, or the label.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    kind : str
+        The kind of attribute, or ``label``.
+    missing, outside, unread : int
+        Rows whose value is missing, is outside the domain, or is no value of such a column at all: text that is not a
+        number, infinity, a boolean.
+    refused : int
+        Rows that the schema's policies refuse.
+    is_absent : bool
+        Whether the table has no such column.
+    rows : tuple of int
+        The first rows that are refused, counted from 0; none where the rows have no order.
+    """
+
+    name: str
+    kind: str
+    missing: int = 0
+    outside: int = 0
+    unread: int = 0
+    refused: int = 0
+    is_absent: bool = False
+    rows: tuple[int, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Whether every row is accepted."""
+        return not (self.is_absent or self.refused)
+
+
+@dataclass(frozen=True)
+class TableFit:
+    """How a table fits a schema. Private: it has exact counts of rows.
+
+    Attributes
+    ----------
+    n_rows : int
+        The rows of the table.
+    columns : tuple of ColumnFit
+        One for each attribute, and last for the label.
+    unused : tuple of str
+        Columns that the schema leaves out.
+    problems : tuple of str
+        Why learners refuse the schema, whatever the rows.
+    """
+
+    n_rows: int
+    columns: tuple[ColumnFit, ...]
+    unused: tuple[str, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def faults(self) -> tuple[ColumnFit, ...]:
+        """The columns that do not fit."""
+        return tuple(column for column in self.columns if not column.fits)
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether learners accept the table with this schema."""
+        return not (self.faults or self.problems)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-ready data."""
+        columns = [{**vars(column), "rows": list(column.rows)} for column in self.columns]
+        told = {"n_rows": self.n_rows, "accepted": self.is_accepted, "columns": columns}
+        return {**told, "unused": list(self.unused), "problems": list(self.problems)}
+
+    def text(self, lines: Mapping[int, int] | None = None) -> str:
+        """Return the report as a table; with the line of the file on which each row stands, lines in place of rows."""
+        where = "rows" if lines is None else "lines"
+        head = ("column", "kind", "missing", "outside", "no value", "refused", f"first {where}")
+        body = [
+            (
+                printable(one.name),
+                one.kind,
+                *("absent" if one.is_absent else f"{n:,}" for n in (one.missing, one.outside, one.unread, one.refused)),
+                ", ".join(str(row + 1 if lines is None else lines[row]) for row in one.rows),
+            )
+            for one in self.columns
+        ]
+        widths = [min(max(map(len, cells)), _WIDEST) for cells in zip(head, *body, strict=True)]
+        table = [_row(cells, widths) for cells in (head, *body)]
+        unused = [f"not in the schema: {', '.join(map(printable, self.unused))}"] if self.unused else []
+        return "\n".join([f"{self.n_rows:,} rows", "", *table, *unused])
+
+
+_WIDEST = 40
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return a line of the table: two columns of text, numbers, and a last one of text."""
+    padded = [
+        cell.ljust(width) if place < 2 or place == len(cells) - 1 else cell.rjust(width)
+        for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return "  ".join(padded).rstrip()
+
+
+def fit_of(table: Table, schema: Schema) -> TableFit:
+    """Return how a table in memory fits a schema; exact counts of private rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hedgerow.schema import Integer
+    >>> found = fit_of(Table.of(pd.DataFrame({"age": [30, 130, None]})), Schema({"age": Integer(0, 120)}))
+    >>> (one,) = found.columns
+    >>> one.missing, one.outside, one.refused, one.rows
+    (1, 1, 2, (1, 2))
+    """
+    names = table.column_names
+    found: list[ColumnFit] = []
+    for place, (name, attribute) in enumerate(schema.attributes):
+        there = table.names is None or name in names
+        found.append(_column_fit(table.column(name, place), attribute) if there else _absent(name, attribute.kind))
+    label = schema.label
+    if label is not None and table.names is not None:
+        there = label.name in names
+        found.append(_label_fit(table.column(label.name, 0), label) if there else _absent(label.name, "label"))
+    return TableFit(len(table), tuple(found), *beside_the_rows(names if table.names else (), schema))
+
+
+def beside_the_rows(names: Sequence[str], schema: Schema) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns that the schema leaves out, and why learners refuse the schema: no row is looked at."""
+    used = {*schema.names, "" if schema.label is None else schema.label.name}
+    return tuple(name for name in names if name not in used), tuple(map(str, learning_problems(schema)))
+
+
+def _absent(name: str, kind: str) -> ColumnFit:
+    return ColumnFit(name, kind, is_absent=True)
+
+
+def _column_fit(column: Column, attribute: Attribute) -> ColumnFit:
+    column = column.without(attribute.missing_values)
+    missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
+    unread = ~missing & _unread(column, attribute)
+    empty = missing | unread
+    codes = np.full(len(column), MISSING)
+    if not empty.all():  # then it may be of a type that has no codes
+        codes = attribute.codes(replace(column, missing=empty))
+    outside = (codes == OUTSIDE) & ~empty
+    refused = unread | (missing & (attribute.missing == "error")) | (outside & (attribute.outside == "error"))
+    return _counted(column.name, attribute.kind, missing, outside, unread, refused)
+
+
+def _label_fit(column: Column, label: Label) -> ColumnFit:
+    codes = label.codes(column)
+    missing, outside = codes == MISSING, codes == OUTSIDE
+    return _counted(label.name, "label", missing, outside, missing & False, missing | outside)
+
+
+def _counted(name: str, kind: str, *masks: NDArray[np.bool_]) -> ColumnFit:
+    missing, outside, unread, refused = (int(mask.sum()) for mask in masks)
+    first = tuple(map(int, np.flatnonzero(masks[-1])[:MOST_ROWS_NAMED]))
+    return ColumnFit(name, kind, missing, outside, unread, refused, rows=first)
+
+
+def _unread(column: Column, attribute: Attribute) -> NDArray[np.bool_]:
+    """Return which values are none of such a column: all booleans in one of text or numbers, and what is no number."""
+    if _holds_booleans(column, attribute):
+        return np.ones(len(column), dtype=bool)
+    if isinstance(attribute, (Boolean, Categorical)):
+        return np.zeros(len(column), dtype=bool)
+    return ~column.are_numbers()
+
+
+def _holds_booleans(column: Column, attribute: Attribute) -> bool:
+    return not isinstance(attribute, Boolean) and not column.is_text and column.values.dtype.kind == "b"

@@ -1,0 +1,40 @@
+"""Counts of rows that do not fit, in engines as in memory."""
+
+import pyarrow as pa
+import pytest
+
+from hedgerow.columns import Table
+from hedgerow.engines.fits import engine_fit
+from hedgerow.schema import Label, Schema
+from hedgerow.schema.fits import fit_of
+from tests.engines.servers import POSTGRES
+from tests.engines.values import ATTRIBUTES, COLUMNS
+
+ENGINES = ["duckdb", POSTGRES]
+LABEL = Label("y", ("no", "yes", "1"))
+
+
+def counts(found):
+    return [(one.name, one.kind, one.missing, one.outside, one.unread, one.refused) for one in found.columns]
+
+
+@pytest.mark.parametrize("storage", ["text", "double", "whole", "boolean"])
+@pytest.mark.parametrize("load", ENGINES, indirect=True)
+def test_an_engine_counts_what_memory_counts(load, storage):
+    values = COLUMNS[storage]
+    labels = pa.array(["no", "yes", None, " 1.0 ", "SECRET"] * len(values))[: len(values)]
+    table = pa.table({**dict.fromkeys(map(str, range(len(ATTRIBUTES))), values), "y": labels, "note": labels})
+    schema = Schema(dict(zip(map(str, range(len(ATTRIBUTES))), ATTRIBUTES.values(), strict=True)), LABEL)
+    found, expected = engine_fit(load(table), schema), fit_of(Table.of(table), schema)
+    assert counts(found) == counts(expected)
+    assert len({one.refused for one in found.columns}) > 2
+    assert (found.n_rows, found.unused, found.is_accepted) == (len(values), ("note",), False)
+    assert {one.rows for one in found.columns} == {()}
+
+
+@pytest.mark.parametrize("load", ENGINES[:1], indirect=True)
+def test_absent_columns_and_tables_without_rows_are_told(load):
+    schema = Schema({"a": ATTRIBUTES["integer"], "b": ATTRIBUTES["boolean"]})
+    found = engine_fit(load(pa.table({"a": pa.array([], pa.int64())})), schema)
+    assert [(one.is_absent, one.refused) for one in found.columns] == [(False, 0), (True, 0)]
+    assert found.n_rows == 0

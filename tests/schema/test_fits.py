@@ -1,0 +1,115 @@
+"""How tables fit schemas, against what `encode` says of each row alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.columns import Table, column_of
+from hedgerow.errors import DomainError
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
+from hedgerow.schema.fits import fit_of
+from tests.schema.values import WORDS, attributes, reading
+
+texts = st.lists(st.sampled_from([*WORDS, "", "0.5", "99", "x"]), max_size=8)
+numbers = st.lists(st.sampled_from([0.0, 1.0, 7.5, -9.0, 99.0, float("nan"), float("inf")]), max_size=8)
+
+
+def accepted(attribute, values, place):
+    try:
+        attribute.encode(column_of(values[place : place + 1], "c"))
+    except DomainError:
+        return False
+    return True
+
+
+@given(attributes, texts.map(lambda words: pd.Series(words, dtype="object")) | numbers.map(pd.Series))
+def test_rows_that_are_refused_are_those_that_encode_refuses(attribute, values):
+    (found,) = fit_of(Table.of(pd.DataFrame({"c": values})), Schema({"c": attribute})).columns
+    refused = [place for place in range(len(values)) if not accepted(attribute, values, place)]
+    assert (found.refused, found.rows) == (len(refused), tuple(refused[:5]))
+    assert found.fits == (not refused)
+
+
+@given(attributes, texts)
+def test_missing_and_outside_values_are_counted_under_every_policy(attribute, values):
+    frame = pd.DataFrame({"c": pd.Series(values, dtype="object")})
+    (found,) = fit_of(Table.of(frame), Schema({"c": attribute})).columns
+    read = [reading_of(attribute, value) for value in values]
+    assert (found.missing, found.outside + found.unread) == (read.count("missing"), read.count("outside"))
+
+
+def reading_of(attribute, value):
+    """What a value is whatever the policies are; a clipped number is inside."""
+    told = reading(attribute, value)
+    if told != "error":
+        return told
+    return "missing" if value.strip() == "" or value in map(str, attribute.missing_values) else "outside"
+
+
+SCHEMA = Schema(
+    {"age": Integer(0, 120), "sex": Categorical(("F", "M"), missing="bin"), "dose": Real(0, 1), "on": Boolean()},
+    Label("ill", ("no", "yes")),
+)
+ROWS = pd.DataFrame(
+    {
+        "id": range(7),
+        "age": ["30", "x", "130", "", "7", "7", "7"],
+        "sex": ["F", None, "M", "F", "F", "F", "F"],
+        "on": [True] * 7,
+        "ill": ["no", "yes", "maybe", None, "no", "no", "no"],
+    }
+)
+
+
+def test_a_report_has_all_columns_with_counts_and_rows():
+    found = fit_of(Table.of(ROWS), SCHEMA)
+    told = [
+        (one.name, one.kind, one.missing, one.outside, one.unread, one.refused, one.is_absent) for one in found.columns
+    ]
+    assert told == [
+        ("age", "integer", 1, 1, 1, 3, False),
+        ("sex", "categorical", 1, 0, 0, 0, False),
+        ("dose", "real", 0, 0, 0, 0, True),
+        ("on", "boolean", 0, 0, 0, 0, False),
+        ("ill", "label", 1, 1, 0, 2, False),
+    ]
+    assert [one.rows for one in found.faults] == [(1, 2, 3), (), (2, 3)]
+    assert (found.unused, found.problems, found.is_accepted, found.n_rows) == (("id",), (), False, 7)
+    assert found.to_dict()["columns"][0]["rows"] == [1, 2, 3]
+
+
+def test_a_report_is_printed_as_a_table():
+    assert fit_of(Table.of(ROWS), SCHEMA).text({row: row + 10 for row in range(7)}).splitlines() == [
+        "7 rows",
+        "",
+        "column  kind         missing  outside  no value  refused  first lines",
+        "age     integer            1        1         1        3  11, 12, 13",
+        "sex     categorical        1        0         0        0",
+        "dose    real          absent   absent    absent   absent",
+        "on      boolean            0        0         0        0",
+        "ill     label              1        1         0        2  12, 13",
+        "not in the schema: id",
+    ]
+    assert "first rows" in fit_of(Table.of(ROWS), SCHEMA).text()
+
+
+def test_a_column_of_booleans_is_no_number():
+    table = Table.of(pd.DataFrame({"n": [True, False], "c": [True, False]}))
+    schema = Schema({"n": Integer(0, 1), "c": Categorical(("a",), missing="bin")})
+    assert [(one.unread, one.refused) for one in fit_of(table, schema).columns] == [(2, 2), (2, 2)]
+
+
+def test_an_array_goes_by_position_and_a_table_may_be_empty():
+    found = fit_of(Table.of(np.array([[1.0, 0.0], [2.0, np.nan]])), Schema({"n": Integer(0, 1), "b": Boolean()}))
+    assert [(one.outside, one.missing) for one in found.columns] == [(1, 0), (0, 1)]
+    assert found.unused == ()
+    assert fit_of(Table.of(ROWS[:0]), SCHEMA).n_rows == 0
+
+
+@pytest.mark.parametrize(("label", "count"), [(Label("ill", ("no", "yes")), 0), (None, 1)])
+def test_a_schema_that_no_learner_takes_is_not_accepted(label, count):
+    rows = pd.DataFrame({"on": [True], "ill": ["no"]})
+    found = fit_of(Table.of(rows), Schema({"on": Boolean()}, label))
+    assert (len(found.problems), found.is_accepted, found.faults) == (count, count == 0, ())
