@@ -13,6 +13,7 @@ from hedgerow.cli.budget import open_budget, spent_text, telling_charges
 from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
 from hedgerow.cli.schema_drafts import import_draft
+from hedgerow.cli.schema_wizard import wizard
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.durable import reserved, write_whole
 from hedgerow.engines.addresses import MEMORY
@@ -81,6 +82,7 @@ def new(
 
 
 app.command("import")(import_draft)
+app.command("wizard")(wizard)
 
 
 @app.command("from-public")

@@ -1,0 +1,194 @@
+"""`hedgerow schema wizard`: a schema by questions, one column at a time."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.cli.output import check_output, say
+from hedgerow.cli.schema_drafts import draft_of
+from hedgerow.csv_files import read_csv, read_header
+from hedgerow.durable import write_whole
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema import DraftColumn, Schema
+from hedgerow.schema.files import check_ending, mapping_text
+from hedgerow.schema.from_public import typed_table
+from hedgerow.schema.imports.names import suggested, with_suggestions
+from hedgerow.schema.serialize import FILL_IN, attribute_from_dict, attribute_to_dict, label_from_dict
+from hedgerow.values import printable
+
+Proposal = Mapping[str, Any]
+_KINDS = ("boolean", "categorical", "integer", "real", "skip")
+_KEYS = {"boolean": (), "categorical": ("values",), "integer": ("low", "high", "cuts"), "real": ("low", "high", "cuts")}
+_HINTS = {
+    "values": "its values, with commas between them",
+    "low": "its least possible value",
+    "high": "its greatest possible value",
+    "cuts": "cut points: auto, a number of them, log and a number, or a list",
+    "classes": "its classes, with commas between them",
+}
+
+
+def wizard(
+    data: Annotated[str, typer.Argument(help="Table whose columns are asked about: a CSV file, Parquet, a database.")],
+    target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
+    public_sample: Annotated[
+        Path | None,
+        typer.Option(help="CSV file of PUBLIC rows of the same kind; what is read off it is proposed, and public."),
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="File for the schema (.yaml or .json).")] = Path(
+        "schema.yaml"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
+) -> None:
+    """Make a schema by questions, one column at a time. No row is read.
+
+    Proposals come from the names of the columns and, of Parquet files and databases, from their types and catalogue; or
+    from public rows, where you have some. An empty answer takes the proposal.
+
+    [bold]Example[/bold]: hedgerow schema wizard patients.csv --target ill -o patients.yaml
+    """
+    check_ending(output)
+    check_output(output, data, public_sample, force=force)
+    proposals = _proposals(data) | ({} if public_sample is None else _of_sample(public_sample))
+    if target is not None and target not in proposals:
+        raise DomainError.absent(target, proposals)
+    say(f"{len(proposals)} columns. Answer from what they mean, never by looking at the rows.", err=True)
+    found: dict[str, Any] = {"version": 1}
+    if target is not None:
+        found["label"] = _asked_label(target, proposals[target])
+    names = [name for name in proposals if name != target]
+    asked = {name: _asked(name, proposals[name], f"{i} of {len(names)}") for i, name in enumerate(names, 1)}
+    found["attributes"] = {name: data for name, data in asked.items() if data is not None}
+    schema = Schema.from_dict(found)
+    write_whole(output, mapping_text(output, schema.to_dict()))
+    say(schema)
+    say(f"written to {output}", err=True)
+
+
+def _proposals(data: str) -> dict[str, Proposal]:
+    """Return a proposal for each column, from names, types and catalogues; an empty one for a column to leave out."""
+    if "://" in data or data.lower().endswith(".parquet"):
+        draft = draft_of(data, None)
+        left_out: dict[str, Proposal] = {name: {} for name, _ in draft.left_out}
+        return {column.name: _known(with_suggestions(column)) for column in draft.columns} | left_out
+    return {name: _known(suggested(name)) for name in read_header(data)}
+
+
+def _of_sample(path: Path) -> dict[str, Proposal]:
+    """Return the attributes of public rows."""
+    schema = Schema.from_public(typed_table(read_csv(path)))
+    return {name: attribute_to_dict(attribute) for name, attribute in schema.attributes}
+
+
+def _known(column: DraftColumn | None) -> Proposal:
+    return {} if column is None else {key: value for key, value in column.to_dict().items() if value != FILL_IN}
+
+
+def _asked(name: str, proposal: Proposal, place: str) -> dict[str, Any] | None:
+    """Ask about a column until the answers make an attribute; None to leave it out."""
+    say(f"\n{printable(name)} ({place})", err=True)
+    while True:
+        kind = _choice("kind of column", _KINDS, str(proposal.get("kind", "skip")))
+        if kind == "skip":
+            return None
+        data: dict[str, Any] = {"kind": kind}
+        told = proposal if proposal.get("kind") == kind else {}
+        for key in _KEYS[kind]:
+            data[key] = _answer(_HINTS[key], told.get(key, "auto" if key == "cuts" else None), _PARSED[key])
+        data |= {key: told[key] for key in ("true_values", "false_values", "missing_values") if key in told}
+        if _confirmed("may values be missing", default=proposal.get("missing") == "bin"):
+            data["missing"] = "bin"
+        else:
+            data.pop("missing_values", None)
+        description = _answer("description, for people", proposal.get("description", ""), str)
+        data |= {"description": description} if description else {}
+        data |= {key: proposal[key] for key in ("unit", "source", "outside") if key in told}
+        try:
+            attribute_from_dict(name, data)
+        except SchemaError as error:
+            say(f"  {error} Please answer again.", err=True)
+        else:
+            return data
+
+
+def _asked_label(name: str, proposal: Proposal) -> dict[str, Any]:
+    """Ask for the classes of the label until they are classes."""
+    say(f"\n{printable(name)} (the label)", err=True)
+    known = proposal.get("values") or ([0, 1] if proposal.get("kind") == "boolean" else None)
+    while True:
+        data = {"name": name, "classes": _answer(_HINTS["classes"], known, _listed)}
+        try:
+            label_from_dict(data)
+        except SchemaError as error:
+            say(f"  {error} Please answer again.", err=True)
+        else:
+            return data
+
+
+def _choice(question: str, choices: Sequence[str], default: str) -> str:
+    while True:
+        answer = _answer(f"{question}: {', '.join(choices)}", default, str)
+        found = [choice for choice in choices if choice.startswith(answer.lower())]
+        if answer and len(found) == 1:
+            return found[0]
+        say(f"  expected one of {', '.join(choices)}", err=True)
+
+
+def _answer(question: str, default: Any, parsed: Callable[[str], Any]) -> Any:
+    """Ask, and return the answer; the proposal if it is empty and there is one."""
+    shown = _shown(default)
+    text = _line(f"{question} [{printable(shown)}]" if shown else question)
+    return default if not text and default is not None else parsed(text)
+
+
+def _line(question: str) -> str:
+    """Return a line that is typed; Typer's own prompt would print to stdout."""
+    say(f"  {question}: ", err=True, newline=False)
+    line = sys.stdin.readline()
+    if not line:
+        raise typer.Abort
+    return line.strip()
+
+
+def _confirmed(question: str, *, default: bool) -> bool:
+    answer = _choice(question, ("yes", "no"), "yes" if default else "no")
+    return answer == "yes"
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(_quoted(one) for one in value) if isinstance(value, list) else "" if value is None else str(value)
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) and "," in value else str(value)
+
+
+def _number(text: str) -> Any:
+    if re.fullmatch("[-+]?[0-9]{1,18}", text):
+        return int(text)
+    try:
+        return float(text)
+    except ValueError:
+        return text  # which is refused as what it is
+
+
+def _listed(text: str) -> list[Any]:
+    words = [word.strip() for word in next(csv.reader([text], skipinitialspace=True), [])]
+    return [int(word) if re.fullmatch("0|-?[1-9][0-9]{0,17}", word) else word for word in words if word]
+
+
+def _cuts(text: str) -> Any:
+    if text in ("", "auto") or text.startswith("log"):
+        return text or "auto"
+    return [_number(word.strip()) for word in text.split(",")] if "," in text else _number(text)
+
+
+_PARSED: Mapping[str, Callable[[str], Any]] = {"values": _listed, "low": _number, "high": _number, "cuts": _cuts}

@@ -1,0 +1,94 @@
+"""`hedgerow schema wizard`."""
+
+import io
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import hedgerow as hr
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
+
+
+@pytest.fixture
+def wizard(folder, run, monkeypatch):
+    """Run the wizard on typed answers, one a line; rows must not be read."""
+    (folder / "rows.csv").write_text("id,age,ward,dose,is_in,ill\n\0SECRET not even CSV")
+
+    def call(answers, *words, data="rows.csv"):
+        monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(answers) + "\n"))
+        return run("schema", "wizard", data, "-o", "w.yaml", *words)
+
+    return call
+
+
+def test_questions_make_a_schema_without_a_row(wizard):
+    answers = [
+        *("no, yes",),
+        *("",),  # id: skip is proposed
+        *("", "", "", "5", "n", "at admission"),  # age, as proposed
+        *("", 'surgery, "ear, nose", 3', "y", ""),
+        *("", "0", "2.5", "0.5, 1", "", ""),
+        *("", "", ""),  # a flag
+    ]
+    code, out, err = wizard(answers, "--target", "ill")
+    assert code == 0, err
+    expected = Schema(
+        {
+            "age": Integer(0, 120, 5, description="at admission", unit="years"),
+            "ward": Categorical(("surgery", "ear, nose", 3), missing="bin"),
+            "dose": Real(0, 2.5, (0.5, 1)),
+            "is_in": Boolean(),
+        },
+        Label("ill", ("no", "yes")),
+    )
+    assert hr.Schema.load("w.yaml") == expected
+    assert out == f"{expected}\n"
+    assert "SECRET" not in out + err
+
+
+def test_answers_that_make_no_attribute_are_asked_for_again(wizard):
+    tries = [
+        *("real", "5", "x", "", "", ""),
+        *("in", "9", "3", "", "n", ""),
+        *("what", "integer", "0", "9", "log", "n", ""),
+        *("i", "1", "9", "log 2", "maybe", "n", ""),
+    ]
+    code, _, err = wizard(["a", "a, b", "s", *tries, "s", "s", "s"], "--target", "ill")
+    assert code == 0, err
+    assert hr.Schema.load("w.yaml") == Schema({"age": Integer(1, 9, "log 2", unit="years")}, Label("ill", ("a", "b")))
+    assert "expected two or more different classes" in err
+    assert "key 'high': expected a finite number, got 'x'. Please answer again." in err
+    assert "key 'high': expected low < high" in err
+    assert "expected one of boolean, categorical, integer, real, skip" in err
+    assert "as in 5 or log 5; got 'log'" in err
+    assert "expected one of yes, no" in err
+
+
+def test_an_end_of_answers_writes_nothing(wizard, folder):
+    assert wizard(["s"])[0] == 1
+    assert not (folder / "w.yaml").exists()
+    assert "column 'sick': expected this column" in wizard([], "--target", "sick")[2]
+    assert "at least one attribute" in wizard(["s"] * 6)[2]
+
+
+def test_types_and_catalogues_are_proposed(wizard, folder):
+    pq.write_table(pa.table({"age": pa.array([7]), "t": pa.array([None], pa.timestamp("s"))}), folder / "r.parquet")
+    code, _, err = wizard(["", "", "", "", "", "", ""], data="r.parquet")
+    assert code == 0, err
+    assert hr.Schema.load("w.yaml")["age"] == Integer(0, 120, missing="bin", unit="years", source="type of the column")
+    with duckdb.connect(str(folder / "c.duckdb")) as connection:
+        connection.execute("CREATE VIEW v AS SELECT error('a row was read')::ENUM('a', 'b') AS e")
+    code, _, err = wizard([""] * 4, "--force", data="duckdb:///c.duckdb::v")
+    assert code == 0, err
+    assert hr.Schema.load("w.yaml")["e"].values == ("a", "b")
+
+
+def test_public_rows_are_proposed_where_they_are_given(wizard, folder):
+    pd.DataFrame({"age": range(100), "ward": ["a", "b"] * 50}).to_csv(folder / "public.csv", index=False)
+    answers = ["", "", "", "", "", "", "", *("", "", "", ""), "s", "s", "s"]
+    code, _, err = wizard(answers, "--public-sample", "public.csv")
+    assert code == 0, err
+    assert hr.Schema.load("w.yaml") == Schema.from_public(pd.read_csv(folder / "public.csv"))
