@@ -56,7 +56,7 @@ def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
 
 def _promised(card: PrivacyCard) -> Finding:
     if card.epsilon is None:
-        sentence = "No guarantee bounds what the model discloses: measurements on the board's sheet have to."
+        sentence = "No guarantee bounds what the model discloses; what is measured of it is on the board's sheet."
         return Finding("guarantee", "guarantee", "look", sentence, "a guarantee of differential privacy", DEFINITION)
     if not card.is_private:
         sentence = f"The model was charged for, and yet has no guarantee: {card.void}."

@@ -1,4 +1,7 @@
+import os
+
 import pytest
+import sqlalchemy as sa
 
 from hedgerow.errors import LedgerError, MissingPackageError
 from hedgerow.service.ledger import database
@@ -50,3 +53,17 @@ def test_what_is_committed_is_synchronised(tmp_path):
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2  # FULL
     database.close()
+
+
+def test_a_new_ledger_is_read_by_its_owner_alone(tmp_path):
+    before = os.umask(0o022)
+    try:
+        database = Database(f"sqlite:///{tmp_path}/ledger.db")
+        with database.writing() as connection:
+            connection.execute(sa.text("UPDATE head SET sequence = 0"))
+            modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+        database.close()
+    finally:
+        os.umask(before)
+    assert "ledger.db-wal" in modes
+    assert set(modes.values()) == {0o600}

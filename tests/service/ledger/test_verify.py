@@ -1,9 +1,16 @@
 """Whoever edits a ledger's database is found out, but for the one who makes all of it anew."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import pytest
 import sqlalchemy as sa
 
 from hedgerow.errors import LedgerError
+from hedgerow.privacy.account import Account
+from hedgerow.privacy.charge import Charge
+from hedgerow.service.ledger.accounts import account_of, all_so_far, set_total
+from hedgerow.service.ledger.entry import digest
 from hedgerow.service.ledger.ledger import Ledger
 from tests.service.ledger.asking import asked, declare
 
@@ -69,3 +76,49 @@ def test_who_takes_the_guard_away_breaks_the_chain(ledger, statement):
     for check in (ledger.verify, lambda: list(ledger.entries())):
         with pytest.raises(LedgerError, match="the ledger is broken"):
             check()
+
+
+def forge(ledger, kind, **changed):
+    """Append an entry that the ledger's rules do not allow, made from one of its kind, and hash it rightly."""
+    (first, *_) = [entry.data for entry in ledger.entries() if entry.kind == kind]
+    data = {name: first[name] for name in first if name not in ("previous", "sequence", "kind", "time")}
+    with ledger._database.writing() as connection:
+        ledger._append(connection, kind, data | changed)
+
+
+def test_an_epoch_that_is_declared_again_does_not_forget_what_was_charged(ledger):
+    forge(ledger, "declared")
+    edit(ledger, "UPDATE totals SET epsilon = '0', rho = '0'")
+    with pytest.raises(LedgerError, match="broken at entry 6: nothing that came before allows it"):
+        ledger.verify()
+
+
+def test_a_request_is_charged_once(ledger):
+    forge(ledger, "reserved")
+    with pytest.raises(LedgerError, match="broken at entry 6: nothing that came before allows it"):
+        ledger.verify()
+
+
+def test_a_cap_is_granted_once(ledger):
+    ledger.declare("beds", Account(Fraction(3)), {}, reason="the rows of 2026")
+    ledger.grant("beds", "ana", Account(Fraction(1)), reason="is new")
+    forge(ledger, "granted")
+    with pytest.raises(LedgerError, match="broken at entry 8: nothing that came before allows it"):
+        ledger.verify()
+
+
+def test_more_than_a_cap_is_not_charged(ledger):
+    ledger.answer(ledger.reserve(asked("three", Fraction(1, 2))), b"12")
+    ledger.verify()  # all of ana's cap
+    forge(ledger, "reserved", request="forged", key="forged", epoch=1)
+    forge(ledger, "failed", request="forged")
+    row = f"'forged', 'ana', 'forged', '{digest('what')}', 'wards', 1, 'failed', 1, ''"
+    edit(ledger, f"INSERT INTO requests VALUES ({row})")
+    for analyst in ("ana", ""):
+        with ledger._database.writing() as connection:
+            account = account_of(connection, "wards", 1, analyst)
+            rho = account.spent_rho + Charge("one", Fraction(1, 4)).zcdp
+            spent = all_so_far(account.spent + Fraction(1, 4), Fraction(0), rho)
+            set_total(connection, "wards", 1, analyst, replace(account, charges=spent))
+    with pytest.raises(LedgerError, match="more was charged to 'wards' than a cap of it allows"):
+        ledger.verify()

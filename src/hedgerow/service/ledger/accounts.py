@@ -61,7 +61,7 @@ def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -
     if row is None:
         raise LedgerError(f"expected an analyst with a cap for {shown(dataset)}, got one without.")
     caps = read_caps(json.loads(row.caps))
-    spent = _spent(parse_amount(row.epsilon), parse_amount(row.delta), _amount(row.rho))
+    spent = all_so_far(parse_amount(row.epsilon), parse_amount(row.delta), _amount(row.rho))
     return Account(caps.epsilon, caps.delta, spent, caps.rho, caps.accounting)
 
 
@@ -72,7 +72,7 @@ def set_total(connection: Connection, dataset: str, epoch: int, analyst: str, ac
     connection.execute(_SET, {**_owner(dataset, epoch, analyst), **spent})
 
 
-def _spent(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> tuple[Charge, ...]:
+def all_so_far(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> tuple[Charge, ...]:
     """Return a total as one charge; with more, of half a δ each, where ρ alone has a cap and δ adds up to 1 or more.
 
     Some δ stays in the first: its ρ would else be taken for that of ε alone.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
@@ -45,6 +46,9 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = _checked(url)
         self.engine = _engine(self.url)
+        if self.path is not None:
+            with suppress(OSError):  # there is one, or the database tells why there can be none
+                os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         # SQLite lets writers try again at lengthening intervals, so that threads starve; those of PostgreSQL would
         # each hold a connection while they wait. Here they queue.
         self._queue = threading.Lock()

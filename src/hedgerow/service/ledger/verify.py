@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hedgerow.errors import LedgerError
+from hedgerow.errors import BudgetExceededError, LedgerError
+from hedgerow.messages import shown
 from hedgerow.privacy.amounts import total
-from hedgerow.service.ledger.caps import WHOLE
+from hedgerow.service.ledger.accounts import all_so_far
+from hedgerow.service.ledger.caps import WHOLE, read_caps
 from hedgerow.service.ledger.entry import FIRST, Entry, canonical, digest
 from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, HEAD, REQUESTS, TOTALS
 from hedgerow.untrusted_text import parse_amount
@@ -50,13 +53,18 @@ class _Replay:
         """Take in the next entry; raises KeyError for one that cannot come here."""
         data = entry.data
         if entry.kind == "declared":
+            self._check_next(data["dataset"], data["epoch"])
             for name, caps in {WHOLE: data["cap"], **data["analysts"]}.items():
                 owner = data["dataset"], data["epoch"], name
                 self.caps[owner], self.charges[owner] = canonical(caps), []
         elif entry.kind == "granted":
             owner = data["dataset"], data["epoch"], data["name"]
+            if owner in self.caps or (*owner[:2], WHOLE) not in self.caps:
+                raise KeyError
             self.caps[owner], self.charges[owner] = canonical(data["cap"]), []
         elif entry.kind == "reserved":
+            if data["request"] in self.requests:
+                raise KeyError
             for name in (data["analyst"], WHOLE):
                 self.charges[data["dataset"], data["epoch"], name].append(data["charge"])
             kept = {key: data[key] for key in ("analyst", "key", "body", "dataset", "epoch")}
@@ -68,6 +76,12 @@ class _Replay:
             request |= {"attempt": data["attempt"]} if entry.kind == "retried" else {"state": entry.kind}
             if entry.kind == "answered":
                 self.answers[data["request"]] = data["answer"]
+
+    def _check_next(self, dataset: str, epoch: int) -> None:
+        """Raise KeyError for an epoch that does not come next: declared again, its charges would be forgotten."""
+        before = {number for name, number, _ in self.caps if name == dataset}
+        if epoch != 1 + max(before, default=0):
+            raise KeyError
 
 
 def verified(connection: Connection) -> Verified:
@@ -88,6 +102,9 @@ def verified(connection: Connection) -> Verified:
         if not _taken(replay, entry):
             raise LedgerError(f"the ledger is broken at entry {count}: nothing that came before allows it.")
     _check_tables(connection, replay, (count, previous))
+    for owner, charges in replay.charges.items():
+        if not _within(json.loads(replay.caps[owner]), charges):
+            raise LedgerError(f"the ledger is broken: more was charged to {shown(owner[0])} than a cap of it allows.")
     return Verified(count, previous)
 
 
@@ -123,6 +140,19 @@ def _check_tables(connection: Connection, replay: _Replay, head: tuple[int, str]
     for table, held in expected.items():
         if found[table] != held:
             raise LedgerError(f"the ledger is broken: its table of {table} is not what its entries say.")
+
+
+def _within(caps: dict[str, Any], charges: list[dict[str, Any]]) -> bool:
+    """Return whether all charges together fit the caps that they were charged to."""
+    epsilon, delta, rho = _sums(charges)
+    so_far = all_so_far(parse_amount(epsilon), parse_amount(delta), None if rho is None else parse_amount(rho))
+    try:
+        account = read_caps(caps)
+        for charge in so_far:
+            account = account.charged(charge)
+    except BudgetExceededError:
+        return False
+    return True
 
 
 def _sums(charges: list[dict[str, Any]]) -> tuple[str, str, str | None]:
