@@ -41,6 +41,8 @@ TESTED_ELSEWHERE = {
     "learn/plans.py": "learn/test_replay.py",  # every plan on neighbouring tables
     "learn/private_base.py": "learn/test_estimators.py",
     "learn/ssrl.py": "learn/greedy/test_ssrl.py",
+    "planning/simulation.py": "planning/test_forecast.py",
+    "planning/text.py": "planning/test_forecast.py",
     "marginals/oracle/protocol.py": "client/test_connect.py",  # oracles of both kinds
     "marginals/oracle/release.py": "marginals/oracle/test_oracle.py",
     "marginals/oracle/rowwise/data.py": "adversarial/test_hypotheses.py",

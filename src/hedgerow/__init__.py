@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from hedgerow.marginals import Always, ExprilClassifier, MarginalLogisticClassifier, Oracle, choose_bins
     from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, load_model
+    from hedgerow.planning.forecast import Forecast, plan
     from hedgerow.privacy.budget import Budget
     from hedgerow.privacy.budget_file import FileBudget
     from hedgerow.privacy.card import PrivacyCard
@@ -48,6 +49,7 @@ __all__ = [
     "ExprilClassifier",
     "FederatedOracle",
     "FileBudget",
+    "Forecast",
     "GreedyRuleListClassifier",
     "Integer",
     "Label",
@@ -80,6 +82,7 @@ __all__ = [
     "errors",
     "load_model",
     "open_table",
+    "plan",
     "report",
     "studies",
 ]
@@ -101,6 +104,7 @@ _HOMES = {
     ),
     "marginals": ("Always", "ExprilClassifier", "MarginalLogisticClassifier", "Oracle", "choose_bins"),
     "models": ("AttributePoints", "Leaf", "Rule", "RuleList", "Scorecard", "Split", "Tree", "load_model"),
+    "planning.forecast": ("Forecast", "plan"),
     "privacy.budget": ("Budget",),
     "privacy.budget_file": ("FileBudget",),
     "privacy.card": ("PrivacyCard",),

@@ -19,6 +19,7 @@ from hedgerow.errors import ArgumentError, HedgerowError, SchemaError, SearchToo
 from hedgerow.values import printable
 
 COMMANDS: Mapping[str, str] = {
+    "plan": "Forecast what private models lose at an epsilon, or which epsilon they need, before anything is spent.",
     "fit": "Learn a rule list, tree or scorecard from a sensitive table under differential privacy.",
     "show": "Show a model with its released counts and privacy card; or export it as SQL, Python, HTML, JSON.",
     "predict": "Predict the class of every row of a CSV file, in order, with the rule or leaf that predicts it.",

@@ -28,11 +28,17 @@ from hedgerow.learn import (
 from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.messages import shown
 from hedgerow.models import RuleList, Scorecard, Tree
+from hedgerow.planning.expected import rows_needed
+from hedgerow.planning.forecast import ACCURACY_LOSS
 from hedgerow.privacy.amounts import exact
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
 
 app = typer.Typer(add_completion=False)
+
+
+MANY_ROWS = 1_000
+"""A fit that may need more says so first."""
 
 
 class Kind(StrEnum):
@@ -250,16 +256,27 @@ def _directions(given: list[str]) -> dict[str, str]:
     return found
 
 
+def _tell_rows_needed(classifier: PrivateRuleListClassifier | PrivateTreeClassifier, schema: Schema) -> None:
+    """Say how many rows a model needs, if many, from public numbers alone: how many there are is private."""
+    needed = rows_needed(classifier, schema, ACCURACY_LOSS)
+    if needed is not None and needed > MANY_ROWS:
+        say(
+            f"at this epsilon the smallest model loses at most {100 * ACCURACY_LOSS:g} % of the rows on average from "
+            f"about {needed:,.0f} rows on: `hedgerow plan` tells more",
+            err=True,
+        )
+
+
 def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree | Scorecard:
     """Fit, once the cost of an exact search is checked."""
     cost = None
     if isinstance(classifier, (PrivateRuleListClassifier, PrivateTreeClassifier)):
         declared = classifier.schema
-        is_declared = isinstance(declared, Schema)
-        cost = classifier.search_cost(
-            declared if is_declared else all_boolean(rows.columns, label, default_classes(False))
-        )
+        if not isinstance(declared, Schema):
+            declared = all_boolean(rows.columns, label, default_classes(False))
+        cost = classifier.search_cost(declared)
         classifier.verbose = cost is not None and cost.is_noticeable
+        _tell_rows_needed(classifier, declared)
     rows.learn(classifier, label, quietly=cost is not None)
     if isinstance(classifier, PrivateScorecardClassifier):
         return classifier.scorecard_

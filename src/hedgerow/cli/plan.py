@@ -1,0 +1,81 @@
+"""`hedgerow plan`: what private fits can be expected to do, before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import narwhals as nw
+import typer
+
+from hedgerow.cli.output import check_output, check_picture, draw, say, stage
+from hedgerow.cli.rows import target_name
+from hedgerow.cli.schema import load_schema
+from hedgerow.csv_files import read_csv, read_header
+from hedgerow.errors import ArgumentError
+from hedgerow.planning.forecast import ACCURACY_LOSS, plan
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def forecast(
+    schema: Annotated[Path, typer.Option(help="Schema of the table.")],
+    rows: Annotated[int, typer.Option(help="About how many rows there are, as one knows it who does not look.")],
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Privacy loss of a model. Default: the least for --accuracy-loss."),
+    ] = None,
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="The delta of a scorecard.")] = "0",
+    accuracy_loss: Annotated[
+        float, typer.Option(help="Share of rows that may be in error beside the best model's.")
+    ] = ACCURACY_LOSS,
+    public: Annotated[
+        Path | None, typer.Option(help="CSV file of PUBLIC rows like the private ones: models are tried on it.")
+    ] = None,
+    runs: Annotated[int | None, typer.Option(help="With --public: how often.  [20]")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the losses by epsilon into this PNG, SVG or PDF file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the forecast as JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the picture if it exists.")] = False,
+) -> None:
+    """Forecast what private models lose at an epsilon, or which epsilon they need, before anything is spent.
+
+    All is computed of public numbers: the schema, about how many rows there are, and epsilon. The bounds are on the
+    mean number of errors of a drawn model beside the best one of each size, whatever the rows are.
+
+    [bold]Examples[/bold]:
+
+    hedgerow plan --schema patients.yaml --rows 400 --epsilon 1
+
+    hedgerow plan --schema patients.yaml --rows 400 --accuracy-loss 0.02
+
+    hedgerow plan --schema patients.yaml --rows 400 --epsilon 1 --public census.csv --plot plan.png
+    """
+    if runs is not None and public is None:
+        raise ArgumentError("expected --runs with --public only, the rows that models are tried on.")
+    if plot is not None:
+        check_picture(plot)
+        check_output(plot, schema, public, force=force)
+    declared = load_schema(schema)
+    pair = None
+    if public is not None:
+        label = target_name(read_header(public), None, declared)
+        with stage(f"reading {public}"):
+            table = nw.from_native(read_csv(public), eager_only=True)
+        pair = table.drop(label).to_native(), table.get_column(label).to_numpy()
+    found = plan(
+        declared,
+        rows,
+        epsilon,
+        delta=delta,
+        accuracy_loss=accuracy_loss,
+        public=pair,
+        runs=20 if runs is None else runs,
+        verbose=True,
+    )
+    if plot is not None:
+        draw(found.plot, plot)
+    say(json.dumps(found.to_dict()) if as_json else found)

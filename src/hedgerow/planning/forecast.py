@@ -1,0 +1,246 @@
+"""Forecasts of private fits from public numbers: the schema, about how many rows there are, and ε."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.arguments import check_probability, check_whole
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.planning.expected import (
+    Expected,
+    bin_noise,
+    cut_points_noise,
+    expected_draws,
+    leaf_noise,
+    least_epsilon,
+    round_up,
+    rows_in_a_bin,
+)
+from hedgerow.planning.simulation import Simulated, simulate
+from hedgerow.privacy.amounts import Amount, amount_text, exact
+from hedgerow.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ACCURACY_LOSS = 0.05
+_SHARE_FOR_CUTS = Fraction(1, 5)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What private fits of a table can be expected to do. Nothing in it is made of private rows.
+
+    Attributes
+    ----------
+    schema : Schema
+        The schema.
+    rows : int
+        About how many rows there are, as somebody who does not look knows it.
+    epsilon, delta : Fraction
+        The budget of a model.
+    accuracy_loss : float
+        The share of rows that may be in error besides those that the best model of a size gets wrong.
+    draws : tuple of Expected
+        Trees and rule lists that are drawn as a whole, by size.
+    leaf_noise : int
+        Half the width, in rows, of the 95 % interval of a leaf's count, where counts are released with a draw.
+    bin_noise : float
+        The same of the rows of a class in a bin of a scorecard of all attributes.
+    rows_in_a_bin : float
+        How many rows of a class a bin has, if all had as many.
+    least_epsilon : float
+        The ε from which a leaf of 5 % of the rows can be told from an empty one.
+    cut_points : tuple of (int, float), or None
+        Of how many numbers `Schema.learn` finds cut points for a fifth of ε, and by about how many rows the bins of one
+        are off, in all; None if all have cut points.
+    simulated : tuple of Simulated
+        What default models got right on a public table.
+    """
+
+    schema: Schema
+    rows: int
+    epsilon: Fraction
+    delta: Fraction
+    accuracy_loss: float
+    draws: tuple[Expected, ...]
+    leaf_noise: int
+    bin_noise: float
+    rows_in_a_bin: float
+    least_epsilon: float
+    cut_points: tuple[int, float] | None
+    simulated: tuple[Simulated, ...] = ()
+
+    @property
+    def largest(self) -> tuple[Expected, ...]:
+        """The largest model of each kind that loses no more than `accuracy_loss` on average."""
+        within = {one.kind: one for one in self.draws if one.excess(self.epsilon) <= self.accuracy_loss * self.rows}
+        return tuple(within.values())
+
+    @property
+    def is_scorecard_sensible(self) -> bool:
+        """Whether the noise of a bin of a scorecard is less than the rows of a bin of that many."""
+        return self.bin_noise < self.rows_in_a_bin
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether neither one test nor a scorecard is within the noise."""
+        return not self.largest and not self.is_scorecard_sensible
+
+    @property
+    def enough_epsilon(self) -> float | None:
+        """The ε from which one test loses no more than `accuracy_loss`; None where nothing is drawn as a whole."""
+        return _least(self.draws, self.accuracy_loss, self.rows)
+
+    @property
+    def recommendation(self) -> str:
+        """What to fit, in a sentence or two."""
+        from hedgerow.planning.text import recommendation
+
+        return recommendation(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the forecast as JSON-ready data."""
+        epsilon = self.epsilon
+        cuts = self.cut_points
+        return {
+            "rows": self.rows,
+            "epsilon": str(epsilon),
+            "delta": str(self.delta),
+            "accuracy_loss": self.accuracy_loss,
+            "draws": [
+                {
+                    "model": one.kind,
+                    "size": one.size,
+                    "excess_errors": one.excess(epsilon),
+                    "excess_share": one.excess(epsilon) / self.rows,
+                    "epsilon_for_accuracy_loss": one.epsilon_for(self.accuracy_loss, self.rows),
+                    "seconds": one.seconds,
+                }
+                for one in self.draws
+            ],
+            "leaf_noise": self.leaf_noise,
+            "bin_noise": self.bin_noise,
+            "rows_in_a_bin": self.rows_in_a_bin,
+            "least_epsilon": self.least_epsilon if isfinite(self.least_epsilon) else None,
+            "cut_points": None if cuts is None else {"numbers": cuts[0], "rows_off": cuts[1]},
+            "simulated": [one.to_dict() for one in self.simulated],
+            "recommendation": self.recommendation,
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the average loss at most, by ε and size; with what a simulation got, if there is one."""
+        from hedgerow.planning.plot import plot_forecast
+
+        return plot_forecast(self, ax)
+
+    def __str__(self) -> str:
+        from hedgerow.planning.text import forecast_text
+
+        return forecast_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Forecast for {self.rows:,} rows, epsilon={amount_text(self.epsilon)}>"
+
+
+def plan(
+    schema: Schema,
+    rows: int,
+    epsilon: Amount | None = None,
+    *,
+    delta: Amount = 0,
+    accuracy_loss: float = ACCURACY_LOSS,
+    public: tuple[Any, Any] | None = None,
+    runs: int = 20,
+    verbose: bool = False,
+) -> Forecast:
+    """Forecast what private fits do to a table, before anything is spent. No private row is looked at.
+
+    Parameters
+    ----------
+    schema : Schema
+        The schema with its label.
+    rows : int
+        About how many rows there are, as somebody who does not look knows it: their exact number is private.
+    epsilon : float, Fraction, Decimal or str, optional
+        The ε of a model. Default: the smallest, to two digits, at which one test loses no more than `accuracy_loss`.
+    delta : float, Fraction, Decimal or str, default=0
+        The δ of a scorecard.
+    accuracy_loss : float, default=0.05
+        The share of rows that may be in error besides those that the best model gets wrong.
+    public : tuple of (data, labels), optional
+        A **public** table like the private one: default models are fitted to as many of its rows, and tried on others.
+    runs : int, default=20
+        How often.
+    verbose : bool, default=False
+        Whether to show progress on stderr.
+
+    Returns
+    -------
+    Forecast
+        Print it, plot it, or read its numbers.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or `epsilon` is below the supported minimum.
+    TypeError
+        If `schema` is no schema.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({f"x{n}": hr.Boolean() for n in range(8)}, hr.Label("ill", ("no", "yes")))
+    >>> forecast = plan(schema, rows=400, epsilon=1)
+    >>> forecast.leaf_noise, forecast.least_epsilon
+    (15, 0.77)
+    >>> print(forecast.recommendation)
+    A tree loses, on average, at most 5 % of the rows beside the best one of up to 2 levels; a rule list beside ...
+    """
+    if not isinstance(schema, Schema):
+        raise ArgumentTypeError(f"schema must be a Schema, got {type(schema).__name__}.")
+    if schema.label is None or not len(schema):
+        raise ArgumentError("expected a schema with attributes and a label to forecast for, got one without.")
+    check_whole("rows", rows, 1)
+    check_whole("runs", runs, 1)
+    check_probability("accuracy_loss", accuracy_loss)
+    slack = exact(delta, "delta")
+    spent = _enough(schema, int(rows), float(accuracy_loss)) if epsilon is None else exact(epsilon, "epsilon")
+    if not spent:
+        raise ArgumentError("epsilon must be a number > 0, got 0.")
+    if not slack < 1:
+        raise ArgumentError("delta must be a number from 0 to 1, 1 excluded.")
+    simulated = () if public is None else simulate(schema, rows, spent, slack, public, runs, verbose=verbose)
+    return Forecast(
+        schema=schema,
+        rows=int(rows),
+        epsilon=spent,
+        delta=slack,
+        accuracy_loss=float(accuracy_loss),
+        draws=tuple(expected_draws(schema, spent)),
+        leaf_noise=leaf_noise(float(spent)),
+        bin_noise=bin_noise(schema, spent, slack),
+        rows_in_a_bin=rows_in_a_bin(schema, int(rows)),
+        least_epsilon=least_epsilon(int(rows)),
+        cut_points=cut_points_noise(schema, spent * _SHARE_FOR_CUTS, int(rows)),
+        simulated=simulated,
+    )
+
+
+def _least(draws: Sequence[Expected], loss: float, rows: int) -> float | None:
+    """Return the ε from which one test loses a share of the rows at most; None where nothing is drawn as a whole."""
+    needed = [one.epsilon_for(loss, rows) for one in draws]
+    return round_up(min(needed)) if needed else None
+
+
+def _enough(schema: Schema, rows: int, loss: float) -> Fraction:
+    found = _least(expected_draws(schema, Fraction(1)), loss, rows)
+    if found is None:
+        raise ArgumentError(
+            "expected an epsilon: of the greedy models that this schema asks for, no loss is known beforehand."
+        )
+    return exact(found, "epsilon")

@@ -1,0 +1,109 @@
+"""Forecasts say what their numbers say, of public values alone; bad values get one clear error."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.learn.search import cost
+
+LABEL = hr.Label("ill", ("no", "yes"))
+SCHEMA = hr.Schema({"age": hr.Integer(18, 90, cuts=(40, 60)), "smoker": hr.Boolean()}, LABEL)
+
+
+def public(rows=300):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 91, rows), "smoker": rng.random(rows) < 0.3})
+    return frame, np.where((frame.age > 60) | frame.smoker, "yes", "no")
+
+
+def test_what_is_within_the_loss_is_recommended():
+    forecast = hr.plan(SCHEMA, 5000, 1)
+    assert not forecast.is_hopeless
+    assert {one.kind for one in forecast.largest} == {"tree", "rule list"}
+    for one in forecast.draws:
+        within = one.excess(forecast.epsilon) <= 250
+        assert within <= any(one.kind == best.kind and one.size <= best.size for best in forecast.largest)
+    assert "A tree loses, on average, at most 5 %" in str(forecast)
+    assert repr(forecast) == "<Forecast for 5,000 rows, epsilon=1>"
+
+
+def test_a_hopeless_plan_says_so_and_what_would_do():
+    forecast = hr.plan(SCHEMA, 30, "0.1")
+    assert forecast.is_hopeless
+    assert forecast.recommendation.startswith("Too little for any model: expect no more than the most frequent class.")
+    assert "too noisy" in str(forecast)
+    enough = forecast.enough_epsilon
+    assert hr.plan(SCHEMA, 30, enough).largest
+    assert not hr.plan(SCHEMA, 30, 0.8 * enough).largest
+
+
+def test_without_an_epsilon_the_least_is_found():
+    for loss in (0.02, 0.2):
+        forecast = hr.plan(SCHEMA, 1000, accuracy_loss=loss)
+        assert forecast.epsilon == Fraction(str(forecast.enough_epsilon))
+        assert min(one.excess(forecast.epsilon) for one in forecast.draws) <= loss * 1000
+
+
+def test_where_models_are_greedy_there_is_no_bound_and_an_epsilon_is_needed(monkeypatch):
+    monkeypatch.setattr(cost, "MOST_SECONDS", 0)
+    forecast = hr.plan(SCHEMA, 30, "0.01")
+    assert forecast.enough_epsilon is None
+    assert "no tree or rule list is drawn as a whole" in str(forecast)
+    assert "Ask for fewer attributes" in forecast.recommendation
+    assert "Fit a scorecard" in hr.plan(SCHEMA, 10_000, 1).recommendation
+    with pytest.raises(ValueError, match="expected an epsilon"):
+        hr.plan(SCHEMA, 30)
+
+
+def test_cut_points_are_told_where_there_are_some_to_learn():
+    open_numbers = hr.Schema({"age": hr.Integer(18, 90), "bmi": hr.Integer(10, 60)}, LABEL)
+    assert "cut points of 2 numbers, for a fifth of epsilon: 5 bins of 80 rows" in str(hr.plan(open_numbers, 400, 1))
+    assert "cut points" not in str(hr.plan(SCHEMA, 400, 1))
+    assert "no epsilon tells it" not in str(hr.plan(SCHEMA, 400, 1))
+
+
+def test_a_public_table_is_fitted_to(capsys):
+    forecast = hr.plan(SCHEMA, 400, 4, public=public(), runs=3)
+    assert [one.name for one in forecast.simulated] == ["most frequent", "rule list", "tree", "scorecard"]
+    assert all(len(one.accuracies) == 3 for one in forecast.simulated)
+    baseline, *models = (one.mean for one in forecast.simulated)
+    assert max(models) > baseline
+    assert "on the public table" in str(forecast)
+    assert forecast == hr.plan(SCHEMA, 400, 4, public=public(), runs=3)
+    arrays = hr.plan(SCHEMA, 400, 4, public=(public()[0].to_numpy(dtype=object), public()[1]), runs=3)
+    assert arrays.simulated == forecast.simulated
+    assert capsys.readouterr().err == ""
+
+
+def test_the_data_are_json_and_the_same_numbers():
+    forecast = hr.plan(SCHEMA, 400, "1/2", delta="1e-6", public=public(), runs=2)
+    data = json.loads(json.dumps(forecast.to_dict()))
+    assert (data["rows"], data["epsilon"], data["delta"]) == (400, "1/2", "1/1000000")
+    assert [one["excess_errors"] for one in data["draws"]] == [one.excess(Fraction(1, 2)) for one in forecast.draws]
+    assert data["recommendation"] == forecast.recommendation
+    assert len(data["simulated"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"schema": "s.yaml"}, "schema must be a Schema"),
+        ({"schema": hr.Schema({"age": hr.Integer(0, 9)})}, "a schema with attributes and a label"),
+        ({"rows": 0}, "rows must be"),
+        ({"rows": 1.5}, "rows must be"),
+        ({"epsilon": 0}, "epsilon must be"),
+        ({"epsilon": "much"}, "epsilon"),
+        ({"delta": 1}, "delta must be"),
+        ({"accuracy_loss": 0}, "accuracy_loss must be between 0 and 1"),
+        ({"runs": 0}, "runs must be"),
+        ({"public": 3}, "public must be a pair"),
+        ({"public": (public()[0], public()[1][:5])}, "at least ten rows"),
+    ],
+)
+def test_bad_values_are_refused(arguments, problem):
+    with pytest.raises((ValueError, TypeError), match=problem):
+        hr.plan(**{"schema": SCHEMA, "rows": 400, "epsilon": 1} | arguments)
