@@ -6,6 +6,7 @@ from hedgerow.service.approvals import MOST_PENDING
 from hedgerow.service.forms import LARGEST_QUESTION
 from hedgerow.service.jobs import MOST_OF_ONE, MOST_WAITING
 from hedgerow.service.openapi import PROBLEMS
+from hedgerow.service.questions import LARGEST_DIVISOR
 from hedgerow.service.turns import MOST_AT_ONCE
 from tests.docs.page import Page, records
 
@@ -15,6 +16,7 @@ PAGE = "docs/service.md"
 def check(page: Page) -> None:
     page.given("SHA-256", "RFC 9457")
     page.says("limits their size ({} MiB)", LARGEST_QUESTION // 2**20)
+    page.says("a denominator of at most {} beside powers of 2 and 5", str(LARGEST_DIVISOR))
     page.says("({}, {} of one analyst)", MOST_WAITING, MOST_OF_ONE)
     page.says("At most {} of an analyst's questions wait", MOST_PENDING)
     page.says("answered at once ({};", MOST_AT_ONCE)
