@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.card import PrivacyCard
     from hedgerow.privacy.charge import Charge
     from hedgerow.report import Report
-    from hedgerow.schema import Attribute, Boolean, Categorical, Integer, Label, Literal, Real, Schema
+    from hedgerow.schema import Attribute, Boolean, Categorical, Integer, Label, Literal, Real, Schema, Unit
     from hedgerow.tally import Tally
 
 __all__ = [
@@ -73,6 +73,7 @@ __all__ = [
     "Split",
     "Tally",
     "Tree",
+    "Unit",
     "__version__",
     "audit",
     "choose_bins",
@@ -110,7 +111,7 @@ _HOMES = {
     "privacy.card": ("PrivacyCard",),
     "privacy.charge": ("Charge",),
     "report": ("Report",),
-    "schema": ("Attribute", "Boolean", "Categorical", "Integer", "Label", "Literal", "Real", "Schema"),
+    "schema": ("Attribute", "Boolean", "Categorical", "Integer", "Label", "Literal", "Real", "Schema", "Unit"),
     "tally": ("Tally",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -80,6 +80,11 @@ class Column:
 
         return guarded(find, _unreadable(self.name))
 
+    def words(self) -> NDArray[Any]:
+        """Return the values of a text column as an array of `str`, whole numbers without zeros after their point."""
+        found = guarded(lambda: pc.replace_substring_regex(self.values, WHOLE, r"\1"), _unreadable(self.name))
+        return found.to_numpy(zero_copy_only=False)
+
     def without(self, values: Sequence[Value]) -> Self:
         """Return the column with these values counted as missing."""
         if not values:
@@ -305,6 +310,11 @@ class Table:
         if array.ndim != 2:
             raise problem
         return cls(None, array)
+
+    def without(self, name: str) -> Self:
+        """Return a frame without one of its columns."""
+        problem = ArgumentTypeError(f"Expected {_TABLE}.")
+        return type(self).of(guarded(lambda: self.data.drop(name).to_native(), problem))
 
     def without_rows(self) -> Self:
         """Return the table with its columns and their types, without rows."""

@@ -16,6 +16,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, NotPi
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.booleans import advise, boolean_schema
 from hedgerow.schema.candidates import Antecedent, Candidates
+from hedgerow.schema.contributions import counted, draw_key
 from hedgerow.schema.schema import Schema
 
 Counts = NDArray[np.int64]
@@ -63,7 +64,8 @@ class Tally:
         Parameters
         ----------
         data : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            The rows. Columns are selected by name in a frame, others ignored; by position in an array.
+            The rows. Columns are selected by name in a frame, others ignored; by position in an array. Where the schema
+            has a unit, at most `max_rows` rows of each are counted, drawn at random: a frame with its column.
         labels : str, series or array of shape (n_rows,)
             The labels, or the name of the frame's column that holds them.
         schema : Schema, optional
@@ -94,7 +96,14 @@ class Tally:
 
     @classmethod
     def of(
-        cls, table: Table, labels: Any, schema: Schema, *, name: str | None = None, is_declared: bool = True
+        cls,
+        table: Table,
+        labels: Any,
+        schema: Schema,
+        *,
+        name: str | None = None,
+        is_declared: bool = True,
+        random_state: Any = None,
     ) -> Self:
         """Count a table whose labels and schema are known.
 
@@ -110,11 +119,13 @@ class Tally:
             The labels' name in errors. Default: the schema's.
         is_declared : bool, default=True
             Whether somebody has declared the schema. If not, an error says how to.
+        random_state : int, optional
+            Repeats which rows of a unit are counted, for tests. Default: secret randomness.
 
         Raises
         ------
         DomainError
-            If a value does not fit the schema; names the column, never the value.
+            If a value does not fit the schema, or a row does not say whose it is; names the column, never the value.
         SchemaError
             If the schema has no label.
         """
@@ -125,7 +136,12 @@ class Tally:
             codes = schema.label.encode(column_of(labels, name or schema.label.name))
             if len(codes) != len(table):
                 raise DomainError("expected as many labels as rows.")
-            return cls._group(schema, schema.encode(table), codes)
+            bins = schema.encode(table)
+            if schema.unit is not None:
+                schema.check_unit(table)
+                kept = counted(table, schema.unit, draw_key(random_state))
+                bins, codes = {key: values[kept] for key, values in bins.items()}, codes[kept]
+            return cls._group(schema, bins, codes)
         except DomainError as error:
             problem = error if is_declared or error.column is None else advise(error)
         raise problem
@@ -135,7 +151,9 @@ class Tally:
         """Count a table where it is: in DuckDB, PostgreSQL, Spark, or any other engine that Ibis knows.
 
         A query with one scan is sent, which groups the rows by pattern and class; the groups are all that leaves
-        the engine. Nothing is written there: the right to SELECT is enough. What a value is, a missing one, one
+        the engine. Where the schema has a unit, at most `max_rows` rows of each are counted: those that come first in
+        the order of a keyed hash, by a window function. Nothing is written there: the right to SELECT is enough. What a
+        value is, a missing one, one
         outside the domain, is decided as for a frame, and the tally is the same.
 
         Parameters

@@ -26,6 +26,7 @@ from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from tests.models.strategies import cards
 
 SCHEMA = """\
@@ -273,8 +274,8 @@ HOSTILE = "x\nguarantee   epsilon-differential privacy with epsilon = 0.001\x1b[
 
 
 def test_no_purpose_feigns_a_line_or_commands_a_terminal(tmp_path, run):
-    charge = Charge(HOSTILE, Fraction(1), mechanism=HOSTILE, void=HOSTILE)
-    card = PrivacyCard((charge,), noise=HOSTILE, software=HOSTILE, notes=(HOSTILE,), neighbours=HOSTILE)
+    charge = Charge(HOSTILE, Fraction(1), mechanism=HOSTILE, void=HOSTILE, unit=Unit(HOSTILE, 2))
+    card = PrivacyCard((charge,), noise=HOSTILE, software=HOSTILE, notes=(HOSTILE,))
     path = tmp_path / "budget.json"
     FileBudget.create(path, 3).charge(1, purpose=HOSTILE, mechanism=HOSTILE, void=HOSTILE)
     for text in (str(card), repr(card), str(FileBudget(path)), run("budget", "show", path)[1].rstrip("\n")):

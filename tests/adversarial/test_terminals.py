@@ -29,6 +29,7 @@ from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Sp
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Boolean, Categorical, Label, Literal, Schema
 from hedgerow.schema.label import checked_classes
 from hedgerow.values import printable
@@ -38,8 +39,8 @@ PLAIN = "a"
 
 
 def card(text: str) -> PrivacyCard:
-    charge = Charge(text, Fraction(1), mechanism=text)
-    return PrivacyCard((charge,), noise=text, software=text, void=text, notes=(text,), neighbours=text)
+    charge = Charge(text, Fraction(1), mechanism=text, unit=Unit(text, 2))
+    return PrivacyCard((charge,), noise=text, software=text, void=text, notes=(text,))
 
 
 def models(text: str) -> list[RuleList | Tree | Scorecard]:

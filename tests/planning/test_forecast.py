@@ -107,3 +107,16 @@ def test_the_data_are_json_and_the_same_numbers():
 def test_bad_values_are_refused(arguments, problem):
     with pytest.raises((ValueError, TypeError), match=problem):
         hr.plan(**{"schema": SCHEMA, "rows": 400, "epsilon": 1} | arguments)
+
+
+def test_a_person_with_three_rows_needs_three_times_epsilon():
+    """Every mechanism without δ runs at a third of ε; Gaussian noise is three times as large."""
+    unit = hr.Schema(SCHEMA.attributes, LABEL, unit=hr.Unit("patient", 3))
+    person, row = hr.plan(unit, 400, 3), hr.plan(SCHEMA, 400, 1)
+    assert [one.excess(Fraction(3)) for one in person.draws] == pytest.approx(
+        [one.excess(Fraction(1)) for one in row.draws]
+    )
+    assert (person.leaf_noise, person.bin_noise) == (row.leaf_noise, pytest.approx(row.bin_noise))
+    assert person.least_epsilon == pytest.approx(3 * row.least_epsilon)
+    gaussian = [hr.plan(schema, 400, 1, delta="1e-6").bin_noise for schema in (unit, SCHEMA)]
+    assert gaussian[0] == pytest.approx(3 * gaussian[1])

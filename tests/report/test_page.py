@@ -12,6 +12,7 @@ import pytest
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from hedgerow.report import Form, PastRelease, Releases, Report
 from hedgerow.report.page import MARK, POLICY, page
 from hedgerow.schema import Boolean, Label, Literal, Schema
@@ -48,13 +49,17 @@ def hostile():
     """Return a report whose every text from outside is hostile."""
     schema = Schema({HOSTILE: Boolean()}, Label("y", (HOSTILE, "no")))
     card = PrivacyCard(
-        (Charge(HOSTILE, 1, mechanism=HOSTILE, void=None),), noise=HOSTILE, software=HOSTILE, notes=(HOSTILE,),
-        neighbours=HOSTILE,
-    )  # fmt: skip
+        (Charge(HOSTILE, 1, mechanism=HOSTILE, unit=Unit(HOSTILE, 2)),),
+        noise=HOSTILE,
+        software=HOSTILE,
+        notes=(HOSTILE,),
+    )
     tree = Tree(schema, Split(Literal(HOSTILE, "true", ()), Leaf((30, 1)), Leaf((1, 30))), card)
     text = dict.fromkeys(("title", "purpose", "population", "curator", "unit", "limits", "residual_risk"), HOSTILE)
     form = Form(**text, sensitive=(HOSTILE,))
-    releases = Releases((PastRelease(Charge(HOSTILE, 1), HOSTILE, HOSTILE),), None, HOSTILE, HOSTILE)
+    releases = Releases(
+        (PastRelease(Charge(HOSTILE, 1, unit=Unit(HOSTILE, 2)), HOSTILE, HOSTILE),), None, HOSTILE, HOSTILE
+    )
     rows = pd.DataFrame([[0], [1]] * 10, columns=[HOSTILE]), pd.Series([HOSTILE, "no"] * 10)
     return Report.of(tree, form=form, releases=releases, train=rows, test=rows, on=ON)
 

@@ -115,7 +115,7 @@ def test_an_epoch_that_is_declared_while_rows_are_read_is_not_charged_for_them(f
     def reading(table, schema):
         found = open_rows(table, schema)
         with Ledger(Config.read(path).ledger) as ledger:
-            declare_epoch(ledger, "wards", Config.read(path).datasets["wards"], "the rows of 2027")
+            declare_epoch(ledger, "wards", Config.read(path).datasets["wards"], "the rows of 2027", None)
         return found
 
     monkeypatch.setattr("hedgerow.service.config.open_rows", reading)

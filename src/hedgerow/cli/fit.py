@@ -16,6 +16,7 @@ from hedgerow.cli.budget import open_budget, spent_text, telling_charges
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, Rows, open_rows, target_name
 from hedgerow.cli.schema import load_schema
+from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
 from hedgerow.durable import reserved
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import ArgumentError
@@ -148,6 +149,8 @@ def fit(
             "smoother.  [4]"
         ),
     ] = None,
+    unit: UnitColumn = None,
+    max_rows: MaxRows = None,
     budget: Annotated[
         Path | None, typer.Option(help="Budget file to charge (`hedgerow budget`); a spent one refuses.")
     ] = None,
@@ -200,7 +203,7 @@ def fit(
         "smooth": smooth,
     }
     check_output(output, data, schema, force=force)
-    declared = None if schema is None else load_schema(schema)
+    declared = with_unit(None if schema is None else load_schema(schema), unit, max_rows)
     account = open_budget(budget)
     classifier = _estimator(model, given, amount, schema=declared, budget=account, random_state=seed)
     _check_proven(classifier, research=research)

@@ -18,6 +18,7 @@ from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.messages import near_miss
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import advise, all_boolean, default_classes
+from hedgerow.schema.contributions import check_units
 from hedgerow.schema.fits import TableFit, fit_of
 from hedgerow.tally import Tally
 
@@ -95,10 +96,13 @@ def _check_rows(table: Table, labels: Column, declared: Schema | None) -> None:
     """Check that every row fits the schema, or that of booleans; raises DomainError as a fit does after its charge."""
     schema = declared or all_boolean(table.column_names, labels.name, default_classes(False))
     schema.check_columns(table)
+    schema.check_unit(table)
     try:
         if schema.label is not None:
             schema.label.encode(labels)
         schema.encode(table)
+        if schema.unit is not None:
+            check_units(schema.unit, table)
     except DomainError as error:
         problem = error
     else:

@@ -14,6 +14,7 @@ from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
 from hedgerow.cli.schema_drafts import import_draft
 from hedgerow.cli.schema_wizard import wizard
+from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.durable import reserved, write_whole
 from hedgerow.engines.addresses import MEMORY
@@ -127,6 +128,8 @@ def learn(
         typer.Option(metavar="NUMBER", help="Privacy loss of all cut points together, such as 0.2."),
     ] = None,
     bins: Annotated[int, typer.Option(help="Intervals of about equal mass to aim at.")] = 5,
+    unit: UnitColumn = None,
+    max_rows: MaxRows = None,
     budget: Annotated[Path | None, typer.Option(help="Budget file to charge (see `hedgerow budget`).")] = None,
     output: Output = Path("schema.yaml"),
     force: Force = False,
@@ -142,10 +145,10 @@ def learn(
     amount = exact(epsilon, "epsilon")
     check_ending(output)
     check_output(output, data, declared, force=force)
-    schema = load_schema(declared)
+    schema = with_unit(load_schema(declared), unit, max_rows)
     account = open_budget(budget)
     if account is not None:
-        account.check(amount, rho=0)  # which rho it costs follows from the numbers
+        account.check(amount, rho=0, unit=schema.unit)  # which rho it costs follows from the numbers
     with stage(f"reading {data}"):
         table = read_csv(data)
     with reserved(output, room=ROOM, force=force) as write:

@@ -132,8 +132,9 @@ def epoch(
         raise ArgumentError(f"expected one of the datasets {', '.join(found.datasets)}, got {shown(dataset)}.")
     if not reason.strip():
         raise ArgumentError("expected a reason that names the new rows, got none.")
+    one = found.datasets[dataset]
     with Ledger(found.ledger) as ledger:
-        number = declare_epoch(ledger, dataset, found.datasets[dataset], reason)
+        number = declare_epoch(ledger, dataset, one, reason, found.schema_of(one).unit)
     say(f"epoch {number} of {dataset} is declared; start the service anew, with its new rows")
 
 

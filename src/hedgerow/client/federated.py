@@ -18,7 +18,7 @@ from hedgerow.marginals.oracle.protocol import MarginalOracle
 from hedgerow.marginals.oracle.release import Release
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge, join_reasons, total_rho
+from hedgerow.privacy.charge import Charge, join_reasons, total_rho, unit_of
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
@@ -184,4 +184,5 @@ def _largest(cards: Sequence[PrivacyCard]) -> Charge:
         max(card.delta or Fraction(0) for card in cards),
         "as the curators' own cards say",
         rho=max(known) if len(known) == len(rho) else None,
+        unit=unit_of([charge for card in cards for charge in card.charges]),
     )

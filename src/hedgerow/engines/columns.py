@@ -95,6 +95,11 @@ class EngineColumn:
         """Whether a value is NULL or NaN."""
         return self.values.isnull() | self.values.isnan() if self.kind == "float" else self.values.isnull()
 
+    @property
+    def is_absent(self) -> Expression:
+        """Whether a value is NULL, NaN or blank text."""
+        return self.is_null | (self.text == "") if self.kind == "text" else self.is_null
+
     @cached_property
     def numbers(self) -> Expression:
         """The values as numbers; NULL where text does not spell one, without an error of the engine."""

@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 from hedgerow.columns import found_booleans, found_infinity, found_no_number
 from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_NUMBER, bin_code, class_code
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
+from hedgerow.engines.contributions import counted_rows
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.queries import ask
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
 from hedgerow.schema.attributes import BinCodes, bins_of_codes
 from hedgerow.schema.booleans import all_boolean, default_classes
+from hedgerow.schema.contributions import no_unit
 from hedgerow.schema.label import checked_classes
 from hedgerow.schema.schema import Schema
 
 MOST_PATTERNS = 5_000_000
 """The most groups (a pattern with a class) that are fetched."""
 
-_CLASS, _ROWS = "class", "rows"
+_CLASS, _ROWS, _ABSENT = "class", "rows", "absent"
 _ERRORS: Mapping[int, Callable[[str], DomainError]] = {
     BOOLEAN: found_booleans,
     NO_NUMBER: found_no_number,
@@ -57,8 +59,8 @@ def count_rows(
     Raises
     ------
     DomainError
-        If a column is absent or of another type, or a value does not fit the schema; names the column, never the
-        value.
+        If a column is absent or of another type, a value does not fit the schema, or a row does not say whose it is;
+        names the column, never the value.
     TooManyPatternsError
         If there are more than `MOST_PATTERNS` groups; they are not fetched.
     EngineError
@@ -69,6 +71,8 @@ def count_rows(
     found = ask(few)
     if not len(found) and len(ask(table.limit(1).select(one=1))):
         raise TooManyPatternsError(MOST_PATTERNS)
+    if schema.unit is not None and (found[_ABSENT].to_numpy() > 0).any():
+        raise no_unit(schema.unit.column)
     classes = checked_classes(schema.label, found[_CLASS].to_numpy())
     bins = {name: _final_bins(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
     return bins, classes, found[_ROWS].to_numpy()
@@ -86,11 +90,15 @@ def groups_within_limit(table: Expression, schema: Schema, label: str) -> Expres
 def grouped(table: Expression, schema: Schema, label: str) -> Expression:
     """Return the aggregate as an Ibis table: a column of codes for each attribute, the class, the number of rows."""
     assert schema.label is not None
-    columns = {name: EngineColumn.of(table, name) for name in (*schema.names, label)}
-    lookups, codes = Lookups(table, list(columns)), dict[str, Expression]()
+    names, codes = [*schema.names, label], dict[str, Expression]()
+    table, absent = (table, None) if schema.unit is None else counted_rows(table, schema.unit, names)
+    columns = {name: EngineColumn.of(table, name) for name in names}
+    lookups = Lookups(table, names if absent is None else [*names, absent])
     for i, (name, attribute) in enumerate(schema.attributes):
         codes[_key(i)] = bin_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.bins)))
     codes[_CLASS] = class_code(schema.label, columns[label], lookups).cast(_smallest(len(schema.classes)))
+    if absent is not None:
+        codes[_ABSENT] = table[absent]
     return lookups.rows().select(**codes).group_by(list(codes)).agg(**{_ROWS: ibis._.count()})
 
 

@@ -11,8 +11,10 @@ from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_NUMBER, bin_code, class_
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.queries import ask
+from hedgerow.schema import Unit
 from hedgerow.schema.attributes import MISSING, OUTSIDE
 from hedgerow.schema.fits import ColumnFit, TableFit, beside_the_rows
+from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
 _UNREAD = (NO_NUMBER, INFINITE, BOOLEAN)
@@ -34,12 +36,11 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
     kinds: dict[str, Any] = dict(schema.attributes)
     if schema.label is not None:
         kinds[schema.label.name] = schema.label
+    if schema.unit is not None:
+        kinds[schema.unit.column] = schema.unit
     columns = {name: EngineColumn.of(table, name) for name in kinds if name in table.columns}
     lookups = Lookups(table, list(columns) or [table.columns[0]])
-    codes: dict[str, Any] = {
-        f"c{i}": (class_code if kinds[name] is schema.label else bin_code)(kinds[name], column, lookups)
-        for i, (name, column) in enumerate(columns.items())
-    }
+    codes = {f"c{i}": _code(kinds[name], column, lookups) for i, (name, column) in enumerate(columns.items())}
     rows = lookups.rows().select(**codes, one=ibis.literal(1))
     counts: dict[str, Any] = {"n": rows.count()}
     for key in codes:
@@ -54,8 +55,14 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
     )
 
 
+def _code(kind: Any, column: EngineColumn, lookups: Lookups) -> Any:
+    if isinstance(kind, Unit):
+        return ibis.cases((column.is_absent, MISSING), else_=0)
+    return (class_code if isinstance(kind, Label) else bin_code)(kind, column, lookups)
+
+
 def _column(name: str, kind: Any, counts: list[int] | None) -> ColumnFit:
-    word = getattr(kind, "kind", "label")
+    word = "unit" if isinstance(kind, Unit) else getattr(kind, "kind", "label")
     if counts is None:
         return ColumnFit(name, word, is_absent=True)
     missing, outside, unread = counts

@@ -79,8 +79,12 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
                 schema = boolean_schema(table.column_names, y) if self.schema is None else self.schema
                 _check_usable(schema)
                 schema.check_columns(table)
+                schema.check_unit(table)
                 check_labels(table, y)
-            return self._learn(schema, lambda: Tally.of(table, y, schema, is_declared=self.schema is not None))
+            seed = getattr(self, "random_state", None)
+            return self._learn(
+                schema, lambda: Tally.of(table, y, schema, is_declared=self.schema is not None, random_state=seed)
+            )
 
     def check_public(self) -> None:
         """Check the parameters, the schema included, as `fit` does before it counts rows; for tables counted elsewhere.

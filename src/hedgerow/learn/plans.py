@@ -84,7 +84,7 @@ class GreedyList(Proven):
         """
         antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._each))
         antecedents = [antecedents[place] for place in reached(tally.schema, antecedents)[:-1]]
-        counts = release_leaf_counts(tally, antecedents, gate, gate.budget.remaining)
+        counts = release_leaf_counts(tally, antecedents, gate, gate.remaining)
         while antecedents and counts[-2].argmax() == counts[-1].argmax():
             counts = np.vstack([counts[:-2], counts[-2:].sum(axis=0)])
             del antecedents[-1]
@@ -120,7 +120,7 @@ class GreedyTree(Proven):
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:  # noqa: ARG002
         """Choose the tests, then release the counts with what is left of ε."""
         tree = grow_tree(tally, self.space, self.depth, PrivateTests(gate, self._each))
-        counts = release_tree_counts(tally, self.space, tree, gate, gate.budget.remaining)
+        counts = release_tree_counts(tally, self.space, tree, gate, gate.remaining)
         return LearnedTree(self.space, tree, counts)
 
 

@@ -21,9 +21,10 @@ from hedgerow.learn.searches import SEARCHES, Sought
 from hedgerow.privacy.amounts import Amount, exact, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
-from hedgerow.privacy.charge import Charge, join_reasons
+from hedgerow.privacy.charge import Charge, join_reasons, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
+from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
 from hedgerow.randomness import RandomState
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
@@ -34,11 +35,9 @@ STOP_PROBABILITY = 0.1
 """The default chance of the prior to stop at a position; docs/exact.md says how it was chosen."""
 OBJECTIVE: Objective = "errors"
 """The default loss of an exact search; docs/exact.md says how it was chosen."""
-_NOTES = (
-    "the names, types and order of the columns count as public, like the schema",
-    "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon",
-    "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised",
-)
+_PUBLIC = "the names, types and order of the columns count as public, like the schema"
+_ONE_ROW = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
+_NOT_NOISED = "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised"
 _MOST_NAMED = 3  # numbers of a note
 
 
@@ -115,8 +114,8 @@ class PrivateEstimator(TallyEstimator):
             If there is less left.
         """
         if self.budget is not None:
-            plan = self._plan(schema)
-            self.budget.check(plan.epsilon, plan.delta, rho=plan.rho)
+            epsilon, delta, rho = _loss(self._plan(schema), schema)
+            self.budget.check(epsilon, delta, rho=rho, unit=schema.unit)
 
     def planned_charge(self, schema: Schema) -> Charge:
         """Return what a fit with this schema charges, which does not depend on the rows; nothing is charged yet.
@@ -130,7 +129,12 @@ class PrivateEstimator(TallyEstimator):
         plan, noise = self._plan(schema), self._noise()
         plan.prepare(noise)
         purpose, void = f"{type(self).__name__}: one {plan.model}", _void(plan, schema, noise)
-        return Charge(purpose, plan.epsilon, plan.delta, void=void, rho=plan.rho)
+        epsilon, delta, rho = _loss(plan, schema)
+        return Charge(purpose, epsilon, delta, void=void, rho=rho, unit=schema.unit)
+
+    def _epsilon_of_a_row(self, schema: Schema) -> Fraction:
+        """Return the ε at which mechanisms run: a unit of k rows is charged k times as much."""
+        return exact(self.epsilon or 0, "epsilon") / rows_of(schema.unit)
 
     def _plan(self, schema: Schema) -> Plan:
         """Return the plan; a search that is too large is refused here, before any row is read."""
@@ -141,7 +145,7 @@ class PrivateEstimator(TallyEstimator):
         plan.prepare(noise)
         with _searching(plan.cost, verbose=bool(self.verbose)) as progress:
             share = self._open_budget(plan, schema, noise)
-            learned = plan.learn(count(), Gate(share, noise), progress)
+            learned = plan.learn(count(), Gate(share, noise, schema.unit), progress)
         return self._publish(schema, learned, _card(plan, schema, share, noise))
 
     def _noise(self) -> NoiseSource:
@@ -152,18 +156,20 @@ class PrivateEstimator(TallyEstimator):
 
     def _open_budget(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Budget:
         """Charge the shared budget, if there is one, with all of `epsilon`, and return the budget to spend from."""
+        epsilon, delta, rho = _loss(plan, schema)
+        purpose, void = f"{type(self).__name__}: one {plan.model}", _void(plan, schema, noise)
         # Raises before the charge if the card could not add up.
-        total([*(charge.epsilon for charge in schema.charges), plan.epsilon])
-        total([*(charge.delta for charge in schema.charges), plan.delta])
+        total([*(charge.epsilon for charge in schema.charges), epsilon])
+        total([*(charge.delta for charge in schema.charges), delta])
+        unit_of((*schema.charges, Charge(purpose, epsilon, delta, unit=schema.unit)))
         if self.budget is None:
-            return Budget(plan.epsilon, plan.delta)
-        if plan.delta and plan.rho is None and self.budget.remaining_rho is not None:
+            return Budget(epsilon, delta)
+        if delta and rho is None and self.budget.remaining_rho is not None:
             raise ArgumentError(
                 "expected a budget that adds up epsilon and delta, got one that adds up rho, which this mechanism's "
                 "proof does not give; use Budget(epsilon, delta) with accounting='basic'."
             )
-        purpose, void = f"{type(self).__name__}: one {plan.model}", _void(plan, schema, noise)
-        return self.budget.allocate(plan.epsilon, plan.delta, rho=plan.rho, purpose=purpose, void=void)
+        return self.budget.allocate(epsilon, delta, rho=rho, purpose=purpose, void=void, unit=schema.unit)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -210,7 +216,7 @@ class SearchEstimator(PrivateEstimator):
         raise NotImplementedError
 
     def _plan(self, schema: Schema) -> Plan:
-        epsilon, sought = exact(self.epsilon or 0, "epsilon"), self._sought(schema)
+        epsilon, sought = self._epsilon_of_a_row(schema), self._sought(schema)
         chose = f"search chosen by its public cost: {sought.describe(self._parts)}"
         notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
         if sought.cost is not None:
@@ -287,15 +293,29 @@ def known_draw(estimator: SearchEstimator, tally: Tally) -> KnownDraw:
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:
     """Make the card: all that was charged, so that its amounts do not depend on the releases."""
-    epsilon, delta = plan.epsilon - share.spent, share.remaining_delta
-    unused = Charge("reserved and not used", epsilon, delta, rho=share.remaining_rho)
+    epsilon, delta = _loss(plan, schema)[0] - share.spent, share.remaining_delta
+    unused = Charge("reserved and not used", epsilon, delta, rho=share.remaining_rho, unit=schema.unit)
     return PrivacyCard(
         (*schema.charges, *share.charges, *([unused] if unused.epsilon or unused.delta else [])),
         noise=noise.description,
         software=SOFTWARE,
         void=_void(plan, schema, noise),
-        notes=_NOTES + _grid_notes(schema) + plan.notes,
+        notes=(*_notes(schema.unit), *_grid_notes(schema), *plan.notes),
     )
+
+
+def _loss(plan: Plan, schema: Schema) -> Loss:
+    """Return what a model costs for a unit of privacy: a plan without δ is made for one row."""
+    return group_loss(plan.epsilon, plan.delta, plan.rho, schema.unit)
+
+
+def _notes(unit: Unit | None) -> tuple[str, ...]:
+    if unit is None:
+        return _PUBLIC, _ONE_ROW, _NOT_NOISED
+    rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
+    whose = f"{quoted_text(unit.column)} is taken to name the same person everywhere: whoever has two is two units"
+    each = "" if unit.max_rows == 1 else f"; a mechanism without delta runs at epsilon/{unit.max_rows}"
+    return _PUBLIC, f"at most {rows} of a unit are counted, drawn at random{each}", whose, _NOT_NOISED
 
 
 def _grid_notes(schema: Schema) -> tuple[str, ...]:

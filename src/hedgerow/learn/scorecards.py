@@ -15,6 +15,7 @@ from hedgerow.messages import shown_argument
 from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.noise import NoiseSource
+from hedgerow.privacy.unit import rows_of
 from hedgerow.randomness import RandomState
 from hedgerow.schema.schema import Schema
 
@@ -111,9 +112,11 @@ class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
 
     def _plan(self, schema: Schema) -> Plan:
         monotone = self._directions(schema)
+        epsilon = exact(self.epsilon or 0, "epsilon") if self.delta else self._epsilon_of_a_row(schema)
         return ScorecardPlan(
-            epsilon=exact(self.epsilon or 0, "epsilon"),
+            epsilon=epsilon,
             delta=exact(self.delta or 0, "delta"),
+            rows=rows_of(schema.unit) if self.delta else 1,
             schema=schema,
             most=self._most_attributes,
             points=int(self.points),

@@ -28,6 +28,7 @@ from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource
+from hedgerow.privacy.unit import rows_of
 from hedgerow.randomness import RandomState
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
@@ -164,6 +165,11 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
             raise ArgumentError(
                 f"Only binary classification is supported. SSRL is published for 2 classes, the label has "
                 f"{len(schema.classes)}; use PrivateRuleListClassifier."
+            )
+        if rows_of(schema.unit) > 1:
+            raise ArgumentError(
+                "expected a schema without a unit, or a unit with max_rows=1: SSRL's proofs are for single rows; use "
+                "PrivateRuleListClassifier."
             )
         return GreedyAsPublished(
             candidates=Candidates.of(schema, int(self.max_literals), negations=bool(self.negations)),

@@ -18,6 +18,7 @@ from hedgerow.learn.scorecard.plan import TOTALS
 from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.trees import PrivateTreeClassifier
 from hedgerow.privacy.joint_quantiles import JointQuantiles
+from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.schema import Schema
 
@@ -127,8 +128,9 @@ def round_up(value: float) -> float:
 
 def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction) -> float:
     """Return the half width of the 95 % interval of the rows of a class in a bin, as a scorecard of all asks them."""
-    share = PARTS - TOTALS
-    return 1.96 * sqrt(Spending(epsilon, delta).counts(share, len(schema)).variance)
+    share, rows = PARTS - TOTALS, rows_of(schema.unit)
+    spending = Spending(epsilon, delta, rows) if delta else Spending(epsilon / rows, delta)
+    return 1.96 * sqrt(spending.counts(share, len(schema)).variance)
 
 
 def rows_in_a_bin(schema: Schema, rows: int) -> float:
@@ -144,7 +146,7 @@ def cut_points_noise(schema: Schema, epsilon: Fraction, rows: int) -> tuple[int,
     number is without cut points, or ε is too small.
     """
     try:
-        planned = plan_cuts(dict(schema.attributes), epsilon, CUT_BINS)
+        planned = plan_cuts(dict(schema.attributes), epsilon / rows_of(schema.unit), CUT_BINS)
     except ValueError:
         return None
     return len(planned), max(

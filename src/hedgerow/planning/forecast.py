@@ -22,6 +22,7 @@ from hedgerow.planning.expected import (
 )
 from hedgerow.planning.simulation import Simulated, simulate
 from hedgerow.privacy.amounts import Amount, amount_text, exact
+from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Forecast:
     schema : Schema
         The schema.
     rows : int
-        About how many rows there are, as somebody who does not look knows it.
+        About how many rows are counted, as somebody who does not look knows it: at most `max_rows` of each unit.
     epsilon, delta : Fraction
         The budget of a model.
     accuracy_loss : float
@@ -222,10 +223,10 @@ def plan(
         delta=slack,
         accuracy_loss=float(accuracy_loss),
         draws=tuple(expected_draws(schema, spent)),
-        leaf_noise=leaf_noise(float(spent)),
+        leaf_noise=leaf_noise(float(spent) / rows_of(schema.unit)),
         bin_noise=bin_noise(schema, spent, slack),
         rows_in_a_bin=rows_in_a_bin(schema, int(rows)),
-        least_epsilon=least_epsilon(int(rows)),
+        least_epsilon=least_epsilon(int(rows)) * rows_of(schema.unit),
         cut_points=cut_points_noise(schema, spent * _SHARE_FOR_CUTS, int(rows)),
         simulated=simulated,
     )

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from hedgerow.arguments import check_choice
 from hedgerow.errors import ArgumentError, BudgetExceededError
 from hedgerow.privacy.amounts import amount_text, exact, total
-from hedgerow.privacy.charge import Charge, join_reasons, total_rho
+from hedgerow.privacy.charge import Charge, join_reasons, total_rho, unit_of
 from hedgerow.privacy.zcdp import epsilon_at, largest_pure, largest_rho
 
 Accounting = Literal["basic", "zcdp"]
@@ -57,6 +57,7 @@ class Account:
         check_choice("accounting", self.accounting, get_args(Accounting))
         self._check_caps()
         _ = self.spent, self.spent_delta, self.spent_rho  # raises if a sum has too many digits
+        unit_of(self.charges)
 
     def _check_caps(self) -> None:
         if self.epsilon is None and (self.rho is None or self.delta):
@@ -152,11 +153,12 @@ class Account:
         return f"epsilon: {spent}, of {cap} in zero-concentrated accounting"
 
     def check(self, charge: Charge) -> None:
-        """Check that a charge fits; raises BudgetExceededError.
+        """Check that a charge fits; raises BudgetExceededError, or ValueError if it is of another unit of privacy.
 
         Under ``accounting='zcdp'`` it fits if all ρ together is within what (ε, δ) allows, or if no charge has a δ and
         all ε together is within ε; else within every cap there is.
         """
+        unit_of((*self.charges, charge))
         left, most, rho = self._remaining_sum, self.remaining_rho, charge.zcdp
         allowed = Fraction(0) if self._either else self.delta - self.spent_delta
         fits = [] if left is None else [charge.epsilon <= left and charge.delta <= allowed]

@@ -13,6 +13,7 @@ from hedgerow.errors import ArgumentError, NotPicklableError, StateError
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.amounts import Amount, amount_text, exact
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 
 _PARTS = 10**20
 """An allocated amount divided by this must still be an exact amount, so that parts of it can be charged."""
@@ -159,10 +160,12 @@ class Budget:
         purpose: str,
         mechanism: str = "",
         void: str | None = None,
+        unit: Unit | None = None,
     ) -> None:
         """Charge (ε, δ) for one release, and its ρ where that is not what follows from ε. Never refunded.
 
         `void` says why the release has no guarantee, if it has none; then ε may be 0, where an earlier charge paid.
+        `unit` is what the loss is that of; None for one row. All charges of a budget are of the same.
 
         Raises
         ------
@@ -171,11 +174,11 @@ class Budget:
         RuntimeError
             If the process was forked since the budget was made.
         ValueError
-            If ε is not > 0 (or 0, with `void`), or δ is not in [0, 1).
+            If ε is not > 0 (or 0, with `void`), δ is not in [0, 1), or earlier charges are of another unit.
         """
-        self._enter(_charge(purpose, epsilon, delta, rho, mechanism=mechanism, void=void))
+        self._enter(_charge(purpose, epsilon, delta, rho, mechanism=mechanism, void=void, unit=unit))
 
-    def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None) -> None:
+    def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None, unit: Unit | None = None) -> None:
         """Check that (ε, δ), with this ρ, could be charged now, and charge nothing.
 
         Raises
@@ -183,7 +186,7 @@ class Budget:
         BudgetExceededError
             If there is less left.
         """
-        self._read().check(_charge("a check", epsilon, delta, rho))
+        self._read().check(_charge("a check", epsilon, delta, rho, unit=unit))
 
     def allocate(
         self,
@@ -193,6 +196,7 @@ class Budget:
         rho: Amount | None = None,
         purpose: str,
         void: str | None = None,
+        unit: Unit | None = None,
     ) -> Budget:
         """Charge (ε, δ) at once and return a new budget of that size to spend in parts.
 
@@ -214,7 +218,10 @@ class Budget:
             share._account = replace(share._account, rho=share._account.largest_rho)
         for amount in (share.epsilon, share.delta):
             exact(amount / _PARTS, "an allocated amount divided by 10^20")
-        share._parent = self, self._enter(Charge(purpose, share.epsilon, share.delta, void=void, rho=share.rho))
+        share._parent = (
+            self,
+            self._enter(Charge(purpose, share.epsilon, share.delta, void=void, rho=share.rho, unit=unit)),
+        )
         return share
 
     def _enter(self, charge: Charge) -> int:
@@ -298,6 +305,7 @@ def _charge(
     *,
     mechanism: str = "",
     void: str | None = None,
+    unit: Unit | None = None,
 ) -> Charge:
     amounts = exact(epsilon, "epsilon"), exact(delta, "delta")
-    return Charge(purpose, *amounts, mechanism, void, rho=None if rho is None else exact(rho, "rho"))
+    return Charge(purpose, *amounts, mechanism, void, rho=None if rho is None else exact(rho, "rho"), unit=unit)

@@ -21,6 +21,7 @@ from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.budget import Budget, account_of
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from hedgerow.untrusted_text import LARGEST_FILE, parse_amount, parse_json, read_all
 
 FORMAT = "hedgerow/budget"
@@ -84,7 +85,7 @@ class FileBudget(Budget):
         """The file."""
         return self._path
 
-    def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None) -> None:
+    def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None, unit: Unit | None = None) -> None:
         """Check that (ε, δ), with this ρ, could be charged now, to this file; see `Budget.check`.
 
         Raises
@@ -95,7 +96,7 @@ class FileBudget(Budget):
         self._check_folder()
         with _opened(self._path) as file:
             _check_writable(self._path, file)
-        super().check(epsilon, delta, rho=rho)
+        super().check(epsilon, delta, rho=rho, unit=unit)
 
     def _check_folder(self) -> None:
         """Refuse a folder that has replaced the one in which the budget was opened."""

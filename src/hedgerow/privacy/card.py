@@ -10,11 +10,12 @@ from typing import Any, Self
 from hedgerow._version import __version__
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.amounts import Amount, amount_text, exact, total
-from hedgerow.privacy.charge import Charge, join_reasons, least_epsilon, total_rho
+from hedgerow.privacy.charge import Charge, join_reasons, least_epsilon, total_rho, unit_of
+from hedgerow.privacy.unit import ONE_ROW, Unit, neighbours_of
 from hedgerow.values import printable
 
-NEIGHBOURS = "tables that differ by adding or removing one row that fits the schema"
-_FOLLOWS = ("guarantee", "epsilon", "epsilon_exact", "delta", "delta_exact")  # from the charges
+NEIGHBOURS = neighbours_of(None)
+_FOLLOWS = ("guarantee", "neighbours", "epsilon", "epsilon_exact", "delta", "delta_exact")  # from the charges
 SOFTWARE = f"hedgerow {__version__}"
 """What cards name as the software that made a model."""
 
@@ -35,14 +36,12 @@ class PrivacyCard:
         Why there is no guarantee; None where there is one. The reasons of the charges are added to it.
     notes : tuple of str
         What the guarantee does not cover.
-    neighbours : str
-        The neighbouring relation the guarantee speaks of.
 
     Raises
     ------
     ValueError
         If there are no charges and yet no reason why the guarantee is void, or they have no sum within
-        bounds (see `amounts.total`).
+        bounds (see `amounts.total`), or are of different units of privacy.
 
     Examples
     --------
@@ -62,11 +61,10 @@ class PrivacyCard:
     software: str
     void: str | None = None
     notes: tuple[str, ...] = ()
-    neighbours: str = NEIGHBOURS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "void", join_reasons(self.void, *(charge.void for charge in self.charges)))
-        _ = self.epsilon, self.delta, self.rho  # raises if a sum has too many digits
+        _ = self.epsilon, self.delta, self.rho, self.unit  # raises if they do not add up
         if not self.charges and not self.void:
             raise ArgumentError("Expected a reason in `void` for a card without charges, got none.")
 
@@ -84,6 +82,16 @@ class PrivacyCard:
     def delta(self) -> Fraction | None:
         """The δ of all charges together; None for a model learned without privacy."""
         return total(charge.delta for charge in self.charges) if self.charges else None
+
+    @property
+    def unit(self) -> Unit | None:
+        """What is protected: all rows of one unit; None for one row."""
+        return unit_of(self.charges)
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbouring relation that the guarantee speaks of."""
+        return neighbours_of(self.unit)
 
     @property
     def rho(self) -> Fraction | None:
@@ -120,7 +128,7 @@ class PrivacyCard:
             return f"none ({self.void})"
         more = f", plus {amount_text(self.delta)}" if self.delta else ""
         return (
-            f"{self.headline}: adding or removing any one row that fits the schema changes the probability of any "
+            f"{self.headline}: adding or removing {_any(self.unit)} changes the probability of any "
             f"model by a factor of at most e^{amount_text(self.epsilon)}{more}"
         )
 
@@ -181,13 +189,17 @@ class PrivacyCard:
             software=str(data["software"]),
             void=None if data["void"] is None else str(data["void"]),
             notes=tuple(str(note) for note in data["notes"]),
-            neighbours=str(data["neighbours"]),
         )
         written = card.to_dict()
         for key in (*_FOLLOWS, *(key for key in _rho_entries(None) if key in written or key in data)):
             if data[key] != written.get(key):
                 raise ArgumentError(f"the card's {key} does not follow from its charges.")
         return card
+
+
+def _any(unit: Unit | None) -> str:
+    """Return what is added or removed in a guarantee: any one row, or all rows of any one person."""
+    return f"any {ONE_ROW}" if unit is None else unit.name.replace("all rows of one", "all rows of any one", 1)
 
 
 def _rho_entries(rho: Fraction | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.amounts import amount_text, exact, total
+from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
 from hedgerow.untrusted_text import parse_amount
 from hedgerow.values import printable
@@ -32,6 +33,8 @@ class Charge:
         Whether the charge is known from a schema's file only. Charges that differ in nothing else are equal.
     rho : Fraction or None
         The loss ρ in zero-concentrated differential privacy, where it is not what follows from ε; see `zcdp`.
+    unit : Unit or None
+        What the loss is that of: all rows of one unit; None for one row.
 
     Raises
     ------
@@ -46,6 +49,7 @@ class Charge:
     void: str | None = None
     declared: bool = field(default=False, compare=False)
     rho: Fraction | None = None
+    unit: Unit | None = None
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta", *(["rho"] if self.rho is not None else [])):
@@ -59,6 +63,8 @@ class Charge:
             raise ArgumentError("void must be None, or text that says why there is no guarantee.")
         if not isinstance(self.declared, bool):
             raise ArgumentError(f"declared must be True or False, got a {type(self.declared).__name__}.")
+        if not (self.unit is None or type(self.unit) is Unit):
+            raise ArgumentError(f"unit must be a Unit or None, got a {type(self.unit).__name__}.")
 
     @property
     def zcdp(self) -> Fraction | None:
@@ -82,6 +88,8 @@ class Charge:
             data["void"] = self.void
         if self.declared:
             data["declared"] = True
+        if self.unit is not None:
+            data["unit"] = self.unit.to_dict()
         return data
 
     @classmethod
@@ -101,6 +109,7 @@ class Charge:
             void=data.get("void"),
             declared=data.get("declared", False),
             rho=parse_amount(data["rho_exact"]) if "rho_exact" in data else None,
+            unit=Unit.from_dict(data["unit"]) if "unit" in data else None,
         )
         if charge.to_dict() != data:
             raise ArgumentError("the entries of a charge contradict one another, or some are unknown")
@@ -141,7 +150,25 @@ def renewed(charge: Charge, *, void: str | None = None) -> Charge:
         join_reasons(charge.void, void),
         declared=charge.declared,
         rho=charge.rho,
+        unit=None if charge.unit is None else Unit(charge.unit.column, charge.unit.max_rows),
     )
+
+
+def unit_of(charges: Sequence[Charge]) -> Unit | None:
+    """Return the unit of privacy of charges, None for one row.
+
+    Raises
+    ------
+    ValueError
+        If they are of different units: losses for a row and for a person do not add up.
+    """
+    units = {charge.unit for charge in charges}
+    if len(units) > 1:
+        raise ArgumentError(
+            "expected charges of one unit of privacy, got charges of different ones, which do not add up: "
+            f"{' and '.join(sorted('one row' if unit is None else unit.name for unit in units))}."
+        )
+    return next(iter(units), None)
 
 
 def total_rho(charges: Sequence[Charge]) -> Fraction | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import join_reasons
 from hedgerow.privacy.noise import Mechanism, NoiseSource
+from hedgerow.privacy.unit import Unit, loss_of, rows_of
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,21 @@ class Gate:
         The budget that is charged.
     noise : NoiseSource
         The source that runs the mechanism.
+    unit : Unit or None
+        What is protected; None for one row. A mechanism is charged what it costs for a unit.
     """
 
     budget: Budget
     noise: NoiseSource
+    unit: Unit | None = None
+
+    @property
+    def remaining(self) -> Fraction:
+        """The largest ε at which a mechanism without δ can still run: what is left, over the rows of a unit."""
+        return self.budget.remaining / rows_of(self.unit)
 
     def release(self, mechanism: Mechanism, query: Callable[[], Any], *, purpose: str, void: str | None = None) -> Any:
-        """Charge what `mechanism` costs, evaluate `query` on the private counts, and return the noised answer.
+        """Charge what `mechanism` costs a unit, evaluate `query` on the private counts, and return the noised answer.
 
         The loss is exactly what is charged or less: OpenDP's privacy map, which rounds up, is at most
         `mechanism.epsilon` at the declared sensitivity (for `ModelDraw`, `JointQuantiles` and those in `privacy.ssrl`,
@@ -48,16 +58,11 @@ class Gate:
             If the mechanism cannot be built; nothing is charged and no row is touched.
         """
         run = self.noise.prepare(mechanism)
+        epsilon, delta, rho = loss_of(mechanism, self.unit)
         reasons = join_reasons(void, self.noise.void)
         # Later releases of a series were charged with the first (`GaussianCounts`); why one has no guarantee was not.
-        if mechanism.epsilon or mechanism.delta or reasons:
-            self.budget.charge(
-                mechanism.epsilon,
-                mechanism.delta,
-                rho=mechanism.rho,
-                purpose=purpose,
-                mechanism=str(mechanism),
-                void=reasons,
-            )
+        if epsilon or delta or reasons:
+            text = str(mechanism)
+            self.budget.charge(epsilon, delta, rho=rho, purpose=purpose, mechanism=text, void=reasons, unit=self.unit)
         with np.errstate(all="ignore"):  # a warning, or an error made of one, would disclose a number
             return run(query())

@@ -42,6 +42,8 @@ class GaussianCounts:
     parts : Fraction, default=1
         Of `answers` equal parts of ρ, how many this answer takes. Those of all answers of a fit must add up to no more
         than `answers`; how many each takes may depend on earlier answers (a filter in ρ, which zCDP has).
+    rows : int, default=1
+        How many rows the protected unit has at most.
 
     References
     ----------
@@ -57,11 +59,12 @@ class GaussianCounts:
     number: int
     changes: int
     parts: Fraction = Fraction(1)
+    rows: int = 1
 
     @property
     def sensitivity(self) -> float:
-        """The ℓ2 sensitivity."""
-        return sqrt(self.changes)
+        """The ℓ2 sensitivity: one row's, times the rows of a unit."""
+        return self.rows * sqrt(self.changes)
 
     @property
     def epsilon(self) -> Fraction:
@@ -81,7 +84,9 @@ class GaussianCounts:
     @property
     def scale(self) -> float:
         """σ: that for one changed count, times the square root of their number, so that ρ does not depend on it."""
-        return _scale(largest_rho(self.total, self.total_delta) * self.parts / self.answers, self.changes)
+        return _scale(
+            largest_rho(self.total, self.total_delta) * self.parts / self.answers, self.changes * self.rows**2
+        )
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return the ℓ2 distance."""

@@ -1,5 +1,6 @@
 """Schemas, which are public: attributes with their domains and cut points, class labels, literals, candidate rules."""
 
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.candidates import Candidates, count_candidates
 from hedgerow.schema.extents import Extent
@@ -23,6 +24,7 @@ __all__ = [
     "Literal",
     "Real",
     "Schema",
+    "Unit",
     "count_candidates",
     "default_cuts",
     "import_schema",

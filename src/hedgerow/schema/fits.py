@@ -29,7 +29,7 @@ class ColumnFit:
     name : str
         The column.
     kind : str
-        The kind of attribute, or ``label``.
+        The kind of attribute, ``label``, or ``unit`` for the column that says whose row it is.
     missing, outside, unread : int
         Rows whose value is missing, is outside the domain, or is no value of such a column at all: text that is not a
         number, infinity, a boolean.
@@ -65,7 +65,7 @@ class TableFit:
     n_rows : int
         The rows of the table.
     columns : tuple of ColumnFit
-        One for each attribute, and last for the label.
+        One for each attribute, then for the label and for the unit of privacy.
     unused : tuple of str
         Columns that the schema leaves out.
     problems : tuple of str
@@ -145,12 +145,16 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
     if label is not None and table.names is not None:
         there = label.name in names
         found.append(_label_fit(table.column(label.name, 0), label) if there else _absent(label.name, "label"))
+    if schema.unit is not None:
+        name = schema.unit.column
+        found.append(_unit_fit(table.column(name, 0)) if name in (table.names or ()) else _absent(name, "unit"))
     return TableFit(len(table), tuple(found), *beside_the_rows(names if table.names else (), schema))
 
 
 def beside_the_rows(names: Sequence[str], schema: Schema) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the columns that the schema leaves out, and why learners refuse the schema: no row is looked at."""
     used = {*schema.names, "" if schema.label is None else schema.label.name}
+    used |= set() if schema.unit is None else {schema.unit.column}
     return tuple(name for name in names if name not in used), tuple(map(str, learning_problems(schema)))
 
 
@@ -175,6 +179,11 @@ def _label_fit(column: Column, label: Label) -> ColumnFit:
     codes = label.codes(column)
     missing, outside = codes == MISSING, codes == OUTSIDE
     return _counted(label.name, "label", missing, outside, missing & False, missing | outside)
+
+
+def _unit_fit(column: Column) -> ColumnFit:
+    missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
+    return _counted(column.name, "unit", missing, missing & False, missing & False, missing)
 
 
 def _counted(name: str, kind: str, *masks: NDArray[np.bool_]) -> ColumnFit:

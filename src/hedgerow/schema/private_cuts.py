@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
@@ -90,15 +90,18 @@ def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int)
 
 
 def learn_cuts(
-    table: Table, attributes: Mapping[str, Attribute], planned: Sequence[PlannedCuts], gate: Gate
+    counted: Callable[[], Table], attributes: Mapping[str, Attribute], planned: Sequence[PlannedCuts], gate: Gate
 ) -> dict[str, tuple[float, ...]]:
-    """Make the planned releases and return the cut points of each number, increasing, without duplicates."""
+    """Make the planned releases and return the cut points of each number, increasing, without duplicates.
+
+    The rows are asked for after the first charge.
+    """
     positions = {name: position for position, name in enumerate(attributes)}
 
     def places(plan: PlannedCuts) -> tuple[int, ...]:
         return gate.release(
             plan.mechanism,
-            lambda: plan.counts(table.column(plan.name, positions[plan.name])),
+            lambda: plan.counts(counted().column(plan.name, positions[plan.name])),
             purpose=f"all cut points of {plan.name}",
         )
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from os import PathLike
 from typing import Any, Literal, Self, cast
 
@@ -20,9 +20,11 @@ from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
+from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.randomness import RandomState
 from hedgerow.schema.allowed_names import name_problem
 from hedgerow.schema.attributes import Attribute, BinCodes
+from hedgerow.schema.contributions import check_unit, counted_rows, draw_key
 from hedgerow.schema.files import mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
@@ -57,11 +59,13 @@ class Schema:
         Where the schema was read from a file the card says that the file declares it.
     void : str or None
         Why a model with this schema has no guarantee: ``domain taken from the data``. None where no reason is known.
+    unit : Unit or None
+        What is protected where a person may have many rows; None for one row.
 
     Raises
     ------
     SchemaError
-        If there is no attribute, a name twice, or the label among the attributes.
+        If there is no attribute, a name twice, or the label, or the unit's column, among the attributes.
     TypeError
         If an argument is of another type.
 
@@ -79,6 +83,7 @@ class Schema:
     label: Label | None = None
     charges: tuple[Charge, ...] = ()
     void: str | None = None
+    unit: Unit | None = None
 
     def __init__(
         self,
@@ -86,6 +91,7 @@ class Schema:
         label: Label | None = None,
         charges: Sequence[Charge] = (),
         void: str | None = None,
+        unit: Unit | None = None,
     ) -> None:
         if not (label is None or isinstance(label, Label)):
             raise ArgumentTypeError(f"label must be a Label or None, got {type(label).__name__}.")
@@ -93,7 +99,10 @@ class Schema:
             raise ArgumentTypeError("charges must be a tuple of Charge.")
         for name, value in (("attributes", _pairs(attributes)), ("label", label), ("charges", tuple(charges))):
             object.__setattr__(self, name, value)
+        if not (unit is None or isinstance(unit, Unit)):
+            raise ArgumentTypeError(f"unit must be a Unit or None, got {type(unit).__name__}.")
         object.__setattr__(self, "void", void)
+        object.__setattr__(self, "unit", unit)
         self._check()
 
     def _check(self) -> None:
@@ -111,13 +120,22 @@ class Schema:
             found.add(name)
         if not (self.void is None or (isinstance(self.void, str) and self.void)):
             raise SchemaError(f"expected text or null, got {shown(self.void)}.", key="void")
-        if self.label is not None and self.label.name in found:
-            raise SchemaError("expected a label that is not an attribute, got one that is.", attribute=self.label.name)
+        if self._label_name in found:
+            raise SchemaError("expected a label that is not an attribute, got one that is.", attribute=self._label_name)
+        if self.unit is not None:
+            problem = name_problem(self.unit.column)
+            if problem or self.unit.column in found or self.unit.column == self._label_name:
+                problem = problem or "expected another column than the attributes and the label, got one of them."
+                raise SchemaError(problem, key="unit")
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The attributes' names."""
         return tuple(name for name, _ in self.attributes)
+
+    @property
+    def _label_name(self) -> str | None:
+        return None if self.label is None else self.label.name
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -176,6 +194,17 @@ class Schema:
             raise DomainError(f"expected {len(self)} columns ({listed(self.names)}), got {table.width}.")
         table.require(self.names if names is None else names)
 
+    def check_unit(self, table: Table) -> None:
+        """Check that a table has the column that says whose row it is, if there is a unit, without touching a row.
+
+        Raises
+        ------
+        DomainError
+            If the column is absent, or an array has no names of columns.
+        """
+        if self.unit is not None:
+            check_unit(self.unit, table)
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the schema's JSON, attributes in order: equal for equal schemas."""
@@ -187,6 +216,8 @@ class Schema:
         data: dict[str, Any] = {"version": 1}
         if self.label is not None:
             data["label"] = {"name": self.label.name, "classes": list(self.label.classes)}
+        if self.unit is not None:
+            data["unit"] = self.unit.to_dict()
         data["attributes"] = {name: attribute_to_dict(attribute) for name, attribute in self.attributes}
         if self.charges:
             data["charges"] = charges_to_list(self.charges)
@@ -360,23 +391,27 @@ class Schema:
             raise ArgumentTypeError(f"declared must be a Schema, got {type(declared).__name__}.")
         if not (budget is None or isinstance(budget, Budget)):
             raise ArgumentTypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
-        source, table = noise_source(random_state), Table.of(data)
+        source, table, unit = noise_source(random_state), Table.of(data), declared.unit
         declared.check_columns(table)
+        declared.check_unit(table)
         own = Budget(epsilon)
-        planned = plan_cuts(dict(declared.attributes), own.remaining, bins)
+        planned = plan_cuts(dict(declared.attributes), own.remaining / rows_of(unit), bins)
         for plan in planned:
             source.prepare(plan.mechanism)  # raises before anything is charged
         void = join_reasons(declared.void, *(charge.void for charge in declared.charges), source.void)
-        rho = total(plan.mechanism.rho for plan in planned)
-        share = (
-            own if budget is None else budget.allocate(epsilon, rho=rho, purpose="cut points of a schema", void=void)
-        )
-        cuts = learn_cuts(table, dict(declared.attributes), planned, Gate(share, source))
+        rho, purpose = total(plan.mechanism.rho for plan in planned) * rows_of(unit) ** 2, "cut points of a schema"
+        share = own if budget is None else budget.allocate(epsilon, rho=rho, purpose=purpose, void=void, unit=unit)
+        counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
+        cuts = learn_cuts(counted, dict(declared.attributes), planned, Gate(share, source, unit))
         attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
-        return cls(tuple(attributes), declared.label, (*declared.charges, *share.charges), declared.void)
+        charges = (*declared.charges, *share.charges)
+        return cls(tuple(attributes), declared.label, charges, declared.void, declared.unit)
 
     def __str__(self) -> str:
         rows = [(printable(name), a.kind, a.domain + _details(a)) for name, a in self.attributes]
+        if self.unit is not None:
+            most = "1 row" if self.unit.max_rows == 1 else f"{self.unit.max_rows} rows"
+            rows.append((printable(self.unit.column), "unit", f"whose row it is; {most} of each are counted at most"))
         if self.label is not None:
             rows.append((printable(self.label.name), "label", listed(self.label.classes, _MOST_SHOWN)))
         width = min(max(len(name) for name, _, _ in rows), _WIDEST)

@@ -11,6 +11,7 @@ from hedgerow.errors import SchemaError
 from hedgerow.messages import near_miss, shown
 from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.numbers import Integer, Real
@@ -79,7 +80,7 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
     SchemaError
         Of all faults that are found in them, the first `MOST_FAULTS` or so.
     """
-    allowed = ("version", "label", "attributes", "charges", "void")
+    allowed = ("version", "label", "unit", "attributes", "charges", "void")
     faults = key_faults(top, required=("attributes",), allowed=allowed)
     if top.get("version", 1) != 1:
         problem = f"expected 1, got {shown(top['version'])}; the file was written for another version of hedgerow."
@@ -93,6 +94,7 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
         return None
 
     label = None if top.get("label") is None else collected(lambda: label_from_dict(top["label"]))
+    unit = None if top.get("unit") is None else collected(lambda: unit_from_dict(top["unit"]))
     attributes: list[Any] = []
     for name, body in (collected(lambda: mapping(top.get("attributes", {}), "attributes")) or {}).items():
         attributes.append(collected(lambda name=name, body=body: attribute_from_dict(name, body)))
@@ -101,7 +103,8 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
     charges = collected(lambda: charges_from_list(top.get("charges", [])))
     if faults:
         raise SchemaError.of(faults)
-    return {"attributes": tuple(attributes), "label": label, "charges": charges, "void": top.get("void")}
+    found = {"attributes": tuple(attributes), "label": label, "charges": charges}
+    return {**found, "void": top.get("void"), "unit": unit}
 
 
 def _unfilled(key: str) -> SchemaError:
@@ -129,6 +132,18 @@ def label_from_dict(data: object) -> Label:
     if not isinstance(body["classes"], (list, tuple)):
         raise SchemaError(f"expected a list, got {shown(body['classes'])}.", attribute=name, key="classes")
     return Label(name, tuple(body["classes"]))
+
+
+def unit_from_dict(data: object) -> Unit:
+    """Return the unit of privacy that plain data holds; SchemaError names the key at fault."""
+    body = mapping(data, "unit")
+    check_keys(body, required=("column", "max_rows"), allowed=("column", "max_rows"))
+    column, problem = _name(body["column"]), None
+    try:
+        return Unit(column, body["max_rows"])
+    except ValueError as error:
+        problem = str(error)
+    raise SchemaError(problem, key="unit")
 
 
 def _name(name: object) -> str:

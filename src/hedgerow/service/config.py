@@ -14,6 +14,7 @@ from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.messages import shown
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.budget import account_of
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.files import read_mapping
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
@@ -149,14 +150,18 @@ class Config:
         try:
             held = {name: self._held(config, ledger.epoch(name) or 1) for name, config in self.datasets.items()}
             for name, config in self.datasets.items():
-                declare(ledger, name, config)
+                declare(ledger, name, config, held[name].schema.unit)
         except BaseException:
             ledger.close()
             raise
         return Curator(ledger, held, signer=signer, approvals=Approvals(self.ledger))
 
+    def schema_of(self, config: DatasetConfig) -> Schema:
+        """Read the schema of a dataset."""
+        return Schema.load(self.folder / config.schema_file)
+
     def _held(self, config: DatasetConfig, epoch: int) -> Held:
-        schema = Schema.load(self.folder / config.schema_file)
+        schema = self.schema_of(config)
         in_folder = not (is_address(config.table) and ("://" in config.table or "::" in config.table))
         table = str(self.folder / config.table) if in_folder else config.table
         rows = open_rows(table, schema)
@@ -171,7 +176,7 @@ def _tokens(given: TokensConfig | None, folder: Path) -> Tokens | None:
     return Tokens(given.issuer, given.audience, keys, given.claim, callers)
 
 
-def declare(ledger: Ledger, name: str, config: DatasetConfig) -> None:
+def declare(ledger: Ledger, name: str, config: DatasetConfig, unit: Unit | None) -> None:
     """Declare a dataset that the ledger does not know, and grant caps to analysts who are new.
 
     Raises
@@ -182,7 +187,7 @@ def declare(ledger: Ledger, name: str, config: DatasetConfig) -> None:
     wanted = {WHOLE: config.cap.account, **{one: cap.account for one, cap in config.analysts.items()}}
     known = ledger.shares(name)
     if not known:
-        declare_epoch(ledger, name, config, config.reason)
+        declare_epoch(ledger, name, config, config.reason, unit)
         return
     for one, cap in wanted.items():
         if one not in known:
@@ -195,8 +200,10 @@ def declare(ledger: Ledger, name: str, config: DatasetConfig) -> None:
             )
 
 
-def declare_epoch(ledger: Ledger, name: str, config: DatasetConfig, reason: str) -> int:
+def declare_epoch(ledger: Ledger, name: str, config: DatasetConfig, reason: str, unit: Unit | None) -> int:
     """Declare a new epoch of a dataset, for new rows, with the caps of the configuration; return its number.
+
+    All that is charged to it is charged for the unit of privacy, that of the schema.
 
     Raises
     ------
@@ -204,7 +211,8 @@ def declare_epoch(ledger: Ledger, name: str, config: DatasetConfig, reason: str)
         If the analysts' caps do not fit the dataset's.
     """
     shares = {one: cap.account for one, cap in config.analysts.items()}
-    return ledger.declare(name, config.cap.account, shares, reason=reason, oversubscribed=config.oversubscribed)
+    oversubscribed = config.oversubscribed
+    return ledger.declare(name, config.cap.account, shares, reason=reason, oversubscribed=oversubscribed, unit=unit)
 
 
 def _caps(account: Account) -> tuple[Any, ...]:

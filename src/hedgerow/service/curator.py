@@ -22,8 +22,9 @@ from hedgerow.errors import (
 )
 from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
-from hedgerow.privacy.card import NEIGHBOURS, PrivacyCard
+from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.noise import NoiseSource
+from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
 from hedgerow.service.dummy import dummy_rows
@@ -168,7 +169,7 @@ class Curator:
             "schema": held.schema.to_dict(),
             "columns": list(held.rows.target.columns),
             "kinds": list(held.rows.target.kinds.values()),
-            "neighbours": NEIGHBOURS,
+            "neighbours": neighbours_of(held.schema.unit),
             "questions": list(FORMS),
             "timing": _timing(held),
             "approval": held.approval,
@@ -356,7 +357,7 @@ class Curator:
     def _allows(self, dataset: str, caller: Caller, question: Question) -> bool:
         try:
             for owner in (caller.name, WHOLE):
-                self.ledger.account(dataset, owner).check(question.charge)
+                self.ledger.account(dataset, owner).check(replace(question.charge, unit=None))
         except BudgetExceededError:
             return False
         return True

@@ -16,7 +16,7 @@ MOST_ROWS = 10_000
 
 
 def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any]]:
-    """Return made-up rows, by column, label included: every value that the schema allows is as likely as another.
+    """Return made-up rows, by column, label and unit included: every value that the schema allows is as likely.
 
     Nothing of them is from a private row; they show names, types and domains, and no dependence.
 
@@ -38,6 +38,8 @@ def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any
     columns = {name: _drawn(attribute, n_rows, rng) for name, attribute in schema.attributes}
     if schema.label is not None:
         columns[schema.label.name] = [schema.classes[k] for k in rng.integers(len(schema.classes), size=n_rows)]
+    if schema.unit is not None:
+        columns[schema.unit.column] = [f"{n}" for n in range(n_rows)]
     return columns
 
 

@@ -27,6 +27,7 @@ from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.noise import NoiseSource, noise_source
+from hedgerow.privacy.unit import Unit, loss_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.forms import AlwaysForm, Asked, ErrorMarginals, Fit, Marginals, ModelForm
 from hedgerow.service.onnx_files import read_onnx
@@ -79,10 +80,10 @@ def read_question(form: Asked, schema: Schema, target: Target, noise: NoiseSourc
     bins = plain_bins(Schema.from_dict({"attributes": form.bins}))
     target.check(bins)
     if isinstance(form, Marginals):
-        return MarginalQuestion.of(form, bins, "classes" if form.by == "classes" else "rows", None, noise)
+        return MarginalQuestion.of(form, bins, "classes" if form.by == "classes" else "rows", None, noise, schema.unit)
     hypothesis = _hypothesis(form, schema)
     target.prepare(hypothesis, bins, run_code=False)
-    return MarginalQuestion.of(form, bins, "errors", hypothesis, noise)
+    return MarginalQuestion.of(form, bins, "errors", hypothesis, noise, schema.unit)
 
 
 def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
@@ -124,15 +125,22 @@ class MarginalQuestion:
 
     @classmethod
     def of(
-        cls, form: Marginals | ErrorMarginals, bins: Schema, by: str, hypothesis: Any, noise: NoiseSource | None
+        cls,
+        form: Marginals | ErrorMarginals,
+        bins: Schema,
+        by: str,
+        hypothesis: Any,
+        noise: NoiseSource | None,
+        unit: Unit | None,
     ) -> MarginalQuestion:
         """Return the question of a form; raises ValueError for amounts that no mechanism is made for."""
         epsilon, delta = _loss(form)
-        release = ReleaseForm(_release(delta), epsilon, delta, 1)
+        release = ReleaseForm(_release(delta), epsilon, delta, 1, unit)
         mechanism, source = release.mechanism(1, len(bins)), noise_source(noise)
         source.prepare(mechanism)
         purpose = f"{by} by bin of {len(bins)} attributes"
-        charge = Charge(purpose, mechanism.epsilon, mechanism.delta, str(mechanism), source.void, rho=mechanism.rho)
+        loss, slack, rho = loss_of(mechanism, unit)
+        charge = Charge(purpose, loss, slack, str(mechanism), source.void, rho=rho, unit=unit)
         return cls(bins, by, hypothesis, epsilon, delta, charge, release.scale(1, len(bins)))
 
     @property
@@ -145,7 +153,7 @@ class MarginalQuestion:
         """Return the noisy counts, with the variance of the noise and the card."""
         budget = Budget(self.epsilon, self.delta)
         with rows.opened() as target:
-            oracle = oracle_on(target, budget, release=_release(self.delta), random_state=noise)
+            oracle = oracle_on(target, budget, release=_release(self.delta), unit=self.charge.unit, random_state=noise)
             found: dict[str, Any]
             if self.by == "errors":
                 errors: Any = oracle.error_marginals(self.bins, self.hypothesis)

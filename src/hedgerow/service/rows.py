@@ -71,8 +71,10 @@ class FrameRows:
         label = _label(schema)
         table = Table.of(frame)
         schema.check_columns(table)
-        kept = table.data.select(list(schema.names)).to_native()
-        rows = cls(kept, labels, FrameTarget.of(kept, labels, label))
+        schema.check_unit(table)
+        whose = [] if schema.unit is None else [schema.unit.column]
+        kept = table.data.select([*schema.names, *whose]).to_native()
+        rows = cls(kept, labels, FrameTarget.of(kept, labels, label, schema.unit))
         rows.tally(schema)
         return rows
 
@@ -94,6 +96,9 @@ class FrameRows:
             name: _typed(attribute, table.column(name, place))
             for place, (name, attribute) in enumerate(schema.attributes)
         }
+        if schema.unit is not None:
+            schema.check_unit(table)
+            typed[schema.unit.column] = _text(table.column(schema.unit.column, 0))
         codes = label.encode(table.column(label.name, 0))
         return cls.of(pa.table(typed), np.array(label.classes)[codes], schema)
 
@@ -117,15 +122,15 @@ class TableRows:
         The address of the table; see `open_table`.
     label : Label
         The classes, under the name of their column.
-    names : tuple of str
-        The columns that may be asked about.
+    schema : Schema
+        What is public of it: the columns that may be asked about, and the unit of privacy.
     target : TableTarget
         What is public of the table. Its connection is closed.
     """
 
     address: str
     label: Label
-    names: tuple[str, ...]
+    schema: Schema
     target: TableTarget
 
     @classmethod
@@ -143,17 +148,20 @@ class TableRows:
 
         label = _label(schema)
         with _open(address) as table:
-            target = TableTarget.of(table.select(*schema.names, label.name), label.name, label.classes)
+            target = TableTarget.of(_selected(table, schema), label.name, label.classes, schema.unit)
             Tally.from_table(table, schema)
-        return cls(address, label, schema.names, target)
+        return cls(address, label, schema, target)
 
     @contextmanager
     def opened(self) -> Generator[Target]:
         """Open the table."""
-        from hedgerow.engines.marginals import columns_of  # Ibis takes long to import
+        from hedgerow.engines.contributions import counted_table  # Ibis takes long to import
+        from hedgerow.engines.marginals import columns_of
 
         with _open(self.address) as table:
-            kept = table.select(*self.names, self.label.name)
+            kept = _selected(table, self.schema)
+            if self.schema.unit is not None:
+                kept = counted_table(kept, self.schema.unit, [*self.schema.names, self.label.name])
             yield replace(self.target, table=kept, inputs=columns_of(kept, self.label.name)[1])
 
     def tally(self, schema: Schema) -> Tally:
@@ -173,19 +181,28 @@ def _open(address: str) -> AbstractContextManager[Any]:
     return open_table(address)
 
 
+def _selected(table: Any, schema: Schema) -> Any:
+    """Return the columns that the service reads: those that may be asked about, the label, and whose rows they are."""
+    whose = [] if schema.unit is None else [schema.unit.column]
+    return table.select(*schema.names, _label(schema).name, *whose)
+
+
 def _label(schema: Schema) -> Label:
     if schema.label is None:
         raise SchemaError("Expected a schema with a label, got none; add `label: {name: ..., classes: [...]}`.")
     return schema.label
 
 
+def _text(column: Column) -> pa.Array:
+    """Return a column of text with NULL where a value is missing."""
+    return column.values if column.missing is None else pc.if_else(pa.array(~column.missing), column.values, None)
+
+
 def _typed(attribute: Attribute, column: Column) -> pa.Array:
     """Return a column of text as the type that its attribute is of."""
     present = column.without(attribute.missing_values)
     if isinstance(attribute, Categorical) or (isinstance(attribute, Boolean) and attribute.true_values):
-        return (
-            present.values if present.missing is None else pc.if_else(pa.array(~present.missing), present.values, None)
-        )
+        return _text(present)
     if isinstance(attribute, Boolean):
         bins = attribute.encode(column)
         return pa.array(bins == 1, pa.bool_(), mask=bins > 1)

@@ -24,6 +24,10 @@ def check(page: Page) -> None:
         # what the authors' code does, and how SSRL publishes a mechanism
         "fewer than 5 % or more than 95 % of the training rows",
         "c² > 2 ln(1.25/δ)",
+        # groups of rows
+        "(Dwork and Roth, Theorem 2.2)",
+        "(Bun and Steinke 2016, Proposition 1.9)",
+        "The key is 256 bits",
         # what NumPy draws for a uniform number
         "from 53 random bits",
         # where what adds up by answers was published

@@ -61,6 +61,8 @@ class ScorecardPlan(Proven):
         The schema.
     delta : Fraction
         δ; 0 for pure ε.
+    rows : int
+        How many rows (ε, δ) are that of; without δ, ε is that of one.
     most : int or None
         The most attributes; None for as many as the noise allows.
     points : int
@@ -73,6 +75,7 @@ class ScorecardPlan(Proven):
 
     schema: Schema
     delta: Fraction = Fraction(0)
+    rows: int = 1
     most: int | None = None
     points: int = 20
     across: float = ACROSS
@@ -88,7 +91,7 @@ class ScorecardPlan(Proven):
     @property
     def spending(self) -> Spending:
         """The noise for each share of the budget."""
-        return Spending(self.epsilon, self.delta)
+        return Spending(self.epsilon, self.delta, self.rows)
 
     def prepare(self, noise: NoiseSource) -> None:
         """Raise ValueError for an epsilon below the supported minimum."""

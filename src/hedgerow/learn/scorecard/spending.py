@@ -22,10 +22,13 @@ class Spending:
     epsilon, delta : Fraction
         The whole budget. Without δ, counts have discrete Laplace noise, and shares add up in ε; with it, discrete
         Gaussian noise, and shares add up in ρ.
+    rows : int, default=1
+        With δ: how many rows the protected unit has at most.
     """
 
     epsilon: Fraction
     delta: Fraction
+    rows: int = 1
 
     @property
     def is_pure(self) -> bool:
@@ -49,7 +52,7 @@ class Spending:
         if self.is_pure:
             return Noise(DiscreteLaplace(self.epsilon * parts / PARTS, changes * steps))
         number = 1 if first else 2
-        return Noise(GaussianCounts(self.epsilon, self.delta, PARTS, number, changes * steps**2, parts))
+        return Noise(GaussianCounts(self.epsilon, self.delta, PARTS, number, changes * steps**2, parts, self.rows))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ from hedgerow.marginals.oracle.own_code import OwnCode, own_code
 from hedgerow.marginals.oracle.rowwise import RowClassifier, read_classifier
 from hedgerow.marginals.oracle.rowwise.read import TargetColumns
 from hedgerow.marginals.oracle.target import Counts
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Categorical
+from hedgerow.schema.contributions import check_unit, counted, draw_key
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
@@ -51,19 +53,24 @@ class FrameTarget:
     kinds: dict[str, str]
 
     @classmethod
-    def of(cls, frame: Any, labels: Any, label: Label) -> Self:
-        """Check a table with its labels. Errors are for the curator, who sets up the oracle.
+    def of(cls, frame: Any, labels: Any, label: Label, unit: Unit | None = None, random_state: Any = None) -> Self:
+        """Check a table with its labels, and keep the rows that are counted. Errors are for the curator.
 
         Raises
         ------
         DomainError
             If a label is missing or none of the classes, there are not as many as rows, a number is infinite, or a
-            column of dtype object, which always counts as text, holds numbers or booleans.
+            column of dtype object, which always counts as text, holds numbers or booleans; or the unit's column is
+            absent, or without a value in some row.
         """
         table = Table.of(frame)
         codes = label.encode(column_of(labels, label.name)).astype(np.int64)
         if len(codes) != len(table):
             raise DomainError("expected as many labels as rows.")
+        if unit is not None:
+            check_unit(unit, table)
+            kept = counted(table, unit, draw_key(random_state))
+            table, codes = Table.of(table.take(np.flatnonzero(kept))).without(unit.column), codes[kept]
         inputs = tuple(table.column(name, place) for place, name in enumerate(table.column_names))
         types = table.without_rows()  # what bins a column can have is public, and so must not depend on its rows
         kinds = {name: _kind(types.column(name, place)) for place, name in enumerate(table.column_names)}

@@ -24,13 +24,15 @@ from hedgerow.marginals.oracle.rowwise.read import charges_of
 from hedgerow.marginals.oracle.target import Target, target_label
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge, join_reasons, renewed
+from hedgerow.privacy.charge import Charge, join_reasons, renewed, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
+from hedgerow.privacy.unit import Unit, loss_of
 from hedgerow.randomness import RandomState
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.values import quoted_text
 
 _UNPROVEN = (
     "published as epsilon-differential privacy; its proof is incomplete: the loss of a bin of m rows is up to "
@@ -50,9 +52,9 @@ class Oracle:
 
     Every answer is charged before a row is touched (with ``release="gaussian"`` all of them with the first); when the
     budget or the number of questions is used up, the oracle refuses and changes nothing. A failure after the charge is
-    not refunded. Neighbouring tables differ by one row. A row is in one bin of each of d attributes, and there it is
-    of one class, and wrong or right: it changes d of the counts by one, which is the ℓ1 sensitivity of an answer (√d in
-    ℓ2), however many classes there are.
+    not refunded. Neighbouring tables differ by one row, or by all rows of a `unit`. A row is in one bin of each of d
+    attributes, and there it is of one class, and wrong or right: it changes d of the counts by one, which is the ℓ1
+    sensitivity of an answer (√d in ℓ2), however many classes there are.
 
     The exact number of rows is never released; it can be estimated from any answer.
 
@@ -76,6 +78,9 @@ class Oracle:
         Whether a hypothesis that cannot be read as data may be evaluated by its own ``predict``, on the private rows.
         It could store them, or make the prediction for one row depend on the others: such answers have **no
         guarantee**.
+    unit : Unit, optional
+        What is protected where a person may have many rows: at most `max_rows` rows of each are counted, drawn at
+        random when the oracle is made; the noise is as much larger. Its column cannot be asked about.
     random_state : NoiseSource, int, RandomState, Generator or None
         None: OpenDP's noise. Anything else: a seeded generator, **not private**.
 
@@ -119,12 +124,14 @@ class Oracle:
         classes: Sequence[Any] | None = None,
         release: Release = "counts",
         run_code: bool = False,
+        unit: Unit | None = None,
         random_state: NoiseSource | RandomState = None,
     ) -> None:
-        check_form(budget, max_queries, release)
+        check_form(budget, max_queries, release, unit)
         check_flag("run_code", run_code)
         label = target_label(label_name(labels), classes, are_boolean=is_boolean(labels))
-        self._begin(FrameTarget.of(data, labels, label), budget, max_queries, release, random_state)
+        target = FrameTarget.of(data, labels, label, unit, random_state)
+        self._begin(target, budget, max_queries, release, random_state, unit)
         self._run_code = run_code or budget is None
 
     @classmethod
@@ -137,6 +144,7 @@ class Oracle:
         *,
         classes: Sequence[Any] | None = None,
         release: Release = "counts",
+        unit: Unit | None = None,
         random_state: NoiseSource | RandomState = None,
     ) -> Self:
         """Return an oracle on a table in DuckDB, PostgreSQL, Spark or another engine that Ibis knows.
@@ -151,7 +159,7 @@ class Oracle:
             The private rows; `hedgerow.engines.sources.open_table` opens files and databases.
         label : str
             The column with the labels.
-        budget, max_queries, classes, release, random_state
+        budget, max_queries, classes, release, unit, random_state
             As for `Oracle`; the classes of a boolean column are False and True, of any other 0 and 1.
 
         Raises
@@ -175,20 +183,27 @@ class Oracle:
         """
         from hedgerow.marginals.oracle.table_target import TableTarget  # Ibis takes long to import
 
-        check_form(budget, max_queries, release)
+        check_form(budget, max_queries, release, unit)
         oracle = cls.__new__(cls)
-        oracle._begin(TableTarget.of(table, label, classes), budget, max_queries, release, random_state)
+        oracle._begin(TableTarget.of(table, label, classes, unit), budget, max_queries, release, random_state, unit)
         return oracle
 
     def _begin(
-        self, target: Target, budget: Budget | None, max_queries: int, release: Release, random_state: Any
+        self,
+        target: Target,
+        budget: Budget | None,
+        max_queries: int,
+        release: Release,
+        random_state: Any,
+        unit: Unit | None,
     ) -> None:
         max_queries = int(max_queries)  # NumPy's whole numbers overflow
         self._target = target
         self._budget = budget
         self._release: Release = release
         self._noise: NoiseSource = noise_source(random_state)
-        self._form = None if budget is None else Form.of(release, budget, max_queries)
+        self._unit = unit
+        self._form = None if budget is None else Form.of(release, budget, max_queries, unit)
         self._max_queries, self._asked = max_queries, 0
         self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: equal charges count twice
         self._denials: dict[str, None] = {}
@@ -241,7 +256,7 @@ class Oracle:
             notes=(
                 *_NOTES,
                 *(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials),
-                _UNIT + (_UNIT_DELTA if any(charge.delta for charge in charges) else ""),
+                _of_unit(self._unit, with_delta=any(charge.delta for charge in charges)),
             ),
         )
 
@@ -391,26 +406,22 @@ class Oracle:
                 self._asked += 1
                 return _exact(query())
             mechanism: Mechanism = self._mechanism(len(bins))
+            epsilon, delta, rho = loss_of(mechanism, self._unit)
+            unit_of([*(charge for charge, _ in costs), Charge("the answer", epsilon, delta, unit=self._unit)])
             noise, why = self._noise, join_reasons(_UNPROVEN if self._release == "ratio" else None, void, bins.void)
             purpose = self._purpose(f"{what} by bin of {len(bins)} attributes", mechanism)
 
             def charged() -> Any:
                 self._asked += 1
-                own = Charge(
-                    purpose,
-                    mechanism.epsilon,
-                    mechanism.delta,
-                    str(mechanism),
-                    join_reasons(why, noise.void),
-                    rho=mechanism.rho,
-                )
+                reasons = join_reasons(why, noise.void)
+                own = Charge(purpose, epsilon, delta, str(mechanism), reasons, rho=rho, unit=self._unit)
                 for charge, made in [*costs, *([(own, own)] if own.epsilon or own.delta or own.void else [])]:
                     before = self._charges.get(id(charge))
                     self._charges[id(charge)] = (charge, made if before is None else renewed(before[1], void=made.void))
                 self._denials |= dict.fromkeys(denials)
                 return query()
 
-            return Gate(self._budget, noise).release(mechanism, charged, purpose=purpose, void=why)
+            return Gate(self._budget, noise, self._unit).release(mechanism, charged, purpose=purpose, void=why)
 
     def __repr__(self) -> str:
         return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
@@ -423,6 +434,14 @@ class Oracle:
 
     def __deepcopy__(self, memo: Any) -> Oracle:
         return self
+
+
+def _of_unit(unit: Unit | None, *, with_delta: bool) -> str:
+    """Return the note on what is protected."""
+    if unit is None:
+        return _UNIT + (_UNIT_DELTA if with_delta else "")
+    rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
+    return f"at most {rows} of a unit are counted, drawn at random; whoever has two {quoted_text(unit.column)} is two"
 
 
 def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -439,16 +458,19 @@ def oracle_on(
     budget: Budget,
     *,
     release: Release = "counts",
+    unit: Unit | None = None,
     random_state: NoiseSource | RandomState = None,
 ) -> Oracle:
     """Return an oracle of one question on a target that has been checked, for a curator who answers many analysts.
+
+    The target holds the rows of each unit that are counted.
 
     Raises
     ------
     ValueError
         If an argument is out of range.
     """
-    check_form(budget, 1, release)
+    check_form(budget, 1, release, unit)
     oracle = Oracle.__new__(Oracle)
-    oracle._begin(target, budget, 1, release, random_state)  # pyright: ignore[reportPrivateUsage] -- of this module
+    oracle._begin(target, budget, 1, release, random_state, unit)  # pyright: ignore[reportPrivateUsage] -- of this module
     return oracle

@@ -14,6 +14,7 @@ from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.expril_ratios import PublishedRatios
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.unit import Unit, rows_of
 
 Release = Literal["counts", "ratio", "gaussian"]
 RELEASES: tuple[Release, ...] = get_args(Release)
@@ -31,49 +32,57 @@ class Form:
         For all questions together.
     questions : int
         How many.
+    unit : Unit or None
+        What is protected; None for one row.
     """
 
     release: Release
     epsilon: Fraction
     delta: Fraction
     questions: int
+    unit: Unit | None = None
 
     @classmethod
-    def of(cls, release: Release, budget: Budget, questions: int) -> Self:
+    def of(cls, release: Release, budget: Budget, questions: int, unit: Unit | None = None) -> Self:
         """Return the form of answers that share all that is left of a budget."""
         epsilon = budget.remaining_with_delta if release == "gaussian" else budget.remaining
-        return cls(release, epsilon, budget.remaining_delta, questions)
+        return cls(release, epsilon, budget.remaining_delta, questions, unit)
 
     def mechanism(self, question: int, attributes: int) -> Any:
         """Return the mechanism of a question, counted from 1, on bins of so many attributes."""
         if self.release == "ratio":
             return PublishedRatios(self.epsilon / self.questions, attributes)
         if self.release == "gaussian":
-            return GaussianCounts(self.epsilon, self.delta, self.questions, question, attributes)
-        return DiscreteLaplace(self.epsilon / self.questions, attributes)
+            rows = rows_of(self.unit)
+            return GaussianCounts(self.epsilon, self.delta, self.questions, question, attributes, rows=rows)
+        return DiscreteLaplace(self.epsilon / self.questions / rows_of(self.unit), attributes)
 
     def scale(self, question: int, attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""
         if self.release == "gaussian":
             return float(self.mechanism(question, attributes).scale / np.sqrt(2))
-        return float(attributes * self.questions / self.epsilon)
+        return float(attributes * self.questions * rows_of(self.unit) / self.epsilon)
 
 
-def check_form(budget: Any, max_queries: Any, release: str) -> None:
+def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) -> None:
     """Check the parameters of an oracle, before a row is touched.
 
     Raises
     ------
     TypeError
-        If `budget` is neither a Budget nor None.
+        If `budget` is neither a Budget nor None, or `unit` neither a Unit nor None.
     ValueError
         If something is out of range.
     """
     if not (budget is None or isinstance(budget, Budget)):
         raise ArgumentTypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
+    if not (unit is None or isinstance(unit, Unit)):
+        raise ArgumentTypeError(f"unit must be a Unit or None, got {type(unit).__name__}.")
     check_whole("max_queries", max_queries, 1)
     check_choice("release", release, RELEASES)
     if release == "gaussian" and budget is not None and not budget.remaining_delta:
         raise ArgumentError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
+    if release == "ratio" and rows_of(unit) > 1:
+        raise ArgumentError("expected release='counts' or 'gaussian' with a unit of several rows, got 'ratio'.")
     if budget is not None and not budget.remaining:
         raise ArgumentError("expected a budget with epsilon left, got one that is exhausted.")

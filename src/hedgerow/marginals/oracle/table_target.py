@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from hedgerow.engines.columns import EngineColumn, Expression
+from hedgerow.engines.contributions import counted_table
 from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_classes, count_errors
 from hedgerow.engines.predict import used_attributes
 from hedgerow.errors import DomainError, HypothesisError
@@ -16,6 +17,7 @@ from hedgerow.marginals.oracle.rowwise.read import model_of
 from hedgerow.marginals.oracle.target import Counts, target_label
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.scorecard import Scorecard
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 from hedgerow.values import quoted_text
@@ -42,19 +44,23 @@ class TableTarget:
     inputs: Mapping[str, EngineColumn]
 
     @classmethod
-    def of(cls, table: Any, name: str, classes: Sequence[Any] | None) -> Self:
+    def of(cls, table: Any, name: str, classes: Sequence[Any] | None, unit: Unit | None = None) -> Self:
         """Check a table. Errors are for the curator, who sets up the oracle.
 
         Raises
         ------
         DomainError
-            If there is no such column, labels are missing or not among the classes, or a number is infinite.
+            If there is no such column, labels are missing or not among the classes, a number is infinite, or a row
+            does not say whose it is.
         EngineError
             If the engine fails.
         TypeError
             If it is not an Ibis table.
         """
         column, inputs = columns_of(table, name)
+        if unit is not None:
+            table = counted_table(table, unit, [*inputs, name])
+            column, inputs = columns_of(table, name)
         target = cls(table, target_label(name, classes, are_boolean=column.kind == "boolean"), inputs)
         check_rows(table, target.label, inputs)
         return target

@@ -15,7 +15,8 @@ from hedgerow.errors import LedgerError
 from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
-from hedgerow.service.ledger.caps import read_caps
+from hedgerow.privacy.unit import Unit
+from hedgerow.service.ledger.caps import WHOLE, read_caps
 from hedgerow.service.ledger.entry import canonical
 from hedgerow.service.ledger.tables import CAPS, TOTALS
 from hedgerow.untrusted_text import parse_amount
@@ -47,6 +48,23 @@ def make_caps(connection: Connection, dataset: str, epoch: int, caps: Mapping[st
         owner = {"dataset": dataset, "epoch": epoch, "analyst": analyst}
         connection.execute(CAPS.insert().values(**owner, caps=canonical(data)))
         connection.execute(TOTALS.insert().values(**owner, epsilon="0", delta="0", rho="0"))
+
+
+def check_unit(connection: Connection, dataset: str, epoch: int, unit: Unit | None) -> None:
+    """Check that an epoch was declared for this unit of privacy: charges for rows and for persons do not add up.
+
+    Raises
+    ------
+    LedgerError
+        If it was declared for another.
+    """
+    row = connection.execute(_ACCOUNT, _owner(dataset, epoch, WHOLE)).one()
+    declared = json.loads(row.caps).get("unit")
+    if declared != (None if unit is None else unit.to_dict()):
+        raise LedgerError(
+            f"expected the unit of privacy that the epoch of {shown(dataset)} was declared with, got another. For new "
+            "rows, declare a new one: hedgerow serve epoch NAME --reason TEXT."
+        )
 
 
 def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -> Account:

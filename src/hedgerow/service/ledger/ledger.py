@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 from uuid import uuid4
@@ -25,7 +25,8 @@ from hedgerow.errors import (
 from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
-from hedgerow.service.ledger.accounts import account_of, current_epoch, make_caps, owners, set_total
+from hedgerow.privacy.unit import Unit
+from hedgerow.service.ledger.accounts import account_of, check_unit, current_epoch, make_caps, owners, set_total
 from hedgerow.service.ledger.caps import WHOLE, caps_data, check_shares
 from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.entry import FIRST, Entry, Kind, digest
@@ -155,11 +156,12 @@ class Ledger:
         *,
         reason: str,
         oversubscribed: bool = False,
+        unit: Unit | None = None,
     ) -> int:
         """Declare a new epoch of a dataset's rows, with its cap and those of its analysts; return its number, from 1.
 
         What was charged in earlier epochs stays there. A new epoch is for new rows: for the same ones it would be a
-        second budget.
+        second budget. All that is charged to it is charged for a `unit`; None for one row.
 
         Raises
         ------
@@ -170,19 +172,20 @@ class Ledger:
         with self._database.writing() as connection:
             epoch = 1 + (current_epoch(connection, dataset) or 0)
             declared = {name: caps_data(account) for name, account in analysts.items()}
+            whole = caps_data(cap) | ({} if unit is None else {"unit": unit.to_dict()})
             self._append(
                 connection,
                 "declared",
                 {
                     "dataset": dataset,
                     "epoch": epoch,
-                    "cap": caps_data(cap),
+                    "cap": whole,
                     "analysts": declared,
                     "oversubscribed": oversubscribed,
                     "reason": reason,
                 },
             )
-            make_caps(connection, dataset, epoch, {WHOLE: caps_data(cap), **declared})
+            make_caps(connection, dataset, epoch, {WHOLE: whole, **declared})
         return epoch
 
     def grant(self, dataset: str, analyst: str, cap: Account, *, reason: str) -> None:
@@ -407,10 +410,11 @@ class Ledger:
                 "a new epoch of the dataset was declared, and the service has its earlier rows; nothing was charged. "
                 "Ask again once the curator has started it anew."
             )
+        check_unit(connection, request.dataset, epoch, charge.unit)
         for owner in (request.analyst, WHOLE):
             account = account_of(connection, request.dataset, epoch, owner)
             try:
-                spent = account.charged(charge)
+                spent = account.charged(replace(charge, unit=None))  # as all of the epoch
             except BudgetExceededError as error:
                 error.cap = "dataset" if owner == WHOLE else "analyst"
                 raise
@@ -504,4 +508,5 @@ def _charge_data(charge: Charge) -> dict[str, Any]:
         "epsilon": str(charge.epsilon),
         "delta": str(charge.delta),
         "rho": None if charge.zcdp is None else str(charge.zcdp),
+        **({} if charge.unit is None else {"unit": charge.unit.to_dict()}),
     }

@@ -1,0 +1,77 @@
+"""Contribution bounding in an engine: a window function numbers the rows of a unit, and the first ones are counted."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from itertools import count
+
+import ibis
+
+from hedgerow.engines.columns import EngineColumn, Expression
+from hedgerow.engines.queries import ask
+from hedgerow.schema import Unit
+from hedgerow.schema.contributions import no_unit
+
+
+@ibis.udf.scalar.builtin
+def md5(text: str) -> str:
+    """Return the digest in hexadecimal digits, as the engine has it."""
+    ...
+
+
+def counted_table(table: Expression, unit: Unit, names: Sequence[str]) -> Expression:
+    """Return the rows that are counted, without the unit's column, once all rows are known to have a unit.
+
+    Raises
+    ------
+    DomainError
+        If there is no such column, it is of another type, or a row does not say whose it is.
+    EngineError
+        If the engine fails.
+    """
+    rows, absent = counted_rows(table, unit, [name for name in names if name != unit.column])
+    if ask(rows.aggregate(n=rows[absent].max()))["n"][0].as_py():
+        raise no_unit(unit.column)
+    return rows.drop(absent)
+
+
+def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[Expression, str]:
+    """Return the rows that are counted, and the name of a new column that is 1 where a row has no unit, else 0.
+
+    The rows of a unit are numbered in the order of the columns, and taken in the order of a keyed hash of the unit and
+    of this number: for any key, which of a unit's rows are taken depends on no row of another unit, up to rows that are
+    equal in all of these columns. The key is secret and new in each call. Rows without a unit are one unit together.
+
+    Parameters
+    ----------
+    table : Ibis table
+        The private rows.
+    unit : Unit
+        The unit.
+    names : sequence of str
+        The columns that are looked at.
+
+    Raises
+    ------
+    DomainError
+        If there is no such column, or it is of another type than numbers, dates and text.
+    """
+    taken = {name.lower() for name in table.columns}
+    absent, whose, number, place = (
+        next(name for name in (f"{word}{n}" for n in count()) if name not in taken)
+        for word in ("absent", "whose", "number", "place")
+    )
+    column = EngineColumn.of(table, unit.column)
+    words = column.word if column.kind == "text" else column.values.cast("string")
+    rows = table.select(
+        *dict.fromkeys(names),
+        **{absent: ibis.cases((column.is_absent, 1), else_=0), whose: ibis.cases((column.is_absent, ""), else_=words)},
+    )
+    of_unit = ibis.window(group_by=rows[whose], order_by=[rows[name] for name in dict.fromkeys(names)])
+    rows = rows.mutate(**{number: ibis.row_number().over(of_unit)})
+    key = ibis.literal(secrets.token_hex(32))
+    hashed = md5(key + rows[number].cast("string") + ibis.literal("/") + rows[whose])
+    drawn = ibis.window(group_by=rows[whose], order_by=[hashed])
+    rows = rows.mutate(**{place: ibis.row_number().over(drawn)})
+    return rows.filter(rows[place] < unit.max_rows).drop(whose, number, place), absent

@@ -1,0 +1,127 @@
+"""Units of privacy: all rows of one person, of which at most so many are counted; and what a release costs for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+from hedgerow.arguments import check_whole
+from hedgerow.errors import ArgumentError
+from hedgerow.messages import shown_argument
+from hedgerow.privacy.gaussian import GaussianCounts
+from hedgerow.values import quoted_text
+
+ONE_ROW = "one row that fits the schema"
+MOST_ROWS = 10_000
+"""The largest `max_rows`: noise grows with it."""
+Loss = tuple[Fraction, Fraction, Fraction | None]
+"""ε, δ, and ρ where it is less than what follows from ε."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is protected where a person may have many rows: all rows with one value in a column.
+
+    At most `max_rows` rows of a unit are counted, drawn at random. Neighbouring tables differ by adding or removing all
+    rows of one unit: every mechanism runs at ε/`max_rows`, and ε is charged (docs/privacy.md, fact 7).
+
+    Attributes
+    ----------
+    column : str
+        The column that says whose row it is, such as ``patient_id``; neither an attribute nor the label. Its values
+        never leave.
+    max_rows : int
+        How many rows of a unit are counted at most.
+
+    Raises
+    ------
+    ValueError
+        If `column` is no text, or `max_rows` is not a whole number from 1 to 10,000.
+
+    Examples
+    --------
+    >>> print(Unit("patient_id", 3).neighbours)
+    tables that differ by adding or removing all rows of one patient_id, of which at most 3, drawn at random, count
+    """
+
+    column: str
+    max_rows: int
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.column, str) and self.column):
+            raise ArgumentError(f"column must be the name of a column, got {shown_argument(self.column)}.")
+        object.__setattr__(self, "max_rows", check_whole("max_rows", self.max_rows, 1))
+        if self.max_rows > MOST_ROWS:
+            raise ArgumentError(f"max_rows must be a whole number <= {MOST_ROWS:,}, got {self.max_rows}.")
+
+    @property
+    def name(self) -> str:
+        """The unit in words, as what is added or removed."""
+        most = f"at most {self.max_rows}" if self.max_rows > 1 else "one"
+        return f"all rows of one {quoted_text(self.column)}, of which {most}, drawn at random, count"
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbouring relation in words."""
+        return neighbours_of(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data."""
+        return {"column": self.column, "max_rows": self.max_rows}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read back what `to_dict` wrote; ValueError, KeyError or TypeError for anything else."""
+        unit = cls(**data)
+        if unit.to_dict() != data:
+            raise ArgumentError("expected a unit with the keys column and max_rows, got others.")
+        return unit
+
+
+def rows_of(unit: Unit | None) -> int:
+    """Return how many rows a protected unit has at most: 1 where it is a row."""
+    return 1 if unit is None else unit.max_rows
+
+
+def neighbours_of(unit: Unit | None) -> str:
+    """Return the neighbouring relation in words."""
+    return f"tables that differ by adding or removing {ONE_ROW if unit is None else unit.name}"
+
+
+def group_loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None, unit: Unit | None) -> Loss:
+    """Return what a release costs for a unit that costs ε and ρ for a row: kε, and k²ρ.
+
+    With a δ the noise was made for the unit, and the amounts are those of the unit already: `GaussianCounts.rows`.
+
+    References
+    ----------
+    Dwork and Roth, *The Algorithmic Foundations of Differential Privacy*, 2014, Theorem 2.2; Bun and Steinke,
+    *Concentrated Differential Privacy*, 2016, Proposition 1.9.
+    """
+    rows = rows_of(unit)
+    if delta:
+        return epsilon, delta, rho
+    return epsilon * rows, delta, None if rho is None else rho * rows**2
+
+
+def loss_of(mechanism: Any, unit: Unit | None) -> Loss:
+    """Return what a mechanism costs for a unit.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism has a δ and is not made for units of so many rows.
+    """
+    rows = rows_of(unit)
+    if isinstance(mechanism, GaussianCounts):
+        if mechanism.rows != rows:
+            raise ArgumentError(f"expected noise for units of {rows} rows, got noise for {mechanism.rows}.")
+        return mechanism.epsilon, mechanism.delta, mechanism.rho
+    if rows > 1 and mechanism.delta:
+        raise ArgumentError(
+            f"expected a mechanism with a proof for units of {rows} rows, got one for single rows; use a unit with "
+            "max_rows=1, or another model."
+        )
+    return group_loss(mechanism.epsilon, mechanism.delta, mechanism.rho, unit)

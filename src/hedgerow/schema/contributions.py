@@ -1,0 +1,111 @@
+"""Contribution bounding: which rows of a unit of privacy are counted, at most so many of each, drawn at random."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.columns import Column, Table
+from hedgerow.errors import DomainError
+from hedgerow.privacy.unit import Unit
+from hedgerow.values import quoted_text
+
+
+def check_unit(unit: Unit, table: Table) -> None:
+    """Check that a table has the unit's column, without touching a row.
+
+    Raises
+    ------
+    DomainError
+        If the column is absent, or an array has no names of columns.
+    """
+    if table.names is None:
+        raise DomainError(
+            f"expected a frame with the column {quoted_text(unit.column)}, which says whose row it is, got an array, "
+            "whose columns have no names."
+        )
+    table.require([unit.column])
+
+
+def check_units(unit: Unit, table: Table) -> None:
+    """Check that every row says whose it is; raises DomainError."""
+    if table.column(unit.column, 0).missing is not None:
+        raise no_unit(unit.column)
+
+
+def counted_rows(table: Table, unit: Unit | None, key: bytes) -> Table:
+    """Return the rows of a table that are counted: all without a unit, else at most `unit.max_rows` of each.
+
+    Raises
+    ------
+    DomainError
+        If the unit's column is absent, or a row has no value there.
+    """
+    if unit is None:
+        return table
+    return Table.of(table.take(np.flatnonzero(counted(table, unit, key))))
+
+
+def counted(table: Table, unit: Unit, key: bytes) -> NDArray[np.bool_]:
+    """Return which rows of a table are counted, shape ``(n_rows,)``. Private.
+
+    The rows of a unit are put in the order of a keyed hash of the unit and of their place among its rows, and the first
+    are taken. For any key, which of a unit's rows are taken depends on no row of another unit: with all rows of one
+    unit added, the counted rows differ by at most `max_rows` rows. The key is secret, so that the choice is as good as
+    random.
+
+    Raises
+    ------
+    DomainError
+        If the unit's column is absent, or a row has no value there.
+    """
+    check_units(unit, table)
+    column = table.column(unit.column, 0)
+    units = _units(column)
+    order = np.argsort(units, kind="stable")
+    sizes = np.bincount(units)
+    firsts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places = np.empty(len(units), dtype=np.int64)
+    places[order] = np.arange(len(units)) - firsts
+    kept = np.ones(len(units), dtype=bool)
+    many = np.flatnonzero(sizes[units] > unit.max_rows)
+    words = _words(column, many)
+    ranks = [_rank(key, word, place) for word, place in zip(words, places[many].tolist(), strict=True)]
+    drawn = many[np.lexsort((np.array(ranks, dtype=np.uint64), units[many]))]
+    firsts = np.searchsorted(units[drawn], units[drawn], side="left")
+    kept[drawn[np.arange(len(drawn)) - firsts >= unit.max_rows]] = False
+    return kept
+
+
+def draw_key(random_state: Any) -> bytes:
+    """Return a secret key; one that a seed repeats where the noise is seeded by a whole number, and void."""
+    if isinstance(random_state, Integral):
+        return f"seed {int(random_state)}".encode()
+    return secrets.token_bytes(32)
+
+
+def no_unit(name: str) -> DomainError:
+    """Return the error of rows that do not say whose they are."""
+    return DomainError("expected to read in every row whose it is, found rows without a value.", column=name)
+
+
+def _units(column: Column) -> NDArray[np.int64]:
+    """Return a number for each row that is the same for rows of one unit."""
+    words = column.words() if column.is_text else column.values
+    return np.unique(words, return_inverse=True)[1].astype(np.int64)
+
+
+def _words(column: Column, rows: NDArray[np.int64]) -> list[str]:
+    values = column.words() if column.is_text else column.values
+    return [str(value) for value in values[rows].tolist()]
+
+
+def _rank(key: bytes, word: str, place: int) -> int:
+    """Return a number that nobody without the key can tell from a random one."""
+    text = f"{place}/{word}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8, key=key).digest(), "big")

@@ -1,0 +1,84 @@
+"""A person with many rows, on the command line: --unit and --max-rows, or the schema's unit."""
+
+import json
+
+import pytest
+
+import hedgerow as hr
+from tests.cli.table import FIT
+
+UNIT = ("--unit", "patient", "--max-rows", "2")
+
+
+@pytest.fixture
+def visits(folder):
+    """The folder's table, four rows a patient."""
+    head, *rows = (folder / "data.csv").read_text().splitlines()
+    lines = [f"{head},patient", *(f"{row},p{place // 4}" for place, row in enumerate(rows))]
+    (folder / "data.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_a_fit_protects_all_rows_of_a_patient(visits, run):
+    run("budget", "new", "budget.json", "--epsilon", "5")
+    code, out, _ = run(*FIT, *UNIT, "--budget", "budget.json")
+    assert code == 0
+    assert "adding or removing all rows of any one patient, of which at most 2, drawn at random, count" in out
+    model = hr.load_model(visits / "model.json")
+    assert (model.privacy.unit, model.schema.unit) == (hr.Unit("patient", 2), hr.Unit("patient", 2))
+    (charge,) = json.loads((visits / "budget.json").read_text())["charges"]
+    assert (charge["epsilon_exact"], charge["unit"]) == ("5", {"column": "patient", "max_rows": 2})
+    code, out, _ = run("predict", "model.json", "data.csv")  # whose row it is, is not asked
+    assert code == 0
+    assert run("audit", "model.json", "--data", "data.csv")[0] == 0
+
+
+def test_a_schema_may_declare_the_unit(visits, run):
+    schema = visits / "schema.yaml"
+    schema.write_text("unit: {column: patient, max_rows: 2}\n" + schema.read_text())
+    assert "patient  unit" in run("schema", "show", "schema.yaml")[1]
+    assert "unit" in run("schema", "check", "schema.yaml", "data.csv")[1]
+    assert run(*FIT)[0] == 0
+    assert hr.load_model(visits / "model.json").privacy.unit == hr.Unit("patient", 2)
+    code, _, err = run(*FIT, "--force", "--unit", "patient", "--max-rows", "3")
+    assert (code, "got another than the schema's" in err) == (2, True)
+
+
+def test_cut_points_are_learned_for_the_unit(visits, run):
+    (visits / "open.yaml").write_text("attributes:\n  age: {kind: integer, low: 0, high: 120, outside: clip}\n")
+    code, _, _ = run("schema", "learn", "data.csv", "--schema", "open.yaml", "--epsilon", "3", *UNIT, "-o", "l.yaml")
+    assert code == 0
+    learned = hr.Schema.load(visits / "l.yaml")
+    assert learned.unit == hr.Unit("patient", 2)
+    assert {charge.unit for charge in learned.charges} == {hr.Unit("patient", 2)}
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--unit", "patient"), "expected --unit and --max-rows together"),
+        (("--max-rows", "2"), "expected --unit and --max-rows together"),
+        (("--unit", "patient", "--max-rows", "0"), "--max-rows must be a whole number >= 1, got 0."),
+        (("--unit", "age", "--max-rows", "2"), "expected another column than the attributes and the label"),
+        (("--unit", "ill", "--max-rows", "2"), "expected another column than the attributes and the label"),
+        (("--unit", "person", "--max-rows", "2"), "column 'person': expected this column"),
+    ],
+)
+def test_bad_units_are_one_clear_line(visits, run, words, problem):
+    run("budget", "new", "budget.json", "--epsilon", "5")
+    code, out, err = run(*FIT, *words, "--budget", "budget.json")
+    assert (code, out) == (2, "")
+    (line,) = err.strip().splitlines()
+    assert problem in line
+    assert json.loads((visits / "budget.json").read_text())["charges"] == []
+
+
+def test_rows_without_a_patient_cost_nothing(visits, run):
+    run("budget", "new", "budget.json", "--epsilon", "5")
+    text = (visits / "data.csv").read_text()
+    (visits / "data.csv").write_text(text.replace(",p0\n", ",\n", 1))
+    code, _, err = run(*FIT, *UNIT, "--budget", "budget.json")
+    assert code == 2
+    assert "column 'patient': expected to read in every row whose it is, found rows without a value." in err
+    assert json.loads((visits / "budget.json").read_text())["charges"] == []
+    assert run("schema", "check", "schema.yaml", "data.csv")[0] == 0  # which declares no unit

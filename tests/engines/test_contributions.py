@@ -1,0 +1,68 @@
+"""Rows of a unit in an engine: as many are counted as in memory, in one query, and the unit's values stay there."""
+
+from collections import Counter
+
+import ibis
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.engines.contributions import counted_rows
+from hedgerow.engines.count import groups_within_limit
+from hedgerow.errors import DomainError
+from hedgerow.privacy.unit import Unit
+
+WHO = ["ann", "ben", "ann ", "ann", "cy", "ben", "ann"]
+TABLE = pa.table({"who": WHO, "place0": [1, 2, 3, 4, 5, 6, 7], "y": ["n", "y"] * 3 + ["n"]})
+SCHEMA = hr.Schema({"place0": hr.Integer(0, 9, cuts=(4,))}, hr.Label("y", ("n", "y")), unit=Unit("who", 2))
+
+
+def test_as_many_rows_of_each_unit_are_counted(load):
+    table, seen = load(TABLE), set()
+    for _ in range(20):
+        rows = counted_rows(table, Unit("who", 2), ["place0", "y"])[0].to_pyarrow()
+        whose = [WHO[place - 1].strip() for place in rows["place0"].to_pylist()]
+        assert Counter(whose) == {"ann": 2, "ben": 2, "cy": 1}
+        seen.add(tuple(sorted(rows["place0"].to_pylist())))
+    assert len(seen) > 1  # drawn anew each time
+    assert hr.Tally.from_table(table, SCHEMA).total().sum() == 5
+
+
+@pytest.mark.parametrize("who", [[1, 1, 1, 2], [1.5, 1.5, 1.5, 2.0], ["1", "1.0", " 1", "2"]])
+def test_units_of_any_type(load, who):
+    schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), unit=Unit("who", 1))
+    table = pa.table({"who": who, "a": [True] * 4, "y": [0, 0, 0, 1]})
+    found = hr.Tally.from_table(load(table), schema).total().tolist()
+    assert found == hr.Tally.count(table, "y", schema).total().tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("who", [pa.array([1, None]), pa.array(["a", " "]), pa.array([0.5, float("nan")])])
+def test_a_row_without_a_unit_is_refused_as_in_memory(load, who):
+    schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), unit=Unit("who", 1))
+    table = pa.table({"who": who, "a": [True] * 2, "y": [0, 1]})
+    for count in (lambda: hr.Tally.count(table, "y", schema), lambda: hr.Tally.from_table(load(table), schema)):
+        with pytest.raises(DomainError, match="column 'who': expected to read in every row whose it is"):
+            count()
+
+
+def test_one_query_scans_the_table_once_and_returns_no_unit():
+    connection = ibis.duckdb.connect()
+    connection.con.register("visits", TABLE)
+    query = groups_within_limit(connection.table("visits"), SCHEMA, "y")
+    assert ibis.to_sql(query).count('"visits"') == 1
+    assert "who" not in query.columns
+    assert set(query.columns) == {"a0", "class", "absent", "rows"}
+
+
+@pytest.mark.parametrize("release", ["counts", "gaussian"])
+def test_an_oracle_on_a_table_counts_as_many(load, release):
+    oracle = hr.Oracle.from_table(load(TABLE), "y", None, classes=("n", "y"), unit=Unit("who", 2), release="counts")
+    assert oracle.columns == ("place0",)
+    bins = hr.Schema({"place0": hr.Integer(0, 9, cuts=(4,), outside="clip", missing="bin")})
+    assert oracle.marginals(bins).rows.sum() == 5
+    first, again = (oracle.class_marginals(bins).rows.tolist() for _ in range(2))
+    assert first == again  # one choice for all questions
+    budget, more = hr.Budget(1, "1e-6"), {"classes": ("n", "y"), "release": release}
+    private = hr.Oracle.from_table(load(TABLE), "y", budget, unit=Unit("who", 2), **more)
+    of_rows = hr.Oracle.from_table(load(TABLE), "y", budget, **more)
+    assert private.noise_scale(1) == pytest.approx(2 * of_rows.noise_scale(1))

@@ -1,0 +1,108 @@
+"""Units of privacy: what they say, and what a release costs for one."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hedgerow.errors import BudgetExceededError
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge, unit_of
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.gaussian import GaussianCounts
+from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise
+from hedgerow.privacy.ssrl import SmoothLaplace
+from hedgerow.privacy.unit import MOST_ROWS, Unit, group_loss, loss_of, neighbours_of
+
+PATIENT = Unit("patient_id", 3)
+
+
+def test_a_unit_says_what_neighbouring_tables_differ_by():
+    assert PATIENT.neighbours.endswith("all rows of one patient_id, of which at most 3, drawn at random, count")
+    assert Unit("patient_id", 1).neighbours.endswith("all rows of one patient_id, of which one, drawn at random, count")
+    assert neighbours_of(None) == "tables that differ by adding or removing one row that fits the schema"
+    assert Unit.from_dict(PATIENT.to_dict()) == PATIENT
+
+
+@pytest.mark.parametrize(
+    ("column", "rows"), [("", 3), (None, 3), (7, 3), ("p", 0), ("p", -1), ("p", 1.5), ("p", True), ("p", MOST_ROWS + 1)]
+)
+def test_bad_units_are_refused(column, rows):
+    with pytest.raises(ValueError, match=r"column must be|max_rows must be"):
+        Unit(column, rows)
+
+
+@pytest.mark.parametrize("data", [{}, {"column": "p"}, {"column": "p", "max_rows": 3, "more": 1}])
+def test_other_data_are_no_unit(data):
+    with pytest.raises((ValueError, TypeError)):
+        Unit.from_dict(data)
+
+
+def test_a_group_costs_k_times_epsilon_and_k_squared_times_rho():
+    """Dwork and Roth 2014, Theorem 2.2; Bun and Steinke 2016, Proposition 1.9."""
+    assert group_loss(Fraction(1, 3), Fraction(0), Fraction(1, 50), PATIENT) == (1, 0, Fraction(9, 50))
+    assert group_loss(Fraction(1, 3), Fraction(0), None, None) == (Fraction(1, 3), 0, None)
+
+
+def test_gaussian_noise_is_made_for_the_unit():
+    """σ is k times as large, as the ℓ2 distance of tables that differ by k rows is; the amounts are the unit's."""
+    one, three = (GaussianCounts(Fraction(1), Fraction(1, 10**6), 1, 1, 4, rows=rows) for rows in (1, 3))
+    assert three.scale == pytest.approx(3 * one.scale)
+    assert (one.sensitivity, three.sensitivity) == (2, 6)
+    assert loss_of(three, PATIENT) == (three.epsilon, three.delta, three.rho) == (one.epsilon, one.delta, one.rho)
+    with pytest.raises(ValueError, match="noise for units of 3 rows, got noise for 1"):
+        loss_of(one, PATIENT)
+    with pytest.raises(ValueError, match="noise for units of 1 rows, got noise for 3"):
+        loss_of(three, None)
+
+
+def test_a_mechanism_with_a_proof_for_single_rows_is_refused_for_more():
+    published = SmoothLaplace(Fraction(1), Fraction(1, 10**6))
+    assert loss_of(published, Unit("p", 1))[0] == published.epsilon
+    with pytest.raises(ValueError, match="with a proof for units of 3 rows"):
+        loss_of(published, PATIENT)
+
+
+def test_the_gate_charges_for_the_unit_before_rows_are_touched():
+    touched, budget = [], Budget("0.9")
+    gate = Gate(budget, SecureNoise(), PATIENT)
+    counts = np.zeros(1, dtype=np.int64)
+    gate.release(DiscreteLaplace(Fraction(3, 10)), lambda: touched.append(1) or counts, purpose="x")
+    (charge,) = budget.charges
+    assert (charge.epsilon, charge.unit, touched) == (Fraction(9, 10), PATIENT, [1])
+    with pytest.raises(BudgetExceededError):
+        gate.release(DiscreteLaplace(Fraction(1, 10**6)), lambda: touched.append(2), purpose="x")
+    assert touched == [1]
+
+
+def test_charges_of_different_units_do_not_add_up(tmp_path):
+    """ε for a row says nothing of a person with many."""
+    row, person = Charge("a", Fraction(1, 4)), Charge("b", Fraction(1, 4), unit=PATIENT)
+    assert unit_of([person, person]) == PATIENT
+    assert unit_of([]) is None
+    for refused in (
+        lambda: unit_of([row, person]),
+        lambda: PrivacyCard((row, person), "noise", "software"),
+        lambda: PrivacyCard((person, Charge("c", Fraction(1, 4), unit=Unit("patient_id", 4))), "noise", "software"),
+    ):
+        with pytest.raises(ValueError, match="charges of one unit of privacy"):
+            refused()
+    for budget in (Budget(1), FileBudget.create(tmp_path / "budget.json", 1)):
+        budget.charge("1/4", purpose="a", unit=PATIENT)
+        for refused in (lambda b=budget: b.charge("1/4", purpose="b"), lambda b=budget: b.check("1/4")):
+            with pytest.raises(ValueError, match="charges of one unit of privacy"):
+                refused()
+        budget.allocate("1/4", purpose="b", unit=PATIENT)
+        assert budget.spent == Fraction(1, 2)
+
+
+def test_the_card_speaks_of_the_unit_and_is_read_back():
+    card = PrivacyCard((Charge("a", Fraction(1), unit=PATIENT),), "noise", "software")
+    assert "adding or removing all rows of any one patient_id, of which at most 3" in card.guarantee
+    assert card.neighbours == PATIENT.neighbours
+    data = card.to_dict()
+    assert PrivacyCard.from_dict(data) == card
+    with pytest.raises(ValueError, match="neighbours does not follow"):
+        PrivacyCard.from_dict(data | {"neighbours": neighbours_of(None)})

@@ -1,0 +1,88 @@
+"""Which rows of a unit are counted, against counting by hand; and that nobody's choice depends on another's rows."""
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from hedgerow.columns import Table
+from hedgerow.errors import DomainError
+from hedgerow.privacy.unit import Unit
+from hedgerow.schema.contributions import check_unit, counted, counted_rows, draw_key
+
+KEY = b"a key"
+
+
+def kept(whose, most, key=KEY):
+    return counted(Table.of(pd.DataFrame({"who": whose})), Unit("who", most), key)
+
+
+@given(st.lists(st.integers(0, 5), max_size=30), st.integers(1, 4))
+def test_of_each_unit_as_many_rows_as_it_has_or_may_have(whose, most):
+    found = kept(np.array(whose, dtype=np.int64), most)
+    expected = {who: min(n, most) for who, n in Counter(whose).items()}
+    assert Counter(np.array(whose)[found].tolist()) == expected
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.integers(1, 6), st.integers(1, 3), st.randoms())
+def test_rows_of_one_unit_more_change_no_other_choice(whose, more, most, random):
+    """Fact 7 of docs/privacy.md: with the same key, tables that differ by a unit differ by its rows alone."""
+    places = sorted(random.sample(range(len(whose) + more), len(whose)))
+    mixed = np.full(len(whose) + more, "zoe", dtype=object)
+    mixed[places] = whose
+    one, other = kept(np.array(whose, dtype=object), most), kept(mixed, most)
+    assert other[places].tolist() == one.tolist()
+    assert other.sum() - one.sum() == min(more, most)
+
+
+def test_every_choice_of_rows_is_as_likely():
+    """Two of four rows: six choices; false alarms one in a million."""
+    found = Counter(tuple(np.flatnonzero(kept([7] * 4, 2, n.to_bytes(4, "big")))) for n in range(3000))
+    assert set(found) == set(combinations(range(4), 2))
+    assert chisquare(list(found.values())).pvalue > 1e-6
+
+
+def test_choices_of_two_units_do_not_go_together():
+    pairs = Counter(tuple(np.flatnonzero(kept(["a", "a", "b", "b"], 1, n.to_bytes(4, "big")))) for n in range(2000))
+    assert chisquare([pairs[i, j] for i in (0, 1) for j in (2, 3)]).pvalue > 1e-6
+
+
+def test_spellings_of_one_value_are_one_unit():
+    """Merged units count fewer rows, which is the safe side."""
+    assert kept(["7", " 7", "7.0", "8"], 1).sum() == 2
+    assert kept([7.0, 7.0, 8.0], 1).sum() == 2
+
+
+@pytest.mark.parametrize("whose", [["a", None], [1.0, np.nan], ["a", " "]])
+def test_a_row_without_a_unit_is_refused(whose):
+    with pytest.raises(DomainError, match="column 'who': expected to read in every row whose it is"):
+        kept(whose, 1)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_any_frame_keeps_the_same_rows(make):
+    table = Table.of(make({"who": ["a", "b", "a", "a"], "n": [1, 2, 3, 4]}))
+    found = counted_rows(table, Unit("who", 2), KEY)
+    expected = np.array([1, 2, 3, 4])[kept(["a", "b", "a", "a"], 2)]
+    assert found.column("n", 0).numbers().tolist() == expected.tolist()
+    assert counted_rows(table, None, KEY) is table
+
+
+def test_a_table_without_the_column_is_refused_before_a_row_is_touched():
+    with pytest.raises(DomainError, match="column 'who': expected this column, found: n"):
+        check_unit(Unit("who", 1), Table.of(pd.DataFrame({"n": [1]})))
+    with pytest.raises(DomainError, match="expected a frame with the column who, which says whose row it is"):
+        check_unit(Unit("who", 1), Table.of(np.zeros((2, 2))))
+
+
+def test_keys_are_secret_but_for_seeds():
+    assert draw_key(None) != draw_key(None)
+    assert draw_key(3) == draw_key(np.int64(3)) != draw_key(4)
+    assert len(draw_key(np.random.default_rng(0))) == 32

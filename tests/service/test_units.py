@@ -1,0 +1,95 @@
+"""A curator's table in which a person has many rows: what analysts are told, charged and answered."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import LedgerError
+from hedgerow.privacy.account import Account
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.service.curator import Curator, Held
+from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.rows import FrameRows, open_rows
+from tests.service.wards import ANA, BINS, SCHEMA, SHARES, Exact, question, table
+
+UNIT = hr.Unit("name", 2)
+OF_PERSONS = replace(SCHEMA, unit=UNIT)
+QUESTIONS = {
+    "marginals": {"bins": BINS},
+    "error-marginals": {"bins": BINS, "hypothesis": {"always": "yes"}},
+    "fits": {"model": "tree", "parameters": {"max_depth": 2}},
+}
+
+
+@pytest.fixture
+def visits():
+    """A hundred persons with four rows each."""
+    frame, labels = table()
+    return frame.assign(name=[f"CANARY{n % 100}" for n in range(len(frame))]), labels
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with Ledger(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        yield ledger
+
+
+def curator_of(ledger, rows, **more):
+    return Curator(ledger, {"wards": Held(OF_PERSONS, rows)}, **more)
+
+
+@pytest.mark.parametrize("delta", ["0", "1e-6"])
+@pytest.mark.parametrize("kind", QUESTIONS)
+def test_answers_are_charged_for_persons(ledger, visits, kind, delta):
+    cap = Account(Fraction(3), Fraction(1, 10**5))
+    ledger.declare("wards", cap, {"ana": cap}, reason="rows of 2026", unit=UNIT)
+    curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS))
+    assert "all rows of one name, of which at most 2" in curator.describe(ANA, "wards")["neighbours"]
+    model = {"model": "scorecard", "parameters": {}} if kind == "fits" and delta != "0" else QUESTIONS[kind]
+    body = question(epsilon="1/2", delta=delta, **model)
+    cost = curator.cost(ANA, "wards", kind, body)
+    answer = json.loads(curator.ask(ANA, "wards", kind, "one", body).body)
+    card = PrivacyCard.from_dict(answer["model"]["privacy"] if kind == "fits" else answer["card"])
+    assert (card.unit, card.epsilon, cost["epsilon"]) == (UNIT, Fraction(1, 2), "1/2")
+    assert ledger.account("wards").spent == Fraction(1, 2)
+    (entry,) = [entry for entry in ledger.entries() if entry.kind == "reserved"]
+    assert entry.data["charge"]["unit"] == UNIT.to_dict()
+    assert "CANARY" not in json.dumps(answer) + json.dumps([entry.data for entry in ledger.entries()])
+    ledger.verify()
+
+
+def test_two_rows_of_each_person_are_counted(ledger, visits, tmp_path):
+    ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026", unit=UNIT)
+    frame, labels = visits
+    frame.assign(ill=labels).to_csv(tmp_path / "visits.csv", index=False)
+    frame.assign(ill=labels).to_parquet(tmp_path / "visits.parquet")
+    for key, rows in enumerate(
+        [
+            FrameRows.of(frame, labels, OF_PERSONS),
+            open_rows(str(tmp_path / "visits.csv"), OF_PERSONS),
+            open_rows(str(tmp_path / "visits.parquet"), OF_PERSONS),
+        ]
+    ):
+        curator = curator_of(ledger, rows, noise=Exact())
+        answer = json.loads(curator.ask(ANA, "wards", "marginals", f"{key}", question(epsilon="1/4", bins=BINS)).body)
+        assert np.sum(answer["rows"]["age"]) == 200
+        assert rows.target.columns == ("age", "smoker", "ward")
+
+
+def test_an_epoch_is_of_one_unit(ledger, visits):
+    """What was charged for rows says nothing of a person with many: charges for persons are not added to it."""
+    ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026")
+    curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS))
+    with pytest.raises(LedgerError, match="the unit of privacy that the epoch of 'wards' was declared with"):
+        curator.ask(ANA, "wards", "marginals", "one", question(epsilon="1/4", bins=BINS))
+    assert ledger.account("wards").spent == 0
+
+
+def test_dummy_rows_have_units(ledger, visits):
+    ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026", unit=UNIT)
+    dummy = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS)).dummy(ANA, "wards", 5)
+    assert dummy["name"] == ["0", "1", "2", "3", "4"]
