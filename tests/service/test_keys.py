@@ -2,10 +2,10 @@
 
 import pytest
 
+from hedgerow.chain import digest
 from hedgerow.errors import AccessError, ArgumentError
 from hedgerow.service.curator import Caller
 from hedgerow.service.keys import Keys
-from hedgerow.service.ledger.entry import digest
 from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
 
 

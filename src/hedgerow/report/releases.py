@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+from hedgerow.chain import FIRST, digest
 from hedgerow.errors import ArgumentError, ModelFormatError, UnreadableError
 from hedgerow.messages import shown
 from hedgerow.privacy.amounts import total
@@ -123,13 +123,13 @@ class Releases:
 
 def _chained(lines: Sequence[str]) -> list[dict[str, Any]]:
     """Return the entries of a ledger, each checked to hold the hash of the one before."""
-    found, previous = list[dict[str, Any]](), ""
+    found, previous = list[dict[str, Any]](), FIRST
     for sequence, line in enumerate(lines, 1):
         entry = parse_json(line)
         if entry["previous"] != previous or entry["sequence"] != sequence:
             raise UnreadableError("expected entries that follow on one another")
         found.append(entry)
-        previous = hashlib.sha256(line.encode()).hexdigest()
+        previous = digest(line)
     return found
 
 

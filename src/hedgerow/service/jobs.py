@@ -9,10 +9,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hedgerow.chain import digest
 from hedgerow.errors import AccessError, ServiceBusyError
 from hedgerow.service.curator import Answer, Caller, Curator
 from hedgerow.service.forms import Kind
-from hedgerow.service.ledger.entry import digest
 
 State = Literal["queued", "running", "answered", "refused", "cancelled"]
 MOST_WAITING = 32

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from hedgerow.arguments import check_choice
+from hedgerow.chain import digest
 from hedgerow.errors import AccessError, ArgumentError
 from hedgerow.messages import shown
 from hedgerow.service.curator import ROLES, Caller, Role
 from hedgerow.service.ledger.database import Database
-from hedgerow.service.ledger.entry import digest
 from hedgerow.service.ledger.tables import KEYS
 
 PREFIX = "hr_"

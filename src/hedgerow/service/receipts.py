@@ -20,9 +20,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from hedgerow.chain import FIRST, digest
 from hedgerow.errors import ReceiptError
 from hedgerow.models.files import model_from_dict
-from hedgerow.service.ledger.entry import FIRST, Entry, digest
+from hedgerow.service.ledger.entry import Entry
 from hedgerow.untrusted_text import parse_json, read_text
 
 LARGEST_ANSWER = 2**26

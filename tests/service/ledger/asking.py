@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
+from hedgerow.chain import digest
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
-from hedgerow.service.ledger.entry import digest
 from hedgerow.service.ledger.ledger import Request
 
 SHARES = {"ana": Account(Fraction(1)), "bob": Account(Fraction(2))}

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.chain import canonical
 from hedgerow.privacy.account import Account
 from hedgerow.service.ledger.caps import caps_data, check_shares, read_caps
-from hedgerow.service.ledger.entry import canonical
 
 AMOUNTS = st.fractions(Fraction(1, 10**6), 50)
 CAPS = st.one_of(

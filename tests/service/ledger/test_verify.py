@@ -6,11 +6,11 @@ from fractions import Fraction
 import pytest
 import sqlalchemy as sa
 
+from hedgerow.chain import digest
 from hedgerow.errors import LedgerError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.service.ledger.accounts import account_of, all_so_far, set_total
-from hedgerow.service.ledger.entry import digest
 from hedgerow.service.ledger.ledger import Ledger
 from tests.service.ledger.asking import asked, declare
 

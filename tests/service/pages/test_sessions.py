@@ -2,8 +2,8 @@
 
 import pytest
 
+from hedgerow.chain import digest
 from hedgerow.service.keys import Keys
-from hedgerow.service.ledger.entry import digest
 from hedgerow.service.pages import sessions as module
 from hedgerow.service.pages.sessions import LIFETIME, MOST_OF_ONE, Sessions
 from tests.service.wards import ANA, AUDITOR

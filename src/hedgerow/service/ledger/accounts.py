@@ -11,13 +11,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from hedgerow.chain import canonical
 from hedgerow.errors import LedgerError
 from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.caps import WHOLE, read_caps
-from hedgerow.service.ledger.entry import canonical
 from hedgerow.service.ledger.tables import CAPS, TOTALS
 from hedgerow.untrusted_text import parse_amount
 

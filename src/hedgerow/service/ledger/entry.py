@@ -2,47 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from hedgerow.chain import canonical, digest
 from hedgerow.errors import LedgerError
 from hedgerow.untrusted_text import parse_json
 from hedgerow.values import printable
 
 Kind = Literal["declared", "granted", "reserved", "retried", "answered", "failed"]
-FIRST = ""
-"""The hash before the first entry."""
-
-
-def canonical(data: Any) -> str:
-    """Return data as the one JSON text that is hashed and signed: sorted keys, no spaces, no floats.
-
-    Raises
-    ------
-    LedgerError
-        If it holds a float, whose text is not one.
-
-    Examples
-    --------
-    >>> canonical({"b": [1, None], "a": "ε"})
-    '{"a":"ε","b":[1,null]}'
-    """
-    _refuse_floats(data)
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-def _refuse_floats(data: Any) -> None:
-    if isinstance(data, float):
-        raise LedgerError("expected exact amounts, got a float.")
-    for part in data.values() if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else ():
-        _refuse_floats(part)
-
-
-def digest(text: str | bytes) -> str:
-    """Return the SHA-256 of a text in hexadecimal digits."""
-    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
 
 
 @dataclass(frozen=True)

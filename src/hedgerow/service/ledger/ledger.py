@@ -13,6 +13,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
+from hedgerow.chain import FIRST, digest
 from hedgerow.errors import (
     ArgumentError,
     BudgetExceededError,
@@ -29,7 +30,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.accounts import account_of, check_unit, current_epoch, make_caps, owners, set_total
 from hedgerow.service.ledger.caps import WHOLE, caps_data, check_shares
 from hedgerow.service.ledger.database import Database
-from hedgerow.service.ledger.entry import FIRST, Entry, Kind, digest
+from hedgerow.service.ledger.entry import Entry, Kind
 from hedgerow.service.ledger.runs import begin_run
 from hedgerow.service.ledger.tables import ANSWERS, ENTRIES, HEAD, REQUESTS
 from hedgerow.service.ledger.verify import Verified, verified

@@ -13,11 +13,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from hedgerow.chain import digest
 from hedgerow.errors import LedgerError
 from hedgerow.messages import shown
 from hedgerow.service.curator import Caller, Role
 from hedgerow.service.keys import Keys
-from hedgerow.service.ledger.entry import digest
 from hedgerow.service.pages.render import render
 from hedgerow.service.pages.sessions import Session, Sessions
 

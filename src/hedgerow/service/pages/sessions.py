@@ -9,9 +9,9 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from hedgerow.chain import digest
 from hedgerow.service.curator import Caller
 from hedgerow.service.keys import Keys
-from hedgerow.service.ledger.entry import digest
 
 LIFETIME = 8 * 3600
 """Seconds after which a session ends."""
