@@ -22,7 +22,7 @@ import yaml
 from hedgerow.errors import ModelFormatError, SchemaError
 from hedgerow.models.envelope import seal
 from hedgerow.values import printable
-from tests.adversarial.hostile_files import LOADERS, SMALL, large, use
+from tests.adversarial.hostile_files import LOADERS, SMALL, large, rechained, use
 
 MOST_SECONDS, MOST_BYTES = 20.0, 2**30  # of the processor, and more than what the imports take
 HUGE = "@HUGE@"  # a number that Python writes as text only
@@ -111,6 +111,8 @@ def mutations(seed: str, number: int) -> Iterator[tuple[str, str, bytes]]:
         data = mutated_data(data, rng) if rng.random() < 0.7 else data
         if isinstance(data, dict) and "digest" in data and rng.random() < 0.9:
             data = seal({key: value for key, value in data.items() if key != "digest"})
+        if kind == "budget" and isinstance(data, dict) and rng.random() < 0.9:
+            data = rechained(data)
         raw = written(data, ending, rng)
         yield f"seed {seed}, case {case}", kind, mutated_bytes(raw, rng) if rng.random() < 0.4 else raw
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, load_model
 from hedgerow.models.envelope import LARGEST_MODEL, seal
+from hedgerow.privacy.account import Account
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.record import Record
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.files import LARGEST_SCHEMA
 from hedgerow.schema.yaml_subset import LARGEST_YAML
+from tests.privacy.rewriting import chain
 
 CHARGES = (Charge("cuts", Fraction(1, 3), mechanism="quantiles"), Charge("counts", Fraction(1, 10), Fraction(1, 10**6)))
 SCHEMA = Schema(
@@ -42,13 +46,21 @@ PARTS = (
     AttributePoints("dose", ((0,), (1,), (2,), (0,), (3,))),
 )
 POINTS = Scorecard(BINARY, (-3,), PARTS, 0.1, 0.25, CARD)
-BUDGET = {
+EARLIER_BUDGET = {
     "format": "hedgerow/budget",
     "version": 1,
     "epsilon": "3",
     "delta": "0",
     "charges": [Charge("counts", Fraction(1)).to_dict()],
 }
+ACCOUNT = Account(Fraction(3), charges=CHARGES[:1])
+BUDGET = (
+    Record.opened(Account(Fraction(3)), "wards")
+    .after(ACCOUNT)
+    .released(1, "a" * 64)
+    .after(ACCOUNT.marked(0, "seeded"))
+    .to_dict()
+)
 LOADERS: dict[str, tuple[str, Any, Callable[[Path], Any]]] = {
     "rule list": ("json", LIST.to_dict(), load_model),
     "tree": ("json", TREE.to_dict(), load_model),
@@ -56,6 +68,7 @@ LOADERS: dict[str, tuple[str, Any, Callable[[Path], Any]]] = {
     "schema in JSON": ("json", SCHEMA.to_dict(), Schema.load),
     "schema in YAML": ("yaml", SCHEMA.to_dict(), Schema.load),
     "budget": ("json", BUDGET, FileBudget),
+    "budget of an earlier version": ("json", EARLIER_BUDGET, FileBudget),
 }
 """The ending of a file's name, valid data, and what loads it."""
 
@@ -63,6 +76,8 @@ LOADERS: dict[str, tuple[str, Any, Callable[[Path], Any]]] = {
 def use(loaded: Any) -> None:
     """Read and export what was loaded."""
     _ = str(loaded), repr(loaded)
+    if isinstance(loaded, FileBudget):
+        _ = str(loaded.record), loaded.record.dates
     if isinstance(loaded, (RuleList, Tree)):
         _ = str(loaded.privacy), loaded.get_rules(), loaded.to_html(), loaded.to_python(), loaded.to_sql()
     if isinstance(loaded, Scorecard):
@@ -74,6 +89,13 @@ def resealed(data: Mapping[str, Any]) -> str:
     return json.dumps(seal({key: value for key, value in data.items() if key != "digest"}))
 
 
+def rechained(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a budget's data after a change by someone who made the hashes anew, where they can be."""
+    with suppress(TypeError, AttributeError, KeyError, ValueError):
+        return {**data, "head": chain(data["entries"])}
+    return data
+
+
 def _with_amount(data: Any, amount: str) -> Any:
     return json.loads(json.dumps(data).replace('"1/3"', f'"{amount}"').replace('"1"', f'"{amount}"'))
 
@@ -83,7 +105,8 @@ def _with_amounts(amount: str) -> dict[str, str]:
         "rule list": resealed(_with_amount(LIST.to_dict(), amount)),
         "schema in JSON": json.dumps(_with_amount(SCHEMA.to_dict(), amount)),
         "schema in YAML": json.dumps(_with_amount(SCHEMA.to_dict(), amount)),
-        "budget": json.dumps(_with_amount(BUDGET, amount)),
+        "budget": json.dumps(rechained(_with_amount(BUDGET, amount))),
+        "budget of an earlier version": json.dumps(_with_amount(EARLIER_BUDGET, amount)),
     }
 
 
@@ -124,7 +147,10 @@ def large() -> dict[str, tuple[str, Callable[[], str]]]:
     attributes = f'{{"schema":{_WIDE},"rules":[{_LAST}],"privacy":{_CARD}}}'
     number = '"#":{"kind":"real","low":-8e+307,"high":8e+307},'
     grids = f'{{"schema":{_GRIDS},"rules":[{_LAST}],"privacy":{_CARD}}}'
-    charges = {**BUDGET, "charges": [Charge("counts", Fraction(1)).to_dict()] * 73_000}
+    charges = {**EARLIER_BUDGET, "charges": [Charge("counts", Fraction(1)).to_dict()] * 73_000}
+    opened, charged = BUDGET["entries"][:2]
+    entries = rechained({**BUDGET, "warning": None, "entries": [opened, *(dict(charged) for _ in range(26_000))]})
+    entries.pop("warning")
     return {
         "lists": ("rule list", lambda: _repeated("[],", most, around="[@[]]")),
         "mappings": ("rule list", lambda: _repeated('{"a":1},', most, around="[@1]")),
@@ -137,7 +163,8 @@ def large() -> dict[str, tuple[str, Callable[[], str]]]:
         "cut points": ("schema in JSON", lambda: _repeated("#,", LARGEST_SCHEMA, around=_CUTS)),
         "entries in YAML": ("schema in YAML", lambda: _repeated("a,", LARGEST_YAML, around="[@a]")),
         "keys in YAML": ("schema in YAML", lambda: _repeated("#: b\n", LARGEST_YAML, around="@")),
-        "charges": ("budget", lambda: json.dumps(charges)),
+        "charges": ("budget of an earlier version", lambda: json.dumps(charges)),
+        "entries": ("budget", lambda: json.dumps(entries)),
     }
 
 

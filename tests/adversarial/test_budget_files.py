@@ -24,6 +24,7 @@ from hedgerow.errors import BudgetExceededError, ModelFormatError
 from hedgerow.privacy import budget_file
 from hedgerow.privacy.budget_file import FileBudget
 from tests.privacy.racing import race
+from tests.privacy.rewriting import edit
 
 
 @pytest.fixture
@@ -198,7 +199,8 @@ def test_the_command_line_shows_a_read_only_budget_and_refuses_it_before_it_read
     (tmp_path / "b.json").chmod(0o444)
     (tmp_path / "data.csv").write_text("a,y\n1,0\n")
     (tmp_path / "s.yaml").write_text("attributes:\n  a: {kind: integer, low: 0, high: 9}\n")
-    assert run("budget", "show", "b.json")[:2] == (0, "epsilon: 0 of 1 spent, 1 left\n")
+    code, out, _ = run("budget", "show", "b.json")
+    assert (code, out.split("\n")[0]) == (0, "epsilon: 0 of 1 spent, 1 left")
     monkeypatch.setattr("hedgerow.cli.rows.read_csv", lambda *_: pytest.fail("the table was read"))
     monkeypatch.setattr("hedgerow.cli.schema.read_csv", lambda *_: pytest.fail("the table was read"))
     for words in (("fit", "data.csv", "--target", "y"), ("schema", "learn", "data.csv", "--schema", "s.yaml")):
@@ -332,22 +334,84 @@ def test_a_disk_that_fails_at_any_step_charges_nothing_or_everything(path, step,
     assert names(path) == ["budget.json"]
 
 
+# Edits.
+
+
 def test_the_text_of_the_file_is_what_it_was(path):
     """The format is no other for budgets all of whose charges have a guarantee."""
     FileBudget(path).charge(0.5, purpose="a model")
-    assert json.loads(path.read_text()) == {
+    data = json.loads(path.read_text())
+    dates = [entry.pop("date") for entry in data["entries"]]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", date) for date in dates)
+    assert data == {
         "format": "hedgerow/budget",
-        "version": 1,
-        "epsilon": "1",
-        "delta": "0",
-        "charges": [
+        "version": 2,
+        "entries": [
+            {"kind": "opened", "epsilon": "1", "delta": "0", "previous": ""},
             {
+                "kind": "charged",
                 "purpose": "a model",
                 "mechanism": "",
-                "epsilon": 0.5,
-                "epsilon_exact": "1/2",
-                "delta": 0.0,
-                "delta_exact": "0",
-            }
+                "epsilon": "1/2",
+                "delta": "0",
+                "previous": data["entries"][1]["previous"],
+            },
         ],
+        "head": data["head"],
     }
+
+
+EDITS = {
+    "all charges": lambda data: data["entries"].__delitem__(slice(1, None)),
+    "the first charge": lambda data: data["entries"].pop(1),
+    "the last charge": lambda data: data["entries"].pop(),
+    "the order": lambda data: data["entries"].__setitem__(slice(1, 3), data["entries"][2:0:-1]),
+    "an amount": lambda data: data["entries"][1].update(epsilon="1/100"),
+    "the last amount": lambda data: data["entries"][2].update(epsilon="1/100"),
+    "the cap": lambda data: data["entries"][0].update(epsilon="100"),
+    "a purpose": lambda data: data["entries"][1].update(purpose="nothing"),
+    "a date": lambda data: data["entries"][1].update(date="2020-01-01T00:00:00Z"),
+    "the table": lambda data: data["entries"][0].update(table="another"),
+    "a charge twice": lambda data: data["entries"].insert(1, dict(data["entries"][1])),
+    "the last hash": lambda data: data.update(head="0" * 64),
+}
+
+
+@pytest.mark.parametrize("edited", EDITS)
+def test_an_edit_of_the_file_is_refused_and_says_what_to_do(path, edited):
+    budget = FileBudget(path)
+    budget.charge(0.5, purpose="one")
+    budget.charge(0.25, purpose="two")
+    edit(path, EDITS[edited])
+    before = path.read_bytes()
+    for act in (lambda: FileBudget(path), lambda: budget.check(0.1), lambda: budget.charge(0.1, purpose="x")):
+        with pytest.raises(ModelFormatError, match=r"edited, removed or put in after .*Restore the file from a backup"):
+            act()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("edited", sorted(set(EDITS) - {"the last hash"}))
+def test_whoever_makes_all_hashes_anew_is_found_out_by_who_kept_the_last_one(path, edited):
+    budget = FileBudget(path)
+    budget.charge(0.5, purpose="one")
+    budget.charge(0.25, purpose="two")
+    kept = budget.head
+    budget.charge(0.125, purpose="three")
+    budget.check_head(kept)
+    if edited == "the last charge":
+        edit(path, EDITS[edited], rehash=True)  # it came after the kept one
+    edit(path, EDITS[edited], rehash=True)
+    assert FileBudget(path).head
+    with pytest.raises(ModelFormatError, match="expected an entry with the hash that was kept, found none"):
+        FileBudget(path).check_head(kept)
+
+
+def test_a_file_made_one_of_an_earlier_version_is_not_charged(path):
+    FileBudget(path).charge(1, purpose="all of it")
+    path.write_text('{"format": "hedgerow/budget", "version": 1, "epsilon": "1", "delta": "0", "charges": []}')
+    budget = FileBudget(path)
+    for act in (lambda: budget.check(1), lambda: budget.charge(1, purpose="again")):
+        with pytest.raises(ModelFormatError, match=r"found one of an earlier version.*Nothing was charged"):
+            act()
+    budget.start_chain()
+    assert budget.record.entries[0]["charges"] == []  # an edit that stays on record

@@ -1,16 +1,20 @@
 """`hedgerow budget`, and budgets that other commands charge."""
 
 import json
+from fractions import Fraction
 
+from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.privacy.charge import Charge
 from tests.cli.table import FIT, GOOD, SSRL
+from tests.privacy.rewriting import edit, sha
 
 
 def test_a_budget_file_is_charged_with_delta(folder, run):
     run("budget", "new", "b.json", "--epsilon", "9", "--delta", "1e-6")
     words = (*FIT, *SSRL, "--mechanism", "global-gaussian", "--research", "--budget", "b.json")
     assert run(*words, "--delta", "1e-9")[0] == 0
-    (charge,) = json.loads((folder / "b.json").read_text())["charges"]
-    assert (charge["epsilon"], charge["delta"]) == (5, 1e-9)
+    charge = json.loads((folder / "b.json").read_text())["entries"][1]
+    assert (charge["epsilon"], charge["delta"]) == ("5", "1/1000000000")
     assert "delta=1e-06 was requested" in run(*words, "--delta", "1e-6", "--force")[2]
 
 
@@ -46,3 +50,73 @@ def test_a_budget_that_adds_up_rho_takes_more_draws(folder, run):
     assert [run(*fit, "-o", f"{number}.json")[0] for number in range(4)] == [0, 0, 0, 2]
     assert "rho: 0.09391" in run("budget", "show", "r.json")[1]  # three times 1/32, and what rounding may cost
     assert not (folder / "3.json").exists()
+
+
+def test_a_fit_enters_the_tables_name_and_the_digest_of_the_model_and_nothing_of_a_row(folder, run):
+    run("budget", "new", "b.json", "--epsilon", "9", "--table", "wards of 2025")
+    assert run(*FIT, "--epsilon", "1", "--budget", "b.json", "-o", "m.json")[0] == 0
+    opened, charged, released = json.loads((folder / "b.json").read_text())["entries"]
+    assert (opened["kind"], opened["table"], charged["kind"], charged["table"]) == (
+        "opened", "wards of 2025", "charged", "wards of 2025",
+    )  # fmt: skip
+    assert set(charged) == {"kind", "date", "previous", "table", "purpose", "mechanism", "epsilon", "delta", "rho"}
+    model = json.loads((folder / "m.json").read_text())["digest"]
+    assert released == {
+        "kind": "released", "charge": 1, "model": model, "date": released["date"], "previous": sha(charged),
+    }  # fmt: skip
+
+
+def test_a_budget_that_cannot_take_the_digest_leaves_the_model(folder, run, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    run("budget", "new", "b.json", "--epsilon", "9")
+    monkeypatch.setattr(FileBudget, "add_digest", fail)
+    code, _, err = run(*FIT, "--epsilon", "1", "--budget", "b.json", "-o", "m.json")
+    assert code == 0
+    assert "its digest could not be entered: [Errno 28] No space left on device" in err
+    assert (folder / "m.json").exists()
+    assert FileBudget(folder / "b.json").spent == 1
+
+
+def test_show_prints_the_hash_to_keep_and_finds_a_record_made_anew_by_it(folder, run):
+    run("budget", "new", "b.json", "--epsilon", "9")
+    FileBudget("b.json").charge(1, purpose="one")
+    out = run("budget", "show", "b.json")[1].splitlines()
+    kept = json.loads((folder / "b.json").read_text())["head"]
+    assert out[-2:] == [
+        "2 entries, each with the hash of the one before; keep that of the last elsewhere:",
+        f"  {kept}",
+    ]
+    FileBudget("b.json").charge(1, purpose="two")
+    assert run("budget", "show", "b.json", "--head", kept)[0] == 0
+    edit(folder / "b.json", lambda data: data["entries"].__delitem__(slice(1, None)), rehash=True)
+    assert run("budget", "show", "b.json")[1].startswith("epsilon: 0 of 9 spent")  # nothing shows but for the hash
+    code, out, err = run("budget", "show", "b.json", "--head", kept)
+    assert (code, out) == (2, "")
+    assert "expected an entry with the hash that was kept, found none" in err
+
+
+def test_a_budget_of_an_earlier_version_is_shown_and_charged_once_it_is_chained(folder, run):
+    charge = Charge("one", Fraction(1)).to_dict()
+    old = {"format": "hedgerow/budget", "version": 1, "epsilon": "3", "delta": "0", "charges": [charge]}
+    (folder / "b.json").write_text(json.dumps(old, indent=2))
+    assert "start one with `hedgerow budget chain`" in run("budget", "show", "b.json")[1]
+    code, _, err = run(*FIT, "--epsilon", "1", "--budget", "b.json", "-o", "m.json")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "then run `hedgerow budget chain`. Nothing was charged" in err
+    assert "charges made before the chain of hashes" in run("budget", "chain", "b.json")[1]
+    assert run(*FIT, "--epsilon", "1", "--budget", "b.json", "-o", "m.json")[0] == 0
+    assert "epsilon: 2 of 3 spent" in run("budget", "show", "b.json")[1]
+    assert "found one that has it" in run("budget", "chain", "b.json")[2]
+
+
+def test_an_edited_budget_is_refused_in_one_line_and_is_no_place_for_an_output(folder, run):
+    run("budget", "new", "b.json", "--epsilon", "1")
+    FileBudget("b.json").charge(1, purpose="one")
+    edit(folder / "b.json", lambda data: data["entries"].pop())
+    for words in (("budget", "show", "b.json"), (*FIT, "--epsilon", "1", "--budget", "b.json", "-o", "m.json")):
+        code, out, err = run(*words)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "was edited, removed or put in after it was written. Restore the file from a backup" in err
+    assert "is a budget, and its record" in run(*FIT, "--epsilon", "1", "-o", "b.json", "--force")[2]

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from hedgerow import PrivateRuleListClassifier
-from hedgerow.errors import BudgetExceededError, ModelFormatError
+from hedgerow.errors import ArgumentError, BudgetExceededError, ModelFormatError, StateError
 from hedgerow.privacy.budget_file import FileBudget
 from tests.privacy.racing import race
+from tests.privacy.rewriting import sha
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def path(tmp_path):
 def test_a_charge_is_on_disk_when_it_returns(path):
     FileBudget(path).charge(0.25, purpose="a model")
     assert FileBudget(path).spent == Fraction(1, 4)
-    assert json.loads(path.read_text())["charges"][0]["purpose"] == "a model"
+    assert json.loads(path.read_text())["entries"][1]["purpose"] == "a model"
 
 
 def test_what_another_run_charged_counts(path):
@@ -75,3 +76,25 @@ def test_a_second_name_of_the_file_is_refused(path):
     path.with_name("twin.json").hardlink_to(path)
     with pytest.raises(ModelFormatError, match="expected a budget file without hard links"):
         FileBudget(path)
+
+
+def test_the_digest_of_a_model_follows_the_charge_made_through_the_same_object(path):
+    one, two = FileBudget(path), FileBudget(path)
+    with pytest.raises(StateError, match="expected a budget through which a model was charged"):
+        one.add_digest("a" * 64)
+    one.charge("1/4", purpose="first")
+    two.charge("1/4", purpose="second")
+    one.add_digest("a" * 64)
+    assert one.record.entries[-1]["charge"] == 1
+    with pytest.raises(ArgumentError, match="expected the digest of a model"):
+        two.add_digest("a row")
+    assert [entry["kind"] for entry in two.record.entries] == ["opened", "charged", "charged", "released"]
+    assert two.spent == Fraction(1, 2)
+
+
+def test_racing_processes_leave_one_chain_in_which_each_charge_follows_on_one(path):
+    race(path, Fraction(1, 20), processes=3)
+    entries = json.loads(path.read_text())["entries"]
+    assert len(entries) == 21
+    assert [entry["previous"] for entry in entries] == ["", *map(sha, entries[:-1])]
+    assert FileBudget(path).head == sha(entries[-1])

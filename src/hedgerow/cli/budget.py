@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.output import check_output, say
-from hedgerow.errors import DomainError
+from hedgerow.errors import DomainError, ModelFormatError
 from hedgerow.privacy.account import Accounting
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.budget_file import FileBudget
@@ -19,6 +19,10 @@ from hedgerow.privacy.budget_file import FileBudget
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Keep one privacy budget over several runs, in a file."
 )
+
+Table = Annotated[
+    str | None, typer.Option(metavar="NAME", help="A name for the table, entered with each charge; anything you like.")
+]
 
 
 @app.command("new")
@@ -37,6 +41,7 @@ def new(
         Accounting,
         typer.Option(help="How charges add up: as they are, or by rho, which needs a delta."),
     ] = "basic",
+    table: Table = None,
 ) -> None:
     """Start a budget. Later runs charge it with --budget FILE and are refused when it is spent.
 
@@ -47,13 +52,42 @@ def new(
     hedgerow budget new patients.budget.json --rho 0.5
     """
     check_output(file, force=False)
-    say(FileBudget.create(file, epsilon, delta, rho=rho, accounting=accounting))
+    say(FileBudget.create(file, epsilon, delta, rho=rho, accounting=accounting, table=table))
 
 
 @app.command("show")
-def show(file: Annotated[Path, typer.Argument(help="Budget file.")]) -> None:
-    """Show the charges, the remaining budget, and the charges without guarantee, which the cap does not cover."""
-    say(FileBudget(file))
+def show(
+    file: Annotated[Path, typer.Argument(help="Budget file.")],
+    head: Annotated[
+        str | None,
+        typer.Option(metavar="HASH", help="A hash shown earlier; refuses if the record does not go on from it."),
+    ] = None,
+) -> None:
+    """Show the charges, the remaining budget, and the charges without guarantee, which the cap does not cover.
+
+    Prints the hash of the last entry. Keep it where who writes the file cannot change it, and give it as --head later:
+    a record that was made anew or cut off since does not go on from it.
+
+    [bold]Example[/bold]: hedgerow budget show patients.budget.json
+    """
+    budget = FileBudget(file)
+    if head is not None:
+        budget.check_head(head)
+    record = budget.record
+    say(f"{record.account}\n{record}")
+
+
+@app.command("chain")
+def chain(
+    file: Annotated[Path, typer.Argument(help="Budget file of an earlier version.")], table: Table = None
+) -> None:
+    """Start the chain of hashes in a budget file of an earlier version, whose charges are entered as they are found.
+
+    [bold]Example[/bold]: hedgerow budget chain patients.budget.json
+    """
+    budget = FileBudget(file)
+    budget.start_chain(table)
+    say(f"{budget}\n{budget.record}")
 
 
 def open_budget(file: Path | None) -> FileBudget | None:
@@ -71,6 +105,16 @@ def telling_charges(budget: FileBudget | None) -> Generator[None]:
             hint = "; `hedgerow schema check` finds such rows first" if isinstance(error, DomainError) else ""
             typer.echo(f"{_charged(budget)}{hint}.", err=True)
         raise
+
+
+def enter_digest(budget: FileBudget | None, model: str) -> None:
+    """Enter the digest of a model that was charged and written; where that fails, the model is there all the same."""
+    if budget is None:
+        return
+    try:
+        budget.add_digest(model)
+    except (OSError, ModelFormatError) as error:
+        say(f"the model is written, and charged; its digest could not be entered: {error}", err=True)
 
 
 def spent_text(epsilon: Fraction, budget: FileBudget | None) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hedgerow.cli.budget import open_budget, spent_text, telling_charges
+from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling_charges
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print
 from hedgerow.cli.rows import DATA, Engine, Master, Memory, Rows, open_rows, target_name
 from hedgerow.cli.schema import load_schema
@@ -216,6 +216,7 @@ def fit(
         with telling_charges(account):
             released = _learn(classifier, rows, label)
         write_or_print(write, released.to_json, released.to_dict(), spent_text(amount, account))
+    enter_digest(account, released.to_dict()["digest"])
     if as_json:
         say(json.dumps(released.to_dict(), ensure_ascii=False))
     else:

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from hedgerow.durable import write_whole
-from hedgerow.errors import ArgumentError, ModelFormatError
-from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.errors import ArgumentError
+from hedgerow.privacy.budget_file import is_budget
 from hedgerow.values import printable
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
         raise ArgumentError(f"{path} exists already; give another name, or --force where the command has it.")
     if path.exists() and any(given is not None and _is_same(path, given) for given in inputs):
         raise ArgumentError(f"{path} is an input of this command; give the output another name.")
-    if path.is_file() and _is_budget(path):
+    if path.is_file() and is_budget(path):
         raise ArgumentError(f"{path} is a budget, and its record of what was spent would be lost; give another name.")
     if not path.absolute().parent.is_dir():
         raise ArgumentError(f"{path}: there is no folder {path.parent}.")
@@ -93,14 +93,6 @@ def print_or_write(text: str, path: Path | None) -> None:
 
 def _is_same(path: Path, given: Path | str) -> bool:
     return os.path.exists(given) and os.path.samefile(path, given)
-
-
-def _is_budget(path: Path) -> bool:
-    try:
-        FileBudget(path)
-    except (OSError, ModelFormatError):
-        return False
-    return True
 
 
 def check_picture(path: Path) -> None:

@@ -13,18 +13,16 @@ from contextlib import contextmanager, suppress
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
 from hedgerow.durable import sync_folder, write_synced
-from hedgerow.errors import ArgumentError, FileAccessError, FileError, ModelFormatError
+from hedgerow.errors import ArgumentError, FileAccessError, FileError, LedgerError, ModelFormatError, StateError
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.budget import Budget, account_of
-from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.record import FORMAT, Record
 from hedgerow.privacy.unit import Unit
-from hedgerow.untrusted_text import LARGEST_FILE, parse_amount, parse_json, read_all
-
-FORMAT = "hedgerow/budget"
+from hedgerow.untrusted_text import LARGEST_FILE, parse_json, read_all, read_text
 
 
 class FileBudget(Budget):
@@ -32,7 +30,8 @@ class FileBudget(Budget):
 
     Processes on one machine may share it: a charge locks the file, reads what others have charged, and replaces the
     file whole, with the rights it had. What is left, and every other answer, is read from the file when it is asked
-    for. It is a record for honest curators, not a defence against one who edits it.
+    for. Each entry has the hash of the one before, and a file whose hashes do not agree is refused. Who can write the
+    file can make all of it anew; who keeps `head` elsewhere finds that out with `check_head`.
 
     Parameters
     ----------
@@ -43,13 +42,29 @@ class FileBudget(Budget):
     ----------
     spent_here : Fraction
         ε charged through this object.
+    record : Record
+        The caps, charges and entries that the file holds now.
+    head : str
+        The hash of the last entry now; empty for a file of an earlier version, without a chain.
 
     Raises
     ------
     ModelFormatError
-        If the file is not a budget, or has several names.
+        If the file is not a budget, was edited since it was written, or has several names.
     OSError
         If it cannot be read or written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> budget = FileBudget.create(f"{folder.name}/wards.budget.json", epsilon=1, table="wards")
+    >>> kept = budget.head
+    >>> budget.charge(0.25, purpose="row count")
+    >>> budget.check_head(kept)
+    >>> [entry["kind"] for entry in budget.record.entries]
+    ['opened', 'charged']
+    >>> folder.cleanup()
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -58,6 +73,7 @@ class FileBudget(Budget):
         account = self._read()
         super().__init__(account.epsilon, account.delta, rho=account.rho, accounting=account.accounting)
         self.spent_here = Fraction(0)
+        self._last_charge: int | None = None
 
     @classmethod
     def create(
@@ -68,9 +84,13 @@ class FileBudget(Budget):
         *,
         rho: Amount | None = None,
         accounting: Accounting = "basic",
+        table: str | None = None,
     ) -> Self:
-        """Write a new budget to a file that must not exist, and open it; parameters as for `Budget`."""
-        text = _text(account_of(epsilon, delta, rho, accounting))
+        """Write a new budget to a file that must not exist, and open it; parameters as for `Budget`.
+
+        `table` is a name for the table, which is entered with each charge.
+        """
+        text = _text(Record.opened(account_of(epsilon, delta, rho, accounting), table))
         with Path(path).open("xb") as file:
             try:
                 _write(Path(path), file.fileno(), text)
@@ -85,6 +105,61 @@ class FileBudget(Budget):
         """The file."""
         return self._path
 
+    @property
+    def record(self) -> Record:
+        """The caps, charges and entries that the file holds now."""
+        self._check_folder()
+        with _opened(self._path) as file:
+            return _parse(self._path, file)
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry now."""
+        return self.record.head
+
+    def check_head(self, head: str) -> None:
+        """Check that the record goes on from the entry whose hash, as it was shown then, was kept elsewhere.
+
+        Raises
+        ------
+        ModelFormatError
+            If no entry has it: entries were removed, or made anew.
+        """
+        if head not in self.record.hashes:
+            raise ModelFormatError(
+                f"{self._path}: expected an entry with the hash that was kept, found none: entries were removed "
+                "or made anew since. Restore the file from a backup that has all charges."
+            )
+
+    def start_chain(self, table: str | None = None) -> None:
+        """Start a chain in a file of an earlier version; its charges so far are entered as they were found.
+
+        Raises
+        ------
+        ArgumentError
+            If the file has a chain.
+        """
+
+        def chained(record: Record) -> Record:
+            if record.is_chained:
+                raise ArgumentError(f"{self._path}: expected a budget file without a chain, found one that has it.")
+            return record.chained(table)
+
+        self._rewrite(chained)
+
+    def add_digest(self, model: str) -> None:
+        """Enter the digest of the model that the last charge through this object was for.
+
+        Raises
+        ------
+        StateError
+            If nothing was charged through this object.
+        """
+        number = self._last_charge
+        if number is None:
+            raise StateError("expected a budget through which a model was charged, got one without a charge yet.")
+        self._rewrite(lambda record: record.released(number, model))
+
     def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None, unit: Unit | None = None) -> None:
         """Check that (ε, δ), with this ρ, could be charged now, to this file; see `Budget.check`.
 
@@ -96,6 +171,7 @@ class FileBudget(Budget):
         self._check_folder()
         with _opened(self._path) as file:
             _check_writable(self._path, file)
+            self._check_chained(_parse(self._path, file))
         super().check(epsilon, delta, rho=rho, unit=unit)
 
     def _check_folder(self) -> None:
@@ -105,12 +181,27 @@ class FileBudget(Budget):
                 f"{self._path}: expected the folder that the budget was opened in, found another in its place."
             )
 
+    def _check_chained(self, record: Record) -> None:
+        """Refuse to charge a file of an earlier version, whose charges may have been edited."""
+        if not record.is_chained:
+            raise ModelFormatError(
+                f"{self._path}: expected a budget file whose entries are chained by hash, found one of an earlier "
+                "version. Look at its charges (`hedgerow budget show`), then run `hedgerow budget chain`. "
+                "Nothing was charged."
+            )
+
     def _read(self) -> Account:
-        self._check_folder()
-        with _opened(self._path) as file:
-            return _parse(self._path, file)
+        return self.record.account
 
     def _update(self, change: Callable[[Account], Account]) -> Account:
+        def charged(record: Record) -> Record:
+            self._check_chained(record)
+            return record.after(change(record.account))
+
+        return self._rewrite(charged).account
+
+    def _rewrite(self, change: Callable[[Record], Record]) -> Record:
+        """Replace the file by one with a changed record, under a lock, unless `change` raises."""
         self._check_folder()
         with _locked(self._path) as file:
             _check_writable(self._path, file)
@@ -118,7 +209,9 @@ class FileBudget(Budget):
             after = change(before)
             if after != before:
                 _replace(self._path, _text(after), like=os.fstat(file.fileno()))
-                self.spent_here += after.spent - before.spent
+                self.spent_here += after.account.spent - before.account.spent
+                if len(after.account.charges) > len(before.account.charges):
+                    self._last_charge = len(after.account.charges)
                 sync_folder(self._path)
         return after
 
@@ -205,49 +298,38 @@ def _write(path: Path, handle: int, text: str) -> None:
         raise FileError.of(problem.errno, f"{problem.strerror}. Nothing was charged", str(path))
 
 
-def _text(account: Account) -> str:
-    """Return an account as the text of a file, which can be read back."""
-    text = json.dumps(_to_dict(account), indent=2)
+def _text(record: Record) -> str:
+    """Return a record as the text of a file, which can be read back."""
+    text = json.dumps(record.to_dict(), indent=2)
     if len(text) > LARGEST_FILE:
         raise ArgumentError(f"a budget file of more than {LARGEST_FILE:,} bytes cannot be read. Nothing was charged.")
-    if _from_dict(parse_json(text)) != account:
+    if Record.from_dict(parse_json(text)) != record:
         raise ArgumentError("the charge cannot be read back from a file. Nothing was charged.")
     return text
 
 
-def _to_dict(account: Account) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "format": FORMAT,
-        "version": 1,
-        "epsilon": None if account.epsilon is None else str(account.epsilon),
-        "delta": str(account.delta),
-    }
-    if account.rho is not None:
-        data["rho"] = str(account.rho)
-    if account.accounting != "basic":
-        data["accounting"] = account.accounting
-    if account.warning:
-        data["warning"] = account.warning
-    return {**data, "charges": [charge.to_dict() for charge in account.charges]}
-
-
-def _parse(path: Path, file: BinaryIO) -> Account:
+def _parse(path: Path, file: BinaryIO) -> Record:
+    problem, broken = "", None
     try:
-        return _from_dict(parse_json(read_all(file)))
-    except ValueError as error:
+        return Record.from_dict(parse_json(read_all(file)))
+    except ModelFormatError as error:
+        broken = str(error)
+    except (ValueError, LedgerError) as error:
         problem = str(error)
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError, IndexError):
         problem = "its keys or types are not those of a budget"
+    if broken:
+        raise ModelFormatError(
+            f"{path}: {broken}. Restore the file from a backup that has all charges; without one, start a new budget "
+            "with what is left after all that was released."
+        )
     raise ModelFormatError(
         f"{path}: expected a budget file (made by `hedgerow budget new`), found other content: {problem.rstrip('.')}."
     )
 
 
-def _from_dict(data: Any) -> Account:
-    """Read back what `_to_dict` wrote; ValueError, KeyError, TypeError or AttributeError for anything else."""
-    charges = tuple(Charge.from_dict(charge) for charge in data["charges"])
-    epsilon, rho = (None if data.get(key) is None else parse_amount(data[key]) for key in ("epsilon", "rho"))
-    account = Account(epsilon, parse_amount(data["delta"]), charges, rho, data.get("accounting", "basic"))
-    if _to_dict(account) != data:
-        raise ArgumentError("its entries contradict one another, or some are unknown")
-    return account
+def is_budget(path: str | PathLike[str]) -> bool:
+    """Whether a file says that it is a budget, intact or not."""
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        return parse_json(read_text(path)).get("format") == FORMAT
+    return False

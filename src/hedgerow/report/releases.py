@@ -105,8 +105,12 @@ class Releases:
 
     @classmethod
     def _of_budget(cls, path: Path) -> Self:
-        budget = FileBudget(path)
-        return cls(tuple(map(PastRelease, budget.charges)), budget.epsilon, "a budget file")
+        record = FileBudget(path).record
+        found = tuple(map(PastRelease, record.account.charges, record.dates))
+        kind = "a budget file without a chain of hashes"
+        if record.is_chained:
+            kind = f"a budget file of {len(record.entries)} entries, each with the hash of the one before"
+        return cls(found, record.account.epsilon, kind)
 
     @classmethod
     def _of_ledger(cls, path: str | PathLike[str], lines: Sequence[str], dataset: str | None) -> Self:

@@ -1,0 +1,262 @@
+"""Records of budget files: entries, each with the hash of the one before, and the account that they add up to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Self
+
+from hedgerow.chain import FIRST, canonical, digest
+from hedgerow.errors import ArgumentError, ModelFormatError
+from hedgerow.privacy.account import Account
+from hedgerow.privacy.charge import Charge
+from hedgerow.untrusted_text import check_plain, parse_amount
+from hedgerow.values import printable
+
+FORMAT = "hedgerow/budget"
+LONGEST_TABLE = 200
+"""The most characters of a table's name."""
+_DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a budget's file holds at one moment.
+
+    Attributes
+    ----------
+    account : Account
+        The caps, and all charges.
+    entries : tuple of dict
+        What happened, in order: ``opened`` (or ``chained``, with the charges so far, which nothing protected until
+        then), ``charged``, ``void`` (why a charge has no guarantee) and ``released`` (the digest of the model that a
+        charge was for). Each has its date and the hash of the entry before. Empty for a file without a chain.
+    head : str
+        The hash of the last entry.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> record = Record.opened(Account(Fraction(1)), table="wards")
+    >>> record.entries[0]["kind"], record.entries[0]["table"], record.entries[0]["previous"]
+    ('opened', 'wards', '')
+    >>> record.after(record.account.charged(Charge("a model", Fraction(1, 2)))).account.remaining
+    Fraction(1, 2)
+    """
+
+    account: Account
+    entries: tuple[dict[str, Any], ...] = ()
+    head: str = FIRST
+
+    @classmethod
+    def opened(cls, account: Account, table: str | None = None) -> Self:
+        """Return the record of a new budget, for the table of this name."""
+        return cls(account)._with({"kind": "opened", **_caps(account), **_named(table)})
+
+    def chained(self, table: str | None = None) -> Self:
+        """Return a record with a chain, of one without. What came before is in its first entry, as it was found."""
+        before = [_charge_data(charge) for charge in self.account.charges]
+        return self._with({"kind": "chained", **_caps(self.account), **_named(table), "charges": before})
+
+    @property
+    def is_chained(self) -> bool:
+        """Whether each entry has the hash of the one before."""
+        return bool(self.entries)
+
+    @property
+    def unchained(self) -> int:
+        """How many charges were made before there was a chain."""
+        return len(self.entries[0].get("charges", ())) if self.entries else len(self.account.charges)
+
+    @cached_property
+    def hashes(self) -> tuple[str, ...]:
+        """The hash of every entry."""
+        return (*(entry["previous"] for entry in self.entries[1:]), self.head) if self.entries else ()
+
+    @property
+    def table(self) -> str | None:
+        """The name of the table, where one was given."""
+        return self.entries[0].get("table") if self.entries else None
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """When each charge was made, in UTC; empty where that is not known."""
+        later = [entry["date"] for entry in self.entries if entry["kind"] == "charged"]
+        return (*[""] * self.unchained, *later)
+
+    def after(self, account: Account) -> Self:
+        """Return the record with what is new in this account: more charges, or reasons why some are void."""
+        found, before = self, self.account.charges
+        for number, (old, new) in enumerate(zip(before, account.charges, strict=False), 1):
+            if old != new:
+                found = found._with({"kind": "void", "charge": number, "void": new.void})
+        for charge in account.charges[len(before) :]:
+            found = found._with({"kind": "charged", **_charge_data(charge), **_named(self.table)})
+        return replace(found, account=account)
+
+    def released(self, number: int, model: str) -> Self:
+        """Return the record with the digest of the model that a charge was for; charges count from 1."""
+        if not 1 <= number <= len(self.account.charges):
+            raise ArgumentError(f"expected the number of a charge, 1 to {len(self.account.charges)}, got {number}.")
+        return self._with({"kind": "released", "charge": number, "model": _checked_digest(model)})
+
+    def _with(self, entry: Mapping[str, Any]) -> Self:
+        whole = {**entry, "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "previous": self.head}
+        check_plain(whole)
+        return replace(self, entries=(*self.entries, whole), head=digest(canonical(whole)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as the JSON-ready data of a file."""
+        warning = {"warning": self.account.warning} if self.account.warning else {}
+        return {"format": FORMAT, "version": 2, **warning, "entries": list(self.entries), "head": self.head}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read back what `to_dict` wrote, or the file of an earlier version, without a chain.
+
+        Raises
+        ------
+        ModelFormatError
+            If an entry is not what was written before the next.
+        LedgerError, ValueError, KeyError, TypeError, AttributeError, IndexError
+            If it is something else.
+        """
+        if data["version"] == 1:
+            account = _account(data, [Charge.from_dict(charge) for charge in data["charges"]])
+            _check_same(_unchained(account), data)
+            return cls(account)
+        entries = data["entries"]
+        _check_chain(entries, data["head"])
+        record = cls(_replayed(entries), tuple(entries), data["head"])
+        _check_same(record.to_dict(), data)
+        return record
+
+    def __str__(self) -> str:
+        if len(self.entries) == 0:
+            return "no chain of hashes: an edit would not show; start one with `hedgerow budget chain`"
+        first, number = self.entries[0], len(self.entries)
+        many = f"{number} entries, each with the hash of the one before; keep that of the last elsewhere:"
+        lines = [many if number > 1 else "1 entry; keep its hash elsewhere:", f"  {self.head}"]
+        if first["kind"] == "chained":
+            lines.append(f"charges made before the chain of hashes, as found on {first['date'][:10]}: {self.unchained}")
+        return printable("\n".join(lines), keep="\n")
+
+
+def _check_same(written: object, found: object) -> None:
+    if written != found:
+        raise ArgumentError("its entries contradict one another, or some are unknown")
+
+
+def _check_chain(entries: list[dict[str, Any]], head: str) -> None:
+    """Check that each entry has the hash of the one before, and that the file ends with that of the last one."""
+    previous = FIRST
+    for number, entry in enumerate(entries, 1):
+        if entry["previous"] != previous:
+            raise ModelFormatError(_broken(number - 1 or 1))
+        previous = digest(canonical(entry))
+    if previous != head:
+        raise ModelFormatError(_broken(len(entries)))
+
+
+def _broken(number: int) -> str:
+    return f"entry {number} of its record, or one beside it, was edited, removed or put in after it was written"
+
+
+def _replayed(entries: list[dict[str, Any]]) -> Account:
+    """Return the account that entries add up to."""
+    first = _content(entries[0])
+    account = _account(first, tuple(map(_charge_of, first.get("charges", ()))))
+    written = {"kind": "chained", **_caps(account), "charges": [_charge_data(charge) for charge in account.charges]}
+    _check_same(written if "charges" in first else {"kind": "opened", **_caps(account)}, first)
+    charges = list(account.charges)
+    for entry in map(_content, entries[1:]):
+        _replay(entry, charges)
+    return replace(account, charges=tuple(charges))
+
+
+def _replay(entry: dict[str, Any], charges: list[Charge]) -> None:
+    """Do to the charges what an entry says."""
+    if entry["kind"] == "charged":
+        charges.append(_charge_of(entry))
+        _check_same({"kind": "charged", **_charge_data(charges[-1])}, entry)
+        return
+    number = entry["charge"]
+    if type(number) is not int or not 1 <= number <= len(charges):
+        raise ArgumentError("expected an entry about an earlier charge")
+    if entry["kind"] == "void":
+        charges[number - 1] = replace(charges[number - 1], void=entry["void"])
+        _check_same({"kind": "void", "charge": number, "void": charges[number - 1].void or ""}, entry)
+    else:
+        _check_same({"kind": "released", "charge": number, "model": _checked_digest(entry["model"])}, entry)
+
+
+def _content(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an entry says, without its date, the name of the table and the hash before, which are checked."""
+    if not _DATE.fullmatch(entry["date"]):
+        raise ArgumentError("expected dates such as 2026-11-23T09:30:00Z")
+    _named(entry.get("table"))
+    return {key: value for key, value in entry.items() if key not in ("date", "previous", "table")}
+
+
+def _named(table: object) -> dict[str, str]:
+    """Return the entry's name of a table, if it has one."""
+    if table is None:
+        return {}
+    if not isinstance(table, str) or not table or len(table) > LONGEST_TABLE or printable(table) != table:
+        raise ArgumentError(f"expected a table's name of 1 to {LONGEST_TABLE} printable characters, got another.")
+    return {"table": table}
+
+
+def _checked_digest(model: object) -> str:
+    if isinstance(model, str) and _DIGEST.fullmatch(model):
+        return model
+    raise ArgumentError('expected the digest of a model, `model.to_dict()["digest"]`; got something else.')
+
+
+def _caps(account: Account) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "epsilon": None if account.epsilon is None else str(account.epsilon),
+        "delta": str(account.delta),
+    }
+    if account.rho is not None:
+        data["rho"] = str(account.rho)
+    if account.accounting != "basic":
+        data["accounting"] = account.accounting
+    return data
+
+
+def _account(data: Mapping[str, Any], charges: Sequence[Charge]) -> Account:
+    epsilon, rho = (None if data.get(key) is None else parse_amount(data[key]) for key in ("epsilon", "rho"))
+    return Account(epsilon, parse_amount(data["delta"]), tuple(charges), rho, data.get("accounting", "basic"))
+
+
+def _charge_data(charge: Charge) -> dict[str, Any]:
+    """Return a charge as data that have one text: amounts as fractions, and no float."""
+    data: dict[str, Any] = {"purpose": charge.purpose, "mechanism": charge.mechanism}
+    data |= {"epsilon": str(charge.epsilon), "delta": str(charge.delta)}
+    data |= {} if charge.rho is None else {"rho": str(charge.rho)}
+    data |= {} if charge.void is None else {"void": charge.void}
+    return data | ({"declared": True} if charge.declared else {})
+
+
+def _charge_of(data: Mapping[str, Any]) -> Charge:
+    return Charge(
+        data["purpose"],
+        parse_amount(data["epsilon"]),
+        parse_amount(data["delta"]),
+        data["mechanism"],
+        data.get("void"),
+        declared=data.get("declared", False),
+        rho=parse_amount(data["rho"]) if "rho" in data else None,
+    )
+
+
+def _unchained(account: Account) -> dict[str, Any]:
+    """Return an account as the data of a file of version 1, which had no chain."""
+    warning = {"warning": account.warning} if account.warning else {}
+    charges = [charge.to_dict() for charge in account.charges]
+    return {"format": FORMAT, "version": 1, **_caps(account), **warning, "charges": charges}

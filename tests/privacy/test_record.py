@@ -1,0 +1,103 @@
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.errors import ArgumentError, ModelFormatError
+from hedgerow.privacy.account import Account
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.record import Record
+from tests.privacy.rewriting import chain, sha
+
+CHARGES = st.builds(
+    Charge,
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    st.fractions(0, 1),
+    st.fractions(0, "1/2"),
+    void=st.sampled_from([None, "seeded"]),
+    declared=st.booleans(),
+    rho=st.none() | st.fractions(0, 1),
+)
+CAPS = st.sampled_from([Account(Fraction(1)), Account(None, rho=Fraction(1, 3)), Account(1, "1/9", accounting="zcdp")])
+
+
+def grown(account, charges, model="a" * 64):
+    record = Record.opened(account, "wards")
+    for number in range(1, len(charges) + 1):
+        record = record.after(Account(**vars_of(account), charges=charges[:number])).released(number, model)
+    return record
+
+
+def vars_of(account):
+    return {name: getattr(account, name) for name in ("epsilon", "delta", "rho", "accounting")}
+
+
+@given(CAPS, st.lists(CHARGES, max_size=4).map(tuple))
+def test_what_is_written_is_read_back_and_each_entry_has_the_hash_of_the_one_before(account, charges):
+    record = grown(account, charges)
+    found = Record.from_dict(json.loads(json.dumps(record.to_dict())))
+    assert found == record
+    assert found.account.charges == charges
+    assert [charge.declared for charge in found.account.charges] == [charge.declared for charge in charges]
+    assert found.hashes == tuple(map(sha, found.entries))
+    assert [entry["previous"] for entry in found.entries] == ["", *found.hashes[:-1]]
+    assert found.head == found.hashes[-1]
+
+
+@given(CAPS, st.lists(CHARGES, max_size=3).map(tuple), st.data())
+def test_no_change_of_any_value_goes_unseen(account, charges, data):
+    whole = json.loads(json.dumps(grown(account, charges).to_dict()))
+    entry = data.draw(st.sampled_from(whole["entries"]))
+    key = data.draw(st.sampled_from(sorted(entry)))
+    entry[key] = [] if entry[key] != [] else {}
+    with pytest.raises(ModelFormatError, match=r"entry \d+ of its record, or one beside it, was edited"):
+        Record.from_dict(whole)
+
+
+def test_a_charge_that_turns_void_is_an_entry_of_its_own():
+    account = Account(Fraction(1), charges=(Charge("a", Fraction(1, 2)),))
+    record = Record.opened(Account(Fraction(1))).after(account).after(account.marked(0, "seeded"))
+    assert [entry["kind"] for entry in record.entries] == ["opened", "charged", "void"]
+    assert Record.from_dict(record.to_dict()).account.void == "seeded"
+
+
+def test_a_record_without_a_chain_is_read_and_chained_with_what_it_held():
+    charge = Charge("a", Fraction(1, 3), void="seeded")
+    account = Account(Fraction(1), charges=(charge,))
+    old = {
+        "format": "hedgerow/budget", "version": 1, "epsilon": "1", "delta": "0",
+        "warning": account.warning, "charges": [charge.to_dict()],
+    }  # fmt: skip
+    record = Record.from_dict(old)
+    assert (record.account, record.is_chained, record.dates, record.hashes) == (account, False, ("",), ())
+    assert "no chain of hashes" in str(record)
+    chained = Record.from_dict(record.chained("wards").to_dict())
+    assert (chained.account, chained.is_chained, chained.dates, chained.table) == (account, True, ("",), "wards")
+    assert "charges made before the chain of hashes, as found on " in str(chained)
+    two = chained.after(Account(Fraction(1), charges=(charge, charge)))
+    assert two.dates[0] == ""
+    assert two.dates[1] == two.entries[-1]["date"]
+
+
+@pytest.mark.parametrize("table", ["", "x" * 201, "a\nb", 7])
+def test_a_tables_name_is_short_printable_text(table):
+    with pytest.raises(ArgumentError, match="expected a table's name of 1 to 200 printable characters"):
+        Record.opened(Account(Fraction(1)), table)
+
+
+@pytest.mark.parametrize("number", [0, 2, -1])
+def test_a_digest_belongs_to_a_charge(number):
+    record = Record.opened(Account(Fraction(1))).after(Account(Fraction(1), charges=(Charge("a", Fraction(1)),)))
+    with pytest.raises(ArgumentError, match=r"expected the number of a charge, 1 to 1, got"):
+        record.released(number, "a" * 64)
+
+
+@pytest.mark.parametrize("charge", [0, 2, True, "1", None])
+def test_no_entry_is_about_a_charge_that_was_not_made(charge):
+    account = Account(Fraction(1), charges=(Charge("a", Fraction(1)),))
+    data = Record.opened(Account(Fraction(1))).after(account).released(1, "a" * 64).to_dict()
+    data["entries"][-1]["charge"] = charge
+    with pytest.raises(ArgumentError, match="expected an entry about an earlier charge"):
+        Record.from_dict(data | {"head": chain(data["entries"])})
