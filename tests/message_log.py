@@ -19,7 +19,11 @@ from hedgerow import errors
 from tests.message_templates import ERRORS, SOURCE, qualified
 
 VARIABLE = "HEDGEROW_MESSAGES"
-_KINDS = (errors.HedgerowError, errors.OverlapWarning)  # each gets an `__init__` of its own while messages are logged
+_KINDS = (
+    errors.HedgerowError,
+    errors.OverlapWarning,
+    errors.NoiseWarning,
+)  # each gets an `__init__` of its own while messages are logged
 
 Made = tuple[str, str, int, str]  # module, function, line of the call that makes the error, message
 _made: set[Made] = set()

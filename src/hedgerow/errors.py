@@ -354,3 +354,7 @@ class NotPicklableError(HedgerowError, TypeError):
 
 class OverlapWarning(UserWarning):
     """Source and target overlap little: what is learned from the source may not hold for the target."""
+
+
+class NoiseWarning(UserWarning):
+    """The ε of a fit is so small that what is released says nearly nothing of a table of any usual size."""

@@ -554,3 +554,15 @@ def test_a_ragged_list_of_labels_is_refused_without_its_length(estimator):
     with pytest.raises(TypeError, match="one value a row") as error:
         estimator.set_params(schema=None).fit(X, [[True], *y[1:].tolist()])
     assert "1235" not in repr((error.value, error.value.__context__))
+
+
+def test_a_fit_whose_noise_exceeds_any_usual_table_says_so_before_it_charges(private):
+    X, y = conjunction()
+    budget = hr.Budget("1e-9")
+    with (
+        pytest.warns(hr.errors.NoiseWarning, match=r"epsilon = 1e-08 is so small .* 1,000,000 rows") as told,
+        pytest.raises(BudgetExceededError, match="left"),
+    ):
+        private.set_params(epsilon="1e-8", budget=budget, schema="from-data").fit(X, y)
+    assert told[0].filename == __file__
+    private.set_params(epsilon="1e-6", budget=None).fit(X, y)  # a large register has as many rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from fractions import Fraction
@@ -19,7 +20,7 @@ from hedgerow.cli.schema import load_schema
 from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
 from hedgerow.durable import reserved
 from hedgerow.engines.addresses import MEMORY
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, NoiseWarning
 from hedgerow.learn import (
     DPGreedyRLClassifier,
     PrivateRuleListClassifier,
@@ -27,6 +28,7 @@ from hedgerow.learn import (
     PrivateTreeClassifier,
 )
 from hedgerow.learn.greedy.ssrl import PUBLISHED
+from hedgerow.learn.private_base import tell_noise
 from hedgerow.messages import shown
 from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.planning.expected import rows_needed
@@ -281,7 +283,12 @@ def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree | S
         cost = classifier.search_cost(declared)
         classifier.verbose = cost is not None and cost.is_noticeable
         _tell_rows_needed(classifier, declared)
-    rows.learn(classifier, label, quietly=cost is not None)
+    too_noisy = tell_noise(exact(classifier.epsilon or 0, "epsilon"))
+    if too_noisy:
+        say(f"warning: {too_noisy}", err=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseWarning)  # told above, without a line of source
+        rows.learn(classifier, label, quietly=cost is not None)
     if isinstance(classifier, PrivateScorecardClassifier):
         return classifier.scorecard_
     return classifier.tree_ if isinstance(classifier, PrivateTreeClassifier) else classifier.rule_list_

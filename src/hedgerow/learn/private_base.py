@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -11,14 +12,14 @@ import numpy as np
 from sklearn.utils import Tags
 
 from hedgerow.arguments import check_choice, check_flag, check_probability, check_whole
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, NoiseWarning
 from hedgerow.learn.base import Learned, TallyEstimator
 from hedgerow.learn.plans import Drawn, KnownDraw
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import OBJECTIVES, Objective
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.searches import SEARCHES, Sought
-from hedgerow.privacy.amounts import Amount, exact, total
+from hedgerow.privacy.amounts import Amount, amount_text, exact, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons, unit_of
@@ -38,7 +39,22 @@ OBJECTIVE: Objective = "errors"
 _PUBLIC = "the names, types and order of the columns count as public, like the schema"
 _ONE_ROW = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
 _NOT_NOISED = "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised"
+USUAL_ROWS = 10**6
+"""A table of as many rows is large among those that need privacy."""
 _MOST_NAMED = 3  # numbers of a note
+
+
+def tell_noise(epsilon: Fraction) -> str | None:
+    """Return what to know before a fit whose noise is more than any usual table; None where it need not be.
+
+    Group privacy: with n rows, no event is more than exp(n·ε) times as probable as without any row.
+    """
+    if epsilon * USUAL_ROWS >= 1:
+        return None
+    return (
+        f"epsilon = {amount_text(epsilon)} is so small that on any table of up to {USUAL_ROWS:,} rows the model is "
+        "nearly what it would be without a row; choose a larger epsilon (`hedgerow.plan` forecasts which)."
+    )
 
 
 class Plan(Protocol):
@@ -143,6 +159,9 @@ class PrivateEstimator(TallyEstimator):
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         plan, noise = self._plan(schema), self._noise()
         plan.prepare(noise)
+        too_noisy = tell_noise(plan.epsilon)
+        if too_noisy:
+            warnings.warn(too_noisy, NoiseWarning, stacklevel=3)
         with _searching(plan.cost, verbose=bool(self.verbose)) as progress:
             share = self._open_budget(plan, schema, noise)
             learned = plan.learn(count(), Gate(share, noise, schema.unit), progress)

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown
+from hedgerow.models.count_noise import CountNoise
 from hedgerow.values import listed
 
 MOST_PROBABILITIES = 2**22
 """Maximum of leaves times classes of a model, where the array of its probabilities has 32 MiB."""
 _LARGEST_COUNT = 2**63
 _OFF = 1e-9  # what rounding may add to the sum of probabilities
+TOO_NOISY = "too noisy to say"
 _WIDEST = 200  # characters of the longest line by which notes are aligned
 
 
@@ -180,14 +182,38 @@ def leaf_predictions(
     )
 
 
-def leaf_note(leaf: Leaf, probabilities: NDArray[np.float64]) -> str | None:
-    """Return the probability of the predicted class and the number of rows in words; None where none were released.
+def leaf_note(
+    leaf: Leaf, probabilities: NDArray[np.float64], k: int = 0, noise: CountNoise | None = None
+) -> str | None:
+    """Return the probability of the predicted class, the k-th, and the number of rows in words; None without either.
 
-    "81 %; 120 rows" has a drawn probability, which is no share of the released rows; "80.0 % of 120" is one.
+    "81 %; 120 rows" has a drawn probability, which is no share of the released rows; "80.0 % of 120" is one. Of counts
+    with noise, "72 to 88 % of about 120" is the interval of the share that the noise leaves; where it leaves nothing
+    to say, that is said, with the interval of the rows.
     """
+    rows = leaf.rows
+    if leaf.counts is not None and noise is not None:
+        rows = noise.rows(sum(leaf.counts), len(leaf.counts))
     if leaf.probabilities is not None:
-        return f"{100 * probabilities.max():.3g} %" + ("" if leaf.rows is None else f"; {leaf.rows} rows")
-    return None if leaf.rows is None else f"{100 * probabilities.max():.1f} % of {leaf.rows}"
+        return f"{100 * probabilities.max():.3g} %" + ("" if rows is None else f"; {rows} rows")
+    if leaf.counts is None:
+        return None
+    if noise is None:
+        return f"{100 * probabilities.max():.1f} % of {rows}" if rows else "0 rows"
+    share = noise.share(leaf.counts, k)
+    return f"{TOO_NOISY}; {rows} rows" if share is None else f"{share_text(share)} of {rows}"
+
+
+def share_text(share: tuple[float, float]) -> str:
+    """Return an interval of shares in whole percent, rounded outward.
+
+    Examples
+    --------
+    >>> share_text((0.655, 0.701)), share_text((1.0, 1.0))
+    ('65 to 71 %', '100 %')
+    """
+    low, high = math.floor(100 * share[0]), math.ceil(100 * share[1])
+    return f"{high} %" if low == high else f"{low} to {high} %"
 
 
 def commented(lines: Sequence[str], notes: Sequence[str | None]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
 from typing import Any, ClassVar
@@ -11,13 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Table
-from hedgerow.models.leaf import Leaf, leaf_note, leaf_predictions, leaf_probabilities
-from hedgerow.models.meanings import meanings_html
+from hedgerow.models.count_noise import CONFIDENCE, CountNoise
+from hedgerow.models.leaf import (
+    TOO_NOISY,
+    Leaf,
+    commented,
+    leaf_note,
+    leaf_predictions,
+    leaf_probabilities,
+    share_text,
+)
+from hedgerow.models.meanings import meanings_html, text_with_meanings
 from hedgerow.models.model import Model
 from hedgerow.models.paths import Path, first_that_holds, literals_of
 from hedgerow.values import printable, shown_text
 
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
+_RANGES = f"ranges: {100 * CONFIDENCE:g} % by the noise on the counts; the file has the released numbers"
 
 
 class LeafModel(Model):
@@ -74,9 +85,20 @@ class LeafModel(Model):
     def _used(self) -> set[str]:
         return {literal.attribute for literal in literals_of(self.paths)}
 
+    @cached_property
+    def _noise(self) -> CountNoise | None:
+        """The noise on the released counts; None where there are none, they are exact, or the card does not say."""
+        return CountNoise.of(self.privacy) if self.has_counts else None
+
     @property
     def _notes(self) -> list[str | None]:
-        return [leaf_note(*both) for both in zip(self.leaves, self.probabilities, strict=True)]
+        classes, leaves = self.schema.classes, zip(self.leaves, self.probabilities, self.predictions, strict=True)
+        return [leaf_note(leaf, shares, classes.index(said), self._noise) for leaf, shares, said in leaves]
+
+    def _text(self, lines: Sequence[str], notes: Sequence[str | None]) -> str:
+        """Return lines with their notes, what the notes' ranges are, and the meanings of attributes."""
+        text = commented(lines, notes)
+        return text_with_meanings(f"{text}\n({_RANGES})" if self._noise else text, self.schema, self._used)
 
     @property
     def _caption(self) -> str:
@@ -140,19 +162,34 @@ class LeafModel(Model):
         shares = ["probability"] if self.has_counts or self.has_probabilities else []
         classes = list(map(shown_text, self.schema.classes)) if self.has_counts else []
         head = "".join(f"<th>{escape(name)}</th>" for name in ["", "if", "then", *shares, *classes])
-        records = self.get_rules()
-        rows = "".join(_html_row(*row.values(), shares=len(shares), classes=len(classes)) for row in records)
-        note = f"<p>{_TWO_RELEASES}</p>" if self.has_counts and self.has_probabilities else ""
+        rows = "".join(
+            _html_row(record, self.leaf_name, [*self._html_share(record, leaf, shares), *self._html_counts(leaf)])
+            for record, leaf in zip(self.get_rules(), self.leaves, strict=True)
+        )
+        said = [_TWO_RELEASES] if self.has_counts and self.has_probabilities else []
+        note = "".join(f"<p>{text}</p>" for text in [*said, *([_RANGES] if self._noise else [])])
         meanings = meanings_html(self.schema, self._used)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}{meanings}{self._card_html}"
 
+    def _html_share(self, record: Mapping[str, Any], leaf: Leaf, shares: Sequence[str]) -> list[str]:
+        """Return the cell with the probability of a leaf's class, where the table has one."""
+        if record["probability"] is None:
+            return [""] * len(shares)
+        if self._noise is None or leaf.counts is None or leaf.probabilities is not None:
+            return [f"{100 * record['probability']:.1f} %"]
+        share = self._noise.share(leaf.counts, self.schema.classes.index(record["prediction"]))
+        return [TOO_NOISY if share is None else share_text(share)]
 
-def _html_row(
-    number: int, condition: str, prediction: Any, probability: float | None, counts: Any, *, shares: int, classes: int
-) -> str:
-    released = [""] * shares if probability is None else [f"{100 * probability:.1f} %"]
-    released += [""] * classes if counts is None else map(str, counts.values())
+    def _html_counts(self, leaf: Leaf) -> list[str]:
+        """Return the cells with the counts of a leaf by class, where the table has them."""
+        if leaf.counts is None:
+            return [""] * (len(self.schema.classes) if self.has_counts else 0)
+        return [str(count) if self._noise is None else self._noise.rows(count, 1) for count in leaf.counts]
+
+
+def _html_row(record: Mapping[str, Any], name: str, cells: Sequence[str]) -> str:
     return (
-        f"<tr><td>{number}</td><td style='text-align:left'>{escape(condition)}</td>"
-        f"<td><b>{escape(shown_text(prediction))}</b></td>{''.join(f'<td>{text}</td>' for text in released)}</tr>"
+        f"<tr><td>{record[name]}</td><td style='text-align:left'>{escape(record['condition'])}</td>"
+        f"<td><b>{escape(shown_text(record['prediction']))}</b></td>"
+        f"{''.join(f'<td>{text}</td>' for text in cells)}</tr>"
     )

@@ -12,10 +12,10 @@ import numpy as np
 from hedgerow.errors import ArgumentError
 from hedgerow.models import plot, python_source, sql
 from hedgerow.models.conditions import check_literals
+from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.dialects import DialectName, dialect_named
-from hedgerow.models.leaf import Leaf, check_leaves, commented
+from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.models.meanings import text_with_meanings
 from hedgerow.models.paths import Path
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
@@ -208,7 +208,10 @@ class RuleList(LeafModel):
             return plot.class_bars(rules, [classes.index(c) for c in self.predictions], names, self._caption, ax)
         none = [np.nan] * len(classes)
         counts = np.array([none if leaf.counts is None else leaf.counts for leaf in self.leaves], dtype=np.float64)
-        return plot.leaf_bars(rules, counts, names, self._caption, ax)
+        unit = "released rows"
+        if self._noise is not None:
+            unit += f", of each class off by at most {self._noise.spread(1):,} ({100 * CONFIDENCE:g} % by the noise)"
+        return plot.leaf_bars(rules, counts, names, self._caption, ax, unit)
 
     def __str__(self) -> str:
         last = len(self.rules) - 1
@@ -217,7 +220,7 @@ class RuleList(LeafModel):
             f"{shown_text(prediction)}"
             for i, (rule, prediction) in enumerate(zip(self.rules, self.predictions, strict=True))
         ]
-        return text_with_meanings(commented(heads, self._notes), self.schema, self._used)
+        return self._text(heads, self._notes)
 
     def __repr__(self) -> str:
         return f"<RuleList of {len(self)} rules; {self._guarantee}>"

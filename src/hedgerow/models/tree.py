@@ -12,9 +12,8 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import python_source, sql, tree_plot
 from hedgerow.models.conditions import Pieces, check_literals, in_words
 from hedgerow.models.dialects import DialectName, dialect_named
-from hedgerow.models.leaf import Leaf, check_leaves, commented
+from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.models.meanings import text_with_meanings
 from hedgerow.models.paths import Path, literals_of
 from hedgerow.models.plot import check_drawable
 from hedgerow.privacy.card import PrivacyCard
@@ -235,8 +234,7 @@ class Tree(LeafModel):
         lines = self.fold(split, lambda i: [(shown_text(self.predictions[i]), i)])
         if len(self) == 1:
             lines = _under("always:", lines)
-        text = commented([text for text, _ in lines], [None if i is None else notes[i] for _, i in lines])
-        return text_with_meanings(text, self.schema, self._used)
+        return self._text([text for text, _ in lines], [None if i is None else notes[i] for _, i in lines])
 
     def __repr__(self) -> str:
         return f"<Tree of {len(self)} leaves; {self._guarantee}>"

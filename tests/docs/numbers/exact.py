@@ -42,7 +42,7 @@ def _prior(page: Page) -> None:
 
 
 def _objectives(page: Page) -> None:
-    page.given("85 %; 120 rows", "85 % of 120")  # made up, to show the form
+    page.given("85 %; about 120 rows", "85 % of 120")  # made up, to show the form
     page.given("are clipped at .01", "on breast cancer at ε = 0.1")
     two = [f".{round(100 * second):02d}" for _, second in Loss.of("mixed", 2).values]
     page.says("in whole steps of 1/{}, with", str(STEPS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.schema import Integer, Real
 from hedgerow.schema.grid import MOST_WIDTHS
 from tests.docs.page import ROOT, Page, records, short
@@ -10,6 +11,8 @@ PAGE = "docs/fit.md"
 
 
 def check(page: Page) -> None:
+    page.given("too noisy to say; 0 to 60 rows")  # made up, to show the form
+    page.says("Both are {} % intervals", f"{100 * CONFIDENCE:g}")
     page.says("at most {} equal widths", str(MOST_WIDTHS))
     tree = next(row for row in records("benchmarks/results/cut_points_trees.csv") if row["epsilon"] == "1.0")
     page.says("an accuracy of {} with half of ε", short(float(tree["jointly"]), 3))

@@ -1,0 +1,113 @@
+"""Noise of released counts: its scale, by the card, and what a noisy count is worth."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Self
+
+import numpy as np
+
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
+
+CONFIDENCE = 0.95
+"""How often an interval contains the exact number."""
+_COUNTS = re.compile(r"counts of .* by class")
+_MECHANISM = re.compile(r"discrete Laplace, sensitivity (\d{1,9}), .*")
+_LARGEST = Fraction(2**62)  # of a scale: counts are less than 2^63
+_POINTS, _DEVIATION = 2**17, 4096  # 16 standard deviations to each side: beyond them there is less than 10^-9
+
+
+@dataclass(frozen=True)
+class CountNoise:
+    """Discrete Laplace noise on each of a model's counts, each drawn by itself.
+
+    Attributes
+    ----------
+    scale : float
+        Its scale, in rows.
+
+    Examples
+    --------
+    >>> noise = CountNoise(5.0)
+    >>> noise.spread(1), noise.spread(2)
+    (15, 21)
+    >>> noise.rows(725, 2), noise.rows(-3, 2)
+    ('about 720', '0 to 20')
+    """
+
+    scale: float
+
+    @classmethod
+    def of(cls, card: PrivacyCard) -> Self | None:
+        """Return the noise of counts by class that a card names, the largest; None where it names none."""
+        scales = [scale for charge in card.charges if (scale := _scale(charge)) is not None]
+        return cls(max(scales)) if scales else None
+
+    def spread(self, number: int, confidence: float = CONFIDENCE) -> int:
+        """Return the least w such that a sum of so many counts is off by at most w with this confidence."""
+        return _spread(self.scale, number, confidence)
+
+    def interval(self, count: int, number: int, confidence: float = CONFIDENCE) -> tuple[int, int]:
+        """Return the ends of the interval for what is behind a released sum of so many counts."""
+        off = self.spread(number, confidence)
+        return max(count - off, 0), max(count + off, 0)
+
+    def rows(self, count: int, number: int) -> str:
+        """Return a released sum of so many counts in words: to the digits that the noise leaves, or from 0 to most."""
+        low, high = self.interval(count, number)
+        off = self.spread(number)
+        unit = 10 ** (len(str(off)) - 1)
+        if low > 0:
+            return f"about {round(Fraction(count, unit)) * unit:,}" if off else f"{count:,}"
+        return f"0 to {-(-high // unit) * unit:,}" if high else "0"
+
+    def share(self, counts: tuple[int, ...], k: int) -> tuple[float, float] | None:
+        """Return the ends of the interval for the share of a class, of the counts by class of a leaf.
+
+        None where it says nothing: no row may be there, or nearly every share is possible. The class's count and that
+        of all others each have half of the chance of an interval that misses.
+        """
+        total = sum(counts)
+        half = (1 + CONFIDENCE) / 2
+        low, high = self.interval(counts[k], 1, half)
+        least, most = self.interval(total - counts[k], len(counts) - 1, half)
+        if self.interval(total, len(counts))[0] == 0:
+            return None
+        ends = low / max(low + most, 1), high / (high + least) if high + least else 0.0
+        return ends if ends[1] - ends[0] < _SAYS_NOTHING else None
+
+
+_SAYS_NOTHING = 0.9
+"""An interval of a share that is as wide says nothing."""
+
+
+def _scale(charge: Charge) -> float | None:
+    """Return the scale of the noise on counts by class that a charge was for; None where it was for something else."""
+    how = _MECHANISM.fullmatch(charge.mechanism)
+    if how is None or not _COUNTS.fullmatch(charge.purpose):
+        return None
+    return float(min(Fraction(int(how[1])) / charge.epsilon, _LARGEST)) if charge.epsilon else float(_LARGEST)
+
+
+@lru_cache(maxsize=256)
+def _spread(scale: float, number: int, confidence: float) -> int:
+    """Return the quantile of the size of a sum of discrete Laplace variables, by its characteristic function.
+
+    A large scale is made smaller first, as the distribution then is that of a continuous variable times the scale.
+    """
+    if not number:
+        return 0
+    deviation = math.sqrt(2 * number) * scale
+    larger = max(deviation / _DEVIATION, 1.0)
+    stay = math.exp(-larger / scale) if scale else 0.0
+    angles = np.pi * np.arange(_POINTS // 2 + 1) / _POINTS
+    characteristic = ((1 - stay) ** 2 / ((1 - stay) ** 2 + 4 * stay * np.sin(angles) ** 2)) ** number
+    chances = np.fft.irfft(characteristic, _POINTS)[: _POINTS // 2]
+    within = chances[0] + 2 * np.cumsum(chances[1:])
+    inside = 0 if chances[0] >= confidence else 1 + int(np.searchsorted(within, confidence))
+    return inside if larger == 1.0 else math.ceil(inside * larger)

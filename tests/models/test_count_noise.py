@@ -1,0 +1,171 @@
+"""What a noisy count is worth, against the plain convolution of the noise."""
+
+import math
+from fractions import Fraction
+from itertools import accumulate
+
+import numpy as np
+import pytest
+
+from hedgerow import PrivateRuleListClassifier, PrivateTreeClassifier
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
+from hedgerow.models.count_noise import CountNoise
+from hedgerow.models.leaf import leaf_note, share_text
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.schema import Boolean, Label, Literal, Schema
+
+SCHEMA = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
+SMOKER = Literal("smoker", "true")
+
+
+def card(epsilon, purpose="counts of the leaves by class"):
+    mechanism = str(DiscreteLaplace(Fraction(epsilon)))
+    charges = (Charge("draw of the tree", Fraction(1)), Charge(purpose, Fraction(epsilon), mechanism=mechanism))
+    return PrivacyCard(charges, noise="OpenDP", software="hedgerow")
+
+
+def chances(scale, number, reach=400):
+    """The distribution of a sum of discrete Laplace variables on -reach..reach, one convolution after the other."""
+    stay = math.exp(-1 / scale)
+    one = np.array([(1 - stay) / (1 + stay) * stay ** abs(x) for x in range(-reach, reach + 1)])
+    found = np.array([1.0])
+    for _ in range(number):
+        found = np.convolve(found, one)
+    middle = len(found) // 2
+    return found[middle : middle + reach]
+
+
+@pytest.mark.parametrize("scale", [0.2, 1.0, 5.0, 12.5])
+@pytest.mark.parametrize("number", [1, 2, 3, 7])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.975])
+def test_the_spread_is_the_least_that_covers_the_noise(scale, number, confidence):
+    half = chances(scale, number)
+    within = list(accumulate([half[0], *(2 * half[1:])]))
+    assert CountNoise(scale).spread(number, confidence) == next(w for w, p in enumerate(within) if p >= confidence)
+
+
+@pytest.mark.parametrize("number", [1, 2, 7])
+def test_a_large_scale_only_stretches_the_noise(number):
+    wide, wider = CountNoise(1e4).spread(number), CountNoise(1e10).spread(number)
+    assert wider / wide == pytest.approx(1e6, rel=2e-3)
+    if number == 1:
+        assert wider == pytest.approx(1e10 * math.log(20), rel=2e-3)  # Laplace: P(|noise| > w) = exp(-w/scale)
+
+
+def test_no_count_and_no_noise_are_off_by_nothing():
+    assert CountNoise(5.0).spread(0) == CountNoise(0.0).spread(3) == 0
+    assert CountNoise(0.0).rows(1234, 2) == "1,234"
+    assert CountNoise(0.0).share((1, 3), 1) == (0.75, 0.75)
+
+
+def test_the_interval_of_a_share_covers_the_true_one_as_often_as_it_says():
+    """20,000 draws at a true share of 30 %: fewer than 94 % covered has a chance below 10^-9."""
+    rng, noise, true = np.random.default_rng(1), CountNoise(5.0), (30, 70)
+    drawn = np.array(true) + np.reshape(DiscreteLaplace(Fraction(1, 5)).simulate(np.zeros(40_000, int), rng), (-1, 2))
+    found = [noise.share(tuple(map(int, counts)), 0) for counts in drawn]
+    assert np.mean([ends is None or ends[0] <= 0.3 <= ends[1] for ends in found]) > 0.94
+    assert np.mean([ends is not None for ends in found]) > 0.9  # and it does say something
+
+
+@pytest.mark.parametrize(
+    ("counts", "scale", "note"),
+    [
+        ((229, 496), 5.0, "65 to 71 % of about 720"),
+        ((3, 697), 50.0, "73 to 100 % of about 700"),
+        ((-2, 5), 5.0, "too noisy to say; 0 to 30 rows"),
+        ((-9, 1), 5.0, "too noisy to say; 0 to 20 rows"),
+        ((-90, 1), 5.0, "too noisy to say; 0 rows"),
+        ((0, 8417376124), 1e10, "too noisy to say; 0 to 50,000,000,000 rows"),
+        ((229, 496), 0.1, "68 to 69 % of 725"),
+    ],
+)
+def test_a_note_says_what_the_noise_leaves(counts, scale, note):
+    assert leaf_note(Leaf(counts), np.array([0.0, 1.0]), 1, CountNoise(scale)) == note
+
+
+def test_a_drawn_probability_is_none_of_the_counts():
+    leaf = Leaf((229, 496), "yes", (0.2, 0.8))
+    assert leaf_note(leaf, np.array([0.2, 0.8]), 1, CountNoise(5.0)) == "80 %; about 720 rows"
+
+
+def test_many_classes_each_noisy_leave_nothing_to_say_of_one():
+    assert CountNoise(30.0).share((40, *[50] * 40), 0) is None or CountNoise(30.0).share((40, *[50] * 40), 0)[1] < 0.9
+    assert share_text((0.0, 0.0)) == "0 %"
+
+
+@pytest.mark.parametrize(
+    ("charge", "scale"),
+    [
+        (Charge("counts of 2 rules by class", Fraction(1, 5), mechanism=str(DiscreteLaplace(Fraction(1, 5)))), 5.0),
+        (Charge("counts of rule 3 by class", Fraction(1, 2), mechanism=str(DiscreteLaplace(Fraction(1, 2), 3))), 6.0),
+        (Charge("counts of rule 3 by class", Fraction(1), mechanism="permute-and-flip"), None),
+        (Charge("row count", Fraction(1), mechanism=str(DiscreteLaplace(Fraction(1)))), None),
+        (Charge("counts of x by class", Fraction(1, 2**80), mechanism=str(DiscreteLaplace(Fraction(1)))), 2.0**62),
+        (Charge("counts of x by class", Fraction(0), mechanism=str(DiscreteLaplace(Fraction(1))), void="x"), 2.0**62),
+    ],
+)
+def test_the_scale_is_that_of_the_charge_for_the_counts(charge, scale):
+    found = CountNoise.of(PrivacyCard((charge,), noise="OpenDP", software="hedgerow"))
+    assert found == (None if scale is None else CountNoise(scale))
+
+
+def test_the_largest_of_several_scales_counts():
+    charges = (*card("1/5").charges, *card("1/10").charges)
+    assert CountNoise.of(PrivacyCard(charges, noise="OpenDP", software="hedgerow")) == CountNoise(10.0)
+
+
+def test_a_rule_list_shows_ranges_and_its_file_the_numbers():
+    model = RuleList(SCHEMA, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5"))
+    assert str(model).splitlines() == [
+        "if smoker then yes    # 65 to 71 % of about 720",
+        "else yes              # too noisy to say; 0 to 30 rows",
+        "(ranges: 95 % by the noise on the counts; the file has the released numbers)",
+    ]
+    assert [rule["counts"] for rule in model.to_dict()["rules"]] == [[229, 496], [-2, 5]]
+    assert [rule["counts"]["no"] for rule in model.get_rules()] == [229, -2]
+    exact = RuleList(SCHEMA, model.rules, PrivacyCard.none("exact", software="hedgerow"))
+    assert str(exact).splitlines() == ["if smoker then yes    # 68.4 % of 725", "else yes              # 100.0 % of 3"]
+
+
+def test_a_tree_shows_ranges():
+    model = Tree(SCHEMA, Split(SMOKER, Leaf((229, 496)), Leaf((0, 8417376124))), card("1/5"))
+    assert "if smoker: yes    # 65 to 71 % of about 720" in str(model)
+    vague = Tree(SCHEMA, model.root, card("1/10000000000"))
+    assert str(vague).count("too noisy to say; 0 to ") == 2
+    assert "8417376124" not in str(vague)
+
+
+@pytest.mark.parametrize("html", [lambda model: model.to_html(), lambda model: model._repr_html_()])
+def test_html_and_notebooks_show_ranges(html):
+    rules = (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5)))
+    cells = html(RuleList(SCHEMA, rules, card("1/5", "counts of 2 rules by class")))
+    assert "<td>65 to 71 %</td><td>about 230</td><td>about 500</td>" in cells
+    assert "<td>too noisy to say</td><td>0 to 20</td><td>0 to 20</td>" in cells
+    assert "ranges: 95 % by the noise on the counts" in cells
+    assert "<td>-2</td>" not in cells
+    exact = html(RuleList(SCHEMA, rules, PrivacyCard.none("exact", software="hedgerow")))
+    assert "<td>68.4 %</td><td>229</td><td>496</td>" in exact
+    assert "ranges" not in exact
+
+
+def test_exact_counts_of_no_row_are_no_share():
+    model = RuleList(SCHEMA, (Rule((SMOKER,), (0, 0)), Rule((), (1, 3))), PrivacyCard.none("x", software="hedgerow"))
+    assert str(model).splitlines()[0].endswith("# 0 rows")
+
+
+@pytest.mark.parametrize("estimator", [PrivateRuleListClassifier, PrivateTreeClassifier])
+@pytest.mark.parametrize("search", ["exact", "greedy"])
+def test_the_cards_of_our_learners_name_the_noise(estimator, search):
+    X = np.array([[0, 1], [1, 0]] * 50)
+    given = {"release_counts": True} if search == "exact" else {}
+    model = estimator(1, search=search, random_state=0, **given).fit(X, [0, 1] * 50)
+    released = model.tree_ if estimator is PrivateTreeClassifier else model.rule_list_
+    assert CountNoise.of(released.privacy) == CountNoise(5.0)
+    assert "ranges: 95 %" in str(released)
+
+
+def test_bars_say_how_far_they_are_off():
+    axes = RuleList(SCHEMA, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5")).plot()
+    assert axes.get_xlabel() == "released rows, of each class off by at most 15 (95 % by the noise)"
