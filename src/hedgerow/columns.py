@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
-from hedgerow.errors import ArgumentTypeError, DomainError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.foreign_code import guarded
 from hedgerow.objects import arrow_of_categories, arrow_of_objects, has_object_categories
 from hedgerow.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, plain_word, spelled_number, value_text
@@ -431,6 +431,21 @@ def column_of(labels: Any, name: str) -> Column:
     return Column.from_numpy(array, name)
 
 
+def check_same_index(data: Any, labels: Any) -> None:
+    """Refuse labels of pandas whose index is not that of their frame (ValueError): they would be paired by position."""
+
+    def differ() -> bool:
+        ours, theirs = map(_index, (data, labels))
+        # Another number of labels is refused by who counts them.
+        return ours is not None and theirs is not None and len(ours) == len(theirs) and not ours.equals(theirs)
+
+    if guarded(differ, _no_labels(labels)):
+        raise ArgumentError(
+            "expected labels with the index of their rows, got another one; pass y.loc[X.index], or y.to_numpy() where "
+            "the labels are in the order of the rows."
+        )
+
+
 def is_boolean(labels: Any) -> bool:
     """Return whether labels are boolean by the type of their series or array, without reading them."""
     series = _series_of(labels)
@@ -449,6 +464,13 @@ def label_name(labels: Any) -> str:
         return str.__str__(name) if isinstance(name, str) else ""
 
     return guarded(read, _no_labels(labels)) or "label"
+
+
+def _index(data: Any) -> Any:
+    """Return the index of a frame or series of pandas, None for anything else."""
+    native = nw.to_native(data, pass_through=True)
+    known = nw.dependencies.is_pandas_like_dataframe(native) or nw.dependencies.is_pandas_like_series(native)
+    return native.index if known else None
 
 
 def _series_of(labels: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.columns import Table, column_of, label_name
+from hedgerow.columns import Table, check_same_index, column_of, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, NotPicklableError
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.booleans import advise, boolean_schema
@@ -88,6 +88,7 @@ class Tally:
             table.require([labels])
             name, labels = labels, table.series(labels)
         else:
+            check_same_index(data, labels)
             in_schema = None if schema is None or schema.label is None else schema.label.name
             name = in_schema or label_name(labels)
         if schema is None:

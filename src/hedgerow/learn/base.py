@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.arguments import check_flag, check_whole
-from hedgerow.columns import Table, column_of, is_frame, label_name
+from hedgerow.columns import Table, check_same_index, column_of, is_frame, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.learn.inputs import array_checks, check_labels, of_one_type, two_dimensional
+from hedgerow.learn.inputs import AccuracyMixin, array_checks, check_labels, of_one_type, two_dimensional
 from hedgerow.messages import shown_argument
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
@@ -41,7 +41,7 @@ class Learned(Protocol):
         ...
 
 
-class TallyEstimator(ClassifierMixin, BaseEstimator):
+class TallyEstimator(AccuracyMixin, BaseEstimator):
     """A classifier with an interpretable model; subclasses define how it is learned from a tally."""
 
     schema: Schema | Literal["from-data"] | None
@@ -55,7 +55,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
             The rows. With a schema, columns are selected by name in a frame, others ignored; by position in an array.
         y : series or array of shape (n_samples,)
-            The labels.
+            The labels, in the order of the rows; those of pandas must have the index of their rows.
 
         Returns
         -------
@@ -71,6 +71,7 @@ class TallyEstimator(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         if isinstance(y, str):
             raise ArgumentTypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
+        check_same_index(X, y)
         with self._unchanged_by_failure():
             if isinstance(self.schema, str):
                 table, y, schema = self._schema_from_data(X, y)

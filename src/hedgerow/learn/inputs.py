@@ -6,10 +6,26 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import ClassifierMixin
 
-from hedgerow.columns import Column, Table, is_frame
+from hedgerow.columns import Column, Table, check_same_index, is_frame
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.foreign_code import guarded
+
+
+class AccuracyMixin(ClassifierMixin):
+    """scikit-learn's mixin of classifiers, with a score that pairs no row with the label of another."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of `predict` on rows and labels, as scikit-learn's classifiers do.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, for labels of pandas whose index is not that of their rows.
+        """
+        check_same_index(X, y)
+        return super().score(X, y, sample_weight)
 
 
 def check_labels(table: Table, y: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +17,7 @@ from hedgerow.arguments import check_choice, check_whole
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.foreign_code import guarded
+from hedgerow.learn.inputs import AccuracyMixin
 from hedgerow.marginals.binning import bin_matrix, bins_or_chosen
 from hedgerow.marginals.labels import Equations, estimate_labels
 from hedgerow.marginals.network import network
@@ -45,7 +46,7 @@ class _Question:
     answer: ErrorMasses
 
 
-class ExprilClassifier(ClassifierMixin, BaseEstimator):
+class ExprilClassifier(AccuracyMixin, BaseEstimator):
     """Learn from an unlabelled source and an oracle's noisy counts, by bin, of a hypothesis's errors on private rows.
 
     The first hypothesis is that every row is of the positive class. After each answer the labels of the source are

@@ -8,11 +8,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.learn.inputs import AccuracyMixin
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.estimator import check_largest_points, check_smooth
 from hedgerow.learn.scorecard.points import Part, rounded
@@ -31,7 +32,7 @@ from hedgerow.values import quoted_text
 _EACH = 2 / 3  # of the prior's standard deviation along a number: that of a category, and of a number's mean
 
 
-class MarginalLogisticClassifier(ClassifierMixin, BaseEstimator):
+class MarginalLogisticClassifier(AccuracyMixin, BaseEstimator):
     """A scorecard from one question to an oracle: how many rows of each class are in each bin.
 
     These counts and the rows' own distribution, which the weighted source estimates, are all that the likelihood of an

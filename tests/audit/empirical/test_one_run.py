@@ -118,7 +118,7 @@ def test_rows_are_scored_by_the_chance_of_their_own_label_or_by_what_is_predicte
 
 
 def test_frames_and_text_labels_are_taken():
-    frame = pd.DataFrame(STRIPES[0], columns=["a"])
+    frame = pd.DataFrame(STRIPES[0], columns=["a"], index=range(5, 245))
     labels = pd.Series(np.where(STRIPES[1], "yes", "no"), index=range(5, 245))
     found = one_run_epsilon(DecisionTreeClassifier(), frame, labels, random_state=0)
     assert found.epsilon > 1

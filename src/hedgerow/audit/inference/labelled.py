@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Table, column_of, label_name
+from hedgerow.columns import Table, check_same_index, column_of, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.foreign_code import guarded
 from hedgerow.schema.schema import Schema
@@ -52,6 +52,7 @@ class LabelledRows:
         if isinstance(y, str):
             raise ArgumentTypeError(f"expected labels as y, got the name of a column; pass X[{y!r}].")
         table, values = Table.of(X), label_values(y)
+        check_same_index(X, y)
         if len(values) != len(table):
             raise ArgumentError("expected as many labels in y as rows in X, got another number.")
         return cls(table, y, values)

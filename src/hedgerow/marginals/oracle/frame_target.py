@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column, Table, column_of
+from hedgerow.columns import Column, Table, check_same_index, column_of
 from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.foreign_code import guarded
 from hedgerow.marginals.binning import check_kind, check_total
@@ -64,6 +64,7 @@ class FrameTarget:
             absent, or without a value in some row.
         """
         table = Table.of(frame)
+        check_same_index(frame, labels)
         codes = label.encode(column_of(labels, label.name)).astype(np.int64)
         if len(codes) != len(table):
             raise DomainError("expected as many labels as rows.")
