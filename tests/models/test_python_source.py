@@ -1,17 +1,21 @@
 import ast
+import csv
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.values import value_text
 from tests.models.strategies import Case, cases, rule_lists, trees
 
 NONE = PrivacyCard.none("example", software="hedgerow")
+READING = {"_number", "_boolean", "float", "ValueError"}  # of text
 
 
 def predict_of(source: str) -> Any:
@@ -31,7 +35,7 @@ def test_the_function_predicts_exactly_what_predict_does(case: Case) -> None:
 def test_the_function_holds_names_and_values_as_constants_only(case: Case) -> None:
     tree = ast.parse(case.model.to_python())
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    assert names <= {"row", "value", "name", "missing", "_known", "isinstance", "str", "int"}
+    assert names <= {"row", "value", "name", "missing", "_known", "isinstance", "str", "int"} | READING
     assert all(isinstance(node, ast.FunctionDef) for node in tree.body)
 
 
@@ -80,10 +84,20 @@ def test_the_source_reads_like_the_rules() -> None:
         '    """Return whether a value is there: not None, NaN or blank, and not one of `missing`."""\n'
         '    return value is not None and value == value and value != "" and value not in missing\n'
         "\n\n"
+        "def _number(value):\n"
+        '    """Return text that spells a number, as every cell of a CSV file is text, as this number."""\n'
+        '    if isinstance(value, str) and value and not value.strip("+-.0123456789eE"):\n'
+        "        try:\n"
+        "            return float(value)\n"
+        "        except ValueError:\n"
+        "            return value\n"
+        "    return value\n"
+        "\n\n"
         "def predict(row):\n"
         "    # row maps column names to numbers, booleans and text; None or NaN where a value is missing\n"
         "    # guarantee: none (example)\n"
         "    row = {name: value.strip() if isinstance(value, str) else value for name, value in row.items()}\n"
+        "    row.update({name: _number(row[name]) for name in ('age',) if name in row})\n"
         "    if _known(row['age'], '?', '-9', -9) and row['age'] <= 30 and row['sex'] == 'F':\n"
         "        return 0\n"
         "    return 1\n"
@@ -133,3 +147,46 @@ def test_a_tree_of_the_greatest_depth_is_read() -> None:
         root = Split(Literal("x", "true"), Leaf(label=0), root)
     predict = predict_of(Tree(Schema({"x": Boolean()}, Label("y", (0, 1))), root, NONE).to_python())
     assert [predict({"x": True}), predict({"x": False})] == [0, 1]
+
+
+def as_text(value: Any) -> str:
+    """Return a value as a cell of a CSV file."""
+    return "" if value is None or value != value else value_text(value)
+
+
+@given(case=cases(rule_lists() | trees()))
+def test_a_row_of_texts_is_predicted_as_predict_does(case: Case) -> None:
+    predict = predict_of(case.model.to_python())
+    words = {name for name, kind in case.model.schema.attributes if isinstance(kind, Boolean) and kind.true_values}
+    assume(not any(case.storage[name] == "boolean" for name in words))  # whose words are never True
+    rows = [{name: as_text(cell.raw) for name, cell in row.items()} for row in case.rows]
+    assert [predict(row) for row in rows] == case.model.predict(case.arrow()).tolist()
+
+
+def test_rows_of_a_csv_reader_are_predicted(tmp_path: Path) -> None:
+    kinds = {
+        "age": Integer(0, 90, cuts=(30,), missing="bin", missing_values=("?", -9)),
+        "dose": Real(0, 1, (0.5,)),
+        "smoker": Boolean(),
+        "grade": Categorical((1, 2, 3)),
+        "consent": Boolean(true_values=(1,), false_values=(2,)),
+        "ward": Categorical(("001", "1b")),
+    }
+    literals = [
+        (Literal("age", "missing"), "missing"), (Literal("age", ">", (30,)), "old"),
+        (Literal("dose", ">", (0.5,)), "high"), (Literal("smoker", "true"), "smoker"),
+        (Literal("grade", "=", ("2",)), "two"),
+        (Literal("consent", "false"), "refused"), (Literal("ward", "=", ("001",)), "first"),
+    ]  # fmt: skip
+    schema = Schema(kinds, Label("y", (*(name for _, name in literals), "none")))
+    rules = [Rule((literal,), label=name) for literal, name in literals]
+    predict = predict_of(RuleList(schema, (*rules, Rule((), label="none")), NONE).to_python())
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "age,dose,smoker,grade,consent,ward\n"
+        "-9,0.1,True,1,1,1b\n31,0.1,False,1,1,1b\n3e1,.6,0,1,1,1b\n30.0,0.1,TRUE,1,1,1b\n"
+        "30,0.1,0,2.0,1,1b\n30,0.1,0,1,2,1b\n30,0.1,0,1,1, 001 \n30,0.1,0,1,1,1b\n"
+    )
+    with path.open(newline="") as file:
+        found = [predict(row) for row in csv.DictReader(file)]
+    assert found == [*(name for _, name in literals), "none"]

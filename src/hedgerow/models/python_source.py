@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -11,7 +12,7 @@ from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import Value, printable, value_text
+from hedgerow.values import NUMBER, Value, printable, value_text
 
 _KNOWN = '''\
 def _known(value, *missing):
@@ -20,6 +21,28 @@ def _known(value, *missing):
 
 
 '''
+
+
+_NUMBER = '''\
+def _number(value):
+    """Return text that spells a number, as every cell of a CSV file is text, as this number."""
+    if isinstance(value, str) and value and not value.strip("+-.0123456789eE"):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+'''
+_BOOLEAN = '''\
+def _boolean(value):
+    """Return the texts "true" and "false", in any case, as booleans."""
+    return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+
+
+'''
+_USED = re.compile(r"""row\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]""")
 
 
 def function(cases: Cases, schema: Schema, comment: str) -> str:
@@ -32,7 +55,7 @@ def function(cases: Cases, schema: Schema, comment: str) -> str:
             f"if {' and '.join(map(written, literals))}:",
             f"    return {value!r}",
         ]
-    return source([*lines, f"return {default!r}"], comment)
+    return source([*lines, f"return {default!r}"], comment, schema)
 
 
 def conditions(schema: Schema) -> Pieces[Literal]:
@@ -51,24 +74,55 @@ def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[st
 
 
 def source(
-    body: Sequence[str], comment: str, *, name: str = "predict", before: Sequence[str] = (), after: Sequence[str] = ()
+    body: Sequence[str],
+    comment: str,
+    schema: Schema,
+    *,
+    name: str = "predict",
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
 ) -> str:
     """Return the source of a function of `row` with this body, between the lines of other functions.
 
-    `row` maps column names to booleans, numbers and text.
+    `row` maps column names to booleans, numbers and text, or all to text, as `csv.DictReader` does.
     """
+    used = set(_USED.findall("\n".join([*before, *body])))
+    kinds = {name: schema[name] for name in schema.names if repr(name) in used}
+    booleans = tuple(name for name, kind in kinds.items() if isinstance(kind, Boolean) and not kind.true_values)
+    numbers = tuple(name for name, kind in kinds.items() if _has_numbers(kind))
     lines = [
         *before,
         f"def {name}(row):",
         "    # row maps column names to numbers, booleans and text; None or NaN where a value is missing",
         f"    # {printable(comment)}",  # a comment that could end its line would be code
         "    row = {name: value.strip() if isinstance(value, str) else value for name, value in row.items()}",
+        *_read(numbers, "_number"),
+        *_read(booleans, "_boolean"),
         *(f"    {line}" for line in body),
         *after,
         "",
     ]
-    text = "\n".join(lines)
-    return _KNOWN + text if "_known(" in text else text
+    known = _KNOWN if any("_known(" in line for line in lines) else ""
+    return known + (_NUMBER if numbers else "") + (_BOOLEAN if booleans else "") + "\n".join(lines)
+
+
+def _read(names: Sequence[str], how: str) -> list[str]:
+    """Return the line that reads the texts of these columns."""
+    if not names:
+        return []
+    return [f"    row.update({{name: {how}(row[name]) for name in {names!r} if name in row}})"]
+
+
+def _has_numbers(kind: Attribute) -> bool:
+    """Whether text that spells a number is read as one: the declared values are numbers, and no text spells another."""
+    if isinstance(kind, Boolean) and kind.true_values:
+        values: Sequence[Value] = (*kind.true_values, *kind.false_values)
+    elif isinstance(kind, Categorical):
+        values = kind.values
+    else:
+        return True
+    spelled = [value for value in values if isinstance(value, str) and re.search(NUMBER, value)]
+    return not spelled and not all(isinstance(value, str) for value in values)
 
 
 def _expression(literal: Literal, attribute: Attribute) -> str:

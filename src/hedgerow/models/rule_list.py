@@ -180,7 +180,8 @@ class RuleList(LeafModel):
         """Return the source of a Python function ``predict(row)`` that needs nothing installed.
 
         `row` maps the names of columns to values typed as the schema types them: booleans or 0 and 1, numbers, text;
-        None, NaN or blank text where missing. Unlike `predict` it does not check domains.
+        None, NaN or blank text where missing. Text that spells a number or a boolean is read as such where the schema
+        declares them, so that rows of `csv.DictReader` can be given. Unlike `predict` it does not check domains.
         """
         return python_source.function(self._cases(), self.schema, self._guarantee)
 
