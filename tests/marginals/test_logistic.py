@@ -190,6 +190,9 @@ def test_an_unfitted_learner_says_so(name):
         getattr(hr.MarginalLogisticClassifier(), name)(SOURCE)
     with pytest.raises(NotFittedError, match="is not fitted yet"):
         _ = hr.MarginalLogisticClassifier().privacy_
+    for read in ("get_points", "to_sql", "plot"):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
+            getattr(hr.MarginalLogisticClassifier(), read)()
 
 
 def test_the_model_is_a_function_of_the_answer():

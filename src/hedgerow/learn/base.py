@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal, Protocol, Self
 
@@ -17,6 +17,7 @@ from hedgerow.arguments import check_flag, check_whole
 from hedgerow.columns import Table, check_same_index, column_of, is_frame, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.inputs import AccuracyMixin, array_checks, check_labels, of_one_type, two_dimensional
+from hedgerow.learn.readable import Readable, ReadableLeaves
 from hedgerow.messages import shown_argument
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
@@ -41,13 +42,13 @@ class Learned(Protocol):
         ...
 
 
-class TallyEstimator(AccuracyMixin, BaseEstimator):
+class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
     """A classifier with an interpretable model; subclasses define how it is learned from a tally."""
 
     schema: Schema | Literal["from-data"] | None
     _fitted: ClassVar[str]  # the attribute that holds the model
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Learn a model from rows and labels.
 
         Parameters
@@ -56,6 +57,8 @@ class TallyEstimator(AccuracyMixin, BaseEstimator):
             The rows. With a schema, columns are selected by name in a frame, others ignored; by position in an array.
         y : series or array of shape (n_samples,)
             The labels, in the order of the rows; those of pandas must have the index of their rows.
+        **refused
+            Nothing. ``sample_weight`` is refused with the reason: the weight of a row would be in every sensitivity.
 
         Returns
         -------
@@ -64,10 +67,13 @@ class TallyEstimator(AccuracyMixin, BaseEstimator):
 
         Raises
         ------
+        TypeError
+            If rows are weighted, or something else is passed.
         ValueError
             If a parameter is out of range or, as `DomainError`, a value does not fit the schema (names the column,
             never the value), or, as `BudgetExceededError`, the shared budget has too little left.
         """
+        _check_refused(refused)
         self._check_parameters()
         if isinstance(y, str):
             raise ArgumentTypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
@@ -230,7 +236,7 @@ class TallyEstimator(AccuracyMixin, BaseEstimator):
         return tags
 
 
-class RuleListEstimator(TallyEstimator):
+class RuleListEstimator(ReadableLeaves, TallyEstimator):
     """A classifier whose model is a `RuleList`."""
 
     max_rules: int | None
@@ -246,7 +252,7 @@ class RuleListEstimator(TallyEstimator):
         check_flag("negations", self.negations)
 
 
-class TreeEstimator(TallyEstimator):
+class TreeEstimator(ReadableLeaves, TallyEstimator):
     """A classifier whose model is a `Tree`."""
 
     max_depth: int | None
@@ -260,6 +266,17 @@ class TreeEstimator(TallyEstimator):
             raise ArgumentError(
                 f"max_depth must be a whole number <= {MAX_DEPTH}, got {shown_argument(self.max_depth)}."
             )
+
+
+def _check_refused(given: Mapping[str, Any]) -> None:
+    """Refuse what `fit` does not take; weights of rows with the reason."""
+    if given.get("sample_weight") is not None:
+        raise ArgumentTypeError(
+            "expected no sample_weight, got one: every row counts as one, since the weight of a row would change the "
+            "sensitivity of all that is released about it. To weigh errors of classes, pass class_weight to `decide`."
+        )
+    for name in sorted(given.keys() - {"sample_weight"}):
+        raise ArgumentTypeError(f"expected X and y to fit, got {name!r}.")
 
 
 def _check_usable(schema: Schema) -> None:

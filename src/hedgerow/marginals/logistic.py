@@ -15,6 +15,7 @@ from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.learn.inputs import AccuracyMixin
 from hedgerow.learn.learned import LearnedScorecard
+from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.estimator import check_largest_points, check_smooth
 from hedgerow.learn.scorecard.points import Part, rounded
 from hedgerow.learn.scorecard.smoothing import Prior
@@ -32,7 +33,7 @@ from hedgerow.values import quoted_text
 _EACH = 2 / 3  # of the prior's standard deviation along a number: that of a category, and of a number's mean
 
 
-class MarginalLogisticClassifier(AccuracyMixin, BaseEstimator):
+class MarginalLogisticClassifier(ReadablePoints, AccuracyMixin, BaseEstimator):
     """A scorecard from one question to an oracle: how many rows of each class are in each bin.
 
     These counts and the rows' own distribution, which the weighted source estimates, are all that the likelihood of an
@@ -142,6 +143,10 @@ class MarginalLogisticClassifier(AccuracyMixin, BaseEstimator):
             )
         if names != oracle.columns:
             raise DomainError(f"expected the target's columns {', '.join(oracle.columns)}, got {', '.join(names)}.")
+
+    @property
+    def _model(self) -> Scorecard:
+        return self.model_
 
     @property
     def privacy_(self) -> PrivacyCard:

@@ -82,6 +82,10 @@ class LeafModel(Model):
         return any(leaf.probabilities is not None for leaf in self.leaves)
 
     @property
+    def _has_shares(self) -> bool:
+        return self.has_counts or self.has_probabilities
+
+    @property
     def _used(self) -> set[str]:
         return {literal.attribute for literal in literals_of(self.paths)}
 
@@ -159,7 +163,7 @@ class LeafModel(Model):
 
     def to_html(self) -> str:
         """Return the leaves and the card as an HTML fragment; names and values are escaped."""
-        shares = ["probability"] if self.has_counts or self.has_probabilities else []
+        shares = ["probability"] if self._has_shares else []
         classes = list(map(shown_text, self.schema.classes)) if self.has_counts else []
         head = "".join(f"<th>{escape(name)}</th>" for name in ["", "if", "then", *shares, *classes])
         rows = "".join(

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.durable import write_whole
-from hedgerow.errors import HedgerowError, ModelFormatError
+from hedgerow.errors import ArgumentTypeError, HedgerowError, ModelFormatError
 from hedgerow.models import envelope
+from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.dialects import DialectName
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
@@ -54,6 +55,51 @@ class Model(ABC):
     @abstractmethod
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `predict`."""
+
+    @property
+    @abstractmethod
+    def _has_shares(self) -> bool:
+        """Whether its probabilities say more than its labels."""
+
+    def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> NDArray[Any]:
+        """Return the class of the least expected cost of each row, shape ``(n_rows,)``.
+
+        A decision reads the released probabilities and public costs alone: it is post-processing, and costs no ε.
+        `predict`, and what is exported as SQL or Python, decide as if all errors cost the same.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+            Rows. Of a frame only the columns that the model uses are needed.
+        class_weight : mapping of class to float, optional
+            The cost of any error about a row of the class, > 0; 1 for classes that are left out.
+        costs : mapping of class to mapping of class to float, optional
+            ``costs[actual][decided]``: what it costs to decide for one class where the row is of another. Those of
+            errors must be given; of a correct decision it is 0 where it is left out. Either this or `class_weight`.
+
+        Raises
+        ------
+        DomainError
+            If a column that the model uses is absent or holds values the schema does not allow.
+        TypeError
+            If the model has labels alone, whose probabilities are 0 or 1.
+        ValueError
+            If a class is none of the model's, or a cost is missing or not finite.
+
+        References
+        ----------
+        Elkan, *The Foundations of Cost-Sensitive Learning*, IJCAI 2001, Section 1.
+        """
+        classes = self.schema.classes
+        matrix = cost_matrix(classes, class_weight=class_weight, costs=costs)
+        if not self._has_shares:
+            raise ArgumentTypeError(
+                f"expected a {self.kind} with probabilities or counts, got one with labels alone, which no cost can "
+                "change; learn it with objective='mixed' or release_counts=True."
+            )
+        numbers = {value: number for number, value in enumerate(classes)}
+        predicted = np.array([numbers[value] for value in self.predict(X).tolist()], dtype=np.intp)
+        return np.array(classes)[decisions(self.predict_proba(X), predicted, matrix)]
 
     @abstractmethod
     def to_sql(self, dialect: DialectName = "duckdb") -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, MissingPackageError
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -28,6 +29,18 @@ _COLOURS = (
 )  # safe for colour-blind readers
 MOST_DRAWN, _MOST_SHARES = 500, 10_000
 _BESIDE = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # the layout of our own figures makes room for it
+
+
+def check_matplotlib() -> None:
+    """Check that matplotlib is installed.
+
+    Raises
+    ------
+    MissingPackageError
+        If it is not.
+    """
+    if find_spec("matplotlib") is None:
+        raise MissingPackageError("A plot needs matplotlib: pip install matplotlib.")
 
 
 def check_drawable(n_leaves: int, n_classes: int) -> None:

@@ -323,6 +323,10 @@ class Scorecard(Model):
         return draw_form(self._sheet, f"Guarantee: {self._caption}.", ax)
 
     @property
+    def _has_shares(self) -> bool:
+        return True
+
+    @property
     def _caption(self) -> str:
         return printable(self.privacy.headline)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hedgerow.audit.inference.labelled import Index, distinct
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.foreign_code import guarded
+from hedgerow.learn.readable import Readable
 from hedgerow.models.released import released_leaf_model
 from hedgerow.values import value_text
 
@@ -34,7 +35,8 @@ def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
     """
     released = released_leaf_model(model)
     apply = getattr(released or model, "apply", model)
-    if isinstance(model, type) or not callable(apply):
+    is_unfitted = released is None and isinstance(model, Readable)
+    if isinstance(model, type) or is_unfitted or not callable(apply):
         raise ArgumentTypeError(
             "expected a model with `apply(X)`, a fitted hedgerow estimator, or a function of X, got a "
             f"{type(model).__name__}, which has no `apply` and is not callable (or is not fitted)."

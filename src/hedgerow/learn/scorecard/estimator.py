@@ -9,6 +9,7 @@ from typing import Any
 from hedgerow.arguments import check_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.learn.base import TallyEstimator
+from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.points import Direction
 from hedgerow.messages import shown_argument
 from hedgerow.models.scorecard import Scorecard
@@ -21,7 +22,7 @@ MOST_BINS = 2000  # of an attribute: matrices of bin by bin are inverted
 DIRECTIONS = ("increasing", "decreasing")
 
 
-class ScorecardEstimator(TallyEstimator):
+class ScorecardEstimator(ReadablePoints, TallyEstimator):
     """A classifier whose model is a `Scorecard`."""
 
     max_attributes: int | None

@@ -1,0 +1,98 @@
+"""Decisions by what errors cost: the class of the least expected cost under released probabilities.
+
+They read released probabilities and public costs alone: post-processing, which costs no ε.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from numbers import Real as Number
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.messages import shown_argument
+from hedgerow.values import Value, listed, shown_text
+
+ClassWeight = Mapping[Any, float]
+"""The weight of an error about each class; 1 for a class that is left out."""
+Costs = Mapping[Any, Mapping[Any, float]]
+"""The cost of each decision for each class: ``{class of the row: {class decided: cost}}``."""
+_ROUNDING = 1e-12  # by which equal expected costs may differ, relative to the terms that they sum
+
+
+def cost_matrix(
+    classes: Sequence[Value], *, class_weight: ClassWeight | None, costs: Costs | None
+) -> NDArray[np.float64]:
+    """Return the cost of deciding for the class of a column where the row is of the class of a line.
+
+    Raises
+    ------
+    TypeError
+        If a mapping is expected and something else comes.
+    ValueError
+        If there are both, neither, another class, a cost that is no finite number, or a weight that is not above 0; or
+        if the cost of an error is missing.
+    """
+    if (class_weight is None) == (costs is None):
+        raise ArgumentError(f"expected class_weight or costs, got {'neither' if costs is None else 'both'}.")
+    if costs is not None:
+        return _of_costs(classes, costs)
+    weights = np.ones(len(classes))
+    for value, weight in _entries(classes, class_weight, "class_weight"):
+        if not _is_number(weight) or weight <= 0:
+            raise ArgumentError(f"class_weight must be finite numbers > 0, got {shown_argument(weight)}.")
+        weights[classes.index(value)] = weight
+    return weights[:, np.newaxis] * (1 - np.eye(len(classes)))
+
+
+def decisions(
+    probabilities: NDArray[np.float64], predicted: NDArray[np.intp], costs: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """Return the number of the class of the least expected cost of each row; of equals the predicted one, or the first.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_rows, n_classes)
+        Those of the classes of each row.
+    predicted : ndarray of shape (n_rows,)
+        The number of the class that the model predicts.
+    costs : ndarray of shape (n_classes, n_classes)
+        As of `cost_matrix`.
+    """
+    expected = probabilities @ costs
+    size = probabilities @ np.abs(costs)
+    is_least = expected - expected.min(axis=1, keepdims=True) <= _ROUNDING * size
+    return np.where(is_least[np.arange(len(expected)), predicted], predicted, is_least.argmax(axis=1))
+
+
+def _of_costs(classes: Sequence[Value], costs: Costs) -> NDArray[np.float64]:
+    found = np.full((len(classes), len(classes)), np.nan)
+    np.fill_diagonal(found, 0.0)
+    for actual, line in _entries(classes, costs, "costs"):
+        for decided, cost in _entries(classes, line, f"costs of {shown_text(actual)}"):
+            if not _is_number(cost):
+                raise ArgumentError(f"costs must be finite numbers, got {shown_argument(cost)}.")
+            found[classes.index(actual), classes.index(decided)] = cost
+    for actual, decided in np.argwhere(np.isnan(found)).tolist():
+        names = shown_text(classes[actual]), shown_text(classes[decided])
+        raise ArgumentError(
+            f"expected the cost of every error, got none for rows of class {names[0]} decided as {names[1]}."
+        )
+    return found
+
+
+def _entries(classes: Sequence[Value], given: Any, name: str) -> list[tuple[Any, Any]]:
+    if not isinstance(given, Mapping):
+        raise ArgumentTypeError(f"{name} must be a mapping from classes, got {type(given).__name__}.")
+    for value in given:
+        if value not in classes:
+            raise ArgumentError(f"{name}: expected classes among {listed(classes)}; got {shown_argument(value)}.")
+    return list(given.items())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Number) and not isinstance(value, bool) and isfinite(value)

@@ -1,0 +1,147 @@
+"""How fitted estimators are read: every method is that of the released model."""
+
+import numpy as np
+import pytest
+import sklearn
+from matplotlib.axes import Axes
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import has_fit_parameter
+
+import hedgerow as hr
+from hedgerow.errors import ArgumentTypeError, MissingPackageError
+from hedgerow.schema import Boolean, Label, Schema
+from tests.learn.tables import SCHEMA, people
+
+LEAVES = {
+    "private list": hr.PrivateRuleListClassifier(1.0, schema=SCHEMA, search="greedy", random_state=0),
+    "private tree": hr.PrivateTreeClassifier(1.0, schema=SCHEMA, max_depth=2, objective="mixed", random_state=0),
+    "greedy list": hr.GreedyRuleListClassifier(schema=SCHEMA, max_rules=2),
+    "optimal tree": hr.OptimalTreeClassifier(schema=SCHEMA, max_depth=1),
+}
+POINTS = {
+    "private scorecard": hr.PrivateScorecardClassifier(1.0, schema=SCHEMA, random_state=0),
+    "scorecard": hr.ScorecardClassifier(schema=SCHEMA, max_attributes=2, points=5),
+}
+ROWS = people(60)
+
+
+@pytest.fixture(params=LEAVES | POINTS, scope="module")
+def fitted(request):
+    data = people(60)
+    return clone((LEAVES | POINTS)[request.param]).fit(data, data["risk"])
+
+
+def model_of(clf):
+    return next(getattr(clf, name) for name in ("rule_list_", "tree_", "scorecard_") if hasattr(clf, name))
+
+
+def test_pictures_and_exports_are_those_of_the_model(fitted):
+    model = model_of(fitted)
+    assert fitted.to_sql() == model.to_sql()
+    assert fitted.to_sql("postgres") == model.to_sql("postgres") != model.to_sql()
+    assert fitted.to_html() == model.to_html()
+    axes = fitted.plot()
+    assert isinstance(axes, Axes)
+    assert fitted.plot(axes) is axes
+
+
+def test_rules_and_leaves_are_those_of_the_model(fitted):
+    model = model_of(fitted)
+    if isinstance(model, hr.Scorecard):
+        assert fitted.get_points() == model.get_points()
+        assert not hasattr(fitted, "get_rules")
+        assert not hasattr(fitted, "apply")
+        return
+    rules, leaves = fitted.get_rules(), fitted.apply(ROWS)
+    assert rules == model.get_rules()
+    assert leaves.tolist() == model.apply(ROWS).tolist()
+    assert [rules[leaf]["prediction"] for leaf in leaves] == fitted.predict(ROWS).tolist()
+
+
+def test_decisions_are_those_of_the_model(fitted):
+    weights = {"low": 100}
+    found = fitted.decide(ROWS, class_weight=weights)
+    assert found.tolist() == model_of(fitted).decide(ROWS, class_weight=weights).tolist()
+    assert found.dtype == fitted.classes_.dtype
+    assert (found == "low").sum() > (fitted.predict(ROWS) == "low").sum()
+
+
+@pytest.mark.parametrize("name", LEAVES | POINTS)
+def test_nothing_is_read_before_a_fit(name):
+    clf = clone((LEAVES | POINTS)[name])
+    calls = {"plot": (), "to_sql": (), "to_html": ()}
+    calls |= {"get_rules": (), "apply": (ROWS,)} if name in LEAVES else {"get_points": ()}
+    for method, arguments in calls.items():
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            getattr(clf, method)(*arguments)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        clf.decide(ROWS, class_weight={"low": 2})
+
+
+def test_without_matplotlib_a_plot_names_the_package(monkeypatch):
+    clf = clone(LEAVES["greedy list"]).fit(ROWS, ROWS["risk"])
+    monkeypatch.setattr("hedgerow.models.plot.find_spec", lambda _: None)
+    with pytest.raises(MissingPackageError, match="pip install matplotlib"):
+        clf.plot()
+
+
+def test_rows_of_a_domain_from_the_data_are_checked_as_for_predict():
+    X = np.array([[0.0, 1.0], [1.0, 0.0]] * 10)
+    clf = hr.GreedyRuleListClassifier(schema="from-data").fit(X, X[:, 0])
+    assert clf.apply(X).tolist() == clf.rule_list_.apply(X).tolist()
+    for read in (clf.apply, lambda rows: clf.decide(rows, class_weight={0.0: 2})):
+        with pytest.raises(ValueError, match="3 features"):
+            read(np.zeros((2, 3)))
+
+
+def test_a_notebook_shows_the_model_below_scikit_learns_diagram(fitted):
+    diagram = estimator_html_repr(clone(fitted))
+    assert fitted._repr_html_().endswith(fitted.to_html())
+    assert len(fitted._repr_html_()) > 0.9 * len(diagram) + len(fitted.to_html())
+    shown = fitted._repr_mimebundle_()
+    assert shown["text/plain"] == repr(fitted)
+    assert shown["text/html"].endswith(fitted.to_html())
+    with sklearn.config_context(display="text"):
+        assert not hasattr(fitted, "_repr_html_")
+        assert "text/html" not in fitted._repr_mimebundle_()
+
+
+def test_before_a_fit_and_in_a_pipeline_the_diagram_is_scikit_learns():
+    clf = clone(LEAVES["greedy list"])
+    for shown in (clf._repr_html_(), clf._repr_mimebundle_()["text/html"]):
+        assert "sk-" in shown
+        assert "guarantee" not in shown
+    pipeline = make_pipeline(FunctionTransformer(), clf).fit(ROWS, ROWS["risk"])
+    assert "GreedyRuleListClassifier" in pipeline._repr_html_()
+    assert "guarantee" not in pipeline._repr_html_()
+
+
+def test_hostile_names_are_escaped_below_the_diagram():
+    evil = "<script>alert(1)</script>"
+    schema = Schema({evil: Boolean()}, Label("y", (evil + "no", "yes")))
+    X = np.array([[False], [True]] * 10)
+    clf = hr.GreedyRuleListClassifier(schema=schema).fit(X, np.where(X[:, 0], "yes", evil + "no"))
+    assert "alert(1)" in clf._repr_html_()
+    assert evil not in clf._repr_html_()
+
+
+@pytest.mark.parametrize("name", LEAVES | POINTS)
+def test_weights_of_rows_are_refused_with_the_reason_and_nothing_is_charged(name):
+    clf, budget = clone((LEAVES | POINTS)[name]), hr.Budget(1)
+    if "budget" in clf.get_params():
+        clf.set_params(budget=budget)
+    with pytest.raises(ArgumentTypeError, match="weight of a row would change the sensitivity"):
+        clf.fit(ROWS, ROWS["risk"], sample_weight=np.ones(60))
+    with pytest.raises(ArgumentTypeError, match="expected X and y to fit, got 'weights'"):
+        clf.fit(ROWS, ROWS["risk"], weights=np.ones(60))
+    assert budget.spent == 0
+    assert not has_fit_parameter(clf, "sample_weight")
+    assert (
+        clone(clf)
+        .set_params(**({"budget": None} if "budget" in clf.get_params() else {}))
+        .fit(ROWS, ROWS["risk"], sample_weight=None)
+    )
