@@ -23,7 +23,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.cli import main
-from hedgerow.cli.predict import inert
+from hedgerow.cli.predictions import inert
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.budget import Budget

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.models.sheet import Sheet
 from hedgerow.values import printable
@@ -20,6 +23,32 @@ def card_text(sheet: Sheet) -> str:
     lines.append(["base", "", *map(str, sheet.base)])
     below = _aligned(sheet.risk_lines, left=0) if sheet.is_binary else sheet.notes
     return "\n".join([*_aligned(lines, left=2), "", *below])
+
+
+def row_texts(sheet: Sheet, codes: Mapping[str, NDArray[np.integer]], classes: NDArray[np.integer]) -> list[str]:
+    """Return how the total of each row comes about: the base, then the points of its bin of each attribute.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        The points.
+    codes : mapping of str to ndarray of shape (n_rows,)
+        The bin of each row, for each attribute that is used.
+    classes : ndarray of shape (n_rows,)
+        Which of the numbers of points is told of each row: that of its class, or 0 where there is one.
+    """
+    texts = [np.array([f"base: {points:+d}" for points in sheet.base], dtype=object)[classes]]
+    for bins in sheet.bins:
+        by_bin = np.array(
+            [
+                [f"{printable(one.attribute)} {printable(one.words)}: {points:+d}" for points in one.points]
+                for one in bins
+                for _ in range(one.start, one.stop)
+            ],
+            dtype=object,
+        )
+        texts.append(by_bin[codes[bins[0].attribute], classes])
+    return ["; ".join(row) for row in zip(*texts, strict=True)]
 
 
 def _aligned(lines: Sequence[Sequence[str]], left: int) -> list[str]:

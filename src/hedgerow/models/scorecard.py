@@ -28,7 +28,7 @@ from hedgerow.models.points import (
     whole_points,
 )
 from hedgerow.models.points_plot import points_bars
-from hedgerow.models.points_text import card_text
+from hedgerow.models.points_text import card_text, row_texts
 from hedgerow.models.scorecard_form import draw_form
 from hedgerow.models.scorecard_html import form_html
 from hedgerow.models.sheet import Sheet
@@ -245,6 +245,17 @@ class Scorecard(Model):
             "prediction": self.predictions_of(totals).tolist()[0],
             "probabilities": dict(zip(classes, self.probabilities_of(totals)[0].tolist(), strict=True)),
         }
+
+    def explanations(self, X: Any) -> list[str]:
+        """Return how the total of each row comes about, in words; for more than two classes, that of the predicted one.
+
+        See `totals` for `X` and errors.
+        """
+        table = Table.of(X)
+        codes = self._encoded(table)
+        totals = self.totals_of(codes, len(table))
+        told = np.zeros(len(table), dtype=np.intp) if self.is_binary else totals.argmax(axis=1)
+        return row_texts(self._sheet, codes, told)
 
     def risks(self) -> list[dict[str, Any]]:
         """Return the probability of the second class for some totals that rows can have, at most 13 in all.

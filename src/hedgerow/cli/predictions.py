@@ -1,0 +1,167 @@
+"""What `hedgerow predict` writes: a column of predictions, what each follows from, and columns of the input."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from hedgerow.errors import ArgumentError
+from hedgerow.models import RuleList, Scorecard, Tree
+from hedgerow.values import NUMBER, Value, listed, quoted_text, value_text
+
+Released = RuleList | Tree | Scorecard
+_FORMULAS = (*"=+-@\t\r\n＝＋－＠",)  # the last four as East Asian keyboards write them
+
+
+def inert(value: Value) -> Value:
+    """Return a value as a spreadsheet takes it for what it is: an apostrophe before text that looks like a formula.
+
+    Examples
+    --------
+    >>> print(inert("=1+1"), inert("-7.5"), inert("- none"), inert("a=b"))
+    '=1+1 -7.5 '- none a=b
+    """
+    looks_so = isinstance(value, str) and value.startswith(_FORMULAS) and not re.fullmatch(NUMBER, value)
+    return f"'{value}" if looks_so else value
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is written beside the predictions.
+
+    Attributes
+    ----------
+    ids : tuple of str
+        The columns of the input that are copied.
+    everything : bool
+        Whether all columns of the input are.
+    proba : bool
+        Whether the probability of every class is written.
+    explain : bool
+        Whether the rule, path or points are written that decide a row, with what was released about them.
+    """
+
+    ids: tuple[str, ...] = ()
+    everything: bool = False
+    proba: bool = False
+    explain: bool = False
+
+    def columns_of(self, rows: pa.Table) -> list[str]:
+        """Return the columns of the input that are copied.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column.
+        """
+        if self.everything:
+            return list(rows.column_names)
+        for name in self.ids:
+            if name not in rows.column_names:
+                raise ArgumentError(
+                    f"expected --id to name a column of the input, got {quoted_text(name)}; it has "
+                    f"{listed(rows.column_names)}."
+                )
+        return list(dict.fromkeys(self.ids))
+
+
+def predictions(model: Released, rows: pa.Table, beside: Beside) -> pa.Table:
+    """Return a line for each row, in order: columns of the input, the predicted class, what it follows from.
+
+    No column hides another: one whose name is taken gets a longer name.
+    """
+    columns: dict[str, Any] = {name: rows.column(name) for name in beside.columns_of(rows)}
+    label = "prediction" if model.schema.label is None else model.schema.label.name
+    found = _of_points(model, rows, beside) if isinstance(model, Scorecard) else _of_leaves(model, rows, beside)
+    columns[_free((label, f"predicted {label}"), columns)] = found.classes
+    for name, values in found.reasons.items():
+        columns[_free((name, f"{name} number"), columns)] = values
+    for name, values in found.numbers.items():
+        columns[_free((name,), columns)] = values
+    return pa.table(columns)
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """What a model says of each row: the class, what it follows from by name, and further columns by name."""
+
+    classes: list[Value]
+    reasons: dict[str, Any]
+    numbers: dict[str, Any]
+
+
+def _of_points(model: Scorecard, rows: pa.Table, beside: Beside) -> _Decided:
+    totals = model.totals(rows)
+    names = ["total"] if model.is_binary else [f"total({value_text(value)})" for value in model.schema.classes]
+    reasons = dict(zip(names, totals.reshape(len(totals), len(model.base)).T, strict=True))
+    shares, numbers = model.probabilities_of(totals), dict[str, Any]()
+    if beside.explain:
+        numbers |= {"explanation": model.explanations(rows), "probability": shares.max(axis=1)}
+    if beside.proba:
+        numbers |= _by_class("P", model, shares.T)
+    return _Decided(model.predictions_of(totals).tolist(), reasons, numbers)
+
+
+def _of_leaves(model: RuleList | Tree, rows: pa.Table, beside: Beside) -> _Decided:
+    caught = model.apply(rows)
+    numbers = _explained(model, caught.tolist()) if beside.explain else {}
+    if beside.proba:
+        numbers |= _by_class("P", model, model.probabilities[caught].T)
+    return _Decided([model.predictions[leaf] for leaf in caught.tolist()], {model.leaf_name: caught + 1}, numbers)
+
+
+def _explained(model: RuleList | Tree, caught: Sequence[int]) -> dict[str, Any]:
+    """Return the condition that holds of each row, and what was released about the rows of which it does."""
+    rules = model.get_rules()
+    found: dict[str, Any] = {"explanation": [rules[leaf]["condition"] for leaf in caught]}
+    if model.has_counts or model.has_probabilities:
+        found["probability"] = pa.array([rules[leaf]["probability"] for leaf in caught], pa.float64())
+    if model.has_counts:
+        absent = [None] * len(model.schema.classes)
+        of_classes = zip(*(leaf.counts or absent for leaf in model.leaves), strict=True)
+        found |= _by_class("rows", model, (pa.array([of[leaf] for leaf in caught], pa.int64()) for of in of_classes))
+    return found
+
+
+def _by_class(name: str, model: Released, values: Iterable[Any]) -> dict[str, Any]:
+    return {f"{name}({value_text(value)})": of for value, of in zip(model.schema.classes, values, strict=True)}
+
+
+def _free(names: Sequence[str], taken: Iterable[str]) -> str:
+    """Return the first of some names that is not taken; else the last one with the first number that makes it so."""
+    numbered = (f"{names[-1]} {number}" for number in count(2))
+    return next(name for name in chain(names, numbered) if name not in taken)
+
+
+def inert_table(table: pa.Table) -> tuple[pa.Table, bool]:
+    """Return a table whose names and texts are those that `inert` returns, and whether any differs."""
+    names = [str(inert(name)) for name in table.column_names]
+    before = table.columns
+    columns = [_inert_column(column) for column in before]
+    is_other = any(one is not other for one, other in zip(columns, before, strict=True))
+    return pa.table(columns, names=names), is_other or names != table.column_names
+
+
+def _inert_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column with the texts that `inert` returns; itself if they are its own."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return column
+    texts = {value: inert(value) for value in column.unique().to_pylist()}
+    if all(value == text for value, text in texts.items()):
+        return column
+    return pa.chunked_array([pa.array([texts[value] for value in column.to_pylist()], kind)])
+
+
+def to_csv(table: pa.Table) -> str:
+    """Return a table as the text of a CSV file."""
+    buffer = io.BytesIO()
+    pacsv.write_csv(table, buffer, pacsv.WriteOptions(quoting_style="needed"))
+    return buffer.getvalue().decode()

@@ -1,0 +1,128 @@
+"""What `hedgerow predict` writes beside a prediction."""
+
+import csv
+import io
+import json
+
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.privacy.card import PrivacyCard
+from tests.cli.table import SCHEMA, a_scorecard, a_tree
+
+COUNTED = {"old": {"counts": (10, 90)}, "young": {"counts": (80, 20)}}
+
+
+def table(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_column_of_the_input_is_copied_as_it_is_written(folder, run):
+    (folder / "data.csv").write_text("id,age,dose\n007,70,1\n 8,20,0.5\n-9.50,61,0\n")
+    a_tree(folder, **COUNTED)
+    code, out, _ = run("predict", "tree.json", "data.csv", "--id", "id")
+    assert code == 0
+    assert table(out) == [
+        {"id": "007", "ill": "yes", "leaf": "1"},
+        {"id": " 8", "ill": "no", "leaf": "2"},
+        {"id": "-9.50", "ill": "yes", "leaf": "1"},
+    ]
+    found = json.loads(run("predict", "tree.json", "data.csv", "--id", "age", "--id", "id", "--json")[1])
+    assert [list(row.items())[:2] for row in found][1] == [("age", "20"), ("id", " 8")]
+
+
+def test_all_columns_are_copied_and_none_hides_another(folder, run):
+    tree = a_tree(folder, **COUNTED)
+    assert run("predict", "tree.json", "data.csv", "--append", "--proba", "-o", "p.csv")[0] == 0
+    before, after = pd.read_csv("data.csv", dtype=str), pd.read_csv("p.csv", dtype=str)
+    assert list(after) == [*before, "predicted ill", "leaf", "P(no)", "P(yes)"]
+    assert after[list(before)].equals(before)
+    assert after["predicted ill"].tolist() == tree.predict(pd.read_csv("data.csv")).tolist()
+    assert run("predict", "tree.json", "p.csv", "--append", "--proba", "-o", "q.csv")[0] == 0
+    again = ["predicted ill 2", "leaf number", "P(no) 2", "P(yes) 2"]
+    assert list(pd.read_csv("q.csv")) == [*after, *again]
+
+
+def test_columns_that_are_not_there_and_both_options_are_refused(folder, run):
+    a_tree(folder, **COUNTED)
+    code, out, err = run("predict", "tree.json", "data.csv", "--id", "ward")
+    assert (code, out) == (2, "")
+    assert "expected --id to name a column of the input, got ward; it has age, sex, dose, ill." in err
+    assert (
+        "expected --id or --append, got both" in run("predict", "tree.json", "data.csv", "--id", "age", "--append")[2]
+    )
+
+
+def test_a_leaf_is_explained_by_its_condition_and_what_was_released(folder, run):
+    a_tree(folder, **COUNTED)
+    found = json.loads(run("predict", "tree.json", "data.csv", "--explain", "--json")[1])
+    ages = pd.read_csv("data.csv")["age"]
+    old = {"explanation": "age > 60", "probability": 0.9, "rows(no)": 10, "rows(yes)": 90}
+    young = {"explanation": "age <= 60", "probability": 0.8, "rows(no)": 80, "rows(yes)": 20}
+    told = [{name: value for name, value in row.items() if name not in ("ill", "leaf")} for row in found]
+    assert told == [old if age > 60 else young for age in ages]
+
+
+@pytest.mark.parametrize(
+    ("leaves", "columns"),
+    [
+        ({"old": {"label": "yes"}, "young": {"label": "no"}}, []),
+        ({"old": {"label": "yes", "probabilities": (0.25, 0.75)}, "young": {"label": "no"}}, ["probability"]),
+        ({"old": {"counts": (1, 2)}, "young": {"label": "no"}}, ["probability", "rows(no)", "rows(yes)"]),
+    ],
+)
+def test_only_numbers_that_were_released_are_written(folder, run, leaves, columns):
+    a_tree(folder, **leaves)
+    rows = table(run("predict", "tree.json", "data.csv", "--explain")[1])
+    assert list(rows[0]) == ["ill", "leaf", "explanation", *columns]
+    young = [row for row in rows if row["leaf"] == "2"]
+    assert {row[name] for row in young for name in columns} <= {""}
+    assert {row[name] for row in rows for name in columns} != {""} or not columns
+
+
+def test_no_rows_are_explained_with_all_columns(folder, run):
+    (folder / "data.csv").write_text("age,sex,dose\n")
+    a_tree(folder, **COUNTED)
+    out = run("predict", "tree.json", "data.csv", "--explain", "--append", "--proba")[1]
+    names = ["age", "sex", "dose", "ill", "leaf", "explanation", "probability", "rows(no)", "rows(yes)"]
+    assert next(csv.reader([out.strip()])) == [*names, "P(no)", "P(yes)"]
+    a_scorecard(folder)
+    out = run("predict", "card.json", "data.csv", "--explain")[1]
+    assert next(csv.reader([out.strip()])) == ["ill", "total", "explanation", "probability"]
+
+
+@pytest.mark.parametrize(("classes", "base"), [(("no", "yes"), (-7,)), (("no", "unsure", "yes"), (1, 0, -1))])
+def test_the_points_of_an_explanation_add_up_to_the_total(folder, run, classes, base):
+    card, rows = a_scorecard(folder, classes, base), pd.read_csv("data.csv")
+    found = json.loads(run("predict", "card.json", "data.csv", "--explain", "--json")[1])
+    for row, shares in zip(found, card.predict_proba(rows), strict=True):
+        total = row["total"] if len(classes) == 2 else row[f"total({row['ill']})"]
+        assert sum(int(part.rpartition(": ")[2]) for part in row["explanation"].split("; ")) == total
+        assert row["probability"] == max(shares)
+    one = card.explain({"age": rows["age"][0], "sex": rows["sex"][0]})
+    assert {part["attribute"] for part in one["points"]} == {
+        part.split()[0] for part in found[0]["explanation"].split("; ")[1:]
+    }
+
+
+def test_what_is_copied_and_explained_is_inert_in_a_spreadsheet(folder, run):
+    (folder / "data.csv").write_text('=id,=b\n"=1+1",1\n@x,0\n-7,1\n')
+    schema = hr.Schema({"=b": hr.Boolean()}, hr.Label("ill", ("no", "yes")))
+    root = Split(hr.Literal("=b", "true"), Leaf((1, 9)), Leaf((9, 1)))
+    Tree(schema, root, PrivacyCard.none("example", software="hedgerow")).save(folder / "tree.json")
+    code, out, err = run("predict", "tree.json", "data.csv", "--id", "=id", "--explain")
+    assert code == 0
+    assert "has an apostrophe before it" in err
+    assert [row["'=id"] for row in table(out)] == ["'=1+1", "'@x", "-7"]
+    assert {row["explanation"][:2] for row in table(out)} == {"'="} | {"no"}
+    found = json.loads(run("predict", "tree.json", "data.csv", "--append", "--json")[1])
+    assert [row["=id"] for row in found] == ["=1+1", "@x", "-7"]
+
+
+def test_rows_are_explained_whose_label_has_the_name_of_a_column(folder, run):
+    (folder / "schema.yaml").write_text(SCHEMA.replace("name: ill", "name: explanation"))
+    a_tree(folder, **COUNTED)
+    out = run("predict", "tree.json", "data.csv", "--explain")[1]
+    assert list(table(out)[0])[:3] == ["explanation", "leaf", "explanation 2"]
