@@ -16,7 +16,9 @@ from hedgerow import PrivateRuleListClassifier
 from hedgerow.errors import BudgetExceededError, NotPicklableError
 from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.zcdp import largest_rho, pure_rho
+from tests.models.markup import Markup
 
 
 @given(st.lists(st.fractions(min_value=Fraction(1, 10**6), max_value=3), min_size=1, max_size=20))
@@ -187,3 +189,16 @@ def test_a_forked_copy_of_a_budget_cannot_be_charged():
         os._exit(0)
     os.waitpid(child, 0)
     assert "made in another process" in os.read(reading, 1000).decode()
+
+
+def test_a_notebook_shows_what_is_left_and_the_charges_escaped(tmp_path):
+    evil = "<script>alert('1')</script>\x1b"
+    for budget in (Budget(2, 1e-6, accounting="zcdp"), FileBudget.create(tmp_path / "b.json", 1), Budget(rho=0.5)):
+        lines = str(budget).splitlines()
+        assert Markup(budget._repr_html_()).texts == lines
+        budget.charge(0.25, purpose=evil)
+        shown = Markup(budget._repr_html_())
+        assert shown.tags == {"p", "table", "thead", "tbody", "tr", "th", "td"}
+        assert "0.25" in shown.texts
+        assert "alert" in shown.texts[-1]
+        assert "\x1b" not in budget._repr_html_()

@@ -7,6 +7,7 @@ from hypothesis import given
 from hedgerow.privacy.card import NEIGHBOURS, PrivacyCard
 from hedgerow.privacy.charge import Charge, least_epsilon
 from hedgerow.privacy.zcdp import pure_rho
+from tests.models.markup import Markup
 from tests.models.strategies import cards
 
 THIRD = Fraction(1, 3)
@@ -177,3 +178,20 @@ def test_the_delta_that_is_shown_is_never_less_than_what_was_spent(delta) -> Non
 def test_a_void_card_with_delta_has_no_guarantee() -> None:
     card = PrivacyCard((Charge("all", Fraction(1), Fraction(1, 8)),), noise="", software="", void="seeded")
     assert card.guarantee == card.headline == "none (seeded)"
+
+
+def test_a_notebook_shows_all_that_the_text_says_escaped() -> None:
+    evil = "<script>alert('1')</script>\x1b"
+    shown = Markup(CARD._repr_html_())
+    assert shown.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    assert [text for text in shown.texts if text != "\n"] == [
+        *("Privacy card", "guarantee", CARD.guarantee, "neighbours", NEIGHBOURS, "spent"),
+        *("epsilon = 0.333334, delta = 0, rho = 0.0277137", "epsilon", "charged for"),
+        *("0.1667", "rules (permute-and-flip, sensitivity 1)", "0.1667", "counts"),
+        *("noise", "OpenDP 0.16", "software", "hedgerow 0.1"),
+        *("note", "the schema is public", "note", "no group privacy"),
+    ]
+    hostile = PrivacyCard((Charge(evil, THIRD, mechanism=evil, void=evil),), evil, evil, evil, (evil,), evil)
+    assert Markup(hostile._repr_html_()).tags == shown.tags
+    assert "\x1b" not in hostile._repr_html_()
+    assert "<thead>" not in PrivacyCard.none("not private")._repr_html_()

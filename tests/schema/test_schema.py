@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hedgerow.columns import Table
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema, default_cuts
+from tests.models.markup import Markup
 from tests.schema.values import attributes, bin_of
 
 names = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=6)
@@ -329,3 +330,17 @@ def test_arguments_of_another_type_are_refused_and_not_quoted(arguments, message
 def test_what_is_learned_from_is_a_schema():
     with pytest.raises(TypeError, match="declared must be a Schema, got dict"):
         Schema.learn(pd.DataFrame({"a": [1]}), {"a": Boolean()}, epsilon=1)
+
+
+def test_a_notebook_shows_a_line_for_each_column_escaped():
+    schema = Schema({"age": Integer(0, 90, cuts=(30,), missing="bin")}, Label("ill", ("no", "yes")))
+    shown = Markup(schema._repr_html_())
+    assert shown.tags == {"table", "thead", "tbody", "tr", "th", "td"}
+    assert shown.texts == [
+        *("column", "kind", "domain", "age", "integer", "0 to 90, cut at 30, missing: bin"),
+        *("ill", "label", "no, yes"),
+    ]
+    evil = "<script>alert('1')</script>"
+    hostile = Schema({evil: Boolean(missing_values=(evil,), missing="bin")}, Label(f"{evil}y", (evil, "b")))
+    assert Markup(hostile._repr_html_()).tags == shown.tags
+    assert sum(text.count("<script>") for text in Markup(hostile._repr_html_()).texts) == 4

@@ -13,6 +13,7 @@ import numpy as np
 
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import rows_of
 
 CONFIDENCE = 0.95
 """How often an interval contains the exact number."""
@@ -91,7 +92,8 @@ def _scale(charge: Charge) -> float | None:
     how = _MECHANISM.fullmatch(charge.mechanism)
     if how is None or not _COUNTS.fullmatch(charge.purpose):
         return None
-    return float(min(Fraction(int(how[1])) / charge.epsilon, _LARGEST)) if charge.epsilon else float(_LARGEST)
+    sensitivity = int(how[1]) * rows_of(charge.unit)  # of all rows of a unit, which were charged
+    return float(min(Fraction(sensitivity) / charge.epsilon, _LARGEST)) if charge.epsilon else float(_LARGEST)
 
 
 @lru_cache(maxsize=256)

@@ -189,7 +189,9 @@ class Account:
         marked = replace(charge, void=join_reasons(charge.void, void))
         return replace(self, charges=(*self.charges[:place], marked, *self.charges[place + 1 :]))
 
-    def __str__(self) -> str:
+    @property
+    def caps(self) -> list[str]:
+        """A line for each cap: what of it is spent, and what is left."""
         lines: list[str] = []
         if self.accounting == "zcdp" and self.epsilon is not None:
             lines.append(self._zcdp_line(self.epsilon))
@@ -199,8 +201,11 @@ class Account:
                 lines.append(_line("delta", self.delta, self.spent_delta, self.remaining_delta))
         if self.largest_rho is not None and self.remaining_rho is not None:
             lines.append(_line("rho", self.largest_rho, self.spent_rho, self.remaining_rho))
-        lines += [charge.line(mechanism=False) for charge in self.charges]
-        return "\n".join([*lines, self.warning] if self.warning else lines)
+        return lines
+
+    def __str__(self) -> str:
+        charges = [charge.line(mechanism=False) for charge in self.charges]
+        return "\n".join([*self.caps, *charges, *([self.warning] if self.warning else [])])
 
 
 def _line(name: str, cap: Fraction, spent: Fraction | None, left: Fraction) -> str:

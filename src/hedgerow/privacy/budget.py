@@ -10,9 +10,10 @@ from fractions import Fraction
 from typing import Any, NoReturn, Self
 
 from hedgerow.errors import ArgumentError, NotPicklableError, StateError
+from hedgerow.markup import element
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.amounts import Amount, amount_text, exact
-from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.charge import Charge, charges_html
 from hedgerow.privacy.unit import Unit
 
 _PARTS = 10**20
@@ -261,6 +262,11 @@ class Budget:
 
     def __str__(self) -> str:
         return str(self._read())
+
+    def _repr_html_(self) -> str:
+        account = self._read()
+        lines = [*account.caps, *([account.warning] if account.warning else [])]
+        return "".join(element("p", line) for line in lines) + charges_html(account.charges, mechanism=False)
 
     def __repr__(self) -> str:
         account = self._read()

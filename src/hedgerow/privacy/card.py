@@ -9,8 +9,9 @@ from typing import Any, Self
 
 from hedgerow._version import __version__
 from hedgerow.errors import ArgumentError
+from hedgerow.markup import table
 from hedgerow.privacy.amounts import Amount, amount_text, exact, total
-from hedgerow.privacy.charge import Charge, join_reasons, least_epsilon, total_rho, unit_of
+from hedgerow.privacy.charge import Charge, charges_html, join_reasons, least_epsilon, total_rho, unit_of
 from hedgerow.privacy.unit import ONE_ROW, Unit, neighbours_of
 from hedgerow.values import printable
 
@@ -144,14 +145,21 @@ class PrivacyCard:
         return f"epsilon-differential privacy with epsilon = {amount_text(self.epsilon)}"
 
     def __str__(self) -> str:
-        lines = [f"guarantee   {self.guarantee}", f"neighbours  {self.neighbours}"]
+        head, foot = ([f"{name:<10}  {text}" for name, text in facts] for facts in self._facts)
+        return "\n".join(map(printable, [*head, *(charge.line() for charge in self.charges), *foot]))
+
+    @property
+    def _facts(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """What the card says before its charges, and after them."""
+        head = [("guarantee", self.guarantee), ("neighbours", self.neighbours)]
         if self.epsilon is not None and self.delta is not None:
             rho = "" if self.rho is None else f", rho = {amount_text(self.rho)}"
-            lines.append(f"spent       epsilon = {amount_text(self.epsilon)}, delta = {amount_text(self.delta)}{rho}")
-            lines += [charge.line() for charge in self.charges]
-        lines += [f"noise       {self.noise}", f"software    {self.software}"]
-        lines += [f"note        {note}" for note in self.notes]
-        return "\n".join(map(printable, lines))
+            head.append(("spent", f"epsilon = {amount_text(self.epsilon)}, delta = {amount_text(self.delta)}{rho}"))
+        return head, [("noise", self.noise), ("software", self.software), *(("note", note) for note in self.notes)]
+
+    def _repr_html_(self) -> str:
+        head, foot = self._facts
+        return f"{table((), head, caption='Privacy card')}{charges_html(self.charges)}{table((), foot)}"
 
     def __repr__(self) -> str:
         return f"<PrivacyCard {printable(self.headline)}>"

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from hedgerow.errors import ArgumentError
+from hedgerow.markup import table
 from hedgerow.privacy.amounts import amount_text, exact, total
 from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
@@ -117,16 +118,27 @@ class Charge:
 
     def line(self, *, mechanism: bool = True) -> str:
         """Return the charge as one line of a record."""
+        amount, words = self.entries(mechanism=mechanism)
+        return printable(f"  {amount:<10}  {words}")
+
+    def entries(self, *, mechanism: bool = True) -> tuple[str, str]:
+        """Return ε, rounded up, and what was charged, in words."""
         how = f" ({self.mechanism})" if mechanism and self.mechanism else ""
         more = ["declared by the schema's file"] if self.declared else []
         more += [f"no guarantee: {self.void}"] if self.void else []
-        return printable(f"  {amount_text(self.epsilon, digits=4):<10}  {'; '.join([self.purpose + how, *more])}")
+        return amount_text(self.epsilon, digits=4), "; ".join([self.purpose + how, *more])
 
     def __copy__(self) -> Self:
         return self
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
         return self
+
+
+def charges_html(charges: Sequence[Charge], *, mechanism: bool = True) -> str:
+    """Return charges as an HTML table, escaped; nothing where there are none."""
+    lines = [charge.entries(mechanism=mechanism) for charge in charges]
+    return table(("epsilon", "charged for"), lines) if lines else ""
 
 
 def renewed(charge: Charge, *, void: str | None = None) -> Charge:

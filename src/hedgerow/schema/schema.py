@@ -14,6 +14,7 @@ from hedgerow.columns import Table
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnreadableError
 from hedgerow.foreign_code import guarded
+from hedgerow.markup import table
 from hedgerow.messages import shown, shown_argument
 from hedgerow.privacy.amounts import Amount, total
 from hedgerow.privacy.budget import Budget
@@ -407,13 +408,22 @@ class Schema:
         charges = (*declared.charges, *share.charges)
         return cls(tuple(attributes), declared.label, charges, declared.void, declared.unit)
 
-    def __str__(self) -> str:
+    @property
+    def _lines(self) -> list[tuple[str, str, str]]:
+        """The name, kind and domain of each attribute, and of the label."""
         rows = [(printable(name), a.kind, a.domain + _details(a)) for name, a in self.attributes]
         if self.unit is not None:
             most = "1 row" if self.unit.max_rows == 1 else f"{self.unit.max_rows} rows"
             rows.append((printable(self.unit.column), "unit", f"whose row it is; {most} of each are counted at most"))
         if self.label is not None:
             rows.append((printable(self.label.name), "label", listed(self.label.classes, _MOST_SHOWN)))
+        return rows
+
+    def _repr_html_(self) -> str:
+        return table(("column", "kind", "domain"), self._lines)
+
+    def __str__(self) -> str:
+        rows = self._lines
         width = min(max(len(name) for name, _, _ in rows), _WIDEST)
         return "\n".join(f"{name:<{width}}  {kind:<11}  {text}" for name, kind, text in rows)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from hedgerow.values import printable
 
 _EMPTY = ("meta", "link", "br", "hr")  # elements without content
+
+
+_CELL = "text-align:left;vertical-align:top;overflow-wrap:anywhere"  # notebooks put text to the right
+_MOST_ROWS = 200
 
 
 class Html(str):
@@ -52,3 +57,27 @@ def element(name: str, /, *content: str, **attributes: str) -> Html:
 def joined(*parts: Html) -> Html:
     """Return markup after markup, a line each."""
     return Html("\n".join(parts))
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "") -> Html:
+    """Return a table for a notebook: 200 rows at most, and then how many more there are.
+
+    The first entry of a row is its heading. Without columns it has no line of titles.
+    """
+    titles = element("tr", *(element("th", name, scope="col", style=_CELL) for name in columns))
+    lines = [
+        element(
+            "tr",
+            element("th", first, scope="row", style=_CELL),
+            *(element("td", entry, style=_CELL) for entry in others),
+        )
+        for first, *others in rows[:_MOST_ROWS]
+    ]
+    found = element(
+        "table",
+        *([element("caption", caption, style=_CELL)] if caption else []),
+        *([element("thead", titles)] if columns else []),
+        element("tbody", *lines),
+    )
+    more = len(rows) - _MOST_ROWS
+    return joined(found, element("p", f"… and {more:,} more.")) if more > 0 else found

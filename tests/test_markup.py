@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.report.markup import Html, element, joined, text
+from hedgerow.markup import Html, element, joined, table, text
 
 
 class Read(HTMLParser):
@@ -47,3 +47,14 @@ def test_what_is_made_of_markup_is_text_again():
 
 def test_names_of_attributes_are_hyphenated_and_empty_elements_have_no_end():
     assert element("meta", http_equiv="a", class_="b") == '<meta http-equiv="a" class="b">'
+
+
+def test_the_entries_of_a_table_are_escaped_and_only_some_rows_shown():
+    found = Read()
+    found.feed(table(("<i>", "b"), [("<b>", "<script>")] * 203, caption="<u>"))
+    assert set(found.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
+    assert found.tags.count("tr") == 1 + 200
+    assert found.text.startswith("<u><i>b<b><script>")
+    assert found.text.endswith("… and 3 more.")
+    assert "thead" not in table((), [("a", "b")])
+    assert "more" not in table((), [("a", "b")] * 200)
