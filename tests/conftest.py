@@ -5,6 +5,7 @@ timed, since machines that run them are shared and slow at times.
 """
 
 import gc
+import shutil
 import sys
 from collections.abc import Iterator
 
@@ -63,3 +64,20 @@ def run(monkeypatch, capsys):
         return leaving.value.code or 0, printed.out, printed.err
 
     return call
+
+
+@pytest.fixture
+def browser():
+    """A browser without a window, where one is installed."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("needs chromium and chromedriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1280,900"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    opened = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    yield opened
+    opened.quit()

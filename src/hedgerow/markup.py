@@ -68,8 +68,8 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str
     lines = [
         element(
             "tr",
-            element("th", first, scope="row", style=_CELL),
-            *(element("td", entry, style=_CELL) for entry in others),
+            element("th", printable(first), scope="row", style=_CELL),
+            *(element("td", printable(entry), style=_CELL) for entry in others),
         )
         for first, *others in rows[:_MOST_ROWS]
     ]

@@ -61,7 +61,7 @@ def models(text: str) -> list[RuleList | Tree | Scorecard]:
 
 def readings(text: str) -> dict[str, str]:
     """Return all that is meant for reading."""
-    found = {"budget": str(_budget(text))}
+    found = {"budget": str(_budget(text)), "budget as html": _budget(text)._repr_html_()}
     for model in models(text):
         own = {
             "str": str(model),
@@ -71,6 +71,8 @@ def readings(text: str) -> dict[str, str]:
             "card": str(model.privacy),
             "repr of card": repr(model.privacy),
             "html": model.to_html(),
+            "card as html": model.privacy.to_html(),
+            "schema as html": model.schema._repr_html_(),
             "comment in SQL": model.to_sql().partition("*/")[0],
             "comments in Python": "\n".join(re.findall("(?m)^ +# .*$", model.to_python())),
         }

@@ -36,7 +36,7 @@ def test_a_tree_is_shown_exported_and_applied(folder, run):
     sql = run("show", "tree.json", "--format", "sql")[1]
     assert [p for (p,) in duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()] == expected
     assert "def predict(row)" in run("show", "tree.json", "--format", "python")[1]
-    assert "<title>tree</title><table>" in run("show", "tree.json", "--format", "html")[1]
+    assert "<title>Tree for ill</title>" in run("show", "tree.json", "--format", "html")[1]
     assert json.loads(run("show", "tree.json", "--json")[1])["format"] == "hedgerow/tree"
     assert run("show", "tree.json", "--plot", "tree.png", "-o", "tree.txt")[0] == 0
     assert (folder / "tree.png").read_bytes().startswith(b"\x89PNG")
@@ -54,7 +54,7 @@ def test_a_scorecard_is_shown_exported_and_drawn(folder, run):
     sql = run("show", "card.json", "--format", "sql")[1]
     assert [p for (p,) in duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()] == expected
     assert "def total(row)" in run("show", "card.json", "--format", "python")[1]
-    assert "<title>scorecard</title><h3>Points for ill = yes</h3>" in run("show", "card.json", "--format", "html")[1]
+    assert "<h3>Points for ill = yes</h3>" in run("show", "card.json", "--format", "html")[1]
     assert json.loads(run("show", "card.json", "--json")[1])["format"] == "hedgerow/scorecard"
     assert run("show", "card.json", "--plot", "bars.png", "--paper", "form.png", "-o", "card.txt")[0] == 0
     for name in ("bars.png", "form.png"):

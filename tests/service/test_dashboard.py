@@ -1,7 +1,6 @@
 """The dashboard: each role sees what is its own, forms are taken from the session's pages alone, no row is on any."""
 
 import re
-import shutil
 import time
 from contextlib import contextmanager
 from fractions import Fraction
@@ -492,22 +491,6 @@ class Reader:
     def resize(self, width):
         sizes = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", sizes)
-
-
-@pytest.fixture
-def browser():
-    webdriver = pytest.importorskip("selenium.webdriver")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not driver:
-        pytest.skip("needs chromium and chromedriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1280,900"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    opened = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    yield opened
-    opened.quit()
 
 
 @pytest.mark.slow

@@ -89,4 +89,4 @@ def _render(model: RuleList | Tree | Scorecard, form: Form, dialect: DialectName
         case Form.python:
             return model.to_python().rstrip("\n")
         case Form.html:
-            return f"<!doctype html><meta charset='utf-8'><title>{model.kind}</title>{model.to_html()}"
+            return model.to_page().rstrip("\n")

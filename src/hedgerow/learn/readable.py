@@ -60,6 +60,10 @@ class Readable:
         """Return the model and its privacy card as an HTML fragment; names and values are escaped."""
         return self._read.to_html()
 
+    def to_page(self) -> str:
+        """Return a whole HTML page to be read and printed; see `RuleList.to_page`."""
+        return self._read.to_page()
+
     def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> NDArray[Any]:
         """Return the class of the least expected cost of each row, shape ``(n_samples,)``; see `RuleList.decide`."""
         rows = self._checked(X)

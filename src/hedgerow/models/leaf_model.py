@@ -161,10 +161,10 @@ class LeafModel(Model):
             )
         ]
 
-    def to_html(self) -> str:
-        """Return the leaves and the card as an HTML fragment; names and values are escaped."""
+    @property
+    def _body_html(self) -> str:
         shares = ["probability"] if self._has_shares else []
-        classes = list(map(shown_text, self.schema.classes)) if self.has_counts else []
+        classes = [f"rows of {shown_text(value)}" for value in self.schema.classes] if self.has_counts else []
         head = "".join(f"<th>{escape(name)}</th>" for name in ["", "if", "then", *shares, *classes])
         rows = "".join(
             _html_row(record, self.leaf_name, [*self._html_share(record, leaf, shares), *self._html_counts(leaf)])
@@ -173,7 +173,7 @@ class LeafModel(Model):
         said = [_TWO_RELEASES] if self.has_counts and self.has_probabilities else []
         note = "".join(f"<p>{text}</p>" for text in [*said, *([_RANGES] if self._noise else [])])
         meanings = meanings_html(self.schema, self._used)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}{meanings}{self._card_html}"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}{meanings}"
 
     def _html_share(self, record: Mapping[str, Any], leaf: Leaf, shares: Sequence[str]) -> list[str]:
         """Return the cell with the probability of a leaf's class, where the table has one."""

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentTypeError, HedgerowError, ModelFormatError
+from hedgerow.markup import Html
 from hedgerow.models import envelope
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.dialects import DialectName
+from hedgerow.models.page import page_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.values import printable
@@ -113,9 +115,22 @@ class Model(ABC):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the model, and return the axes."""
 
+    @property
     @abstractmethod
+    def _body_html(self) -> str:
+        """The parts of the model as an HTML fragment; names and values are escaped."""
+
     def to_html(self) -> str:
         """Return the model and its card as an HTML fragment; names and values are escaped."""
+        return self._body_html + self._card_html
+
+    def to_page(self) -> str:
+        """Return a whole HTML page to be read and printed: the picture of the model, its parts in words, the card.
+
+        It is one file that loads nothing and runs nothing; names and values are escaped. A model that is too large to
+        be drawn has no picture.
+        """
+        return page_of(self, Html(self._body_html), Html(self.privacy.to_html()))
 
     @abstractmethod
     def _structure(self) -> dict[str, Any]:

@@ -308,12 +308,10 @@ class Scorecard(Model):
             self._sheet.bins, self.base, self.schema.classes, self.schema, self._guarantee
         )
 
-    def to_html(self) -> str:
-        """Return a form to fill in by hand, totals with their probabilities, and the privacy card, as HTML.
-
-        Names and values are escaped.
-        """
-        return form_html(self._sheet) + meanings_html(self.schema, self._used) + self._card_html
+    @property
+    def _body_html(self) -> str:
+        """A form to fill in by hand, and totals with their probabilities."""
+        return form_html(self._sheet) + meanings_html(self.schema, self._used)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes."""

@@ -157,9 +157,13 @@ class PrivacyCard:
             head.append(("spent", f"epsilon = {amount_text(self.epsilon)}, delta = {amount_text(self.delta)}{rho}"))
         return head, [("noise", self.noise), ("software", self.software), *(("note", note) for note in self.notes)]
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """Return the card as an HTML fragment, escaped."""
         head, foot = self._facts
         return f"{table((), head, caption='Privacy card')}{charges_html(self.charges)}{table((), foot)}"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
 
     def __repr__(self) -> str:
         return f"<PrivacyCard {printable(self.headline)}>"

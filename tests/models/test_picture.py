@@ -1,0 +1,60 @@
+"""Pictures as SVG: shapes of an allowed list, no text, and no figure that stays open."""
+
+import matplotlib.pyplot as plt
+import pytest
+
+from hedgerow.errors import ArgumentError, MissingPackageError
+from hedgerow.models.picture import svg_of
+from tests.models.markup import SHAPES, Read
+from tests.models.scorecards import THREE, TWO
+
+
+@pytest.mark.parametrize("model", [TWO, THREE], ids=["two", "three"])
+def test_a_picture_is_shapes_and_refers_to_itself_alone(model) -> None:
+    before = plt.get_fignums()
+    svg = svg_of(model.plot, 'a "title"')
+    assert plt.get_fignums() == before
+    found = Read(svg)
+    assert {"svg", "path", "use"} <= found.tags <= SHAPES
+    assert not "".join(found.texts).strip()
+    assert ("aria-label", 'a "title"') in found.given
+    ids = {value for key, value in found.given if key == "id"}
+    links = [value for key, value in found.given if key == "href"]
+    assert links
+    assert {link.removeprefix("#") for link in links} <= ids
+    assert "http" not in svg
+    assert {key for key, _ in found.given} <= {
+        *("aria-label", "clip-path", "d", "height", "href", "id", "role", "style", "transform", "viewbox", "width"),
+        *("x", "y"),
+    }
+
+
+def test_the_same_model_has_the_same_picture() -> None:
+    assert svg_of(TWO.plot, "x") == svg_of(TWO.plot, "x")
+
+
+def test_text_that_is_drawn_cannot_leave_its_comment() -> None:
+    evil = "--><script>alert(1)</script><!-- --!> ]]> \ufffe ฿ \u202e"
+
+    def plot():
+        axes = plt.figure().add_subplot()
+        axes.set_title(evil.replace("\ufffe", ""))
+        return axes
+
+    found = Read(svg_of(plot, evil))
+    assert found.tags <= SHAPES
+    assert not "".join(found.texts).strip()
+
+
+def test_a_plot_that_is_refused_leaves_no_figure(monkeypatch) -> None:
+    before = plt.get_fignums()
+
+    def refused():
+        raise ArgumentError("too large.")
+
+    with pytest.raises(ArgumentError, match="too large"):
+        svg_of(refused, "x")
+    assert plt.get_fignums() == before
+    monkeypatch.setattr("hedgerow.models.plot.find_spec", lambda _: None)
+    with pytest.raises(MissingPackageError, match="pip install matplotlib"):
+        svg_of(TWO.plot, "x")
