@@ -44,6 +44,7 @@ def test_pictures_and_exports_are_those_of_the_model(fitted):
     assert fitted.to_sql() == model.to_sql()
     assert fitted.to_sql("postgres") == model.to_sql("postgres") != model.to_sql()
     assert fitted.to_html() == model.to_html()
+    assert fitted.to_page() == model.to_page()
     axes = fitted.plot()
     assert isinstance(axes, Axes)
     assert fitted.plot(axes) is axes
@@ -73,7 +74,7 @@ def test_decisions_are_those_of_the_model(fitted):
 @pytest.mark.parametrize("name", LEAVES | POINTS)
 def test_nothing_is_read_before_a_fit(name):
     clf = clone((LEAVES | POINTS)[name])
-    calls = {"plot": (), "to_sql": (), "to_html": ()}
+    calls = {"plot": (), "to_sql": (), "to_html": (), "to_page": ()}
     calls |= {"get_rules": (), "apply": (ROWS,)} if name in LEAVES else {"get_points": ()}
     for method, arguments in calls.items():
         with pytest.raises(NotFittedError, match="not fitted yet"):

@@ -109,13 +109,18 @@ def check_picture(path: Path) -> None:
 
 def draw(plot: Callable[[], Axes], path: Path) -> None:
     """Write a plot to a file, and print its name."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
+    without_a_window()
     figure = plot().get_figure(root=True)
     assert figure is not None
     figure.savefig(path, dpi=150)
     say(f"written to {path}", err=True)
+
+
+def without_a_window() -> None:
+    """Have matplotlib draw into files, whatever the environment asks for."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.output import check_output, check_picture, draw, print_or_write
+from hedgerow.cli.output import check_output, check_picture, draw, print_or_write, without_a_window
 from hedgerow.errors import ArgumentError
 from hedgerow.models import RuleList, Scorecard, Tree, load_model
 from hedgerow.models.dialects import DialectName
@@ -89,4 +89,5 @@ def _render(model: RuleList | Tree | Scorecard, form: Form, dialect: DialectName
         case Form.python:
             return model.to_python().rstrip("\n")
         case Form.html:
+            without_a_window()
             return model.to_page().rstrip("\n")
