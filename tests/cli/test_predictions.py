@@ -126,3 +126,29 @@ def test_rows_are_explained_whose_label_has_the_name_of_a_column(folder, run):
     a_tree(folder, **COUNTED)
     out = run("predict", "tree.json", "data.csv", "--explain")[1]
     assert list(table(out)[0])[:3] == ["explanation", "leaf", "explanation 2"]
+
+
+def test_a_decision_by_weights_stands_beside_the_prediction(folder, run):
+    tree = a_tree(folder, **COUNTED)
+    out = run("predict", "tree.json", "data.csv", "--class-weight", "yes=5", "--class-weight", "no=.50")[1]
+    rows = pd.read_csv("data.csv")
+    assert list(table(out)[0]) == ["ill", "leaf", "decision"]
+    assert [row["ill"] for row in table(out)] == tree.predict(rows).tolist()
+    expected = tree.decide(rows, class_weight={"yes": 5, "no": 0.5}).tolist()
+    assert [row["decision"] for row in table(out)] == expected != tree.predict(rows).tolist()
+
+
+@pytest.mark.parametrize("text", ["yes", "maybe=2", "yes=", "yes=x", "=2"])
+def test_weights_that_are_written_otherwise_are_refused(folder, run, text):
+    a_tree(folder, **COUNTED)
+    code, out, err = run("predict", "tree.json", "data.csv", "--class-weight", text)
+    assert (code, out) == (2, "")
+    assert f"as LABEL=WEIGHT, a number for a class among no, yes, got {text}." in err
+
+
+def test_weights_are_refused_where_leaves_have_labels_alone(folder, run):
+    a_tree(folder, old={"label": "yes"}, young={"label": "no"})
+    code, out, err = run("predict", "tree.json", "data.csv", "--class-weight", "yes=2")
+    assert (code, out) == (2, "")
+    assert "got one with labels alone" in err
+    assert "finite numbers > 0" in run("predict", "tree.json", "data.csv", "--class-weight", "yes=0")[2]

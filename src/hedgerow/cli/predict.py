@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.output import check_output, say, stage
-from hedgerow.cli.predictions import Beside, inert_table, predictions, to_csv
+from hedgerow.cli.predictions import Beside, class_weights, inert_table, predictions, to_csv
 from hedgerow.csv_files import read_csv
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError
@@ -37,6 +37,14 @@ def predict(
             "--explain", help="Add the rule, path or points that decide a row, and what was released about them."
         ),
     ] = False,
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL=WEIGHT",
+            help="Add the decision of the least expected cost, where any error about a row of this class costs so much "
+            "and about others 1. May be given for several classes.",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and not CSV.")] = False,
 ) -> None:
@@ -59,7 +67,8 @@ def predict(
     if append and ids:
         raise ArgumentError("expected --id or --append, got both; --append copies all columns.")
     released = load_model(model)
-    beside = Beside(tuple(ids or ()), everything=append, proba=proba, explain=explain)
+    weights = class_weights(released, class_weight or ())
+    beside = Beside(tuple(ids or ()), everything=append, proba=proba, explain=explain, class_weight=weights)
     with stage(f"reading {data}"):
         found = predictions(released, read_csv(data), beside)
     written, is_altered = (found, False) if as_json else inert_table(found)

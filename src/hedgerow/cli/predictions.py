@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any
 
@@ -46,12 +46,15 @@ class Beside:
         Whether the probability of every class is written.
     explain : bool
         Whether the rule, path or points are written that decide a row, with what was released about them.
+    class_weight : mapping of class to float
+        The costs of errors by which a decision is written; none is without any.
     """
 
     ids: tuple[str, ...] = ()
     everything: bool = False
     proba: bool = False
     explain: bool = False
+    class_weight: Mapping[Value, float] = field(default_factory=dict[Value, float])
 
     def columns_of(self, rows: pa.Table) -> list[str]:
         """Return the columns of the input that are copied.
@@ -83,9 +86,31 @@ def predictions(model: Released, rows: pa.Table, beside: Beside) -> pa.Table:
     columns[_free((label, f"predicted {label}"), columns)] = found.classes
     for name, values in found.reasons.items():
         columns[_free((name, f"{name} number"), columns)] = values
-    for name, values in found.numbers.items():
+    decided = {"decision": model.decide(rows, class_weight=beside.class_weight)} if beside.class_weight else {}
+    for name, values in (decided | found.numbers).items():
         columns[_free((name,), columns)] = values
     return pa.table(columns)
+
+
+def class_weights(model: Released, given: Sequence[str]) -> dict[Value, float]:
+    """Return the weights of classes that are written as LABEL=WEIGHT.
+
+    Raises
+    ------
+    ValueError
+        If one is written otherwise, or the label is not a class of the model.
+    """
+    classes = {value_text(value): value for value in model.schema.classes}
+    found: dict[Value, float] = {}
+    for text in given:
+        label, _, weight = text.rpartition("=")
+        if not re.fullmatch(NUMBER, weight) or label not in classes:
+            raise ArgumentError(
+                "expected --class-weight as LABEL=WEIGHT, a number for a class among "
+                f"{listed(model.schema.classes)}, got {quoted_text(text)}."
+            )
+        found[classes[label]] = float(weight)
+    return found
 
 
 @dataclass(frozen=True)
