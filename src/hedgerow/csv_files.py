@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 from collections.abc import Iterable
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -25,7 +27,15 @@ _LONGEST_HEADER = 2**20
 _UNREADABLE = "a line that is too long"
 
 
-def read_header(path: str | PathLike[str], *, shown: str | None = None) -> list[str]:
+class Source(Protocol):
+    """What can be opened for its bytes, as often as one likes: a path, or bytes in memory."""
+
+    def open(self, mode: Any, /) -> Any:
+        """Open the bytes from the beginning."""
+        ...
+
+
+def read_header(path: str | PathLike[str] | Source, *, shown: str | None = None) -> list[str]:
     """Return the column names of a CSV file; reads its first line only.
 
     Parameters
@@ -44,8 +54,11 @@ def read_header(path: str | PathLike[str], *, shown: str | None = None) -> list[
         If it cannot be read.
     """
     name = str(path) if shown is None else shown
-    line, _ = _first_line(Path(path), name)
-    problem = DomainError(f"{name}: expected a CSV file with a header, found a first line whose quotes do not match.")
+    line, _ = _first_line(_source(path), name)
+    problem = DomainError(
+        f"{name}: expected a CSV file with a header, found a first line whose quotes do not match; names of columns "
+        "must not hold quotes or line breaks."
+    )
     names = [column.strip() for column in guarded(lambda: _fields(line), problem)]
     if not any(names):
         raise DomainError(f"{name}: expected a CSV file with a header, found an empty file or line.")
@@ -59,7 +72,7 @@ def read_header(path: str | PathLike[str], *, shown: str | None = None) -> list[
     return names
 
 
-def read_csv(path: str | PathLike[str]) -> pa.Table:
+def read_csv(path: str | PathLike[str] | Source) -> pa.Table:
     """Return a CSV file as a table of text. Comma, semicolon or tab, whichever the header has most of.
 
     A file with nothing below its header is a table without rows. Empty lines are not rows.
@@ -72,28 +85,29 @@ def read_csv(path: str | PathLike[str]) -> pa.Table:
         If it cannot be read.
     """
     names, delimiter = read_header(path), delimiter_of(path)
-    check_grammar(Path(path), len(names), delimiter, shown=str(path))
+    check_grammar(_source(path), len(names), delimiter, shown=str(path))
     columns = pa.schema([(name, pa.large_string()) for name in names])
-    if not _first_line(Path(path), str(path))[1]:
+    if not _first_line(_source(path), str(path))[1]:
         return columns.empty_table()
     options = (
         pacsv.ReadOptions(column_names=names, skip_rows=1, use_threads=False, block_size=_BLOCK),
         pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         pacsv.ConvertOptions(column_types=columns, check_utf8=False),
     )
-    with Path(path).open("rb") as file:  # by its name, Arrow would decompress some
+    with _source(path).open("rb") as file:  # by its name, Arrow would decompress some
         problem = DomainError(f"{path}: expected a CSV file, found {_UNREADABLE}.")
         return guarded(lambda: pacsv.read_csv(file, *options), problem)
 
 
-def lines_of_rows(path: str | PathLike[str], rows: Iterable[int]) -> dict[int, int]:
+def lines_of_rows(path: str | PathLike[str] | Source, rows: Iterable[int]) -> dict[int, int]:
     """Return the line on which each of some rows begins, both as people count: rows from 0, lines from 1.
 
     A row can hold line breaks, in quotes, and empty lines are no rows. The file is read up to the last of the rows; of
     rows after a field that is longer than Python's parser takes, there are none.
     """
     wanted, found = set(rows), dict[int, int]()
-    with Path(path).open(encoding="utf-8-sig", errors="replace", newline="") as file, suppress(csv.Error):
+    with _source(path).open("rb") as raw, suppress(csv.Error):
+        file = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
         reader = csv.reader(file, delimiter=delimiter_of(path))
         next(reader)
         row, line = 0, reader.line_num + 1
@@ -107,9 +121,9 @@ def lines_of_rows(path: str | PathLike[str], rows: Iterable[int]) -> dict[int, i
     return found
 
 
-def delimiter_of(path: str | PathLike[str]) -> str:
+def delimiter_of(path: str | PathLike[str] | Source) -> str:
     """Return the delimiter of a CSV file: comma, semicolon or tab, whichever its header has most of."""
-    return _delimiter(_first_line(Path(path), str(path))[0])
+    return _delimiter(_first_line(_source(path), str(path))[0])
 
 
 def starts_with_mark(path: str | PathLike[str]) -> bool:
@@ -118,7 +132,11 @@ def starts_with_mark(path: str | PathLike[str]) -> bool:
         return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
 
 
-def _first_line(path: Path, shown: str) -> tuple[str, bool]:
+def _source(path: str | PathLike[str] | Source) -> Source:
+    return Path(path) if isinstance(path, (str, PathLike)) else path
+
+
+def _first_line(path: Source, shown: str) -> tuple[str, bool]:
     """Return the first line, and whether it ends: if it does not, there is nothing below it.
 
     A line ends as Arrow has it, with a carriage return alone, too: else what is below it would count as public.

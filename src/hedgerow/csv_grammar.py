@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import codecs
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import DomainError
 
-NOT_TEXT = "a file that is not UTF-8 text; save it as CSV in UTF-8"
+NOT_TEXT = "a file that is not UTF-8 text; save it as CSV in UTF-8, or say --encoding"
 _BLOCK = 2**18  # bytes, few enough to stay in the processor's cache
 _QUOTE, _RETURN, _FEED, _SPACE = b'"\r\n '
 _MARK = codecs.BOM_UTF8
@@ -39,7 +38,7 @@ class InQuotes:
     returns: bool
 
 
-def check_grammar(path: Path, fields: int, delimiter: str, *, shown: str) -> InQuotes:
+def check_grammar(path: Any, fields: int, delimiter: str, *, shown: str) -> InQuotes:
     """Check that every line of a file is an empty line or a row of so many fields; read it once, block by block.
 
     A field has no quotes, or it begins and ends with one and doubles those within. Lines end in a line feed, or all of
@@ -49,7 +48,7 @@ def check_grammar(path: Path, fields: int, delimiter: str, *, shown: str) -> InQ
 
     Parameters
     ----------
-    path : Path
+    path : Path, or what opens as one
         The file, with its header.
     fields : int
         How many every line has. Of one field alone, an empty line could be a row or none, and is refused.

@@ -10,7 +10,7 @@ import typer
 
 from hedgerow.audit import Reconstruction, reconstruction
 from hedgerow.cli.output import check_output, check_picture, draw, print_or_write, stage
-from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
+from hedgerow.cli.rows import DATA, Decimal, Encoding, Engine, Master, Memory, open_rows
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
@@ -37,6 +37,8 @@ def audit(
     engine: Engine = None,
     master: Master = None,
     memory: Memory = MEMORY,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     resolution: Annotated[
         list[str] | None,
         typer.Option(help="COLUMN=STEP: the step to which a real number is recorded, such as bmi=0.1. Repeatable."),
@@ -77,7 +79,7 @@ def audit(
     whole = None if schema is None else Schema.load(schema)
     rows = None
     if data is not None:
-        with open_rows(data, engine, master, memory) as opened:
+        with open_rows(data, engine, master, memory, encoding, decimal) as opened:
             rows = opened.counted(released.schema if whole is None else whole)
     with stage("counting possible rows"):
         found = reconstruction(

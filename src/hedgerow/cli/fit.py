@@ -15,7 +15,7 @@ import typer
 
 from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling_charges
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print
-from hedgerow.cli.rows import DATA, Engine, Master, Memory, Rows, open_rows, target_name
+from hedgerow.cli.rows import DATA, Decimal, Encoding, Engine, Master, Memory, Rows, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
 from hedgerow.durable import reserved
@@ -159,6 +159,8 @@ def fit(
     engine: Engine = None,
     master: Master = None,
     memory: Memory = MEMORY,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     seed: Annotated[int | None, typer.Option(help="Seeded noise: repeatable, NOT private. Needs --research.")] = None,
     research: Annotated[bool, typer.Option("--research", help="Allow writing a model without guarantee.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
@@ -213,7 +215,10 @@ def fit(
         classifier.check_budget(declared)
     elif account is not None:
         account.check(amount, given["delta"] or 0, rho=0)  # which rho it costs follows from the columns
-    with open_rows(data, engine, master, memory) as rows, reserved(output, room=ROOM, force=force) as write:
+    with (
+        open_rows(data, engine, master, memory, encoding, decimal) as rows,
+        reserved(output, room=ROOM, force=force) as write,
+    ):
         label = target_name(rows.columns, target, declared)
         with telling_charges(account):
             released = _learn(classifier, rows, label)

@@ -12,9 +12,9 @@ import typer
 from hedgerow.cli.output import check_output, check_picture, draw, say, stage
 from hedgerow.cli.rows import target_name
 from hedgerow.cli.schema import load_schema
-from hedgerow.csv_files import read_csv, read_header
 from hedgerow.errors import ArgumentError
 from hedgerow.planning.forecast import ACCURACY_LOSS, plan
+from hedgerow.table_files import read_table
 
 app = typer.Typer(add_completion=False)
 
@@ -32,7 +32,8 @@ def forecast(
         float, typer.Option(help="Share of rows that may be in error beside the best model's.")
     ] = ACCURACY_LOSS,
     public: Annotated[
-        Path | None, typer.Option(help="CSV file of PUBLIC rows like the private ones: models are tried on it.")
+        Path | None,
+        typer.Option(help="File of PUBLIC rows like the private ones: models are tried on it."),
     ] = None,
     runs: Annotated[int | None, typer.Option(help="With --public: how often.  [20]")] = None,
     plot: Annotated[
@@ -62,9 +63,9 @@ def forecast(
     declared = load_schema(schema)
     pair = None
     if public is not None:
-        label = target_name(read_header(public), None, declared)
         with stage(f"reading {public}"):
-            table = nw.from_native(read_csv(public), eager_only=True)
+            table = nw.from_native(read_table(str(public)), eager_only=True)
+        label = target_name(table.columns, None, declared)
         pair = table.drop(label).to_native(), table.get_column(label).to_numpy()
     found = plan(
         declared,

@@ -10,10 +10,11 @@ import typer
 
 from hedgerow.cli.output import check_output, say, stage
 from hedgerow.cli.predictions import Beside, class_weights, inert_table, predictions, to_csv
-from hedgerow.csv_files import read_csv
+from hedgerow.cli.rows import FILE, Decimal, Encoding, make_of
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
+from hedgerow.table_files import read_table
 
 app = typer.Typer(add_completion=False)
 
@@ -21,7 +22,7 @@ app = typer.Typer(add_completion=False)
 @app.command("predict")
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
-    data: Annotated[Path, typer.Argument(help="CSV file with the columns that the model uses.")],
+    data: Annotated[str, typer.Argument(help=f"The rows, with the columns that the model uses: {FILE}.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the probability of every class; 0 or 1 where leaves have labels alone.")
@@ -45,6 +46,8 @@ def predict(
             "and about others 1. May be given for several classes.",
         ),
     ] = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and not CSV.")] = False,
 ) -> None:
@@ -70,7 +73,7 @@ def predict(
     weights = class_weights(released, class_weight or ())
     beside = Beside(tuple(ids or ()), everything=append, proba=proba, explain=explain, class_weight=weights)
     with stage(f"reading {data}"):
-        found = predictions(released, read_csv(data), beside)
+        found = predictions(released, read_table(data, make_of(encoding, decimal)), beside)
     written, is_altered = (found, False) if as_json else inert_table(found)
     text = json.dumps(written.to_pylist(), ensure_ascii=False, default=str) + "\n" if as_json else to_csv(written)
     if output is None:

@@ -10,13 +10,13 @@ import narwhals as nw
 import typer
 
 from hedgerow.cli.output import check_output, say, stage
-from hedgerow.cli.rows import target_name
-from hedgerow.csv_files import read_csv, read_header
+from hedgerow.cli.rows import Decimal, Encoding, make_of, target_name
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.models import RuleList, Scorecard, Tree, load_model
 from hedgerow.report import Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
 from hedgerow.report.report import private_name
+from hedgerow.table_files import Make, read_table
 
 app = typer.Typer(add_completion=False)
 
@@ -35,9 +35,9 @@ def report(
         Path | None, typer.Option(help="What was released about the table: a budget file, or an exported ledger.")
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="With --ledger: the dataset, if it has several.")] = None,
-    data: Annotated[Path | None, typer.Option(help="CSV file of the training rows, for the board's sheet.")] = None,
+    data: Annotated[Path | None, typer.Option(help="File of the training rows, for the board's sheet.")] = None,
     test: Annotated[
-        Path | None, typer.Option(help="CSV file of held-out rows of the same kind, for the board's sheet.")
+        Path | None, typer.Option(help="File of held-out rows of the same kind, for the board's sheet.")
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -54,6 +54,8 @@ def report(
     registry: Annotated[
         Path | None, typer.Option(help="A record for the registry of differential privacy deployments (.yaml).")
     ] = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     new_form: Annotated[Path | None, typer.Option(help="Write an empty form to this file, and stop.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the public sheet as JSON.")] = False,
@@ -89,14 +91,14 @@ def report(
     sheets = [] if output is None else [output, private_name(output)]
     for path in (*sheets, *twins, *([] if acro is None else [private_name(acro)])):
         check_output(path, model, form, ledger, data, test, force=force)
-    released = load_model(model)
+    make, released = make_of(encoding, decimal), load_model(model)
     with stage("making the report"):
         found = Report.of(
             released,
             form=None if form is None else Form.load(form),
             releases=None if ledger is None else Releases.load(ledger, dataset=dataset),
-            train=_labelled(released, data),
-            test=_labelled(released, test),
+            train=_labelled(released, data, make),
+            test=_labelled(released, test, make),
             by=by or None,
             threshold=threshold,
         )
@@ -126,10 +128,10 @@ def _twins(
     return made
 
 
-def _labelled(model: RuleList | Tree | Scorecard, path: Path | None) -> tuple[Any, Any] | None:
-    """Return the rows of a CSV file and their labels; None without a file."""
+def _labelled(model: RuleList | Tree | Scorecard, path: Path | None, make: Make) -> tuple[Any, Any] | None:
+    """Return the rows of a file and their labels; None without a file."""
     if path is None:
         return None
-    label = target_name(read_header(path), None, model.schema)
-    table = nw.from_native(read_csv(path), eager_only=True)
+    table = nw.from_native(read_table(str(path), make), eager_only=True)
+    label = target_name(table.columns, None, model.schema)
     return table.drop(label).to_native(), table.get_column(label).to_native()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Annotated, Any, Protocol
 
 import narwhals as nw
@@ -12,7 +11,7 @@ import typer
 
 from hedgerow.cli.output import stage
 from hedgerow.columns import Column, Table, column_of
-from hedgerow.csv_files import lines_of_rows, read_csv, read_header
+from hedgerow.csv_files import lines_of_rows, read_header
 from hedgerow.engines.addresses import is_address, shown
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.messages import near_miss
@@ -20,11 +19,13 @@ from hedgerow.schema import Schema
 from hedgerow.schema.booleans import advise, all_boolean, default_classes
 from hedgerow.schema.contributions import check_units
 from hedgerow.schema.fits import TableFit, fit_of
+from hedgerow.table_files import USUAL, Make, check_no_spreadsheet, read_table, source_of
 from hedgerow.tally import Tally
 
+FILE = "CSV file with a header (.csv, .tsv, .txt, or .gz of these; - for standard input), or data.parquet"
 DATA = (
-    "CSV file with a header; or data.parquet, 'folder/*.parquet', a folder of Parquet files, "
-    "duckdb:///FILE::TABLE, postgresql://USER@HOST/DATABASE::TABLE"
+    f"{FILE}; or 'folder/*.parquet', a folder of Parquet files, duckdb:///FILE::TABLE, "
+    "postgresql://USER@HOST/DATABASE::TABLE"
 )
 Engine = Annotated[
     str | None,
@@ -32,6 +33,19 @@ Engine = Annotated[
 ]
 Master = Annotated[str | None, typer.Option(help="With --engine spark: its master.  [local[*]]")]
 Memory = Annotated[str, typer.Option(help="How much memory DuckDB may take.")]
+
+
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding of a file of text, such as cp1252 or utf-16.  [utf-8]", metavar="NAME")
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="What is before the decimals of a number in a file of text: , or .", metavar="MARK")
+]
+
+
+def make_of(encoding: str | None, decimal: str | None) -> Make:
+    """Return how a file of text is written, by the options of a command."""
+    return Make(USUAL.encoding if encoding is None else encoding, USUAL.decimal if decimal is None else decimal)
 
 
 class Rows(Protocol):
@@ -60,17 +74,21 @@ class Rows(Protocol):
 
 
 class FileRows:
-    """The rows of a CSV file, read into memory."""
+    """The rows of a file of text, or of standard input, read into memory."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.columns = read_header(path)
+    def __init__(self, path: str, make: Make) -> None:
+        self.path, self._make = path, make
+        self._source = source_of(path, make)
+        self.columns = read_header(self._source)
+
+    def _read(self) -> Any:
+        return read_table(self.path, self._make, self._source)
 
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:
         """Read the file, and fit once what is public and each row is checked: one that does not fit costs nothing."""
         classifier.check_public()
         with stage(f"reading {self.path}"):
-            table = nw.from_native(read_csv(self.path), eager_only=True)
+            table = nw.from_native(self._read(), eager_only=True)
         X, y = table.drop(label).to_native(), table.get_column(label)
         _check_rows(Table.of(X), column_of(y, label), classifier.schema)
         with nullcontext() if quietly else stage("learning"):
@@ -78,17 +96,17 @@ class FileRows:
 
     def counted(self, schema: Schema) -> Any:  # noqa: ARG002 -- an audit reads what it needs
         """Read the file."""
-        return read_csv(self.path)
+        return self._read()
 
     def fit(self, schema: Schema) -> TableFit:
         """Read the file and compare its rows."""
         with stage(f"reading {self.path}"):
-            return fit_of(Table.of(read_csv(self.path)), schema)
+            return fit_of(Table.of(self._read()), schema)
 
     def lines(self, found: TableFit) -> Mapping[int, int] | None:
         """Read the file again, up to the last of the rows."""
         rows = {row for column in found.columns for row in column.rows}
-        lines = lines_of_rows(self.path, rows)
+        lines = lines_of_rows(self._source, rows)
         return lines if len(lines) == len(rows) else None
 
 
@@ -147,11 +165,17 @@ class TableRows:
 
 
 @contextmanager
-def open_rows(data: str, engine: Any, master: str | None, memory: str) -> Generator[Rows]:
-    """Open the rows that a command is given; none is read yet."""
+def open_rows(
+    data: str, engine: Any, master: str | None, memory: str, encoding: str | None = None, decimal: str | None = None
+) -> Generator[Rows]:
+    """Open the rows that a command is given; none is looked at yet."""
+    check_no_spreadsheet(data)
+    make = make_of(encoding, decimal)
     if not is_address(data) and engine is None and master is None:
-        yield FileRows(Path(data))
+        yield FileRows(data, make)
     else:
+        if not make.is_usual:
+            raise ArgumentError("expected --encoding and --decimal with one file of text only, got a table elsewhere.")
         from hedgerow.engines.sources import open_table  # Ibis takes long to import
 
         with open_table(data, engine=engine, master=master, memory=memory) as table:

@@ -11,11 +11,10 @@ import typer
 
 from hedgerow.cli.budget import open_budget, spent_text, telling_charges
 from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print
-from hedgerow.cli.rows import DATA, Engine, Master, Memory, open_rows
+from hedgerow.cli.rows import DATA, FILE, Decimal, Encoding, Engine, Master, Memory, make_of, open_rows
 from hedgerow.cli.schema_drafts import import_draft
 from hedgerow.cli.schema_wizard import wizard
 from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
-from hedgerow.csv_files import read_csv, read_header
 from hedgerow.durable import reserved, write_whole
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
@@ -25,6 +24,7 @@ from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.learnable import learning_problems
 from hedgerow.schema.serialize import FILL_IN
+from hedgerow.table_files import read_table
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Make, learn and read schemas: what is public about a table."
@@ -65,6 +65,7 @@ class Unseen(StrEnum):
 def new(
     data: Annotated[str, typer.Argument(help=f"Only its column names are read: {DATA}.")],
     target: Annotated[str, typer.Option(help="Column to predict.")],
+    encoding: Encoding = None,
     output: Output = Path("schema.yaml"),
     force: Force = False,
 ) -> None:
@@ -74,7 +75,7 @@ def new(
     """
     check_ending(output)
     check_output(output, data, force=force)
-    with open_rows(data, None, None, MEMORY) as rows:
+    with open_rows(data, None, None, MEMORY, encoding) as rows:
         names = list(rows.columns)
     _check_present([target], names)
     names.remove(target)
@@ -88,7 +89,7 @@ app.command("wizard")(wizard)
 
 @app.command("from-public")
 def from_public(
-    data: Annotated[Path, typer.Argument(help="CSV file of PUBLIC rows; all that is read off it becomes public.")],
+    data: Annotated[str, typer.Argument(help=f"PUBLIC rows, all that is read off them becomes public: {FILE}.")],
     target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
     bins: Annotated[int, typer.Option(help="Intervals of about equal mass to cut numbers into.")] = 5,
     missing: Annotated[
@@ -98,6 +99,8 @@ def from_public(
     outside: Annotated[
         Unseen, typer.Option(help="What a category is that does not occur here: an error, or a bin that rules may use.")
     ] = Unseen.error,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     output: Output = Path("schema.yaml"),
     force: Force = False,
 ) -> None:
@@ -107,10 +110,10 @@ def from_public(
     """
     check_ending(output)
     check_output(output, data, force=force)
-    _check_present([*(drop or []), *([target] if target is not None else [])], read_header(data))
     with stage(f"reading {data}"):
-        words = tuple(missing or ())
-        table = typed_table(read_csv(data).drop_columns(drop or []), words)
+        words, read = tuple(missing or ()), read_table(data, make_of(encoding, decimal))
+        _check_present([*(drop or []), *([target] if target is not None else [])], read.column_names)
+        table = typed_table(read.drop_columns(drop or []), words)
         schema = Schema.from_public(table, label=target, bins=bins, missing_values=words, outside=outside.value)
     write_whole(output, mapping_text(output, schema.to_dict()))
     say(schema)
@@ -119,7 +122,7 @@ def from_public(
 
 @app.command("learn")
 def learn(
-    data: Annotated[Path, typer.Argument(help="CSV file: the sensitive table.")],
+    data: Annotated[str, typer.Argument(help=f"The sensitive table: {FILE}.")],
     declared: Annotated[
         Path, typer.Option("--schema", help="Schema whose numbers without declared cuts are to get them.")
     ],
@@ -130,6 +133,8 @@ def learn(
     bins: Annotated[int, typer.Option(help="Intervals of about equal mass to aim at.")] = 5,
     unit: UnitColumn = None,
     max_rows: MaxRows = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     budget: Annotated[Path | None, typer.Option(help="Budget file to charge (see `hedgerow budget`).")] = None,
     output: Output = Path("schema.yaml"),
     force: Force = False,
@@ -150,7 +155,7 @@ def learn(
     if account is not None:
         account.check(amount, rho=0, unit=schema.unit)  # which rho it costs follows from the numbers
     with stage(f"reading {data}"):
-        table = read_csv(data)
+        table = read_table(data, make_of(encoding, decimal))
     with reserved(output, room=ROOM, force=force) as write:
         with telling_charges(account), stage("learning cut points"):
             learned = Schema.learn(table, schema, epsilon=amount, budget=account, bins=bins)
@@ -193,6 +198,8 @@ def check(
     engine: Engine = None,
     master: Master = None,
     memory: Memory = MEMORY,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check every row of a table against a schema before anything is spent. The report is for the curator only.
@@ -203,7 +210,7 @@ def check(
     [bold]Example[/bold]: hedgerow schema check patients.yaml patients.csv
     """
     loaded = load_schema(schema)
-    with open_rows(data, engine, master, memory) as rows:
+    with open_rows(data, engine, master, memory, encoding, decimal) as rows:
         found = rows.fit(loaded)
         lines = rows.lines(found)
     if as_json:

@@ -14,7 +14,6 @@ import typer
 
 from hedgerow.cli.output import check_output, say
 from hedgerow.cli.schema_drafts import draft_of
-from hedgerow.csv_files import read_csv, read_header
 from hedgerow.durable import write_whole
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import DraftColumn, Schema
@@ -22,6 +21,7 @@ from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.imports.names import suggested, with_suggestions
 from hedgerow.schema.serialize import FILL_IN, attribute_from_dict, attribute_to_dict, label_from_dict
+from hedgerow.table_files import columns_of, read_table
 from hedgerow.values import printable
 
 Proposal = Mapping[str, Any]
@@ -79,12 +79,12 @@ def _proposals(data: str) -> dict[str, Proposal]:
         draft = draft_of(data, None)
         left_out: dict[str, Proposal] = {name: {} for name, _ in draft.left_out}
         return {column.name: _known(with_suggestions(column)) for column in draft.columns} | left_out
-    return {name: _known(suggested(name)) for name in read_header(data)}
+    return {name: _known(suggested(name)) for name in columns_of(data)}
 
 
 def _of_sample(path: Path) -> dict[str, Proposal]:
     """Return the attributes of public rows."""
-    schema = Schema.from_public(typed_table(read_csv(path)))
+    schema = Schema.from_public(typed_table(read_table(str(path))))
     return {name: attribute_to_dict(attribute) for name, attribute in schema.attributes}
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from hedgerow.table_files import is_text
+
 MEMORY = "4GB"
 """The default memory limit of DuckDB."""
 EXPECTED = (
@@ -26,14 +28,14 @@ _SECRET = re.compile(r"(pass|pwd|token|secret|key|credential)\w*\s*=|:[^@]*@", r
 
 
 def is_address(data: str) -> bool:
-    """Return whether this is the address of a table that an engine reads: anything but a single CSV file.
+    """Return whether this is the address of a table that an engine reads: anything but a single file of text.
 
     Examples
     --------
     >>> is_address("patients.csv"), is_address("patients/*.csv"), is_address("duckdb:///clinic.duckdb::patients")
     (False, True, True)
     """
-    if "::" in data or "://" in data or not data.lower().endswith(".csv"):
+    if "::" in data or "://" in data or not is_text(data):
         return True
     return has_glob(data) and not Path(data).is_file()
 

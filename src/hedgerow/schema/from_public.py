@@ -96,13 +96,15 @@ def public_classes(column: Column) -> tuple[Any, ...]:
 
 
 def typed_table(table: pa.Table, missing_values: Sequence[Value] = ()) -> pa.Table:
-    """Return a public table of text with each column of numbers, or of true and false, converted to that type."""
+    """Return a public table with each column of text that spells numbers, or true and false, converted to that type."""
     columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
     return pa.table({name: _typed(column) for name, column in columns.items()})
 
 
 def _typed(column: Column) -> pa.Array:
     missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
+    if not column.is_text:
+        return pa.array(column.values, mask=missing)
     words = column.index_in(["false", "true"], ignore_case=True)
     if (words[~missing] >= 0).all():
         return pa.array(words == 1, mask=missing)

@@ -83,7 +83,7 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
     allowed = ("version", "label", "unit", "attributes", "charges", "void")
     faults = key_faults(top, required=("attributes",), allowed=allowed)
     if top.get("version", 1) != 1:
-        problem = f"expected 1, got {shown(top['version'])}; the file was written for another version of hedgerow."
+        problem = "expected 1, got another; the file was written for another version of hedgerow."
         faults.append(SchemaError(problem, key="version"))
 
     def collected(make: Callable[[], T]) -> T | None:

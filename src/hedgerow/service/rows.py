@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.columns import Column, Table, pc
-from hedgerow.csv_files import read_csv
 from hedgerow.engines.addresses import is_address
 from hedgerow.errors import SchemaError
 from hedgerow.marginals.oracle.frame_target import FrameTarget
@@ -20,6 +19,7 @@ from hedgerow.marginals.oracle.target import Target
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.table_files import read_table
 from hedgerow.tally import Tally
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class FrameRows:
         OSError
             If it cannot be read.
         """
-        table = Table.of(read_csv(path))
+        table = Table.of(read_table(str(path)))
         label = _label(schema)
         table.require([*schema.names, label.name])
         typed = {

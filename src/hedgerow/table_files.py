@@ -1,0 +1,235 @@
+"""Files of a table of any make: CSV in UTF-8 as it is, and what becomes that: compressed, encoded otherwise, piped.
+
+Everything is in memory; nothing is written. No error quotes a byte below the header.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet as pq
+
+from hedgerow.csv_files import read_csv, read_header
+from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.foreign_code import guarded
+from hedgerow.messages import shown_argument
+
+PIPE = "-"
+"""The name of standard input."""
+TEXTS = (".csv", ".tsv", ".txt")
+LARGEST = 2**32
+"""The most bytes of a file that is read whole: one that is compressed, piped, or not in UTF-8."""
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+_BLOCK = 2**22
+_HEAD = 2**20  # bytes of which the header is read
+_DECIMAL_COMMA = r"^\s*([-+]?[0-9]*),([0-9]+)\s*$"
+pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
+
+
+@dataclass(frozen=True)
+class Make:
+    """How a file of text is written.
+
+    Attributes
+    ----------
+    encoding : str
+        The encoding, as Python names it. A byte order mark is skipped.
+    decimal : {".", ","}
+        What stands before the decimals of a number.
+
+    Raises
+    ------
+    ValueError
+        If there is no such encoding, or `decimal` is another mark.
+    """
+
+    encoding: str = "utf-8"
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        problem = ArgumentError(
+            f"encoding must be one that Python knows, such as utf-8, cp1252 or utf-16, got "
+            f"{shown_argument(self.encoding)}."
+        )
+        guarded(lambda: "".encode(self.encoding), problem)
+        if self.decimal not in (".", ","):
+            raise ArgumentError(f"decimal must be . or , got {shown_argument(self.decimal)}.")
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether nothing is to be done."""
+        return self.encoding.lower().replace("_", "-") in ("utf-8", "utf8") and self.decimal == "."
+
+
+USUAL = Make()
+
+
+@dataclass(frozen=True, repr=False)
+class Held:
+    """Bytes in memory, in the place of a file: CSV in UTF-8.
+
+    Attributes
+    ----------
+    name : str
+        What errors call it.
+    content : bytes
+        The bytes.
+    """
+
+    name: str
+    content: bytes
+
+    def open(self, mode: str = "rb", /) -> BinaryIO:  # noqa: ARG002 -- as a path's
+        """Return the bytes as a file."""
+        return io.BytesIO(self.content)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def is_text(data: str) -> bool:
+    """Return whether this names one file of text, or standard input: what is read row by row in memory."""
+    return data == PIPE or data.lower().removesuffix(".gz").endswith(TEXTS)
+
+
+def check_no_spreadsheet(data: str) -> None:
+    """Refuse the files of spreadsheets, with what to do instead.
+
+    Raises
+    ------
+    ValueError
+        If this is one.
+    """
+    if data.lower().endswith(_SPREADSHEETS):
+        raise ArgumentError(
+            f"{data}: expected CSV or Parquet, got a spreadsheet; save the sheet as CSV in UTF-8. Mind that "
+            "spreadsheets change values such as 007 and 1-2."
+        )
+
+
+def source_of(data: str, make: Make = USUAL) -> Path | Held:
+    """Return the bytes of a file of text as CSV in UTF-8: the file itself where it is that, else what becomes that.
+
+    Lines that end in a carriage return alone, as on the classic Mac, get a line feed in its place.
+
+    Raises
+    ------
+    DomainError
+        If it is not in the encoding, or too large when uncompressed.
+    OSError
+        If it cannot be read.
+    """
+    check_no_spreadsheet(data)
+    path = Path(data)
+    if data != PIPE and not data.lower().endswith(".gz") and make.is_usual and not _has_returns_alone(path):
+        return path
+    name = "standard input" if data == PIPE else data
+    return Held(name, _as_usual(name, _bytes(data, name), make))
+
+
+def read_table(data: str, make: Make = USUAL, source: Path | Held | None = None) -> pa.Table:
+    """Return all rows of a file: of text with every field as text, of Parquet with its types.
+
+    Raises
+    ------
+    DomainError
+        As `read_csv` does, or if the file is not what its name says.
+    ValueError
+        If it is of another format.
+    OSError
+        If it cannot be read.
+    """
+    if is_text(data):
+        found = read_csv(source_of(data, make) if source is None else source)
+        return _with_points(found) if make.decimal == "," else found
+    check_no_spreadsheet(data)
+    if not data.lower().endswith(".parquet"):
+        raise ArgumentError(
+            f"{data}: expected a file of {', '.join(TEXTS)} (or .gz of these) or .parquet, or - for standard input."
+        )
+    if not make.is_usual:
+        raise ArgumentError("expected no encoding and no decimal mark for Parquet, which has types; got one.")
+    with Path(data).open("rb") as file:
+        return guarded(lambda: pq.read_table(file), DomainError(f"{data}: expected a Parquet file, found another."))
+
+
+def columns_of(data: str, make: Make = USUAL) -> list[str]:
+    """Return the names of a file's columns; no row is read, but of what is compressed or encoded otherwise the start.
+
+    Raises
+    ------
+    As `read_table` does.
+    """
+    if not is_text(data):
+        check_no_spreadsheet(data)
+        with Path(data).open("rb") as file:
+            problem = DomainError(f"{data}: expected a Parquet file, found another.")
+            return list(guarded(lambda: pq.read_schema(file), problem).names)
+    return read_header(source_of(data, make))
+
+
+def _has_returns_alone(path: Path) -> bool:
+    """Return whether the first line of a file ends in a carriage return that no line feed follows."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    first = head.find(b"\r")
+    return first >= 0 and b"\n" not in head[: first + 2] and len(head) > first + 1
+
+
+def _bytes(data: str, name: str) -> bytes:
+    """Return all bytes of a file, or of standard input, uncompressed."""
+    if data == PIPE:
+        if sys.stdin.isatty():
+            raise ArgumentError("expected rows on standard input, as in `cat FILE | hedgerow …`, got a terminal.")
+        return _all_of(sys.stdin.buffer, name)
+    if not data.lower().endswith(".gz"):
+        with Path(data).open("rb") as file:
+            return _all_of(file, name)
+    problem = None
+    with Path(data).open("rb") as file:
+        try:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                return _all_of(unpacked, name)
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            problem = f"{name}: expected a file that gzip wrote, found another, or one that is cut off."
+    raise DomainError(problem)
+
+
+def _all_of(file: Any, name: str) -> bytes:
+    found = bytearray()
+    while block := file.read(_BLOCK):
+        found += block
+        if len(found) > LARGEST:
+            raise DomainError(
+                f"{name}: expected at most {LARGEST:,} bytes where they are compressed, piped or not in UTF-8, found "
+                "more; write them as CSV in UTF-8, or as Parquet."
+            )
+    return bytes(found)
+
+
+def _as_usual(name: str, content: bytes, make: Make) -> bytes:
+    """Return text as UTF-8 whose lines end in a line feed, or all in a carriage return and a line feed."""
+    usual = make.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    line = 0
+    if not usual:
+        try:
+            content = content.decode(make.encoding).removeprefix("\ufeff").encode()
+        except UnicodeError as error:
+            line = content[: getattr(error, "start", 0)].count(b"\n") + 1
+    if line:
+        raise DomainError(f"{name}: expected text in {make.encoding}, found other bytes on line {line}.")
+    return content.replace(b"\r", b"\n") if b"\n" not in content else content
+
+
+def _with_points(table: pa.Table) -> pa.Table:
+    """Return a table of text in which numbers with a decimal comma have a point."""
+    columns = [pc.replace_substring_regex(column, _DECIMAL_COMMA, r"\1.\2") for column in table.columns]
+    return pa.table(columns, names=table.column_names)
