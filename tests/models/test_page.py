@@ -86,3 +86,14 @@ def test_a_browser_shows_it_without_an_error_and_no_wider_than_the_screen(tmp_pa
         assert svg.size["height"] > 50
         assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
     assert browser.get_log("browser") == []
+
+
+def test_a_notebook_shows_a_large_model_by_its_name_and_card_alone(monkeypatch) -> None:
+    assert LIST._repr_html_() == LIST.to_html()
+    monkeypatch.setattr("hedgerow.models.model._MOST_SHOWN", 100)
+    found = Read(LIST._repr_html_())
+    assert found.tags == {"p", "pre"}
+    assert found.texts == [
+        "<RuleList of 2 rules; guarantee: none (example)>: too large to show here; write to_page() to a file.",
+        str(NONE),
+    ]

@@ -84,9 +84,10 @@ class Readable:
     def _shown(self) -> str:
         """The fitted model, below scikit-learn's diagram of the parameters."""
         try:
-            return self._read.to_html()
+            check_is_fitted(self)
         except NotFittedError:
             return ""
+        return self._model._repr_html_()
 
 
 class ReadableLeaves(Readable):

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_MOST_SHOWN = 2**20  # characters of HTML in a notebook, which keeps all that it has shown
+
+
 class Model(ABC):
     """A released model with its schema and privacy card. Subclasses are dataclasses, which define its fields."""
 
@@ -210,7 +213,10 @@ class Model(ABC):
         return cls.from_json(envelope.read_text(path))
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        html = self.to_html()
+        if len(html) <= _MOST_SHOWN:
+            return html
+        return f"<p>{escape(repr(self))}: too large to show here; write to_page() to a file.</p>{self._card_html}"
 
 
 def _contradiction(schema: Schema, card: PrivacyCard) -> str | None:
