@@ -88,3 +88,25 @@ def test_literals_stand_for_themselves_if_their_attribute_is_declared():
         meaning(Literal("weight", "<=", (31,)), SCHEMA)
     with pytest.raises(TypeError, match="expected the name of an attribute or a Literal for each column, got int"):
         meaning(3, SCHEMA)
+
+
+def test_dummies_of_a_declared_missing_value_are_known():
+    schema = Schema(
+        {
+            "hue": Categorical(("red", "blue"), missing="bin", missing_values=("?",)),
+            "code": Categorical((1, 20), missing="bin", missing_values=(-9,)),
+            "smoker": Boolean(missing="bin", missing_values=("n/a", "?")),
+        }
+    )
+    frame = pd.DataFrame({"hue": ["red", "?"], "code": [-9, 20]})
+    for names in (
+        pd.get_dummies(frame, columns=["hue", "code"]),
+        OneHotEncoder().fit(frame).get_feature_names_out(),
+        ["hue=?", "code_-9.0"],
+    ):
+        found = {meaning(name, schema) for name in names}
+        assert {Literal("hue", "missing"), Literal("code", "missing")} <= found
+    with pytest.raises(SchemaError, match="means one of several values of smoker that are missing by the schema"):
+        meaning("smoker_?", schema)
+    with pytest.raises(SchemaError, match="means nan, and other values of hue are missing by the schema, too"):
+        meaning("hue_nan", schema)

@@ -167,6 +167,15 @@ def test_one_hot_columns_are_one_attribute():
         assert set(paths.literals) <= {Literal("day", "=", (day,)) for day in days}
 
 
+def test_one_hot_columns_of_a_missing_value_are_one_attribute():
+    schema = Schema({"sex": Categorical(("F", "M"), missing="bin", missing_values=("?",))})
+    table = pd.DataFrame({"sex": ["F", "M", "?"] * 4})
+    dummies = pd.get_dummies(table)
+    tree = DecisionTreeClassifier(random_state=0).fit(dummies, table["sex"] == "?")
+    assert sorted(possible_rows_in(tree, schema)) == [1, 2]
+    check(tree, lambda _: tree.apply(dummies), table, schema)
+
+
 def test_thresholds_are_those_of_float32():
     # 0.1 and 0.5 are cut at 0.3000000007, which 0.3 is below; but as float32, 0.3 is 0.3000000119 and above it.
     tree = DecisionTreeClassifier().fit([[0.1], [0.5]], [0, 1])

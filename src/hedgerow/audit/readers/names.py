@@ -10,7 +10,7 @@ from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import Value, quoted_text
+from hedgerow.values import Value, quoted_text, value_text
 
 _INFREQUENT = "infrequent_sklearn"
 _MISSING = ("nan", "None")
@@ -143,6 +143,9 @@ def _ambiguity(name: str, schema: Schema) -> str | None:
     attribute, _, rest = name.rpartition("_")
     if rest in _MISSING and attribute in schema and schema[attribute].missing_values:
         return f"means {rest}, and other values of {quoted_text(attribute)} are missing by the schema, too"
+    for x, attribute in schema.attributes:
+        if any(name in (f"{x}_{one}", f"{x}={one}") for one in map(value_text, attribute.missing_values)):
+            return f"means one of several values of {quoted_text(x)} that are missing by the schema"
     return None
 
 
@@ -168,16 +171,22 @@ def _dummy_names(literal: Literal, attribute: Attribute) -> set[str]:
     """Return the names by pandas and scikit-learn of the column of 0 and 1 for a value."""
     match literal.operator:
         case "=":
-            text = str(literal.operands[0])
-            number = whole_number(text)
-            spelled = [text] if number is None or number >= 0 else [text, f"{text}.0"]
-            spelled = [x for x in spelled if not _is_bin(x) and x != _INFREQUENT]
+            spelled = _spellings(str(literal.operands[0]))
         case "true":
             spelled = ["True", "1", "1.0"]
         case "false":
             spelled = ["False", "0", "0.0"]
         case "missing":
-            spelled = [] if attribute.missing_values else _MISSING
+            one = len(attribute.missing_values) == 1  # of several, a column distinguishes what the schema does not
+            spelled = _spellings(value_text(attribute.missing_values[0])) if one else []
+            spelled = spelled if attribute.missing_values else _MISSING
         case _:
             spelled = []
     return {f"{literal.attribute}{mark}{text}" for mark in "_=" for text in spelled}
+
+
+def _spellings(text: str) -> list[str]:
+    """Return how a value can be written at the end of a column's name; whole numbers from 0 on can be bins there."""
+    number = whole_number(text)
+    spelled = [text] if number is None or number >= 0 else [text, f"{text}.0"]
+    return [x for x in spelled if not _is_bin(x) and x != _INFREQUENT]
