@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from io import BytesIO
 
 import matplotlib as mpl
 import numpy as np
@@ -6,7 +7,10 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hedgerow.models.plot import class_bars, leaf_bars
+from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
+from hedgerow.models.plot import class_bars, drawable, leaf_bars, plain
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
 
 LEAVES = ["1. age <= 30 → no", "2. otherwise → yes"]
 COUNTS = np.array([[90, -3, 4], [40, 60, -1]])
@@ -134,3 +138,29 @@ def test_given_axes_have_room_for_the_legend_beside_bars_without_counts() -> Non
     axes = Figure(figsize=(9, 3)).subplots()
     assert class_bars(LEAVES, [0, 1], CLASSES, "caption", axes) is axes
     assert not overlap(axes)
+
+
+ODD = "ward \N{HOSPITAL} \u6f22\u5b57 €"
+SCHEMA = Schema({ODD: Integer(0, 99, (30, 60)), "smoker": Boolean()}, Label(f"{ODD}!", ("no", ODD)))
+YOUNG = Literal(ODD, "<=", (30,))
+NONE = PrivacyCard.none(ODD, software="hedgerow")
+MODELS = [
+    RuleList(SCHEMA, (Rule((YOUNG,), (9, 1)), Rule((), (2, 8))), NONE),
+    RuleList(SCHEMA, (Rule((YOUNG,), label="no"), Rule((), label=ODD)), NONE),
+    Tree(SCHEMA, Split(YOUNG, Leaf((9, 1)), Leaf((2, 8))), NONE),
+    Scorecard(SCHEMA, (1,), (AttributePoints(ODD, ((0,), (1,), (2,))),), 0.1, None, NONE),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_a_name_that_no_font_can_draw_is_drawn_without_a_warning(model: RuleList | Tree | Scorecard) -> None:
+    """matplotlib warned with a path of our source; warnings are errors here."""
+    for plot in (model.plot, *([model.form] if isinstance(model, Scorecard) else [])):
+        figure = plot().get_figure(root=True)
+        assert figure is not None
+        figure.savefig(BytesIO(), format="png")
+
+
+def test_what_the_fonts_have_stays_and_the_rest_is_a_box() -> None:
+    assert drawable(f"{ODD}\n→ α ≤ é\u00a0") == "ward \u25a1 \u25a1\u25a1 €\n→ α ≤ é\u00a0"
+    assert plain("$1 \N{HOSPITAL}") == r"\$1 " + "\u25a1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.container import BarContainer
 
 NO_BREAK = "\u00a0"
+_BOX = "\u25a1"
 _COLOURS = (
     "#4477AA",
     "#EE6677",
@@ -139,5 +141,27 @@ def colour(k: int) -> str:
 
 
 def plain(text: str) -> str:
-    """Escape dollar signs, between which matplotlib reads mathematics."""
-    return text.replace("$", r"\$")
+    """Escape dollar signs, between which matplotlib reads mathematics, and replace what no font can draw."""
+    return drawable(text).replace("$", r"\$")
+
+
+def drawable(text: str) -> str:
+    """Replace characters that the fonts of plots lack, such as most emoji, by a box: drawing them would warn."""
+    import matplotlib as mpl
+
+    if text.isascii():
+        return text
+    known = _drawn_by(tuple(mpl.rcParams["font.family"]))
+    return "".join(sign if sign in known or sign == "\n" else _BOX for sign in text)
+
+
+@lru_cache(maxsize=16)
+def _drawn_by(families: tuple[str, ...]) -> frozenset[str]:
+    """Return the characters that one of these families has, both plain and bold."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    def drawn(weight: str) -> set[str]:
+        found = [FontProperties(family=family, weight=weight) for family in families]
+        return {chr(code) for font in found for code in get_font(findfont(font)).get_charmap()}
+
+    return frozenset(drawn("normal") & drawn("bold"))

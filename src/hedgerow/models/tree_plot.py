@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count
 from typing import TYPE_CHECKING
-from warnings import catch_warnings, simplefilter
 
-from hedgerow.models.plot import NO_BREAK, class_legend, class_patches, colour, legend_name, plain, shortened
+from hedgerow.models.plot import NO_BREAK, class_legend, class_patches, colour, drawable, legend_name, plain, shortened
 from hedgerow.schema.literals import Literal
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class _Box:
 def tree_diagram(root: DrawnNode, classes: Sequence[str], caption: str, ax: Axes | None) -> Axes:
     """Draw a tree, the branch where the literal holds to the left; text shrinks to fit given axes."""
     slot = min(max(6.5 / _n_leaves(root), 1.05), 1.8)  # the width for one leaf
-    classes, caption = [" ".join(shortened(name).split()) for name in classes], shortened(caption, 300)
+    classes, caption = [" ".join(shortened(drawable(name)).split()) for name in classes], shortened(caption, 300)
     top = _lay_out(root, classes, slot)
     tops = _tops(top)
     width = _n_leaves(root) * slot
@@ -197,7 +196,7 @@ def _held_together(literal: Literal) -> str:
 def _wrapped(text: str, width: float, *, bold: bool = False) -> tuple[str, ...]:
     """Break text into lines of a width in inches: at spaces, else after signs such as "_", else anywhere."""
     lines: list[str] = []
-    for piece in _pieces(re.sub(rf"[^\S{NO_BREAK}]+", " ", text).strip(), width, bold=bold):
+    for piece in _pieces(re.sub(rf"[^\S{NO_BREAK}]+", " ", drawable(text)).strip(), width, bold=bold):
         if lines and _width((lines[-1] + piece).rstrip(), bold=bold) <= width:
             lines[-1] += piece
         else:
@@ -220,6 +219,4 @@ def _width(line: str, *, bold: bool = False) -> float:
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(size=_SIZE, weight="bold" if bold else "normal")
-    with catch_warnings():
-        simplefilter("ignore")  # of characters that the font lacks: drawing them will warn
-        return text_to_path.get_text_width_height_descent(line, font, False)[0] / 72
+    return text_to_path.get_text_width_height_descent(line, font, False)[0] / 72
