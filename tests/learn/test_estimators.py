@@ -566,3 +566,13 @@ def test_a_fit_whose_noise_exceeds_any_usual_table_says_so_before_it_charges(pri
         private.set_params(epsilon="1e-8", budget=budget, schema="from-data").fit(X, y)
     assert told[0].filename == __file__
     private.set_params(epsilon="1e-6", budget=None).fit(X, y)  # a large register has as many rows
+
+
+@pytest.mark.parametrize("name", ["private list, greedy", "private list, exact", "private tree, exact"])
+def test_no_rule_is_about_values_that_the_rows_do_not_have(name):
+    data = pd.DataFrame({"sex": ["F", "M"] * 20, "hue": ["r", "g", "b", "r"] * 10})
+    for seed in range(10):
+        clf = clone(PRIVATE[name]).set_params(epsilon=0.01, schema="from-data", random_state=seed)
+        model = clf.fit(data, [0, 1] * 20)._model
+        assert "outside" not in str(model)
+        assert len(model.predict(pd.DataFrame({"sex": ["other"], "hue": ["new"]}))) == 1  # later values have a leaf

@@ -27,7 +27,7 @@ from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
 from hedgerow.schema.learnable import learning_problems
-from hedgerow.schema.schema import Schema
+from hedgerow.schema.schema import FROM_ROWS, Schema
 from hedgerow.tally import Tally
 
 FROM_DATA: Literal["from-data"] = "from-data"
@@ -204,7 +204,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
             for position, column in enumerate(table.column_names)
             if column != name
         }
-        return table, y, Schema(attributes, Label(name, classes), void="domain taken from the data")
+        return table, y, Schema(attributes, Label(name, classes), void=FROM_ROWS)
 
     def _check_parameters(self) -> None:
         if not (self.schema is None or isinstance(self.schema, Schema) or self._is_from_data):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from hedgerow.arguments import check_whole
 from hedgerow.errors import SchemaError
+from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
-from hedgerow.schema.schema import Schema
+from hedgerow.schema.schema import FROM_ROWS, Schema
 
 MOST_CANDIDATES = 5_000_000
 Antecedent = tuple[Literal, ...]
@@ -32,7 +33,7 @@ def count_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
     800
     """
     polynomial = [1] + [0] * min(max_literals, len(schema))
-    for _, attribute in schema.attributes:
+    for attribute in _reachable(schema).values():
         size = attribute.count_literals(negations=negations)
         polynomial = [p + size * q for p, q in zip(polynomial, [0, *polynomial[:-1]], strict=True)]
     return sum(polynomial[1:])
@@ -47,7 +48,21 @@ def longest_candidate(schema: Schema, max_literals: int, *, negations: bool = Tr
     >>> longest_candidate(Schema({"a": Boolean(), "b": Boolean()}), max_literals=3)
     2
     """
-    return min(max_literals, sum(bool(a.count_literals(negations=negations)) for _, a in schema.attributes))
+    return min(max_literals, sum(bool(a.count_literals(negations=negations)) for a in _reachable(schema).values()))
+
+
+def _reachable(schema: Schema) -> dict[str, Attribute]:
+    """Return the attributes without the bins that no row can be in.
+
+    A domain that was taken from the rows has a bin for values that come later, in which none of these rows is: a rule
+    about it would say nothing.
+    """
+    if FROM_ROWS not in (schema.void or "").split("; "):
+        return dict(schema.attributes)
+    return {
+        name: replace(attribute, outside="error") if attribute.outside == "bin" else attribute
+        for name, attribute in schema.attributes
+    }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,7 +93,8 @@ class Candidates(Sequence[Antecedent]):
             If there are none, or more than can be held.
         """
         check_whole("max_literals", max_literals, 1)
-        sizes = [attribute.count_literals(negations=negations) for _, attribute in schema.attributes]
+        kinds = _reachable(schema)
+        sizes = [attribute.count_literals(negations=negations) for attribute in kinds.values()]
         max_literals = longest_candidate(schema, int(max_literals), negations=negations)
         size = count_candidates(schema, max_literals, negations=negations)
         if size > MOST_CANDIDATES:
@@ -90,7 +106,7 @@ class Candidates(Sequence[Antecedent]):
             raise SchemaError(
                 "expected a schema with at least one literal, got none; leave out `cuts: []`, or add attributes."
             )
-        by_attribute = [attribute.literals(name, negations=negations) for name, attribute in schema.attributes]
+        by_attribute = [attribute.literals(name, negations=negations) for name, attribute in kinds.items()]
         next_attribute = np.repeat(np.cumsum(sizes), sizes)
         members = [np.arange(sum(sizes), dtype=np.int32)[:, None]]
         while len(members) < max_literals:

@@ -41,6 +41,9 @@ from hedgerow.schema.serialize import (
 from hedgerow.untrusted_text import check_plain
 from hedgerow.values import Value, listed, printable, value_text
 
+FROM_ROWS = "domain taken from the data"
+"""Why a model has no guarantee whose schema was made of the private rows themselves."""
+
 
 @dataclass(frozen=True)
 class Schema:
