@@ -78,6 +78,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         if isinstance(y, str):
             raise ArgumentTypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
         check_same_index(X, y)
+        self._warn()
         with self._unchanged_by_failure():
             if isinstance(self.schema, str):
                 table, y, schema = self._schema_from_data(X, y)
@@ -133,6 +134,9 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         with self._unchanged_by_failure():
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
             return self._learn(tally.schema, lambda: tally)
+
+    def _warn(self) -> None:
+        """Warn of what the parameters alone show: called by `fit`, whose caller is named."""
 
     @contextmanager
     def _unchanged_by_failure(self) -> Generator[None]:

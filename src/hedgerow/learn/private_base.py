@@ -121,6 +121,12 @@ class PrivateEstimator(TallyEstimator):
         if not (self.budget is None or isinstance(self.budget, Budget)):
             raise ArgumentError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
 
+    def _warn(self) -> None:
+        super()._warn()
+        too_noisy = tell_noise(exact(self.epsilon or 0, "epsilon"))
+        if too_noisy:
+            warnings.warn(too_noisy, NoiseWarning, stacklevel=3)
+
     def check_budget(self, schema: Schema) -> None:
         """Check that a fit with this schema fits the shared budget now, if there is one, and charge nothing.
 
@@ -159,9 +165,6 @@ class PrivateEstimator(TallyEstimator):
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         plan, noise = self._plan(schema), self._noise()
         plan.prepare(noise)
-        too_noisy = tell_noise(plan.epsilon)
-        if too_noisy:
-            warnings.warn(too_noisy, NoiseWarning, stacklevel=3)
         with _searching(plan.cost, verbose=bool(self.verbose)) as progress:
             share = self._open_budget(plan, schema, noise)
             learned = plan.learn(count(), Gate(share, noise, schema.unit), progress)
