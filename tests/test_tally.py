@@ -196,7 +196,7 @@ def test_one_row_more_changes_one_leaf_by_one(table, more, rules):
 
 def test_a_tally_shows_its_schema_and_nothing_private():
     one, many = (Tally.count(np.array([[True]] * n), [False] * n) for n in (1, 977))
-    assert repr(one) == repr(many) == str(many) == "<Tally of 1 attributes and 2 classes; its counts are private>"
+    assert repr(one) == repr(many) == str(many) == "<Tally of 1 attribute and 2 classes; its counts are private>"
     assert not hasattr(many, "__dict__")
 
 

@@ -35,6 +35,17 @@ def shown_argument(value: object) -> str:
     return _shown(value, _DEEPEST_SHOWN)
 
 
+def number_of(count: int, one: str, many: str = "") -> str:
+    """Return a number of things, in the plural unless there is one of them.
+
+    Examples
+    --------
+    >>> number_of(1, "attribute"), number_of(3, "attribute"), number_of(2, "leaf", "leaves")
+    ('1 attribute', '3 attributes', '2 leaves')
+    """
+    return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
 def near_miss(word: object, words: Iterable[str]) -> str:
     """Return the question whether one of some words was meant, with a space before it; nothing if none is like it.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Table, check_same_index, column_of, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, NotPicklableError
+from hedgerow.messages import number_of
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.booleans import advise, boolean_schema
 from hedgerow.schema.candidates import Antecedent, Candidates
@@ -186,7 +187,7 @@ class Tally:
         >>> import ibis
         >>> table = ibis.duckdb.connect().sql("SELECT i % 2 AS smoker, i % 3 = 0 AS ill FROM range(100) AS t(i)")
         >>> Tally.from_table(table, label="ill")
-        <Tally of 1 attributes and 2 classes; its counts are private>
+        <Tally of 1 attribute and 2 classes; its counts are private>
         """
         from hedgerow.engines.count import count_rows, declared_or_boolean  # Ibis takes long to import
 
@@ -322,9 +323,8 @@ class Tally:
             yield self._bins[block], self._counts[block].astype(np.float64)
 
     def __repr__(self) -> str:
-        return (
-            f"<Tally of {len(self.schema)} attributes and {len(self.schema.classes)} classes; its counts are private>"
-        )
+        attributes = number_of(len(self.schema), "attribute")
+        return f"<Tally of {attributes} and {len(self.schema.classes)} classes; its counts are private>"
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklableError("A Tally holds private counts and cannot be pickled or copied; count the table again.")

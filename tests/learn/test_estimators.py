@@ -576,3 +576,14 @@ def test_no_rule_is_about_values_that_the_rows_do_not_have(name):
         model = clf.fit(data, [0, 1] * 20)._model
         assert "outside" not in str(model)
         assert len(model.predict(pd.DataFrame({"sex": ["other"], "hue": ["new"]}))) == 1  # later values have a leaf
+
+
+def test_one_rule_is_no_plural():
+    X = np.array([[0], [1]] * 10)
+    clf = hr.PrivateRuleListClassifier(1, max_rules=1, search="greedy", random_state=0).fit(X, [0, 1] * 10)
+    one = hr.RuleList(clf.rule_list_.schema, clf.rule_list_.rules[-1:], clf.privacy_)
+    assert repr(one).startswith("<RuleList of 1 rule;")
+    assert repr(one.schema).startswith("<Schema 1 attribute,")
+    oracle = hr.Oracle(pd.DataFrame({"a": [True, False]}), [True, False], hr.Budget(1))
+    oracle.marginals(hr.Schema({"a": hr.Boolean(missing="bin")}))
+    assert oracle.privacy.charges[0].purpose.startswith("marginals by bin of 1 attribute,")

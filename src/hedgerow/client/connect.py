@@ -12,7 +12,7 @@ from hedgerow.client.http import RECEIPT, Connection
 from hedgerow.client.oracle import RemoteOracle
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ModelFormatError, ServiceError
 from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
-from hedgerow.messages import shown
+from hedgerow.messages import number_of, shown
 from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.models.files import model_from_dict
 from hedgerow.privacy.amounts import Amount, exact
@@ -258,4 +258,4 @@ class RemoteDataset:
         raise ArgumentError("expected schema=None, or one with attributes of the curator's schema, got another.")
 
     def __repr__(self) -> str:
-        return f"<RemoteDataset {shown(self.name)} of {len(self.schema)} attributes>"
+        return f"<RemoteDataset {shown(self.name)} of {number_of(len(self.schema), 'attribute')}>"

@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.messages import number_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema.candidates import Antecedent
@@ -28,7 +29,7 @@ def release_leaf_counts(tally: Tally, antecedents: Sequence[Antecedent], gate: G
     noisy = gate.release(
         DiscreteLaplace(epsilon),
         lambda: tally.leaf_counts(antecedents).ravel(),
-        purpose=f"counts of {shape[0]} rules by class",
+        purpose=f"counts of {number_of(shape[0], 'rule')} by class",
     )
     return np.array(noisy, dtype=np.int64).reshape(shape)
 

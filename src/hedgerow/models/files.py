@@ -40,7 +40,7 @@ def load_model(path: str | PathLike[str]) -> RuleList | Tree | Scorecard:
     >>> path = Path(tempfile.mkdtemp(), "model.json")
     >>> RuleList(schema, (Rule((), label="no"),), PrivacyCard.none("example", software="hedgerow")).save(path)
     >>> load_model(path)
-    <RuleList of 1 rules; guarantee: none (example)>
+    <RuleList of 1 rule; guarantee: none (example)>
     """
     return model_from_dict(envelope.parse(envelope.read_text(path)))
 

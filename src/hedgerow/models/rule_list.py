@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from hedgerow.errors import ArgumentError
+from hedgerow.messages import number_of
 from hedgerow.models import plot, python_source, sql
 from hedgerow.models.conditions import check_literals
 from hedgerow.models.count_noise import CONFIDENCE
@@ -224,7 +225,7 @@ class RuleList(LeafModel):
         return self._text(heads, self._notes)
 
     def __repr__(self) -> str:
-        return f"<RuleList of {len(self)} rules; {self._guarantee}>"
+        return f"<RuleList of {number_of(len(self), 'rule')}; {self._guarantee}>"
 
 
 def _unbroken(literal: Literal) -> str:

@@ -14,7 +14,7 @@ from scipy.special import expit, softmax
 from hedgerow.arguments import check_choice
 from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.messages import shown_argument
+from hedgerow.messages import number_of, shown_argument
 from hedgerow.models import point_sums
 from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.meanings import meanings_html, text_with_meanings
@@ -347,7 +347,7 @@ class Scorecard(Model):
         return text_with_meanings(card_text(self._sheet), self.schema, self._used)
 
     def __repr__(self) -> str:
-        return f"<Scorecard of {len(self)} attributes; {self._guarantee}>"
+        return f"<Scorecard of {number_of(len(self), 'attribute')}; {self._guarantee}>"
 
     def _structure(self) -> dict[str, Any]:
         parts = [

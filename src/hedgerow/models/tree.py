@@ -9,6 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.messages import number_of
 from hedgerow.models import python_source, sql, tree_plot
 from hedgerow.models.conditions import Pieces, check_literals, in_words
 from hedgerow.models.dialects import DialectName, dialect_named
@@ -237,7 +238,7 @@ class Tree(LeafModel):
         return self._text([text for text, _ in lines], [None if i is None else notes[i] for _, i in lines])
 
     def __repr__(self) -> str:
-        return f"<Tree of {len(self)} leaves; {self._guarantee}>"
+        return f"<Tree of {number_of(len(self), 'leaf', 'leaves')}; {self._guarantee}>"
 
 
 _Lines = list[tuple[str, int | None]]  # lines of text, each with the number of its leaf

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from hedgerow.messages import number_of
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import Charge
 from hedgerow.report.contents import Fact, Grid, Kind, Section
@@ -100,7 +101,7 @@ def unprotected(subject: Subject, kind: Kind) -> Section:
             "The schema itself was taken from the rows and has no guarantee: it is on the sheet for the board alone."
         )
         return Section("unprotected", question, answer, tuple(facts))
-    facts.insert(0, Fact("schema", f"{len(schema)} attributes, digest {schema.digest}", schema.digest))
+    facts.insert(0, Fact("schema", f"{number_of(len(schema), 'attribute')}, digest {schema.digest}", schema.digest))
     grid = Grid(
         "The schema, and where its cut points come from", ("attribute", "domain", "cut points"), _sources(schema)
     )

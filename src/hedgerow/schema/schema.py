@@ -15,7 +15,7 @@ from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnreadableError
 from hedgerow.foreign_code import guarded
 from hedgerow.markup import table
-from hedgerow.messages import shown, shown_argument
+from hedgerow.messages import number_of, shown, shown_argument
 from hedgerow.privacy.amounts import Amount, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Charge, join_reasons
@@ -432,7 +432,7 @@ class Schema:
 
     def __repr__(self) -> str:
         return (
-            f"<Schema {len(self)} attributes, label {shown(self.label.name if self.label else None)}, "
+            f"<Schema {number_of(len(self), 'attribute')}, label {shown(self.label.name if self.label else None)}, "
             f"{self.digest[:12]}>"
         )
 

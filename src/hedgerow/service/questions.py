@@ -19,7 +19,7 @@ from hedgerow.marginals.oracle.oracle import oracle_on
 from hedgerow.marginals.oracle.release import Form as ReleaseForm
 from hedgerow.marginals.oracle.release import Release
 from hedgerow.marginals.oracle.target import Target
-from hedgerow.messages import shown
+from hedgerow.messages import number_of, shown
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.released import released_model
 from hedgerow.privacy.amounts import exact
@@ -138,7 +138,7 @@ class MarginalQuestion:
         release = ReleaseForm(_release(delta), epsilon, delta, 1, unit)
         mechanism, source = release.mechanism(1, len(bins)), noise_source(noise)
         source.prepare(mechanism)
-        purpose = f"{by} by bin of {len(bins)} attributes"
+        purpose = f"{by} by bin of {number_of(len(bins), 'attribute')}"
         loss, slack, rho = loss_of(mechanism, unit)
         charge = Charge(purpose, loss, slack, str(mechanism), source.void, rho=rho, unit=unit)
         return cls(bins, by, hypothesis, epsilon, delta, charge, release.scale(1, len(bins)))

@@ -97,7 +97,7 @@ def test_the_card_says_what_was_asked_and_what_is_guaranteed():
     assert card.headline == "epsilon-differential privacy with epsilon = 0.666667"
     assert [charge.purpose for charge in card.charges] == [
         "marginals by bin of 2 attributes, question 1 of 3",
-        "errors by bin of 1 attributes, question 2 of 3",
+        "errors by bin of 1 attribute, question 2 of 3",
     ]
     assert card.charges == budget.charges
     assert [charge.epsilon for charge in card.charges] == [Fraction(1, 3)] * 2

@@ -30,6 +30,7 @@ from hedgerow.learn.scorecard.points import Direction, Part, rounded
 from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Prior, Smoothed, smoothed
 from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Progress
+from hedgerow.messages import number_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, TwoSidedPermuteAndFlip
 from hedgerow.privacy.zcdp import largest_rho
@@ -199,7 +200,7 @@ class _Fit:
 
     def _histograms(self, chosen: Sequence[int], share: Fraction, known: Floats, known_variance: float) -> list[Part]:
         """Release the rows by bin and class of each attribute, and return log-odds by bin."""
-        what = f"rows by bin and class of {len(chosen)} attributes"
+        what = f"rows by bin and class of {number_of(len(chosen), 'attribute')}"
         counts, variance = self._counts(share, len(chosen), lambda: histograms(self._tally, chosen), what)
         k, sizes = len(self._schema.classes), [self._schema.attributes[i][1].n_bins for i in chosen]
         ends = np.cumsum(sizes)[:-1] * k

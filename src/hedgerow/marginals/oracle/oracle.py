@@ -22,6 +22,7 @@ from hedgerow.marginals.oracle.own_code import OwnCode
 from hedgerow.marginals.oracle.release import Form, Release, check_form
 from hedgerow.marginals.oracle.rowwise.read import charges_of
 from hedgerow.marginals.oracle.target import Target, target_label
+from hedgerow.messages import number_of
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons, renewed, unit_of
@@ -409,7 +410,7 @@ class Oracle:
             epsilon, delta, rho = loss_of(mechanism, self._unit)
             unit_of([*(charge for charge, _ in costs), Charge("the answer", epsilon, delta, unit=self._unit)])
             noise, why = self._noise, join_reasons(_UNPROVEN if self._release == "ratio" else None, void, bins.void)
-            purpose = self._purpose(f"{what} by bin of {len(bins)} attributes", mechanism)
+            purpose = self._purpose(f"{what} by bin of {number_of(len(bins), 'attribute')}", mechanism)
 
             def charged() -> Any:
                 self._asked += 1
