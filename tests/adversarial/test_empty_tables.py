@@ -391,7 +391,7 @@ def test_a_table_of_postgres_without_rows_is_learned_from(postgres_url, folder, 
     run("budget", "new", "b.json", "--epsilon", "2")
     fit = ("fit", f"{postgres_url}::nobody", "--schema", folder / "schema.yaml", "--epsilon", "1", "--budget", "b.json")
     code, _, err = run(*fit)
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "written to model.json\n")
     assert FileBudget("b.json").spent == 1
 
 

@@ -96,7 +96,7 @@ BAD = {
     "no attributes": ("version: 1", None, "attributes", "expected this key"),
     "attributes are a list": ("attributes: [a]", None, None, "attributes to be a mapping, got list"),
     "unknown top key": ("atributes: {}\nattributes: {}", None, "atributes", "unknown key"),
-    "unknown version": ("version: 2\nattributes: {a: {kind: boolean}}", None, "version", "expected 1, got 2"),
+    "unknown version": ("version: 2\nattributes: {a: {kind: boolean}}", None, "version", "expected 1, got another"),
     "attribute is no mapping": ("attributes: {a: boolean}", "a", None, "the attribute to be a mapping, got str"),
     "no kind": ("attributes: {a: {low: 1}}", "a", "kind", "one of boolean, categorical, integer, real, got None"),
     "unknown kind": ("attributes: {a: {kind: number}}", "a", "kind", "one of boolean, .*, got 'number'"),

@@ -1,0 +1,61 @@
+"""What `hedgerow.plan` says beforehand, beside what draws then do: excess errors of trees and lists on public tables.
+
+Default trees and rule lists (sizes drawn, errors), 40 seeded draws on all rows of a table, beside certified optima of
+up to 3 levels, or 3 rules besides the default. A forecast is of the mean number of errors of draws beside the best
+model of each size: at most the best one's errors and the bound. The band is from the optimum of the largest size here
+to the least of these sums over the sizes: how often is a single draw within?
+"""
+
+import numpy as np
+from measure import report
+
+import hedgerow as hr
+
+DATASETS = ("breast_cancer", "ctg", "compas", "compas_binary", "german", "german_binary")
+EPSILONS, RUNS, SIZES = ("0.1", "1"), 40, (1, 2, 3)
+KINDS = {
+    "tree": (hr.PrivateTreeClassifier, lambda size: hr.OptimalTreeClassifier(max_depth=size, **EXACT)),
+    "rule list": (hr.PrivateRuleListClassifier, lambda size: hr.OptimalRuleListClassifier(max_rules=size + 1, **EXACT)),
+}
+EXACT = {"min_support": 0, "regularization": 0, "time_limit": 120}
+
+
+def main():
+    rows = []
+    for name in DATASETS:
+        data = hr.datasets.load(name)
+        tally, labels = hr.Tally.count(data.frame, data.labels, data.schema), np.asarray(data.labels)
+
+        def errors(model, data=data, labels=labels):
+            return int(np.sum(model.predict(data.frame) != labels))
+
+        for kind, (make, optimal) in KINDS.items():
+            best = {0: int(len(labels) - np.unique(labels, return_counts=True)[1].max())}
+            best |= {size: errors(optimal(size).fit_tally(tally)) for size in SIZES}
+            for epsilon in EPSILONS:
+                forecast = hr.plan(data.schema, len(labels), epsilon)
+                drawn = [errors(make(epsilon, random_state=seed).fit_tally(tally)) for seed in range(RUNS)]
+                found = {"table": name, "model": kind, "epsilon": epsilon, "rows": len(labels)}
+                rows.append(found | compared(forecast, kind, best, np.array(drawn)))
+    report("forecasts", rows)
+
+
+def compared(forecast, kind, best, drawn):
+    """Return the band of a forecast in percent of the rows, and what draws did."""
+    sums = {
+        one.size: best[one.size] + one.excess(forecast.epsilon)
+        for one in forecast.draws
+        if one.kind == kind and one.size in best
+    }
+    size = min(sums, key=sums.get)
+    low, high, rows = min(best.values()), min(sums[size], forecast.rows), forecast.rows
+    found = {"best": low / rows, "at most": high / rows, "drawn": drawn.mean() / rows, "most drawn": drawn.max() / rows}
+    return (
+        {"sizes": max(one.size for one in forecast.draws if one.kind == kind), "of size": size}
+        | {key: f"{100 * value:.2f}" for key, value in found.items()}
+        | {"mean within": bool(drawn.mean() <= high), "draws within": f"{np.mean(drawn <= high):.3f}"}
+    )
+
+
+if __name__ == "__main__":
+    main()
