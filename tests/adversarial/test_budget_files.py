@@ -201,8 +201,8 @@ def test_the_command_line_shows_a_read_only_budget_and_refuses_it_before_it_read
     (tmp_path / "s.yaml").write_text("attributes:\n  a: {kind: integer, low: 0, high: 9}\n")
     code, out, _ = run("budget", "show", "b.json")
     assert (code, out.split("\n")[0]) == (0, "epsilon: 0 of 1 spent, 1 left")
-    monkeypatch.setattr("hedgerow.cli.rows.read_csv", lambda *_: pytest.fail("the table was read"))
-    monkeypatch.setattr("hedgerow.cli.schema.read_csv", lambda *_: pytest.fail("the table was read"))
+    monkeypatch.setattr("hedgerow.cli.rows.read_table", lambda *_: pytest.fail("the table was read"))
+    monkeypatch.setattr("hedgerow.cli.schema.read_table", lambda *_: pytest.fail("the table was read"))
     for words in (("fit", "data.csv", "--target", "y"), ("schema", "learn", "data.csv", "--schema", "s.yaml")):
         code, out, err = run(*words, "--epsilon", "1", "--budget", "b.json", "-o", "out.json")
         assert (code, out) == (2, "")

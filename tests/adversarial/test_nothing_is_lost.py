@@ -259,7 +259,7 @@ def test_what_others_charged_is_not_said_to_be_this_runs(folder, run, monkeypatc
         FileBudget(folder / "b.json").charge(Fraction(1, 2), purpose="another's")
         raise KeyError
 
-    monkeypatch.setattr("hedgerow.cli.rows.read_csv", read)
+    monkeypatch.setattr("hedgerow.cli.rows.read_table", read)
     code, _, err = run(*FIT, "-o", "out.json")
     assert (code, spent()) == (1, Fraction(1, 2))
     assert "charged" not in err

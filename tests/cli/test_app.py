@@ -25,7 +25,7 @@ def test_an_unforeseen_exception_does_not_show_its_text(run, monkeypatch):
     def broken(*_):
         raise KeyError("SECRET")
 
-    monkeypatch.setattr("hedgerow.cli.rows.read_csv", broken)
+    monkeypatch.setattr("hedgerow.cli.rows.read_table", broken)
     code, _, err = run(*FIT)
     assert code == 1
     assert "internal error, KeyError at" in err

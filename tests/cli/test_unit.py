@@ -1,7 +1,5 @@
 """A person with many rows, on the command line: --unit and --max-rows, or the schema's unit."""
 
-import json
-
 import pytest
 
 import hedgerow as hr
@@ -26,8 +24,10 @@ def test_a_fit_protects_all_rows_of_a_patient(visits, run):
     assert "adding or removing all rows of any one patient, of which at most 2, drawn at random, count" in out
     model = hr.load_model(visits / "model.json")
     assert (model.privacy.unit, model.schema.unit) == (hr.Unit("patient", 2), hr.Unit("patient", 2))
-    (charge,) = json.loads((visits / "budget.json").read_text())["charges"]
-    assert (charge["epsilon_exact"], charge["unit"]) == ("5", {"column": "patient", "max_rows": 2})
+    (charge,) = hr.FileBudget("budget.json").charges
+    assert (charge.epsilon, charge.unit) == (5, hr.Unit("patient", 2))
+    assert run("report", "model.json", "--ledger", "budget.json", "-o", "report.html")[0] == 0
+    assert "of which at most 2, drawn at random, count" in (visits / "report.html").read_text()
     code, out, _ = run("predict", "model.json", "data.csv")  # whose row it is, is not asked
     assert code == 0
     assert run("audit", "model.json", "--data", "data.csv")[0] == 0
@@ -53,6 +53,7 @@ def test_cut_points_are_learned_for_the_unit(visits, run):
     assert {charge.unit for charge in learned.charges} == {hr.Unit("patient", 2)}
 
 
+@pytest.mark.usefixtures("visits")
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
@@ -64,13 +65,13 @@ def test_cut_points_are_learned_for_the_unit(visits, run):
         (("--unit", "person", "--max-rows", "2"), "column 'person': expected this column"),
     ],
 )
-def test_bad_units_are_one_clear_line(visits, run, words, problem):
+def test_bad_units_are_one_clear_line(run, words, problem):
     run("budget", "new", "budget.json", "--epsilon", "5")
     code, out, err = run(*FIT, *words, "--budget", "budget.json")
     assert (code, out) == (2, "")
     (line,) = err.strip().splitlines()
     assert problem in line
-    assert json.loads((visits / "budget.json").read_text())["charges"] == []
+    assert hr.FileBudget("budget.json").spent == 0
 
 
 def test_rows_without_a_patient_cost_nothing(visits, run):
@@ -80,5 +81,5 @@ def test_rows_without_a_patient_cost_nothing(visits, run):
     code, _, err = run(*FIT, *UNIT, "--budget", "budget.json")
     assert code == 2
     assert "column 'patient': expected to read in every row whose it is, found rows without a value." in err
-    assert json.loads((visits / "budget.json").read_text())["charges"] == []
+    assert hr.FileBudget("budget.json").spent == 0
     assert run("schema", "check", "schema.yaml", "data.csv")[0] == 0  # which declares no unit

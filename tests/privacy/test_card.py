@@ -6,6 +6,7 @@ from hypothesis import given
 
 from hedgerow.privacy.card import NEIGHBOURS, PrivacyCard
 from hedgerow.privacy.charge import Charge, least_epsilon
+from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import pure_rho
 from tests.models.markup import Markup
 from tests.models.strategies import cards
@@ -191,7 +192,9 @@ def test_a_notebook_shows_all_that_the_text_says_escaped() -> None:
         *("noise", "OpenDP 0.16", "software", "hedgerow 0.1"),
         *("note", "the schema is public", "note", "no group privacy"),
     ]
-    hostile = PrivacyCard((Charge(evil, THIRD, mechanism=evil, void=evil),), evil, evil, evil, (evil,), evil)
+    hostile = PrivacyCard(
+        (Charge(evil, THIRD, mechanism=evil, void=evil, unit=Unit(evil, 2)),), evil, evil, evil, (evil,)
+    )
     assert Markup(hostile._repr_html_()).tags == shown.tags
     assert "\x1b" not in hostile._repr_html_()
     assert "<thead>" not in PrivacyCard.none("not private")._repr_html_()

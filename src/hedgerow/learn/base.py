@@ -78,7 +78,6 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         if isinstance(y, str):
             raise ArgumentTypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
         check_same_index(X, y)
-        self._warn()
         with self._unchanged_by_failure():
             if isinstance(self.schema, str):
                 table, y, schema = self._schema_from_data(X, y)
@@ -89,6 +88,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
                 schema.check_columns(table)
                 schema.check_unit(table)
                 check_labels(table, y)
+            self._warn(schema)
             seed = getattr(self, "random_state", None)
             return self._learn(
                 schema, lambda: Tally.of(table, y, schema, is_declared=self.schema is not None, random_state=seed)
@@ -135,8 +135,8 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
             return self._learn(tally.schema, lambda: tally)
 
-    def _warn(self) -> None:
-        """Warn of what the parameters alone show: called by `fit`, whose caller is named."""
+    def _warn(self, schema: Schema) -> None:
+        """Warn of what the parameters and the schema show: called by `fit`, whose caller is named."""
 
     @contextmanager
     def _unchanged_by_failure(self) -> Generator[None]:

@@ -121,10 +121,11 @@ class PrivateEstimator(TallyEstimator):
         if not (self.budget is None or isinstance(self.budget, Budget)):
             raise ArgumentError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
 
-    def _warn(self) -> None:
-        super()._warn()
+    def _warn(self, schema: Schema) -> None:
+        super()._warn(schema)
         too_noisy = tell_noise(exact(self.epsilon or 0, "epsilon"))
         if too_noisy:
+            self.planned_charge(schema)  # raises where it is too small to be used at all
             warnings.warn(too_noisy, NoiseWarning, stacklevel=3)
 
     def check_budget(self, schema: Schema) -> None:

@@ -13,6 +13,7 @@ from hedgerow.chain import FIRST, canonical, digest
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from hedgerow.untrusted_text import check_plain, parse_amount
 from hedgerow.values import printable
 
@@ -240,6 +241,7 @@ def _charge_data(charge: Charge) -> dict[str, Any]:
     data |= {"epsilon": str(charge.epsilon), "delta": str(charge.delta)}
     data |= {} if charge.rho is None else {"rho": str(charge.rho)}
     data |= {} if charge.void is None else {"void": charge.void}
+    data |= {} if charge.unit is None else {"unit": charge.unit.to_dict()}
     return data | ({"declared": True} if charge.declared else {})
 
 
@@ -252,6 +254,7 @@ def _charge_of(data: Mapping[str, Any]) -> Charge:
         data.get("void"),
         declared=data.get("declared", False),
         rho=parse_amount(data["rho"]) if "rho" in data else None,
+        unit=Unit.from_dict(data["unit"]) if "unit" in data else None,
     )
 
 

@@ -15,6 +15,7 @@ from hedgerow.messages import shown
 from hedgerow.privacy.amounts import total
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.charge import Charge, total_rho
+from hedgerow.privacy.unit import Unit
 from hedgerow.untrusted_text import parse_amount, parse_json, read_text
 
 LARGEST_LEDGER = 2**25
@@ -166,4 +167,5 @@ def _released(entries: Sequence[dict[str, Any]], dataset: str) -> tuple[tuple[Pa
 def _charge(data: dict[str, Any]) -> Charge:
     epsilon, delta = (parse_amount(data[name]) for name in ("epsilon", "delta"))
     rho = None if data["rho"] is None else parse_amount(data["rho"])
-    return Charge(data["purpose"], epsilon, delta, data["mechanism"], data.get("void"), rho=rho)
+    unit = Unit.from_dict(data["unit"]) if "unit" in data else None
+    return Charge(data["purpose"], epsilon, delta, data["mechanism"], data.get("void"), rho=rho, unit=unit)

@@ -81,6 +81,9 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
         Of all faults that are found in them, the first `MOST_FAULTS` or so.
     """
     allowed = ("version", "label", "unit", "attributes", "charges", "void")
+    if "attributes" not in top and any(key not in allowed and not near_miss(key, allowed) for key in top):
+        # perhaps a table of private rows, whose keys are cells: none is quoted
+        raise SchemaError(f"expected the key attributes, beside some of {', '.join(allowed)}; found other keys alone.")
     faults = key_faults(top, required=("attributes",), allowed=allowed)
     if top.get("version", 1) != 1:
         problem = "expected 1, got another; the file was written for another version of hedgerow."

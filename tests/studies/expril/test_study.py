@@ -108,11 +108,11 @@ def test_nothing_is_done_where_one_folder_is_taken(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--figure", 2), "figure must be 1, got 2."),
-        (("--table", 1), "table must be 2, got 1."),
+        (("--figure", 2), "--figure must be 1, got 2."),
+        (("--table", 1), "--table must be 2, got 1."),
         (("--figure", 1, "--table", 2), "give a figure or a table, not both."),
-        (("--dataset", "iris"), "dataset must be one of A, B, C, D, E, CTG-A, CTG-B, got 'iris'."),
-        (("--runs", 0), "runs must be a whole number >= 1, got 0."),
+        (("--dataset", "iris"), "--dataset must be one of A, B, C, D, E, CTG-A, CTG-B, got 'iris'."),
+        (("--runs", 0), "--runs must be a whole number >= 1, got 0."),
         (("--jobs", 0), "--jobs must be a number of processes, or -1 for one a processor; got 0."),
     ],
 )

@@ -124,12 +124,12 @@ def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--figure", 5), "figure must be one of 1, 2, 3, 4, 6 (5 is a diagram), got 5."),
-        (("--table", 2), "table must be 1, got 2."),
+        (("--figure", 5), "--figure must be one of 1, 2, 3, 4, 6 (5 is a diagram), got 5."),
+        (("--table", 2), "--table must be 1, got 2."),
         (("--figure", 3, "--table", 1), "give a figure or a table, not both."),
-        (("--dataset", "iris"), "dataset must be one of compas, german, adult, got 'iris'."),
-        (("--figure", 2, "--dataset", "adult"), "dataset must be one of compas for figure 2, got 'adult'."),
-        (("--runs", 0), "runs must be a whole number >= 1, got 0."),
+        (("--dataset", "iris"), "--dataset must be one of compas, german, adult, got 'iris'."),
+        (("--figure", 2, "--dataset", "adult"), "--dataset must be one of compas for figure 2, got 'adult'."),
+        (("--runs", 0), "--runs must be a whole number >= 1, got 0."),
         (("--jobs", 0), "--jobs must be a number of processes, or -1 for one a processor; got 0."),
     ],
 )
