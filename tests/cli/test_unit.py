@@ -27,7 +27,10 @@ def test_a_fit_protects_all_rows_of_a_patient(visits, run):
     (charge,) = hr.FileBudget("budget.json").charges
     assert (charge.epsilon, charge.unit) == (5, hr.Unit("patient", 2))
     assert run("report", "model.json", "--ledger", "budget.json", "-o", "report.html")[0] == 0
-    assert "of which at most 2, drawn at random, count" in (visits / "report.html").read_text()
+    page = (visits / "report.html").read_text()
+    assert "of which at most 2, drawn at random, count" in page
+    assert "All rows of each patient together are protected by epsilon = 5" in page
+    assert "that the rows of one patient are in the table" in page
     code, out, _ = run("predict", "model.json", "data.csv")  # whose row it is, is not asked
     assert code == 0
     assert run("audit", "model.json", "--data", "data.csv")[0] == 0

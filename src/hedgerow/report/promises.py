@@ -8,12 +8,14 @@ from fractions import Fraction
 from hedgerow.messages import number_of
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from hedgerow.report.contents import Fact, Grid, Kind, Section
 from hedgerow.report.odds import factor_text, largest_belief, percent_up
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
+from hedgerow.values import quoted_text
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 """Suspicions whose largest growth is printed."""
@@ -22,12 +24,18 @@ NOT_STATED = "Not stated."
 BY_FORM = "Fill in the form: hedgerow report --new-form form.yaml, then hedgerow report … --form form.yaml."
 """How to state what is not stated."""
 _WORDS = (
-    "ε (epsilon) bounds how much more likely any output becomes, whatever it is, if one row is added to the table or "
-    "taken out of it: by a factor of at most e^ε. The bound holds for every attack, whoever carries it out, whatever "
-    "they know besides, and for ever.",
+    "ε (epsilon) bounds how much more likely any output becomes, whatever it is, if one row (or, where the card says "
+    "so, all rows of one person) is added to the table or taken out of it: by a factor of at most e^ε. The bound holds "
+    "for every attack, whoever carries it out, whatever they know besides, and for ever.",
     "δ (delta) is what the bound may miss: the release differs, with a probability of at most δ, from one whose odds ε "
     "bounds. With δ = 0 there is no such exception.",
     "ρ (rho) is another measure of the same loss, in which many small charges add up to less.",
+)
+
+
+_GENERAL = (
+    "What the model says about people in general is no disclosure in this sense: it can be learned without any one of "
+    "them.",
 )
 
 
@@ -52,31 +60,47 @@ def guarantee(subject: Subject) -> Section:
     facts += [Fact("no output becomes more likely by a factor of more than", factor_text(epsilon))]
     half = percent_up(largest_belief(0.5, epsilon))
     answer = (
-        f"Whoever thinks it as likely as not (50 %) that a row is in the table can, after reading the model, be at "
+        f"Whoever thinks it as likely as not (50 %) that {_in_question(card.unit)} in the table can, after reading the "
+        f"model, be at "
         f"most {half} sure, however they attack it"
         + (f"; apart from a chance of at most {amount_text(delta)}." if delta else ".")
     )
-    notes = (
-        "The odds are of a row being in the table or not. Whoever knows that a person is in it, and guesses between "
-        "two values of the row, gains up to twice ε: one row out and another one in. Several rows of one person "
-        "multiply ε by their number. What the model says about people in general is no disclosure in this sense: it "
-        "can be learned without any one of them.",
-    )
+    notes = (_odds_of(card.unit), *_GENERAL)
     return Section(
         "guarantee",
         question,
         answer,
         tuple(facts),
-        (_suspicions(epsilon),),
+        (_suspicions(epsilon, card.unit),),
         notes,
         _WORDS,
         "" if subject.form.unit else BY_FORM,
     )
 
 
-def _suspicions(epsilon: Fraction) -> Grid:
+def _in_question(unit: Unit | None) -> str:
+    """Return what may be in the table or not, with its verb."""
+    return "a row is" if unit is None else f"the rows of one {quoted_text(unit.column)} are"
+
+
+def _odds_of(unit: Unit | None) -> str:
+    if unit is None:
+        return (
+            "The odds are of a row being in the table or not. Whoever knows that a person is in it, and guesses "
+            "between two values of the row, gains up to twice ε: one row out and another one in. Several rows of one "
+            "person multiply ε by their number."
+        )
+    return (
+        f"The odds are of all rows of one {quoted_text(unit.column)} being in the table or not, however many they are. "
+        "Whoever knows that they are in it, and guesses between two versions of them, gains up to twice ε."
+    )
+
+
+def _suspicions(epsilon: Fraction, unit: Unit | None) -> Grid:
     rows = tuple((percent_up(prior), percent_up(largest_belief(prior, epsilon))) for prior in PRIORS)
-    return Grid("How far a suspicion that a row is in the table can rise", ("before", "after, at most"), rows)
+    return Grid(
+        f"How far a suspicion that {_in_question(unit)} in the table can rise", ("before", "after, at most"), rows
+    )
 
 
 def is_of_rows(subject: Subject) -> bool:

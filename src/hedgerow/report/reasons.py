@@ -11,6 +11,7 @@ from hedgerow.report.findings import CRYPTIC_DELTA, DEFINITION, HOUSE, TIERS, Bu
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
+from hedgerow.values import quoted_text
 
 STRONG, WEAK = 1, 10
 """The largest ε of a strong guarantee, and of one that needs a look."""
@@ -62,7 +63,8 @@ def _promised(card: PrivacyCard) -> Finding:
         sentence = f"The model was charged for, and yet has no guarantee: {card.void}."
         return Finding("guarantee", "guarantee", "reject", sentence, "no reason on the card voids it", DEFINITION)
     bucket, words = _tier(card.epsilon)
-    sentence = f"Every row is protected by epsilon = {amount_text(card.epsilon)}: {words}."
+    whose = "Every row is" if card.unit is None else f"All rows of each {quoted_text(card.unit.column)} together are"
+    sentence = f"{whose} protected by epsilon = {amount_text(card.epsilon)}: {words}."
     return Finding("guarantee", "guarantee", bucket, sentence, _TIERS, TIERS, float(card.epsilon))
 
 
