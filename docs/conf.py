@@ -59,6 +59,7 @@ names_modules = [
     "hedgerow.marginals",
     "hedgerow.audit",
     "hedgerow.report",
+    "hedgerow.planning",
     "hedgerow.errors",
     "hedgerow.datasets",
 ]

@@ -1,0 +1,76 @@
+"""Pictures of reports as people see them: on a wide screen, on a narrow one, printed; docs/report/*.png.
+
+A private rule list, a certified tree and an overfitted tree of scikit-learn on breast cancer, the last learned from
+labels of which a quarter is wrong. Needs Chromium, poppler-utils (`pdftoppm`) and Pillow.
+"""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+from sklearn.tree import DecisionTreeClassifier
+
+import hedgerow as hr
+from hedgerow.report import Form
+
+FOLDER = Path(__file__).parents[1] / "docs" / "report"
+FORM = Form(
+    title="Tumours",
+    purpose="To show a report.",
+    population="Patients of one hospital",
+    curator="The hospital",
+    unit="one patient, one row",
+    sensitive=("mean radius",),
+    cut_points="from the literature",
+    limits="Not for diagnosis.",
+)
+CHROMIUM = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run")
+WIDE, NARROW, HEIGHT, SHOWN = 1000, 500, 1300, 620
+
+
+def main():
+    data = hr.datasets.load("breast_cancer")
+    train, test = ((data.frame[part], data.labels[part]) for part in (slice(0, 400), slice(400, None)))
+    flipped = np.where(train[1] == "benign", "malignant", "benign")
+    wrong = pd.Series(np.where(np.random.default_rng(0).random(400) < 0.25, flipped, train[1]), name="diagnosis")
+    models = {
+        "private-list": (
+            hr.PrivateRuleListClassifier(1, schema=data.schema, release_counts=True, random_state=None).fit(*train),
+            train,
+        ),
+        "optimal-tree": (hr.OptimalTreeClassifier(max_depth=2, schema=data.schema).fit(*train), train),
+        "overfitted-tree": (DecisionTreeClassifier(random_state=0).fit(train[0], wrong), (train[0], wrong)),
+    }
+    for name, (model, rows) in models.items():
+        with tempfile.TemporaryDirectory() as folder:
+            public, *board = hr.Report.of(model, form=FORM, train=rows, test=test).save(Path(folder) / "report.html")
+            shot(public if name == "private-list" else board[0], Path(folder), FOLDER / f"{name}.png")
+
+
+def shot(page, folder, path):
+    """Put a page's beginning, wide, narrow and printed, beside one another."""
+    found = [screen(page, folder, WIDE), screen(page, folder, NARROW)]
+    call(f"--print-to-pdf={folder / 'page.pdf'}", "--no-pdf-header-footer", page.as_uri(), folder=folder)
+    subprocess.run(["pdftoppm", "-r", "80", "-l", "1", "-png", folder / "page.pdf", folder / "page"], check=True)
+    found.append(Image.open(next(folder.glob("page-*.png"))).convert("RGB"))
+    scaled = [one.resize((one.width * SHOWN // one.height, SHOWN), Image.Resampling.LANCZOS) for one in found]
+    whole = Image.new("RGB", (sum(one.width + 12 for one in scaled) - 12, SHOWN), "#888")
+    for place, one in enumerate(scaled):
+        whole.paste(one, (sum(other.width + 12 for other in scaled[:place]), 0))
+    whole.quantize(64).save(path, optimize=True)
+
+
+def screen(page, folder, width):
+    call(f"--window-size={width},{HEIGHT}", f"--screenshot={folder / f'{width}.png'}", page.as_uri(), folder=folder)
+    return Image.open(folder / f"{width}.png").convert("RGB")
+
+
+def call(*words, folder):
+    subprocess.run([*CHROMIUM, f"--user-data-dir={folder / 'profile'}", *words], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    main()

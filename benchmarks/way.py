@@ -1,0 +1,193 @@
+"""From three tables of different makes to reports that can be signed: commands, refusals, edited lines, seconds.
+
+Each way is what a person types, who has the table and what is known of it: cardiotocographs with a list of ranges (an
+empty schema is filled in), Adult with a Frictionless Table Schema of its publisher, and made-up visits of a hospital,
+in another encoding, with decimal commas and several rows a patient, with a REDCap data dictionary. Commands that refuse
+are counted: what they say leads to the next edit.
+"""
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import yaml
+from measure import report
+
+import hedgerow as hr
+
+CTG = {
+    "LB": (50, 240), "AC": (0, 0.1), "FM": (0, 1), "UC": (0, 0.1), "DL": (0, 0.1), "DS": (0, 0.1), "DP": (0, 0.1),
+    "ASTV": (0, 100), "MSTV": (0, 20), "ALTV": (0, 100), "MLTV": (0, 100), "Width": (0, 300), "Min": (0, 250),
+    "Max": (0, 300), "Nmax": (0, 50), "Nzeros": (0, 20), "Mode": (0, 300), "Mean": (0, 300), "Median": (0, 300),
+    "Variance": (0, 500), "Tendency": (-1, 1),
+}  # fmt: skip
+CODES = ["007", "010", "I10", "E11"]
+DICTIONARY = """Variable / Field Name,Form Name,Section Header,Field Type,Field Label,\
+"Choices, Calculations, OR Slider Labels",Field Note,Text Validation Type OR Show Slider Number,Text Validation Min,\
+Text Validation Max
+patient_id,visit,,text,Patient,,,,,
+visit_date,visit,,text,Date of the visit,,,date_ymd,2025-01-01,2025-12-31
+sex,visit,,radio,Sex,"männlich, male | weiblich, female",,,,
+age,visit,,text,Age in years,,,integer,18,110
+ward,visit,,dropdown,Ward,"Chirurgie, surgery | Innere, medicine | Geriatrie, geriatrics",,,,
+bmi,visit,,text,Body mass index,,,number,8,80
+smoker,visit,,yesno,Smokes,,,,,
+diabetic,visit,,yesno,Has diabetes,,,,,
+creatinine,visit,,text,Creatinine,,,number,0,20
+sodium,visit,,text,Sodium,,,integer,100,180
+haemoglobin,visit,,text,Haemoglobin,,,number,2,25
+triage,visit,,radio,Triage,"1, 1 | 2, 2 | 3, 3 | 4, 4 | 5, 5",,,,
+icd_code,visit,,radio,Main diagnosis,"007, 007 | 010, 010 | I10, I10 | E11, E11",,,,
+arrival,visit,,radio,Arrival,"Notfall, emergency | geplant, planned",,,,
+insured,visit,,radio,Insurance,"gesetzlich, public | privat, private",,,,
+pain,visit,,text,"Pain, 0 to 10",,,integer,0,10
+falls_before,visit,,text,Falls before,,,integer,0,50
+medicines,visit,,text,Medicines,,,integer,0,60
+lives_alone,visit,,radio,Lives alone,"Y, yes | N, no",,,,
+readmitted,visit,,yesno,Readmitted in 30 days,,,,,
+"""
+FORM = {
+    "title": "Readmission", "purpose": "Research", "population": "Adults", "curator": "The clinic", "unit": "a person",
+    "cut_points": "from guidelines", "preprocessing": "none", "tuning": "none", "limits": "not for care",
+    "relation": "none", "residual_risk": "small", "author": "A. Author",
+}  # fmt: skip
+
+
+class Way:
+    """A way of one person through the commands, in a folder of its own."""
+
+    def __init__(self, name, folder):
+        self.name, self.folder = name, Path(folder)
+        self.commands = self.refused = self.edited = 0
+        self.seconds = 0.0
+
+    def run(self, *words, refused=False):
+        """Type a command; it must do what the way expects."""
+        start = time.perf_counter()
+        command = [sys.executable, "-m", "hedgerow", *words]
+        ended = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        self.seconds += time.perf_counter() - start
+        self.commands += 1
+        self.refused += refused
+        if (ended.returncode != 0) != refused:
+            raise SystemExit(f"{self.name}: {' '.join(words)}\n{ended.stderr}{ended.stdout}")
+
+    def edit(self, change):
+        """Change the schema as a person does in an editor; count the lines."""
+        path = self.folder / "schema.yaml"
+        schema = yaml.safe_load(path.read_text(encoding="utf-8"))
+        self.edited += change(schema)
+        path.write_text(yaml.safe_dump(schema, sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+    def finish(self, rows, epsilon, *options):
+        """Go on from a schema that fits: plan, budget, fit, read, predict, report."""
+        self.run("plan", "--schema", "schema.yaml", "--rows", str(rows), "--epsilon", epsilon)
+        self.run("budget", "new", "budget.json", "--epsilon", epsilon)
+        fit = ("--schema", "schema.yaml", "--epsilon", epsilon, "--budget", "budget.json", "--release-counts")
+        self.run("fit", "table.csv", *options, *fit, "-o", "model.json")
+        self.run("show", "model.json")
+        self.run("predict", "model.json", "table.csv", *options, "-o", "predictions.csv")
+        self.run("report", "--new-form", "form.yaml")
+        (self.folder / "form.yaml").write_text(json.dumps(FORM), encoding="utf-8")
+        self.run("report", "model.json", "--form", "form.yaml", "--ledger", "budget.json", "-o", "report.html")
+
+
+def ctg(way):
+    data = hr.datasets.load("ctg")
+    data.frame.assign(NSP=data.labels).to_csv(way.folder / "table.csv", index=False)
+
+    def fill(schema):
+        schema["label"]["classes"] = [1, 2, 3]
+        for name, (low, high) in CTG.items():
+            kind = "real" if isinstance(low + high, float) or name in ("FM", "MSTV", "MLTV") else "integer"
+            schema["attributes"][name] = {"kind": kind, "low": low, "high": high}
+        return 1 + len(CTG)
+
+    way.run("schema", "new", "table.csv", "--target", "NSP", "-o", "schema.yaml")
+    way.edit(fill)
+    way.run("schema", "check", "schema.yaml", "table.csv")
+    way.finish(2000, "1")
+    return len(CTG) + 1, len(data.labels)
+
+
+def adult(way):
+    data = hr.datasets.load("adult")
+    data.frame.assign(income=data.labels).fillna("?").to_csv(way.folder / "table.csv", index=False)
+    fields = [{"name": "income", "type": "string", "constraints": {"enum": [str(c) for c in data.schema.classes]}}]
+    for name, attribute in data.schema.attributes:
+        if isinstance(attribute, hr.Categorical):
+            fields.append({"name": name, "type": "string", "constraints": {"enum": list(attribute.values)}})
+        else:
+            limits = {"minimum": attribute.low, "maximum": attribute.high}
+            fields.append({"name": name, "type": "integer", "constraints": limits})
+    (way.folder / "meta.json").write_text(json.dumps({"fields": fields, "missingValues": ["?"]}), encoding="utf-8")
+    way.run("schema", "import", "meta.json", "--target", "income", "-o", "schema.yaml")
+    way.run("schema", "check", "schema.yaml", "table.csv")
+    way.finish(45000, "1/2")
+    return len(fields), len(data.labels)
+
+
+def hospital(way):
+    rows = visits()
+    (way.folder / "table.csv").write_bytes("".join(f"{';'.join(row)}\r\n" for row in rows).encode("cp1252"))
+    (way.folder / "dictionary.csv").write_text(DICTIONARY, encoding="utf-8")
+    options = ("--encoding", "cp1252", "--decimal", ",")
+
+    def words(schema):
+        for name in ("smoker", "diabetic"):
+            schema["attributes"][name] |= {"true_values": ["ja"], "false_values": ["nein"]}
+        schema["attributes"]["pain"]["missing_values"] = [-9]
+        schema["label"]["classes"] = ["nein", "ja"]
+        schema["unit"] = {"column": "patient_id", "max_rows": 2}
+        return 5
+
+    way.run("schema", "import", "dictionary.csv", "--target", "readmitted", "-o", "schema.yaml")
+    way.run("schema", "check", "schema.yaml", "table.csv", refused=True)  # not in UTF-8
+    way.run("schema", "check", "schema.yaml", "table.csv", *options, refused=True)  # other words than the dictionary's
+    way.edit(words)
+    way.run("schema", "check", "schema.yaml", "table.csv", *options)
+    way.finish(2500, "2", *options)
+    return len(rows[0]), len(rows) - 1
+
+
+def visits():
+    """Return made-up visits, with their header."""
+    rng = random.Random(1)
+
+    def number(value, digits=1):
+        return f"{value:.{digits}f}".replace(".", ",")
+
+    rows = [[line.partition(",")[0] for line in DICTIONARY.splitlines()[1:]]]
+    for patient in range(1500):
+        for _ in range(rng.choice([1, 1, 2, 4])):
+            age, medicines, alone = rng.randint(18, 97), rng.randint(0, 18), rng.choice("YN")
+            risk = 0.08 + 0.35 * (age > 75) + 0.25 * (medicines > 9) + 0.15 * (alone == "Y")
+            rows.append([
+                f"P{patient:05}", f"2025-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}",
+                rng.choice(["männlich", "weiblich"]), str(age), rng.choice(["Chirurgie", "Innere", "Geriatrie"]),
+                number(rng.gauss(27, 4)), rng.choice(["ja", "nein"]), rng.choice(["ja", "nein", ""]),
+                number(rng.uniform(0.4, 3.5), 2), str(rng.randint(125, 150)), number(rng.uniform(7, 18)),
+                rng.choice("12345"), rng.choice(CODES), rng.choice(["Notfall", "geplant"]),
+                rng.choice(["gesetzlich", "privat"]), rng.choice([*map(str, range(11)), "-9"]),
+                str(rng.randint(0, 5)), str(medicines), alone, "ja" if rng.random() < risk else "nein",
+            ])  # fmt: skip
+    return rows
+
+
+def main():
+    found = []
+    for name, walk in (("cardiotocographs", ctg), ("Adult", adult), ("hospital", hospital)):
+        with tempfile.TemporaryDirectory() as folder:
+            way = Way(name, folder)
+            columns, rows = walk(way)
+            told = {"table": name, "columns": columns, "rows": rows, "commands": way.commands, "refused": way.refused}
+            found.append(told | {"edited lines": way.edited, "seconds": f"{way.seconds:.0f}"})
+    report("way", found)
+
+
+if __name__ == "__main__":
+    main()
