@@ -15,6 +15,7 @@ from hedgerow.service.curator import Curator, Held
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.rows import FrameRows, open_rows
 from tests.service.wards import ANA, BINS, SCHEMA, SHARES, Exact, question, table
+from tests.service.web import running
 
 UNIT = hr.Unit("name", 2)
 OF_PERSONS = replace(SCHEMA, unit=UNIT)
@@ -93,3 +94,22 @@ def test_dummy_rows_have_units(ledger, visits):
     ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026", unit=UNIT)
     dummy = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS)).dummy(ANA, "wards", 5)
     assert dummy["name"] == ["0", "1", "2", "3", "4"]
+
+
+def test_over_http_a_remote_oracle_and_a_fit_are_those_of_persons(tmp_path, visits):
+    rows = FrameRows.of(*visits, OF_PERSONS)
+    with running(tmp_path, rows, schema=OF_PERSONS) as service:
+        curator = hr.connect(service.url, key=service.tokens["ana"])
+        outside = curator.oracle(2, epsilon="1/2")
+        inside = hr.Oracle(visits[0], visits[1], hr.Budget("1/2"), 2, classes=("no", "yes"), unit=UNIT)
+        assert outside.noise_scale(2) == inside.noise_scale(2)
+        bins = hr.Schema.from_dict({"attributes": BINS})
+        assert outside.marginals(bins).noise == pytest.approx(2 * inside.noise_scale(2) ** 2)
+        assert outside.privacy.unit == UNIT
+        model = curator.fit(hr.PrivateTreeClassifier("1/2", max_depth=1))
+        assert (model.privacy.unit, model.privacy.epsilon) == (UNIT, Fraction(1, 2))
+        paid = hr.Schema(bins.attributes, charges=(hr.Charge("cut points", Fraction(1)),))
+        with pytest.raises(ValueError, match="charges of one unit of privacy"):
+            outside.marginals(paid)
+        assert curator.schema.unit == UNIT
+        curator.close()

@@ -58,7 +58,8 @@ def curator_of(url, rows=None, cap=3, shares=SHARES, schema=SCHEMA, **more):
         if not list(ledger.entries()):
             whole = cap if isinstance(cap, Account) else Account(Fraction(cap))
             oversubscribed = held.get("oversubscribed", False)
-            ledger.declare("wards", whole, shares, reason="the rows of 2026", oversubscribed=oversubscribed)
+            more_of = {"oversubscribed": oversubscribed, "unit": schema.unit}
+            ledger.declare("wards", whole, shares, reason="the rows of 2026", **more_of)
         rows = FrameRows.of(frame, labels, schema) if rows is None else rows
         yield Curator(ledger, {"wards": Held(schema, rows, **held)}, **more)
 

@@ -175,6 +175,7 @@ class RemoteDataset:
             epsilon=total,
             delta=exact(delta, "delta"),
             max_queries=questions,
+            unit=self.schema.unit,
         )
 
     def fit(self, estimator: Any) -> RuleList | Tree | Scorecard:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,8 @@ from hedgerow.marginals.oracle.hypothesis import Hypothesis
 from hedgerow.marginals.oracle.release import Form, Release
 from hedgerow.marginals.oracle.rowwise.read import TargetColumns, charges_of
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge, join_reasons, renewed
+from hedgerow.privacy.charge import Charge, join_reasons, renewed, unit_of
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
@@ -47,6 +48,8 @@ class RemoteOracle:
         For all questions together.
     max_queries : int
         How many there are.
+    unit : Unit, optional
+        What the curator protects; None for one row.
     """
 
     def __init__(
@@ -60,12 +63,13 @@ class RemoteOracle:
         epsilon: Fraction,
         delta: Fraction,
         max_queries: int,
+        unit: Unit | None = None,
     ) -> None:
         self._ask, self._try_out = ask, try_out
         self._columns, self._kinds, self._label = columns, kinds, label
         self._max_queries, self._asked = max_queries, 0
         release: Release = "gaussian" if delta else "counts"
-        self._form = Form(release, epsilon / max_queries, delta / max_queries, 1)
+        self._form = Form(release, epsilon / max_queries, delta / max_queries, 1, unit)
         self._charges = dict[int, tuple[Charge, Charge]]()  # by identity: equal charges count twice
         self._cards = list[PrivacyCard]()
         self._denials = dict[str, None]()
@@ -153,8 +157,9 @@ class RemoteOracle:
             If the hypothesis cannot be sent. Nothing is charged.
         """
         bins, sent = plain_bins(bins), self._sent(hypothesis)
-        answer = self._answer("error-marginals", bins, hypothesis=sent)
         paid, denials = charges_of(hypothesis)
+        self._check_unit([charge for charge, _ in paid])
+        answer = self._answer("error-marginals", bins, hypothesis=sent)
         self._count(paid)
         self._denials |= dict.fromkeys(denials)
         wrong, right = _counts(bins, answer["wrong"]), _counts(bins, answer["right"])
@@ -170,6 +175,7 @@ class RemoteOracle:
     def _answer(self, kind: str, bins: Schema, **more: Any) -> dict[str, Any]:
         if not self.queries_left:
             raise OracleExhaustedError(self._max_queries)
+        self._check_unit(bins.charges)
         answer = self._ask(kind, self._question(bins, **more))
         self._asked += 1
         try:
@@ -177,11 +183,15 @@ class RemoteOracle:
             _ = answer["variance"], answer["wrong" if kind == "error-marginals" else "rows"]
         except (ValueError, KeyError, TypeError):
             card = own = None
-        if card is None or own is None:
+        if card is None or own is None or own.unit != self._form.unit or card.unit != own.unit:
             raise ServiceError("expected an answer with its card from the service, got another.", charged=True)
         self._cards.append(card)
         self._count([(own, own), *((charge, renewed(charge)) for charge in bins.charges)])
         return answer
+
+    def _check_unit(self, charges: Sequence[Charge]) -> None:
+        """Check, before anything is asked, that what was paid before adds up with what the curator charges."""
+        unit_of([*charges, Charge("the answer", self._form.epsilon, unit=self._form.unit)])
 
     def _count(self, charges: list[tuple[Charge, Charge]]) -> None:
         for charge, made in charges:
