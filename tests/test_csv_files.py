@@ -30,6 +30,21 @@ def test_every_cell_is_read_as_its_text(tmp_path, text, rows):
     assert list(zip(*(table[name].to_pylist() for name in "ab"), strict=True)) == rows
 
 
+@pytest.mark.parametrize(
+    ("name", "header", "names"),
+    [
+        ("t.csv", '"dose, in mg, a day";sex', ["dose, in mg, a day", "sex"]),
+        ("t.csv", '"a;b;c",d', ["a;b;c", "d"]),
+        ("t.tsv", "name, first\tname, last, if known", ["name, first", "name, last, if known"]),
+        ("T.TSV", "a,b", ["a", "b"]),
+    ],
+)
+def test_the_delimiter_is_what_the_header_has_most_of_outside_quotes_and_a_tab_in_tsv(tmp_path, name, header, names):
+    path = tmp_path / name
+    path.write_text(f"{header}\n")
+    assert read_header(path) == names
+
+
 def test_a_column_alone_is_read(tmp_path):
     assert read_csv(write(tmp_path, "a\n1\n2\n"))["a"].to_pylist() == ["1", "2"]
 

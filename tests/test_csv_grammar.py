@@ -93,13 +93,17 @@ def test_a_file_is_refused_where_it_leaves_the_grammar_and_nowhere_else(file, bl
         (b'a,b\n"1\n1",2\n1,SECRET,\n', "expected 2 fields on every line, found more or fewer on line 4"),
         (b"a,b\n \n", "expected 2 fields on every line, found more or fewer on line 2"),
         (b"a\nSECRET\n\n", "expected 1 fields on every line, found more or fewer on line 3"),
-        (b"a,b\r1,SECRET\r", "expected every line to end in a line feed, or .* another end on line 1"),
+        (
+            b"a,b\r1,SECRET\r",
+            r"expected every line to end in a line feed, or .* another end on line 1; `tr '\\r' '\\n'` makes",
+        ),
         (b"a,b\n1,SECRET\r\n", "found another end on line 2"),
         (b"a,b\r\n1,SECRET\n", "found another end on line 2"),
         (b"a,b\n1,SECRET\r", "found another end on line 2"),
-        (b"a,b\nSECR\xc9T,2\n", "not UTF-8 text"),
-        (b"a,b\n1,SECRET\xc3", "not UTF-8 text"),
-        (b"a,b\n\0,SECRET\n", "not UTF-8 text"),
+        (b"a,b\nSECR\xc9T,2\n", "not UTF-8 text on line 2; save it as CSV in UTF-8, or say --encoding"),
+        (b"a,b\n1,SECRET\xc3", "not UTF-8 text on line 2"),
+        (b"a,b\n\n1,SECRET\xc3\n\0,\n", "not UTF-8 text on line 3"),
+        (b"a,b\n\0,SECRET\xc3\n", "not UTF-8 text on line 2"),
     ],
 )
 def test_the_line_is_told_and_not_what_is_on_it(tmp_path, content, said):
@@ -111,6 +115,13 @@ def test_the_line_is_told_and_not_what_is_on_it(tmp_path, content, said):
 
 def test_a_byte_order_mark_is_no_part_of_the_first_cell():
     assert is_refused(b'\xef\xbb\xbf"a",b\n1,2\n', 2) == InQuotes(breaks=False, returns=False)
+
+
+@pytest.mark.parametrize("size", [csv_grammar._BLOCK - 8, csv_grammar._BLOCK - 7, csv_grammar._BLOCK - 6])
+def test_the_line_of_a_letter_cut_by_a_block_is_told(tmp_path, size):
+    (tmp_path / "t.csv").write_bytes(b"a,b\n1,\n" + size * b"\n" + b"\xc3\n")
+    with pytest.raises(DomainError, match=f"on line {size + 3};"):
+        check_grammar(tmp_path / "t.csv", 2, ",", shown="t.csv")
 
 
 @pytest.mark.parametrize("size", [csv_grammar._BLOCK - 1, csv_grammar._BLOCK, 2 * csv_grammar._BLOCK + 1])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from os import PathLike
@@ -17,7 +18,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from hedgerow.csv_grammar import NOT_TEXT, check_grammar
+from hedgerow.csv_grammar import check_grammar, not_text
 from hedgerow.errors import DomainError
 from hedgerow.foreign_code import guarded
 
@@ -59,7 +60,7 @@ def read_header(path: str | PathLike[str] | Source, *, shown: str | None = None)
         f"{name}: expected a CSV file with a header, found a first line whose quotes do not match; names of columns "
         "must not hold quotes or line breaks."
     )
-    names = [column.strip() for column in guarded(lambda: _fields(line), problem)]
+    names = [column.strip() for column in guarded(lambda: _fields(line, _delimiter(line, str(path))), problem)]
     if not any(names):
         raise DomainError(f"{name}: expected a CSV file with a header, found an empty file or line.")
     if not all(names):
@@ -73,7 +74,7 @@ def read_header(path: str | PathLike[str] | Source, *, shown: str | None = None)
 
 
 def read_csv(path: str | PathLike[str] | Source) -> pa.Table:
-    """Return a CSV file as a table of text. Comma, semicolon or tab, whichever the header has most of.
+    """Return a CSV file as a table of text. Its delimiter is that of `delimiter_of`.
 
     A file with nothing below its header is a table without rows. Empty lines are not rows.
 
@@ -122,8 +123,11 @@ def lines_of_rows(path: str | PathLike[str] | Source, rows: Iterable[int]) -> di
 
 
 def delimiter_of(path: str | PathLike[str] | Source) -> str:
-    """Return the delimiter of a CSV file: comma, semicolon or tab, whichever its header has most of."""
-    return _delimiter(_first_line(_source(path), str(path))[0])
+    """Return the delimiter of a CSV file: comma, semicolon or tab, whichever its header has most of outside quotes.
+
+    Of a file named .tsv it is a tab, where the header has one.
+    """
+    return _delimiter(_first_line(_source(path), str(path))[0], str(path))
 
 
 def starts_with_mark(path: str | PathLike[str]) -> bool:
@@ -151,13 +155,16 @@ def _first_line(path: Source, shown: str) -> tuple[str, bool]:
     except UnicodeDecodeError:
         text = "\0"
     if any(character < " " and character != "\t" for character in text):
-        raise DomainError(f"{shown}: expected a CSV file, found {NOT_TEXT}.")
+        raise not_text(shown, 1)
     return text, len(line) < len(raw)
 
 
-def _fields(line: str) -> list[str]:
-    return next(csv.reader([line], delimiter=_delimiter(line), strict=True), [])
+def _fields(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line], delimiter=delimiter, strict=True), [])
 
 
-def _delimiter(header: str) -> str:
-    return max(_DELIMITERS, key=header.count)
+def _delimiter(header: str, name: str) -> str:
+    bare = re.sub(r'"[^"]*"', "", header)
+    if "\t" in bare and name.lower().removesuffix(".gz").endswith(".tsv"):
+        return "\t"
+    return max(_DELIMITERS, key=bare.count)

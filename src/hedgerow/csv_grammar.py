@@ -16,10 +16,17 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import DomainError
 
-NOT_TEXT = "a file that is not UTF-8 text; save it as CSV in UTF-8, or say --encoding"
 _BLOCK = 2**18  # bytes, few enough to stay in the processor's cache
 _QUOTE, _RETURN, _FEED, _SPACE = b'"\r\n '
 _MARK = codecs.BOM_UTF8
+
+
+def not_text(shown: str, line: int) -> DomainError:
+    """Return the error of bytes that are no text in UTF-8."""
+    return DomainError(
+        f"{shown}: expected a CSV file, found a file that is not UTF-8 text on line {line}; save it as CSV in UTF-8, "
+        "or say --encoding."
+    )
 
 
 @dataclass(frozen=True)
@@ -114,14 +121,15 @@ class _Scan:
         self._check_text(b"", final=True)
 
     def _check_text(self, block: bytes, *, final: bool = False) -> None:
-        text = b"\0" not in block
+        held, wrong = self.decoder.getstate()[0], block.find(b"\0")
         try:
-            if final or not (block.isascii() and self.decoder.getstate()[0] == b""):
+            if final or held or not block.isascii():
                 self.decoder.decode(block, final)
-        except UnicodeDecodeError:  # it holds the block
-            text = False
-        if not text:
-            raise DomainError(f"{self.shown}: expected a CSV file, found {NOT_TEXT}.")
+        except UnicodeDecodeError as error:  # it holds the block
+            place = max(error.start - len(held), 0)
+            wrong = place if wrong < 0 else min(place, wrong)
+        if wrong >= 0:
+            raise not_text(self.shown, self.feeds + block.count(b"\n", 0, wrong) + 1)
 
     def _check_quotes(self, before: NDArray[Any], here: NDArray[Any], quotes: NDArray[Any]) -> None:
         """Check what is before a quote that opens and after one that closes; a doubled quote closes and opens."""
@@ -186,7 +194,10 @@ class _Scan:
 
     def _unlike_endings(self, place: Any, here: NDArray[Any]) -> DomainError:
         expected = "expected every line to end in a line feed, or every line in a carriage return and a line feed"
-        return DomainError(f"{self.shown}: {expected}, found another end on line {self._line(place, here)}.")
+        return DomainError(
+            f"{self.shown}: {expected}, found another end on line {self._line(place, here)}; `tr '\\r' '\\n'` makes "
+            "line feeds of carriage returns."
+        )
 
     def _line(self, place: Any, here: NDArray[Any]) -> int:
         return self.feeds + int(np.count_nonzero(here[:place] == _FEED)) + 1

@@ -5,6 +5,7 @@ Everything is in memory; nothing is written. No error quotes a byte below the he
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import sys
@@ -25,12 +26,13 @@ from hedgerow.messages import shown_argument
 PIPE = "-"
 """The name of standard input."""
 TEXTS = (".csv", ".tsv", ".txt")
-LARGEST = 2**32
+LARGEST = 2**30
 """The most bytes of a file that is read whole: one that is compressed, piped, or not in UTF-8."""
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 _BLOCK = 2**22
 _HEAD = 2**20  # bytes of which the header is read
-_DECIMAL_COMMA = r"^\s*([-+]?[0-9]*),([0-9]+)\s*$"
+_DECIMAL_COMMA = r"^\s*([-+]?[0-9]*),([0-9]+([eE][-+]?[0-9]+)?)\s*$"
+_NO_FILES = ("idna", "punycode", "raw-unicode-escape", "unicode-escape")  # encodings of parts of texts
 pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
 
 
@@ -60,13 +62,20 @@ class Make:
             f"{shown_argument(self.encoding)}."
         )
         guarded(lambda: "".encode(self.encoding), problem)
+        if codecs.lookup(self.encoding).name.replace("_", "-") in _NO_FILES:
+            raise problem
         if self.decimal not in (".", ","):
             raise ArgumentError(f"decimal must be . or , got {shown_argument(self.decimal)}.")
 
     @property
     def is_usual(self) -> bool:
         """Whether nothing is to be done."""
-        return self.encoding.lower().replace("_", "-") in ("utf-8", "utf8") and self.decimal == "."
+        return self.is_utf8 and self.decimal == "."
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether the text is in UTF-8."""
+        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
 
 
 USUAL = Make()
@@ -115,6 +124,21 @@ def check_no_spreadsheet(data: str) -> None:
         )
 
 
+def check_table_name(data: str) -> None:
+    """Check that this names a file of text, standard input or a Parquet file.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    check_no_spreadsheet(data)
+    if not is_text(data) and not data.lower().endswith(".parquet"):
+        raise ArgumentError(
+            f"{data}: expected a file of {', '.join(TEXTS)} (or .gz of these) or .parquet, or - for standard input."
+        )
+
+
 def source_of(data: str, make: Make = USUAL) -> Path | Held:
     """Return the bytes of a file of text as CSV in UTF-8: the file itself where it is that, else what becomes that.
 
@@ -127,7 +151,6 @@ def source_of(data: str, make: Make = USUAL) -> Path | Held:
     OSError
         If it cannot be read.
     """
-    check_no_spreadsheet(data)
     path = Path(data)
     if data != PIPE and not data.lower().endswith(".gz") and make.is_usual and not _has_returns_alone(path):
         return path
@@ -147,14 +170,10 @@ def read_table(data: str, make: Make = USUAL, source: Path | Held | None = None)
     OSError
         If it cannot be read.
     """
+    check_table_name(data)
     if is_text(data):
         found = read_csv(source_of(data, make) if source is None else source)
         return _with_points(found) if make.decimal == "," else found
-    check_no_spreadsheet(data)
-    if not data.lower().endswith(".parquet"):
-        raise ArgumentError(
-            f"{data}: expected a file of {', '.join(TEXTS)} (or .gz of these) or .parquet, or - for standard input."
-        )
     if not make.is_usual:
         raise ArgumentError("expected no encoding and no decimal mark for Parquet, which has types; got one.")
     with Path(data).open("rb") as file:
@@ -162,14 +181,14 @@ def read_table(data: str, make: Make = USUAL, source: Path | Held | None = None)
 
 
 def columns_of(data: str, make: Make = USUAL) -> list[str]:
-    """Return the names of a file's columns; no row is read, but of what is compressed or encoded otherwise the start.
+    """Return the names of a file's columns; no row is parsed, though what is not CSV in UTF-8 is read whole.
 
     Raises
     ------
     As `read_table` does.
     """
+    check_table_name(data)
     if not is_text(data):
-        check_no_spreadsheet(data)
         with Path(data).open("rb") as file:
             problem = DomainError(f"{data}: expected a Parquet file, found another.")
             return list(guarded(lambda: pq.read_schema(file), problem).names)
@@ -181,7 +200,7 @@ def _has_returns_alone(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(_HEAD)
     first = head.find(b"\r")
-    return first >= 0 and b"\n" not in head[: first + 2] and len(head) > first + 1
+    return first >= 0 and b"\n" not in head[: first + 2]
 
 
 def _bytes(data: str, name: str) -> bytes:
@@ -217,15 +236,18 @@ def _all_of(file: Any, name: str) -> bytes:
 
 def _as_usual(name: str, content: bytes, make: Make) -> bytes:
     """Return text as UTF-8 whose lines end in a line feed, or all in a carriage return and a line feed."""
-    usual = make.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     line = 0
-    if not usual:
+    if not make.is_utf8:
         try:
             content = content.decode(make.encoding).removeprefix("\ufeff").encode()
         except UnicodeError as error:
-            line = content[: getattr(error, "start", 0)].count(b"\n") + 1
+            before = content[: getattr(error, "start", 0)].decode(make.encoding, "ignore")
+            line = max(before.count("\n"), before.count("\r")) + 1
     if line:
-        raise DomainError(f"{name}: expected text in {make.encoding}, found other bytes on line {line}.")
+        raise DomainError(
+            f"{name}: expected text in {make.encoding}, found other bytes on line {line}; say in --encoding which one "
+            "it is in, or save it as CSV in UTF-8."
+        )
     return content.replace(b"\r", b"\n") if b"\n" not in content else content
 
 

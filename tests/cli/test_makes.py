@@ -103,8 +103,11 @@ def test_rows_may_come_from_standard_input(files, run, monkeypatch):
 
 REFUSED = {
     "sheet.xlsx": ((), "expected CSV or Parquet, got a spreadsheet; save the sheet as CSV in UTF-8"),
-    "latin.csv": ((), "a file that is not UTF-8 text; save it as CSV in UTF-8, or say --encoding"),
-    "wide.csv": (("--encoding", "ascii"), "expected text in ascii, found other bytes on line 1"),
+    "latin.csv": ((), "a file that is not UTF-8 text on line 1; save it as CSV in UTF-8, or say --encoding"),
+    "wide.csv": (
+        ("--encoding", "ascii"),
+        "in ascii, found other bytes on line 1; say in --encoding which one it is in, or save it as CSV in UTF-8",
+    ),
     "data.csv": (("--encoding", "klingon"), "encoding must be one that Python knows, such as utf-8, cp1252 or utf-16"),
     "tabs.tsv": (("--decimal", ";"), "decimal must be . or ,"),
     "packed.csv.gz": ((), "expected a file that gzip wrote, found another, or one that is cut off"),

@@ -10,7 +10,7 @@ import narwhals as nw
 import typer
 
 from hedgerow.cli.output import check_output, check_picture, draw, say, stage
-from hedgerow.cli.rows import target_name
+from hedgerow.cli.rows import FILE, Decimal, Encoding, make_of, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
 from hedgerow.planning.forecast import ACCURACY_LOSS, plan
@@ -33,9 +33,11 @@ def forecast(
     ] = ACCURACY_LOSS,
     public: Annotated[
         Path | None,
-        typer.Option(help="File of PUBLIC rows like the private ones: models are tried on it."),
+        typer.Option(help=f"PUBLIC rows like the private ones, that models are tried on: {FILE}."),
     ] = None,
     runs: Annotated[int | None, typer.Option(help="With --public: how often.  [20]")] = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the losses by epsilon into this PNG, SVG or PDF file.")
     ] = None,
@@ -57,6 +59,8 @@ def forecast(
     """
     if runs is not None and public is None:
         raise ArgumentError("expected --runs with --public only, the rows that models are tried on.")
+    if public is None and (encoding, decimal) != (None, None):
+        raise ArgumentError("expected --encoding and --decimal with --public only, whose file they describe.")
     if plot is not None:
         check_picture(plot)
         check_output(plot, schema, public, force=force)
@@ -64,7 +68,7 @@ def forecast(
     pair = None
     if public is not None:
         with stage(f"reading {public}"):
-            table = nw.from_native(read_table(str(public)), eager_only=True)
+            table = nw.from_native(read_table(str(public), make_of(encoding, decimal)), eager_only=True)
         label = target_name(table.columns, None, declared)
         pair = table.drop(label).to_native(), table.get_column(label).to_numpy()
     found = plan(

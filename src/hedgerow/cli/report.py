@@ -10,13 +10,13 @@ import narwhals as nw
 import typer
 
 from hedgerow.cli.output import check_output, say, stage
-from hedgerow.cli.rows import Decimal, Encoding, make_of, target_name
+from hedgerow.cli.rows import FILE, Decimal, Encoding, make_of, target_name
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.models import RuleList, Scorecard, Tree, load_model
 from hedgerow.report import Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
 from hedgerow.report.report import private_name
-from hedgerow.table_files import Make, read_table
+from hedgerow.table_files import PIPE, Make, read_table
 
 app = typer.Typer(add_completion=False)
 
@@ -35,9 +35,9 @@ def report(
         Path | None, typer.Option(help="What was released about the table: a budget file, or an exported ledger.")
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="With --ledger: the dataset, if it has several.")] = None,
-    data: Annotated[Path | None, typer.Option(help="File of the training rows, for the board's sheet.")] = None,
+    data: Annotated[Path | None, typer.Option(help=f"The training rows, for the board's sheet: {FILE}.")] = None,
     test: Annotated[
-        Path | None, typer.Option(help="File of held-out rows of the same kind, for the board's sheet.")
+        Path | None, typer.Option(help="Held-out rows of the same kind, for the board's sheet: another such file.")
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -91,6 +91,7 @@ def report(
     sheets = [] if output is None else [output, private_name(output)]
     for path in (*sheets, *twins, *([] if acro is None else [private_name(acro)])):
         check_output(path, model, form, ledger, data, test, force=force)
+    _check_one_pipe(data, test)
     make, released = make_of(encoding, decimal), load_model(model)
     with stage("making the report"):
         found = Report.of(
@@ -111,6 +112,12 @@ def report(
         say(f"written to {path}", err=True)
     if as_json:
         say(found.to_json(), newline=False)
+
+
+def _check_one_pipe(data: Path | None, test: Path | None) -> None:
+    """Check that standard input is not to be read twice."""
+    if str(data) == str(test) == PIPE:
+        raise ArgumentError("expected one of --data and --test from standard input, got both.")
 
 
 def _twins(

@@ -27,6 +27,7 @@ DATA = (
     f"{FILE}; or 'folder/*.parquet', a folder of Parquet files, duckdb:///FILE::TABLE, "
     "postgresql://USER@HOST/DATABASE::TABLE"
 )
+ONLY_TEXT = "expected --encoding and --decimal with one file of text only, got a table elsewhere."
 Engine = Annotated[
     str | None,
     typer.Option(help="Engine that counts the rows: duckdb or spark. Default: PostgreSQL for its tables, else DuckDB."),
@@ -175,7 +176,7 @@ def open_rows(
         yield FileRows(data, make)
     else:
         if not make.is_usual:
-            raise ArgumentError("expected --encoding and --decimal with one file of text only, got a table elsewhere.")
+            raise ArgumentError(ONLY_TEXT)
         from hedgerow.engines.sources import open_table  # Ibis takes long to import
 
         with open_table(data, engine=engine, master=master, memory=memory) as table:

@@ -13,15 +13,16 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.output import check_output, say
+from hedgerow.cli.rows import FILE, ONLY_TEXT, Decimal, Encoding, make_of
 from hedgerow.cli.schema_drafts import draft_of
 from hedgerow.durable import write_whole
-from hedgerow.errors import DomainError, SchemaError
+from hedgerow.errors import ArgumentError, DomainError, SchemaError
 from hedgerow.schema import DraftColumn, Schema
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.imports.names import suggested, with_suggestions
 from hedgerow.schema.serialize import FILL_IN, attribute_from_dict, attribute_to_dict, label_from_dict
-from hedgerow.table_files import columns_of, read_table
+from hedgerow.table_files import PIPE, Make, columns_of, is_text, read_table
 from hedgerow.values import printable
 
 Proposal = Mapping[str, Any]
@@ -41,8 +42,10 @@ def wizard(
     target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
     public_sample: Annotated[
         Path | None,
-        typer.Option(help="CSV file of PUBLIC rows of the same kind; what is read off it is proposed, and public."),
+        typer.Option(help=f"PUBLIC rows of the same kind; what is read off them is proposed, and public: {FILE}."),
     ] = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="File for the schema (.yaml or .json).")] = Path(
         "schema.yaml"
     ),
@@ -57,7 +60,12 @@ def wizard(
     """
     check_ending(output)
     check_output(output, data, public_sample, force=force)
-    proposals = _proposals(data) | ({} if public_sample is None else _of_sample(public_sample))
+    make, files = make_of(encoding, decimal), [data, *([] if public_sample is None else [str(public_sample)])]
+    if PIPE in files:
+        raise ArgumentError("expected the name of a file, got -: answers are read from standard input.")
+    if not (make.is_usual or any(map(is_text, files))):
+        raise ArgumentError(ONLY_TEXT)
+    proposals = _proposals(data, make) | ({} if public_sample is None else _of_sample(public_sample, make))
     if target is not None and target not in proposals:
         raise DomainError.absent(target, proposals)
     say(f"{len(proposals)} columns. Answer from what they mean, never by looking at the rows.", err=True)
@@ -73,18 +81,18 @@ def wizard(
     say(f"written to {output}", err=True)
 
 
-def _proposals(data: str) -> dict[str, Proposal]:
+def _proposals(data: str, make: Make) -> dict[str, Proposal]:
     """Return a proposal for each column, from names, types and catalogues; an empty one for a column to leave out."""
     if "://" in data or data.lower().endswith(".parquet"):
         draft = draft_of(data, None)
         left_out: dict[str, Proposal] = {name: {} for name, _ in draft.left_out}
         return {column.name: _known(with_suggestions(column)) for column in draft.columns} | left_out
-    return {name: _known(suggested(name)) for name in columns_of(data)}
+    return {name: _known(suggested(name)) for name in columns_of(data, make)}
 
 
-def _of_sample(path: Path) -> dict[str, Proposal]:
+def _of_sample(path: Path, make: Make) -> dict[str, Proposal]:
     """Return the attributes of public rows."""
-    schema = Schema.from_public(typed_table(read_table(str(path))))
+    schema = Schema.from_public(typed_table(read_table(str(path), make)))
     return {name: attribute_to_dict(attribute) for name, attribute in schema.attributes}
 
 

@@ -10,7 +10,8 @@ from hedgerow.table_files import is_text
 MEMORY = "4GB"
 """The default memory limit of DuckDB."""
 EXPECTED = (
-    "expected data.parquet, data.csv, folder/*.parquet, a folder of Parquet files, duckdb:///file.duckdb::table or "
+    "expected data.parquet, data.csv (without an engine also one file of .tsv or .txt, .gz of these, or - for standard "
+    "input), folder/*.parquet, a folder of Parquet files, duckdb:///file.duckdb::table or "
     "postgresql://user@host/database::schema.table"
 )
 _HARMLESS = re.compile(r"sslmode=(disable|allow|prefer|require|verify-ca|verify-full)")

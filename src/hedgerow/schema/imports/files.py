@@ -16,6 +16,7 @@ from hedgerow.schema.imports.json_schema import is_json_schema, json_schema_draf
 from hedgerow.schema.imports.plain import json_of
 from hedgerow.schema.imports.redcap import dictionary_draft, is_dictionary
 from hedgerow.schema.imports.types import parquet_draft
+from hedgerow.table_files import check_no_spreadsheet
 
 FORMATS = "REDCap data dictionary (.csv), Frictionless Table Schema, CSVW or JSON Schema (.json), DDI (.xml), Parquet"
 
@@ -55,6 +56,7 @@ def import_schema(path: str | PathLike[str], *, label: str | None = None) -> Dra
     ...     print(import_schema(path).schema())
     smoker  boolean      true or false, 0 or 1; (source: Frictionless Table Schema)
     """
+    check_no_spreadsheet(str(path))
     ending = Path(path).suffix.lower()
     if ending == ".json":
         draft = _from_json(path)
