@@ -41,7 +41,6 @@ TESTED_ELSEWHERE = {
     "learn/plans.py": "learn/test_replay.py",  # every plan on neighbouring tables
     "learn/private_base.py": "learn/test_estimators.py",
     "learn/ssrl.py": "learn/greedy/test_ssrl.py",
-    "table_files.py": "cli/test_makes.py",  # as commands read them
     "planning/simulation.py": "planning/test_forecast.py",
     "planning/text.py": "planning/test_forecast.py",
     "marginals/oracle/protocol.py": "client/test_connect.py",  # oracles of both kinds

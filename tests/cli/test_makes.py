@@ -33,6 +33,7 @@ def files(folder):
     return folder
 
 
+FIT = ("--schema", "schema.yaml", "--epsilon", "5", "--max-rules", "2", "--force")
 MAKES = {
     "tabs.tsv": (),
     "semicolons.csv": (),
@@ -47,7 +48,7 @@ MAKES = {
 
 
 @pytest.mark.parametrize("name", MAKES)
-def test_a_file_of_any_make_is_read_by_every_command(files, run, name):
+def test_a_file_of_any_make_is_read_by_every_command(files, run, monkeypatch, name):
     more = MAKES[name]
 
     def asked(*words):
@@ -63,8 +64,7 @@ def test_a_file_of_any_make_is_read_by_every_command(files, run, name):
     )
     counts = [{key: one[key] for key in ("name", "missing", "outside", "refused")} for one in checked["columns"]]
     assert [{key: one[key] for key in ("name", "missing", "outside", "refused")} for one in again["columns"]] == counts
-    fit = ("--schema", "schema.yaml", "--epsilon", "5", "--max-rules", "2", "--force")
-    asked("fit", name, *more, *fit)
+    asked("fit", name, *more, *FIT)
     assert hr.load_model("model.json").privacy.is_private
     asked("audit", "tree.json", "--data", name, *more)
     encoding = more if "--encoding" in more else ()
@@ -80,8 +80,49 @@ def test_a_file_of_any_make_is_read_by_every_command(files, run, name):
     (files / "open.yaml").write_text("attributes:\n  age: {kind: integer, low: 0, high: 120, outside: clip}\n")
     asked("schema", "learn", name, *more, "--schema", "open.yaml", "--epsilon", "3", "-o", "l.yaml", "--force")
     asked("report", "tree.json", "--data", name, *more, "-o", "report.html", "--force")
-    if not more:
-        asked("plan", "--schema", "schema.yaml", "--rows", "50", "--epsilon", "9", "--public", name, "--runs", "1")
+    asked("plan", "--schema", "schema.yaml", "--rows", "50", "--epsilon", "9", "--public", name, *more, "--runs", "1")
+    answers = ["no, yes", "i", "0", "120", "5", "n", "", "s", "s"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(answers) + "\n"))
+    asked("schema", "wizard", name, *encoding, "--target", "ill", "-o", "w.yaml", "--force")
+    answered = hr.Schema.load("w.yaml")
+    assert (answered.names, answered["age"].high, answered["age"].cuts) == (("age",), 120, (20, 40, 60, 80, 100))
+
+
+@pytest.mark.usefixtures("files")
+def test_proposals_of_the_wizard_come_from_public_files_of_any_make(run, monkeypatch):
+    found = []
+    for name, more in (("data.csv", ()), *MAKES.items()):
+        monkeypatch.setattr("sys.stdin", io.StringIO("\n" * 40))
+        assert run("schema", "wizard", "data.csv", "--public-sample", name, *more, "-o", "w.yaml", "--force")[0] == 0
+        found.append(hr.Schema.load("w.yaml"))
+    assert found == found[:1] * len(found)
+    assert found[0].names == ("age", "sex", "dose", "ill")
+
+
+def test_texts_stay_texts(files, run):
+    """A code such as 007 is no number, whatever the file, and neither is a yes or a no a boolean."""
+    (files / "codes.yaml").write_text(
+        "label: {name: ill, classes: ['no', 'yes']}\nattributes:\n"
+        "  ward: {kind: categorical, values: ['007', '7', '1e3', 'no', 'NA', '1,5']}\n"
+    )
+    lines = ["ward;ill", *(f"{ward};no" for ward in ("007", "7", "1e3", "no", "NA", "1,5"))]
+    text = "\n".join(lines) + "\n"
+    for name, content in {
+        "c.csv": text.encode(),
+        "c.tsv": text.replace(";", "\t").encode(),
+        "c.csv.gz": gzip.compress(text.encode()),
+        "mac.csv": text.replace("\n", "\r").encode(),
+    }.items():
+        (files / name).write_bytes(content)
+        code, out, _ = run("schema", "check", "codes.yaml", name, "--json")
+        assert (code, json.loads(out)["accepted"]) == (0, True)
+    pq.write_table(
+        pa.table({"ward": [line.split(";")[0] for line in lines[1:]], "ill": ["no"] * 6}), files / "c.parquet"
+    )
+    assert run("schema", "check", "codes.yaml", "c.parquet")[0] == 0
+    a_tree(files, old={"counts": (3, 9)}, young={"counts": (9, 3)})
+    (files / "ids.tsv.gz").write_bytes(gzip.compress(b"id\tage\tsex\tdose\n007\t40\tF\t0.5\n"))
+    assert run("predict", "tree.json", "ids.tsv.gz", "--id", "id")[1].splitlines()[1].startswith('"007",')
 
 
 def test_rows_may_come_from_standard_input(files, run, monkeypatch):
@@ -134,10 +175,17 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(files, run, monkeypatch,
         ("predict", "tree.json", name),
         ("schema", "learn", name, "--schema", "schema.yaml", "--epsilon", "1", "-o", "l.yaml"),
         ("schema", "from-public", name, "-o", "p.yaml"),
+        ("plan", "--schema", "schema.yaml", "--rows", "50", "--epsilon", "9", "--public", name),
+        ("report", "tree.json", "--data", name, "-o", "report.html"),
+        ("report", "tree.json", "--data", "good.csv", "--test", name, "-o", "report.html"),
+        ("schema", "wizard", "good.csv", "--public-sample", name, "-o", "w.yaml"),
     ]
+    (files / "good.csv").write_bytes((files / "data.csv").read_bytes() if "ascii" not in more else b"age,ill\n40,no\n")
     if not name.endswith(("parquet", "json")):
         fit = ("fit", name, "--schema", "schema.yaml", "--epsilon", "5", "--budget", "budget.json")
-        commands += [fit, ("schema", "check", "schema.yaml", name)]
+        commands += [fit, ("schema", "check", "schema.yaml", name), ("audit", "tree.json", "--data", name)]
+        commands += [] if "--decimal" in more else [("schema", "new", name, "--target", "ill", "-o", "n.yaml")]
+        commands.append(("schema", "wizard", name, "-o", "w.yaml"))
     run("budget", "new", "budget.json", "--epsilon", "9")
     for words in commands:
         code, out, err = run(*words, *more)
@@ -146,16 +194,46 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(files, run, monkeypatch,
         assert problem in line
         assert "SECRET" not in line
     assert hr.FileBudget("budget.json").spent == 0
-    assert not (files / "l.yaml").exists()
+    assert not {"l.yaml", "n.yaml", "p.yaml", "w.yaml", "report.html"} & {path.name for path in files.iterdir()}
 
 
 @pytest.mark.usefixtures("files")
 def test_options_of_text_are_refused_where_there_is_none(run):
     fit = ("fit", "data.parquet", "--schema", "schema.yaml", "--epsilon", "1")
-    for words in (fit, ("predict", "tree.json", "data.parquet")):
+    plan = ("plan", "--schema", "schema.yaml", "--rows", "50", "--epsilon", "9")
+    wizard = ("schema", "wizard", "data.parquet", "-o", "w.yaml")
+    for words in (fit, ("predict", "tree.json", "data.parquet"), plan, (*plan, "--public", "data.parquet"), wizard):
         code, _, err = run(*words, "--decimal", ",")
         assert code == 2
         assert "--decimal" in err or "decimal mark" in err
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("report", "tree.json", "--data", "-", "--test", "-", "-o", "r.html"), "from standard input, got both"),
+        (("schema", "wizard", "-", "-o", "w.yaml"), "got -: answers are read from standard input"),
+        (("schema", "import", "dictionary.xlsx", "-o", "i.yaml"), "got a spreadsheet; save the sheet as CSV in UTF-8"),
+        (
+            ("fit", "tabs.tsv", "--engine", "duckdb", *FIT),
+            "without an engine also one file of .tsv or .txt, .gz of these",
+        ),
+        (("fit", "old-*.csv", *FIT), "on line 1; `tr '\\r' '\\n'` makes line feeds of carriage returns"),
+        (("fit", "*.csv.gz", *FIT), "without an engine also one file of .tsv or .txt, .gz of these"),
+        (("fit", "data.sav", *FIT), "expected data.parquet, data.csv"),
+        (
+            ("schema", "wizard", "data.sav", "-o", "w.yaml"),
+            "expected a file of .csv, .tsv, .txt (or .gz of these) or .parquet",
+        ),
+        (("fit", "commas.csv", *FIT), "--decimal , reads decimal commas"),
+        (("plan", "--rows", "50", "--public", "commas.csv", "--schema", "schema.yaml"), "--decimal , reads decimal"),
+    ],
+)
+def test_what_one_command_cannot_read_is_refused_with_what_to_do(run, words, problem):
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert problem in err
 
 
 @pytest.mark.usefixtures("files")

@@ -112,8 +112,8 @@ def test_an_epoch_that_is_declared_while_rows_are_read_is_not_charged_for_them(f
     path = write(folder, {"analysts": {"ana": {"epsilon": 2}}})
     opened(path).ledger.close()
 
-    def reading(table, schema):
-        found = open_rows(table, schema)
+    def reading(table, schema, make):
+        found = open_rows(table, schema, make)
         with Ledger(Config.read(path).ledger) as ledger:
             declare_epoch(ledger, "wards", Config.read(path).datasets["wards"], "the rows of 2027", None)
         return found

@@ -1,11 +1,14 @@
 """Rows in memory and in a database answer alike, hold the schema's columns alone, and are opened when asked."""
 
+import gzip
+
 import numpy as np
 import pytest
 
-from hedgerow.errors import DomainError, MissingFileError, SchemaError
+from hedgerow.errors import ArgumentError, DomainError, MissingFileError, SchemaError
 from hedgerow.schema import Schema
 from hedgerow.service.rows import FrameRows, TableRows, open_rows
+from hedgerow.table_files import Make
 from tests.service.wards import BINS, SCHEMA, table
 
 BY = Schema.from_dict({"attributes": BINS})
@@ -32,6 +35,26 @@ def test_a_csv_file_a_parquet_file_and_a_frame_answer_alike(written):
             assert found[:4, 1].sum() == (labels == "yes").sum()
         assert rows.tally(SCHEMA).distance(of_frame.tally(SCHEMA)) == 0
         assert rows.target.columns == ("age", "smoker", "ward")
+
+
+@pytest.mark.parametrize(
+    ("name", "separator", "encoding"),
+    [("w.tsv", "\t", "utf-8"), ("w.csv.gz", ",", "utf-8"), ("w.csv", ";", "utf-16"), ("w.txt", "\t", "cp1252")],
+)
+def test_files_of_other_makes_are_the_same_rows(written, name, separator, encoding):
+    content = (written / "wards.csv").read_text().replace(",", separator).encode(encoding)
+    (written / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    rows = open_rows(str(written / name), SCHEMA, Make(encoding))
+    assert rows.tally(SCHEMA).distance(open_rows(f"{written}/wards.csv", SCHEMA).tally(SCHEMA)) == 0
+
+
+def test_what_cannot_be_served_is_refused_with_what_to_do(written):
+    for name, make, said in (
+        ("wards.xlsx", Make(), "got a spreadsheet; save the sheet as CSV in UTF-8"),
+        ("wards.parquet", Make("cp1252"), "expected encoding and decimal with one file of text only"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            open_rows(f"{written}/{name}", SCHEMA, make)
 
 
 def test_a_table_is_opened_for_each_question_and_its_checks_need_none(written):

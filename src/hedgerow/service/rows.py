@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from hedgerow.columns import Column, Table, pc
 from hedgerow.engines.addresses import is_address
-from hedgerow.errors import SchemaError
+from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.marginals.oracle.frame_target import FrameTarget
 from hedgerow.marginals.oracle.target import Target
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
-from hedgerow.table_files import read_table
+from hedgerow.table_files import USUAL, Make, check_no_spreadsheet, read_table
 from hedgerow.tally import Tally
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ class FrameRows:
         return rows
 
     @classmethod
-    def read(cls, path: str | Path, schema: Schema) -> Self:
-        """Read a CSV file: numbers and booleans by the schema, all else as text.
+    def read(cls, path: str | Path, schema: Schema, make: Make = USUAL) -> Self:
+        """Read a file of text: numbers and booleans by the schema, all else as text.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class FrameRows:
         OSError
             If it cannot be read.
         """
-        table = Table.of(read_table(str(path)))
+        table = Table.of(read_table(str(path), make))
         label = _label(schema)
         table.require([*schema.names, label.name])
         typed = {
@@ -170,9 +170,14 @@ class TableRows:
             return Tally.from_table(table, schema)
 
 
-def open_rows(table: str, schema: Schema) -> Rows:
-    """Open the rows at a path of a CSV file or at an address, and check all of them."""
-    return TableRows.of(table, schema) if is_address(table) else FrameRows.read(table, schema)
+def open_rows(table: str, schema: Schema, make: Make = USUAL) -> Rows:
+    """Open the rows of a file of text, written as `make` says, or at an address, and check all of them."""
+    check_no_spreadsheet(table)
+    if not is_address(table):
+        return FrameRows.read(table, schema, make)
+    if not make.is_usual:
+        raise ArgumentError("expected encoding and decimal with one file of text only, got a table elsewhere.")
+    return TableRows.of(table, schema)
 
 
 def _open(address: str) -> AbstractContextManager[Any]:
