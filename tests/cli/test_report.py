@@ -26,9 +26,9 @@ def fitted(folder, run):
 
 
 def test_a_form_is_written_to_be_filled_in(folder, run):
-    code, out, _ = run("report", "--new-form", "form.yaml")
-    assert code == 0
-    assert "hedgerow report model.json --form form.yaml" in out
+    code, out, err = run("report", "--new-form", "form.yaml")
+    assert (code, out) == (0, "")
+    assert "hedgerow report model.json --form form.yaml" in err
     assert (folder / "form.yaml").read_text("utf-8") == empty_form()
     assert "exists already" in run("report", "--new-form", "form.yaml")[2]
 

@@ -80,6 +80,10 @@ def test_the_form_of_a_file_is_that_of_its_name(folder, run):
     assert (folder / "a.sql").read_text() == model.to_sql() + "\n"
     assert run("show", "tree.json", "-o", "b.html", "--format", "text")[0] == 0
     assert (folder / "b.html").read_text().startswith("if ")
+    for name in ("c.pdf", "c.PNG", "c.svg"):
+        code, out, err = run("show", "tree.json", "-o", name)
+        assert (code, out, (folder / name).exists()) == (2, "", False)
+        assert err == f"error: {name}: expected a name for text, got that of a picture; use --plot in place of -o.\n"
 
 
 def test_two_formats_are_refused(folder, run):

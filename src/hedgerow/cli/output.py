@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOM = 2**22
 """Bytes of disk that are reserved for a model before its budget is charged: more than all but the largest need."""
-_PICTURES = (".png", ".svg", ".pdf")
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def say(text: object, *, err: bool = False, newline: bool = True) -> None:
@@ -103,8 +103,8 @@ def check_picture(path: Path) -> None:
     ValueError
         If it has another ending.
     """
-    if path.suffix.lower() not in _PICTURES:
-        raise ArgumentError(f"{path}: expected a name that ends in {', '.join(_PICTURES)}.")
+    if path.suffix.lower() not in PICTURES:
+        raise ArgumentError(f"{path}: expected a name that ends in {', '.join(PICTURES)}.")
 
 
 def draw(plot: Callable[[], Axes], path: Path) -> None:

@@ -77,7 +77,8 @@ def report(
     if new_form is not None:
         check_output(new_form, model, form, force=force)
         write_whole(new_form, empty_form())
-        say(f"written to {new_form}: fill it in, then run: hedgerow report model.json --form {new_form} -o report.html")
+        todo = f"fill it in, then run: hedgerow report model.json --form {new_form} -o report.html"
+        say(f"written to {new_form}: {todo}", err=True)
         return
     if model is None:
         raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.output import check_output, check_picture, draw, print_or_write, without_a_window
+from hedgerow.cli.output import PICTURES, check_output, check_picture, draw, print_or_write, without_a_window
 from hedgerow.errors import ArgumentError
 from hedgerow.models import RuleList, Scorecard, Tree, load_model
 from hedgerow.models.dialects import DialectName
@@ -75,7 +75,10 @@ def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
         raise ArgumentError(f"expected one format, got --json and --format {given}; leave one of them out.")
     if as_json or given is not None:
         return given or Form.json
-    return Form.text if output is None else _FORMS.get(output.suffix.lower(), Form.text)
+    ending = "" if output is None else output.suffix.lower()
+    if ending in PICTURES:
+        raise ArgumentError(f"{output}: expected a name for text, got that of a picture; use --plot in place of -o.")
+    return _FORMS.get(ending, Form.text)
 
 
 def _render(model: RuleList | Tree | Scorecard, form: Form, dialect: DialectName) -> str:

@@ -103,4 +103,6 @@ def _run(study: Any, settings: dict[str, Any], output: Path, *, resume: bool, jo
     if jobs == 0:
         raise ArgumentError("--jobs must be a number of processes, or -1 for one a processor; got 0.")
     text = study(**settings, folder=output, resume=resume, n_jobs=jobs, verbose=True)
-    typer.echo(f"{text}\nwritten to {output}".lstrip())
+    if text:
+        typer.echo(text)
+    typer.echo(f"written to {output}", err=True)

@@ -92,7 +92,7 @@ def test_the_command_can_be_stopped_and_resumed(monkeypatch, run, tmp_path):
     assert code == 0, err
     assert (tmp_path / "out" / "A" / "runs.csv").read_text().startswith(first)
     assert "| A | " in out
-    assert "written to out" in out
+    assert "written to out" in err
     assert run("--dataset", "C", "--runs", 1, "-o", "out", "--jobs", 1)[0] == 0
     assert (tmp_path / "out" / "table-2.md").read_text().count("| paper |") == 2  # what was there stays in the table
 

@@ -104,7 +104,7 @@ def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
     words = ("--figure", 3, "--dataset", "compas", "--max-depth", 1, "-o", "out", "--jobs", 1)
     code, out, err = run(*words, "--seeds", 1)
     assert code == 0, err
-    assert "written to out" in out
+    assert "written to out" in err
     assert "for a given accuracy, optimal models always leak less" in out
     code, _, err = run(*words, "--seeds", 2)
     assert code == 2

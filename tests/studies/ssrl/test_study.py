@@ -117,7 +117,7 @@ def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
     code, out, err = run(*words, "--runs", 2, "--resume")
     assert code == 0, err
     assert "compas: mean test accuracy over 2 splits" in out
-    assert "written to out" in out
+    assert "written to out" in err
     assert set(pd.read_csv(tmp_path / "out" / "figure-2-compas" / "runs.csv")["run"]) == {0, 1}
 
 
