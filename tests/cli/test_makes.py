@@ -142,6 +142,14 @@ def test_rows_may_come_from_standard_input(files, run, monkeypatch):
         assert words[0] != "predict" or out == expected
 
 
+@pytest.mark.usefixtures("files")
+def test_a_terminal_is_no_table(run, monkeypatch):
+    monkeypatch.setattr("hedgerow.table_files.sys.stdin.isatty", lambda: True, raising=False)
+    code, out, err = run("predict", "tree.json", "-")
+    assert (code, out) == (2, "")
+    assert err == "error: expected rows on standard input, as in `cat FILE | hedgerow …`, got a terminal.\n"
+
+
 REFUSED = {
     "sheet.xlsx": ((), "expected CSV or Parquet, got a spreadsheet; save the sheet as CSV in UTF-8"),
     "latin.csv": ((), "a file that is not UTF-8 text on line 1; save it as CSV in UTF-8, or say --encoding"),
