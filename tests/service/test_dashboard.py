@@ -71,12 +71,12 @@ class Dashboards:
 
 
 @contextmanager
-def opened(folder):
-    rows = WatchedRows()
+def opened(folder, url=None):
+    rows, url = WatchedRows(), url or f"sqlite:///{folder}/ledger.db"
     shares = {**SHARES, HOSTILE: Account(Fraction(1, 4))}
     with (
-        Approvals(f"sqlite:///{folder}/ledger.db") as approvals,
-        web(folder, rows, shares=shares, cap=4, signer=SIGNER, approvals=approvals) as service,
+        Approvals(url) as approvals,
+        web(folder, rows, url, shares=shares, cap=4, signer=SIGNER, approvals=approvals) as service,
     ):
         yield Dashboards(service, rows, approvals)
 
@@ -112,6 +112,18 @@ SEEN = {
     "kim": PAGES,
     "carla": (*PAGES, *KEYS),
 }
+
+
+def test_pages_work_on_either_database(tmp_path, ledger_url):
+    with opened(tmp_path, ledger_url) as boards:
+        for name, paths in SEEN.items():
+            client = boards.client(name)
+            assert [get(client, path).status_code for path in paths] == [200] * len(paths)
+        curator, analyst = boards.client("carla"), boards.client("ana")
+        assert "whole" in post(curator, "/ledger/verify").text
+        assert post(curator, "/keys/add", name="new", role="analyst").status_code == 200
+        for part in DOWNLOADS:
+            assert get(analyst, f"/requests/{boards.asked['ana']}/{part}").status_code == 200
 
 
 @pytest.mark.parametrize("name", SEEN)

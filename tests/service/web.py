@@ -33,9 +33,9 @@ ROLES = {"ana": "analyst", "bob": "analyst", "eve": "analyst", "kim": "auditor"}
 
 
 @contextmanager
-def web(folder, rows=None, **more):
+def web(folder, rows=None, url=None, **more):
     """Open the service of one dataset."""
-    url = f"sqlite:///{folder}/ledger.db"
+    url = url or f"sqlite:///{folder}/ledger.db"
     with curator_of(url, rows, **more) as curator, Keys(url) as keys:
         jobs = Jobs(curator)
         try:
