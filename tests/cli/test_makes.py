@@ -246,6 +246,7 @@ def test_what_one_command_cannot_read_is_refused_with_what_to_do(run, words, pro
 
 @pytest.mark.usefixtures("files")
 def test_decimal_commas_are_no_numbers_without_the_option(run):
-    code, out, _ = run("schema", "check", "schema.yaml", "commas.csv", "--json")
+    code, out, err = run("schema", "check", "schema.yaml", "commas.csv", "--json")
     assert code != 0
     assert json.loads(out)["accepted"] is False
+    assert err.endswith("or a policy; --decimal , reads decimal commas.\n")

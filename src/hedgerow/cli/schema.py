@@ -225,7 +225,10 @@ def check(
         if fault.is_absent:
             raise DomainError.absent(fault.name, rows.columns)
         others = f", nor do those of {len(found.faults) - 1} other columns" if len(found.faults) > 1 else ""
-        problem = f"some values do not fit the schema{others}; correct them, or declare a wider domain or a policy."
+        commas = "; --decimal , reads decimal commas" if fault.unread and decimal is None else ""
+        problem = (
+            f"some values do not fit the schema{others}; correct them, or declare a wider domain or a policy{commas}."
+        )
         raise DomainError(problem, column=fault.name)
 
 
