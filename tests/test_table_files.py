@@ -91,7 +91,7 @@ def test_a_decimal_comma_becomes_a_point_in_numbers_alone(tmp_path, cell, read):
     ("content", "encoding", "line"),
     [
         ("a,b\n1,2\nSECRÉT,3\n".encode("cp1252"), "utf-8", 3),
-        (gzip.compress("a,b\n1,2\nSECRÉT,3\n".encode("cp1252")), "utf-8", 3),
+        (gzip.compress("a,b\n1,2\nSECRÉT,3\n".encode("cp1252"), mtime=0), "utf-8", 3),
         ("a,b\r1,2\rSECRÉT,3\r".encode("cp1252"), "ascii", 3),
         ("a,b\nSECRET Ċ\n,2\n".encode("utf-16") + b"\0", "utf-16", 4),  # its bytes have a line feed more
         (b"a,b\n1,SECRET\n\x81\n", "cp1252", 3),
