@@ -47,6 +47,8 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item):
     result = yield
+    if "matplotlib.pyplot" in sys.modules:  # which keeps figures, and warns of the twenty-first
+        sys.modules["matplotlib.pyplot"].close("all")
     if uses_spark(item):
         gc.collect()  # while its warnings of sockets are ignored
     return result

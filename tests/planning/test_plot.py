@@ -1,6 +1,5 @@
 """The picture of a forecast: a line falls for each size, and crosses the loss where the table says."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -8,12 +7,6 @@ import hedgerow as hr
 from hedgerow.learn.search import cost
 
 SCHEMA = hr.Schema({"age": hr.Integer(18, 90, cuts=(40, 60)), "smoker": hr.Boolean()}, hr.Label("ill", ("no", "yes")))
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
 
 
 def test_a_line_for_each_size_falls_as_the_bound_does():
