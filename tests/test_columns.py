@@ -219,7 +219,7 @@ def test_what_is_not_one_type_is_an_error_that_names_the_column_and_quotes_no_ce
         pl.Series([1, SECRET], dtype=pl.Object),
         pl.Series([2**100], dtype=pl.Int128),
         pl.Series([{SECRET: 1}]),
-        pl.Series(["2020-01-01"]).str.to_datetime("%Y-%m-%d"),
+        pl.Series(["2020-01-01"]).str.to_datetime("%Y-%m-%d", time_zone="UTC"),
     ],
     ids=["objects", "128 bits", "structs", "times"],
 )

@@ -16,6 +16,7 @@ OF_A_KIND = {
     "numbers": [1, 0.5, np.float16(0.9), np.float32(0.1), np.int8(3), Decimal("0.3"), 2**53, np.longdouble(0.25)],
     "text": ["a", np.str_("b"), "1", ""],
     "booleans": [True, np.False_],
+    "times": [datetime.datetime(2020, 1, 1, 23, 59), datetime.datetime(1969, 12, 31)],
     "dates": [datetime.date(2020, 1, 1), datetime.date(1969, 12, 31)],
 }
 GAPS = [None, float("nan"), np.float32("nan"), Decimal("nan"), pd.NA, pd.NaT]
@@ -56,7 +57,8 @@ BAD = [
     [1, "a"],
     [True, 1],
     [datetime.date(2020, 1, 1), 1],
-    [datetime.datetime(2020, 1, 1)],
+    [datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)],
+    [datetime.datetime(2020, 1, 1), datetime.date(2020, 1, 1)],
     [np.datetime64("2020-01-01"), np.float32(1.0)],
     [b"a"],
     [2**53 + 1],

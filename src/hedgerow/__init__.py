@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.card import PrivacyCard
     from hedgerow.privacy.charge import Charge
     from hedgerow.report import Report
-    from hedgerow.schema import Attribute, Boolean, Categorical, Integer, Label, Literal, Real, Schema, Unit
+    from hedgerow.schema import Attribute, Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema, Unit
     from hedgerow.tally import Tally
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "Categorical",
     "Charge",
     "DPGreedyRLClassifier",
+    "Date",
     "ExprilClassifier",
     "FederatedOracle",
     "FileBudget",
@@ -111,7 +112,7 @@ _HOMES = {
     "privacy.card": ("PrivacyCard",),
     "privacy.charge": ("Charge",),
     "report": ("Report",),
-    "schema": ("Attribute", "Boolean", "Categorical", "Integer", "Label", "Literal", "Real", "Schema", "Unit"),
+    "schema": ("Attribute", "Boolean", "Categorical", "Date", "Integer", "Label", "Literal", "Real", "Schema", "Unit"),
     "tally": ("Tally",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

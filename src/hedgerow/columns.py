@@ -3,7 +3,8 @@
 Columns of pandas, polars, pyarrow and other frames of narwhals have names, those of arrays positions. No error quotes
 a value: foreign code runs on rows only behind `hedgerow.foreign_code.guarded`, and Arrow's arrays are validated once.
 Values mean the same as in databases (`hedgerow.engines`): white space around text is trimmed (that
-of ASCII), a decimal is the float64 nearest to it, a date the number of days since 1970-01-01.
+of ASCII), a decimal is the float64 nearest to it, a date the number of days since 1970-01-01, a time without a time
+zone its date.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
+from hedgerow.days import DATE, Day, as_day
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.foreign_code import guarded
 from hedgerow.objects import arrow_of_categories, arrow_of_objects, has_object_categories
@@ -40,11 +42,14 @@ class Column:
         bool, integer or float64 values as an array, text as an Arrow string array.
     missing : ndarray of bool or None
         NULL, NaN and blank text; None where nothing is missing.
+    holds_dates : bool
+        Whether the values were dates, which are days since 1970-01-01 here.
     """
 
     name: str
     values: Any
     missing: Mask | None
+    holds_dates: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -62,10 +67,11 @@ class Column:
         """Return which rows hold `value`; a missing value equals nothing.
 
         It makes no difference if a column is of text or of numbers: the texts "1" and "1.0" and the number 1 are equal.
+        Nor does it if it is of text or of dates.
         """
         if self.is_text:
             return self.index_in([value_text(value)]) == 0
-        number = _as_stored(spelled_number(value), self.values.dtype)
+        number = self._stored(value)
         equal = np.zeros(len(self), dtype=bool) if number is None else np.asarray(self.values == number)
         return equal if self.missing is None else equal & ~self.missing
 
@@ -92,7 +98,7 @@ class Column:
         if self.is_text:
             found = self.index_in([value_text(value) for value in values]) >= 0
         else:
-            stored = (_as_stored(spelled_number(value), self.values.dtype) for value in values)
+            stored = (self._stored(value) for value in values)
             numbers = np.array([number for number in stored if number is not None], dtype=self.values.dtype)
             found = np.isin(self.values, numbers)
         return replace(self, missing=found if self.missing is None else found | self.missing)
@@ -132,6 +138,52 @@ class Column:
             raise found_infinity(self.name)
         return values
 
+    def days(self) -> NDArray[np.float64]:
+        """Return the dates as days since 1970-01-01 (0 where missing); text that spells dates is read as such.
+
+        Raises
+        ------
+        DomainError
+            If some text is no date, or the column is of numbers or booleans.
+        """
+        if not (self.is_text or self.holds_dates or self._is_empty):
+            raise found_no_date(self.name)
+        if not self.is_text:
+            values = self.values if self.missing is None else np.where(self.missing, 0, self.values)
+            return values.astype(np.float64)
+
+        def read() -> NDArray[Any] | None:
+            filled = self.values if self.missing is None else pc.if_else(pa.array(self.missing), _EPOCH, self.values)
+            if not pc.all(_spells_dates(filled), min_count=0).as_py():
+                return None
+            return filled.cast(pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False)
+
+        found = guarded(read, _unreadable(self.name))
+        if found is None:
+            raise found_no_date(self.name)
+        return found.astype(np.float64)
+
+    def are_dates(self) -> Mask:
+        """Return which values are dates, or text that spells them, as `days` takes them."""
+        if not self.is_text:
+            return np.full(len(self), self.holds_dates)
+        found = guarded(lambda: pc.fill_null(_spells_dates(self.values), False), _unreadable(self.name))
+        return found.to_numpy(zero_copy_only=False)
+
+    @property
+    def _is_empty(self) -> bool:
+        return self.missing is not None and bool(self.missing.all())
+
+    def _stored(self, value: Value) -> float | None:
+        """Return a value as the array holds it, None if it cannot; of a text, dates hold only the date that it spells.
+
+        Whole numbers are compared as such.
+        """
+        if self.holds_dates and isinstance(value, str):
+            day = as_day(value)
+            return int(day) if isinstance(day, Day) else None
+        return _as_stored(spelled_number(value), self.values.dtype)
+
     def are_numbers(self) -> Mask:
         """Return which values are finite numbers, or text that spells them, as `numbers` takes them."""
         if not self.is_text:
@@ -167,7 +219,13 @@ class Column:
         DomainError
             If the type is not boolean, number or text, or a value is invalid for its type.
         """
+        given = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
         array = guarded(lambda: _whole(array), _invalid(name))
+        column = cls._from_whole(array, name)
+        return replace(column, holds_dates=True) if _is_date(given) else column
+
+    @classmethod
+    def _from_whole(cls, array: pa.Array, name: str) -> Self:
         kind = array.type
         if pa.types.is_large_string(kind):
             text = guarded(lambda: pc.ascii_trim_whitespace(array), _invalid(name))
@@ -185,7 +243,7 @@ class Column:
 
 
 def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return an array as one validated chunk, text as large strings, dates as days."""
+    """Return an array as one validated chunk, text as large strings, dates and times without a time zone as days."""
     array.validate(full=True)
     if _is_text(array.type):
         array = array.cast(pa.large_string())  # first: one piece of other text holds 2 GB at most
@@ -196,9 +254,15 @@ def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     kind = array.type
     if pa.types.is_decimal(kind):  # by way of text: the cast of one to the other is not to the nearest
         return array.cast(pa.string()).cast(pa.float64())
-    if pa.types.is_date(kind):
-        return array.cast(pa.date32()).cast(pa.int32())
+    if _is_date(kind):
+        dates = pc.floor_temporal(array, unit="day") if pa.types.is_timestamp(kind) else array
+        return dates.cast(pa.date32()).cast(pa.int32())
     return array.cast(pa.large_string()) if _is_text(kind) else array
+
+
+def _is_date(kind: pa.DataType) -> bool:
+    """Return whether a type is of dates, or of times without a time zone, which have one date everywhere."""
+    return pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
 
 
 def _none_of(kind: pa.DataType) -> pa.Array:
@@ -216,6 +280,13 @@ def _all_spelled(text: pa.Array) -> bool:
 
 def _spelled(text: pa.Array) -> pa.Array:
     return pc.and_(pc.match_substring_regex(text, NUMBER), pc.less_equal(pc.utf8_length(text), LONGEST_NUMBER))
+
+
+def _spells_dates(text: pa.Array) -> pa.Array:
+    return pc.match_substring_regex(text, DATE)
+
+
+_EPOCH = "1970-01-01"
 
 
 def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:
@@ -256,6 +327,15 @@ def found_no_number(name: str) -> DomainError:
     return DomainError(
         "expected numbers, found text that is not a number; correct it, or, if it stands for a missing value, name it "
         "under `missing_values` in the schema; --decimal , reads decimal commas.",
+        column=name,
+    )
+
+
+def found_no_date(name: str) -> DomainError:
+    """Return the error of values that are no dates in a column of dates."""
+    return DomainError(
+        "expected dates, as a column of type date or text such as 1980-12-31, found others; correct them, or, if they "
+        "stand for a missing value, name them under `missing_values` in the schema.",
         column=name,
     )
 

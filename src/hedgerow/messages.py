@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
+from hedgerow.days import Day
+
 
 def shown(value: object) -> str:
     """Return a value for a message: its `repr` if that is short and public, else its type.
@@ -73,7 +75,7 @@ _MOST_SHOWN, _LONGEST_SHOWN, _DEEPEST_SHOWN = 6, 60, 2
 def _shown(value: object, depth: int) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
         return f"a whole number of {value.bit_length()} bits"
-    if type(value) in (int, float, bool, type(None), Fraction):
+    if type(value) in (int, float, bool, type(None), Fraction, Day):
         return repr(value)
     if type(value) is str:
         return repr(value) if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]!r}…"

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.days import Day
 from hedgerow.errors import ArgumentTypeError
 
 LARGEST_WHOLE = 2**53
@@ -23,12 +24,12 @@ LARGEST_WHOLE = 2**53
 
 
 def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
-    """Return an array of objects as an Arrow array of text, booleans, float64 or dates.
+    """Return an array of objects as an Arrow array of text, booleans, float64 or dates, those of times too.
 
     Raises
     ------
     TypeError
-        If they are of several of these kinds, or of another.
+        If they are of several of these kinds, or of another, such as times with a time zone.
     OverflowError
         If a whole number is beyond 2⁵³, where float64 rounds, or a decimal is infinite.
     """
@@ -71,11 +72,21 @@ def _kind(kind: type) -> str:
         return "text"
     if issubclass(kind, (bool, np.bool_)):
         return "boolean"
+    if issubclass(kind, Day):
+        return "date"
     if issubclass(kind, (int, float, Decimal, np.integer, np.floating)):
         return "number"
+    if issubclass(kind, datetime.datetime):
+        return "time"
     if kind is datetime.date:
         return "date"
     raise ArgumentTypeError("values of another kind")
+
+
+def _date_of(item: Any) -> datetime.date:
+    if item.tzinfo is not None:
+        raise ArgumentTypeError("a time with a time zone")
+    return item.date()
 
 
 def _number(item: Any) -> float:
@@ -90,5 +101,6 @@ _KINDS: dict[str, tuple[Any, pa.DataType]] = {
     "text": (str, pa.large_string()),
     "boolean": (bool, pa.bool_()),
     "number": (_number, pa.float64()),
-    "date": (lambda item: item, pa.date32()),
+    "date": (lambda item: item.date if isinstance(item, Day) else item, pa.date32()),
+    "time": (_date_of, pa.date32()),
 }

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real, Schema
 
 
 @pytest.fixture
@@ -62,9 +62,18 @@ def test_answers_that_make_no_attribute_are_asked_for_again(wizard):
     assert "expected two or more different classes" in err
     assert "key 'high': expected a finite number, got 'x'. Please answer again." in err
     assert "key 'high': expected low < high" in err
-    assert "expected one of boolean, categorical, integer, real, skip" in err
+    assert "expected one of boolean, categorical, date, integer, real, skip" in err
     assert "as in 5 or log 5; got 'log'" in err
     assert "expected one of yes, no" in err
+
+
+def test_dates_are_asked_for_by_their_periods(wizard, folder):
+    (folder / "rows.csv").write_text("dob,ill\n")
+    born = ["", "1900-01-01", "2010-12-31", "10 years", "n", ""]
+    code, _, err = wizard(["a, b", "", "1900", "2010-12-31", "", "n", "", *born], "--target", "ill")
+    assert code == 0, err
+    assert hr.Schema.load("w.yaml")["dob"] == Date("1900-01-01", "2010-12-31", "10 years")
+    assert "expected a date, as in 1980-12-31, got 1900. Please answer again." in err
 
 
 def test_an_end_of_answers_writes_nothing(wizard, folder):
@@ -75,7 +84,7 @@ def test_an_end_of_answers_writes_nothing(wizard, folder):
 
 
 def test_types_and_catalogues_are_proposed(wizard, folder):
-    pq.write_table(pa.table({"age": pa.array([7]), "t": pa.array([None], pa.timestamp("s"))}), folder / "r.parquet")
+    pq.write_table(pa.table({"age": pa.array([7]), "t": pa.array([None], pa.duration("s"))}), folder / "r.parquet")
     code, _, err = wizard(["", "", "", "", "", "", ""], data="r.parquet")
     assert code == 0, err
     assert hr.Schema.load("w.yaml")["age"] == Integer(0, 120, missing="bin", unit="years", source="type of the column")

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hedgerow import Boolean, Categorical, Integer, Label, Real, Schema, Tally
+from hedgerow import Boolean, Categorical, Date, Integer, Label, Real, Schema, Tally
+from hedgerow.days import Day, as_plain
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Attribute
 from tests.engines.values import NUMBERS_IN_WORDS, WORDS
@@ -243,6 +244,10 @@ def _pool(kind: Any, attribute: Attribute, random: np.random.Generator) -> list[
         quantum = Decimal(1).scaleb(-kind.scale)
         return [d for d in map(Decimal, DECIMALS) if abs(d) < limit and d == d.quantize(quantum)]
     declared = [*getattr(attribute, "values", ()), *getattr(attribute, "cuts", ()), *attribute.missing_values]
+    declared = list(map(as_plain, declared))
+    if isinstance(attribute, Date):
+        days = [Day(day) for day in DAYS[:-1]]
+        return [*map(str, days), " 1970-01-01\t", "", "1970-02-30", *declared * 3]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         if isinstance(attribute, Categorical):
             return [*TEXT, *declared * 5]
@@ -260,6 +265,8 @@ def _attribute(random: np.random.Generator, kind: Any) -> Attribute:
         choice = "boolean"
     else:
         choice = str(random.choice(["categorical", "integer", "real"]))
+    if pa.types.is_date(kind) or (pa.types.is_string(kind) and random.random() < 0.2):
+        choice = str(random.choice(["date", "date", choice]))
     while True:
         try:
             return _of_kind(choice, random, kind)
@@ -283,6 +290,10 @@ def _of_kind(choice: str, random: np.random.Generator, kind: Any) -> Attribute:
         values = TEXT if text else [*INTEGERS, "0.1", "2.5", "1", "1e+22", "30", "9007199254740992.0"]
         return Categorical(some(values, 40), outside="bin" if bin else "error", **missing)
     outside = str(random.choice(["bin", "clip"])) if bin else "error"
+    if choice == "date":
+        missing["missing_values"] = [str(value) for value in missing.get("missing_values", ())]
+        low, *cuts, high = sorted({*some([Day(day) for day in DAYS], 6), Day(-10), Day(20_000)})
+        return Date(low, high, cuts, outside=outside, **missing)
     if choice == "integer":
         low, *cuts, high = sorted({*some([n for n in INTEGERS if abs(n) < 2**53], 12), -10, 91})
         return Integer(low, high, cuts=tuple(cuts), outside=outside, **missing)

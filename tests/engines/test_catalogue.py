@@ -18,11 +18,11 @@ EXPECTED = {
     "ok": Boolean(missing="bin", **SOURCE),
     "dose": Real(0, 1.5, missing="bin", **SOURCE),
 }
-GAPS = (("born", "low"), ("born", "high"), ("town", "values"))
+GAPS = (("born", "high"), ("town", "values"), ("seen", "low"), ("seen", "high"))
 TABLE = """
 CREATE TABLE clinic."pat'ients" (id INTEGER PRIMARY KEY, age INTEGER NOT NULL CHECK (age >= 0 AND age < 120),
   sex VARCHAR NOT NULL CHECK (sex IN ('F', 'M')), stage stage_kind, ok BOOLEAN, dose {dose},
-  born DATE CHECK (born > '1900-01-01'), town VARCHAR, seen TIMESTAMP)
+  born DATE CHECK (born > '1900-01-01'), town VARCHAR, seen TIMESTAMP, zoned TIMESTAMP WITH TIME ZONE)
 """
 ENUM = "CREATE TYPE stage_kind AS ENUM ('I', 'it''s, II')"
 COMMENT = "COMMENT ON COLUMN clinic.\"pat'ients\".age IS 'at <admission>'"
@@ -31,8 +31,9 @@ COMMENT = "COMMENT ON COLUMN clinic.\"pat'ients\".age IS 'at <admission>'"
 def check(draft, origin):
     assert draft.origin == origin
     assert draft.gaps == GAPS
-    assert [name for name, _ in draft.left_out] == ["id", "seen"]
+    assert [name for name, _ in draft.left_out] == ["id", "zoned"]
     description = EXPECTED["age"].description
+    assert str(next(one.low for one in draft.columns if one.name == "born")) == "1900-01-02"
     known = type(draft)(tuple(one for one in draft.columns if one.name in EXPECTED)).schema()
     expected = Schema(EXPECTED)
     assert {name: known[name] for name in known if name != "age"} == {n: expected[n] for n in expected if n != "age"}
@@ -96,7 +97,7 @@ def test_what_postgres_declares_to_a_role_that_may_not_read_the_table(postgres_u
 
 def test_other_engines_and_tables_without_attributes_are_refused(tmp_path):
     with duckdb.connect(str(tmp_path / "c.duckdb")) as connection:
-        connection.execute("CREATE TABLE t (seen TIMESTAMP)")
+        connection.execute("CREATE TABLE t (seen INTERVAL)")
     with (
         open_table(f"duckdb:///{tmp_path}/c.duckdb::t") as table,
         pytest.raises(SchemaError, match="types that can be attributes, got none"),

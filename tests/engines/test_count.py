@@ -96,7 +96,7 @@ def test_what_can_be_told_without_a_row_is_told_before_one_is_read(load):
 
 
 def test_other_types_are_refused_by_name(load):
-    stamps = pa.table({"age": pa.array([0], pa.timestamp("us")), "class label": ["no"]})
+    stamps = pa.table({"age": pa.array([0], pa.timestamp("us", "UTC")), "class label": ["no"]})
     with pytest.raises(DomainError, match="column 'age': expected booleans, numbers, dates or text"):
         Tally.from_table(load(stamps), without(SCHEMA))
 

@@ -6,10 +6,10 @@ from functools import cache
 
 import pyarrow as pa
 
-from hedgerow.columns import Column, found_booleans, found_infinity, found_no_number
-from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_NUMBER
+from hedgerow.columns import Column, found_booleans, found_infinity, found_no_date, found_no_number
+from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER
 from hedgerow.errors import DomainError
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Real
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real
 from hedgerow.schema.attributes import bins_of_codes
 from hedgerow.schema.label import checked_classes
 
@@ -57,6 +57,8 @@ WORDS = [
         "?",
         "x; --",
     ),
+    *("1970-01-01", " 1970-01-31 ", "1970-02-30", "2000-02-29", "1900-02-29", "0000-01-01", "0001-01-01", "9999-12-31"),
+    *("1970-1-1", "1970-01-01\n1", "1970-01-01 00:00:00", "19700101", "1969-12-31", "-9"),
     *("1\n", " 1.0 ", "1.0\u2028", "1\u2028", "1\n0", "9" * 200, "9" * 201, "", " ", "\t\n\r\v\f "),
 ]
 
@@ -107,6 +109,17 @@ COLUMNS = {
         + [datetime.date(1, 1, 1), None],
         pa.date32(),
     ),
+    "time": pa.array(
+        [
+            datetime.datetime(1969, 12, 31, 23, 59),
+            datetime.datetime(1970, 1, 1),
+            datetime.datetime(1970, 2, 1, 12),
+            datetime.datetime(9999, 12, 31, 23, 59, 59),
+            datetime.datetime(1, 1, 1),
+            None,
+        ],
+        pa.timestamp("us"),
+    ),
     "text": pa.array([*NUMBERS_IN_WORDS, *WORDS, None], pa.string()),
 }
 
@@ -127,6 +140,9 @@ ATTRIBUTES = {
     "codes, bins": Categorical((0, 1, 2, 30), missing_values=(-9, "9"), **CELL),
     "codes, far": Categorical((0, 2**63, -5, 10**30), missing="bin", missing_values=(1e22, "nan")),
     "codes in words": Categorical(("02", "2", "3", "1.5", "-1"), missing="bin", missing_values=("9",)),
+    "date": Date("1969-12-31", "2000-12-31", cuts=("1970-01-01", "1970-01-31")),
+    "date, bins": Date("1970-01-01", "2262-04-12", "year", missing_values=("?", "-9", "1970-01-31"), **CELL),
+    "date, clipped": Date("1970-01-01", "1970-12-31", "month", missing="bin", outside="clip"),
     "integer": Integer(0, 90, cuts=(30, 60)),
     "integer, bins": Integer(0, 90, cuts=(1, 30), missing_values=("?", -9, 99), **CELL),
     "integer, missing inside": Integer(
@@ -157,7 +173,7 @@ LABELS = {
 KINDS = {**ATTRIBUTES, **{f"label of {name}": label for name, label in LABELS.items()}}
 
 
-ERRORS = {BOOLEAN: found_booleans, NO_NUMBER: found_no_number, INFINITE: found_infinity}
+ERRORS = {BOOLEAN: found_booleans, NO_DATE: found_no_date, NO_NUMBER: found_no_number, INFINITE: found_infinity}
 
 
 def in_memory(kind, values):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.marginals import choose_bins
-from hedgerow.marginals.binning import bin_matrix, bin_names, bins_or_chosen, check_total, n_bins
-from hedgerow.schema import Boolean, Categorical, Real, Schema
+from hedgerow.marginals.binning import bin_matrix, bin_names, bins_or_chosen, check_kind, check_total, n_bins
+from hedgerow.schema import Boolean, Categorical, Date, Real, Schema
 from tests.marginals.tables import ALL, FRAMES, ROW, SOME, slow_counts, split
 
 
@@ -189,3 +189,11 @@ def test_bins_that_refuse_some_value_are_not_total():
         with pytest.raises(SchemaError, match="so that no private row can be refused"):
             check_total(Schema({"a": attribute}))
     check_total(Schema({"a": Boolean(missing="bin")}))
+
+
+@pytest.mark.parametrize("kind", ["text", "numbers"])
+def test_bins_by_dates_are_refused(kind):
+    """Text that spells no date has none of them, so that a private row could be refused."""
+    born = Date("1950-01-01", "1979-12-31", missing="bin", outside="clip")
+    with pytest.raises(SchemaError, match=f"do not fit a column of {kind}; declare the days since 1970-01-01"):
+        check_kind("born", born, kind)

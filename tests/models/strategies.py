@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,10 +14,11 @@ import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from hedgerow.days import Day, as_day
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.attributes import Attribute
 
 NAMES = (
@@ -48,6 +50,7 @@ WORDS = (
 )
 CODES = ("1", "20", "30")  # text that spells numbers
 CLASSES = (("no", "yes"), (False, True), (0, 1), ("O'Brien", 'say "hi"', "é"), (-3, 10, 250))
+DATES = tuple(map(as_day, ("0001-01-01", "1899-12-31", "1969-12-31", "1970-01-01", "2000-02-29", "9999-12-30")))
 TOKENS = ("?", "n/a", "it's", -9, "-8", 99, 0.5)
 BLANKS = ("", " ", "   ")
 
@@ -75,16 +78,22 @@ class Case:
 
     @property
     def typed_rows(self) -> list[dict[str, Any]]:
-        return [{name: bin.typed for name, bin in row.items()} for row in self.rows]
+        """The rows as Python has them; every second one of dates by times, as a frame may have them."""
+        return [
+            {name: _typed(bin.typed, place % 2 == 1) for name, bin in row.items()}
+            for place, row in enumerate(self.rows)
+        ]
 
     def arrow(self) -> pa.Table:
         kinds = {"boolean": pa.bool_(), "integer": pa.int64(), "double": pa.float64(), "text": pa.string()}
+        kinds |= {"date": pa.date32(), "time": pa.timestamp("us")}
         return pa.table(
             {name: pa.array([bin.raw for bin in bins], kinds[self.storage[name]]) for name, bins in self.bins.items()}
         )
 
     def polars(self) -> pl.DataFrame:
         kinds = {"boolean": pl.Boolean, "integer": pl.Int64, "double": pl.Float64, "text": pl.String}
+        kinds |= {"date": pl.Date, "time": pl.Datetime("us")}
         return pl.DataFrame(
             [
                 pl.Series(name, [bin.raw for bin in bins], dtype=kinds[self.storage[name]])
@@ -94,6 +103,7 @@ class Case:
 
     def pandas(self) -> pd.DataFrame:
         kinds = {"boolean": "boolean", "integer": "Int64", "double": "float64", "text": "object"}
+        kinds |= {"date": "object", "time": "datetime64[us]"}
         return pd.DataFrame(
             {
                 name: pd.Series([bin.raw for bin in bins], dtype=kinds[self.storage[name]])
@@ -106,6 +116,12 @@ class Case:
         for position, bins in enumerate(self.bins.values()):
             table[:, position] = [bin.raw for bin in bins]
         return table
+
+
+def _typed(value: Any, as_time: bool) -> Any:
+    if not isinstance(value, Day):
+        return value
+    return datetime.datetime.combine(value.date, datetime.time(23, 59)) if as_time else value.date
 
 
 def told_apart(attribute: Attribute, literal: Literal, bins: list[Cell], storage: str) -> Case:
@@ -205,7 +221,7 @@ def attributes(draw: st.DrawFn) -> Attribute:
     missing = draw(st.sampled_from(["error", "bin"]))
     tokens = draw(st.lists(st.sampled_from(TOKENS), max_size=3, unique=True)) if missing == "bin" else []
     policy: dict[str, Any] = {"missing": missing, "missing_values": tuple(tokens)}
-    kind = draw(st.sampled_from(["boolean", "words", "numbers", "codes", "integer", "real"]))
+    kind = draw(st.sampled_from(["boolean", "words", "numbers", "codes", "date", "integer", "real"]))
     if kind == "boolean":
         return Boolean(**policy)
     if kind in ("words", "numbers", "codes"):
@@ -213,6 +229,11 @@ def attributes(draw: st.DrawFn) -> Attribute:
         values = draw(st.lists(st.sampled_from(pool), min_size=2, max_size=4, unique=True))
         return Categorical(tuple(values), outside=draw(st.sampled_from(["error", "bin"])), **policy)
     policy["outside"] = draw(st.sampled_from(["error", "clip", "bin"]))
+    if kind == "date":
+        tokens = tuple(token for token in (*tokens, *DATES[-1:]) if isinstance(token, (str, Day)))
+        policy["missing_values"] = tuple(map(str, tokens)) if missing == "bin" else ()
+        low, *cuts, high = sorted(draw(st.lists(st.sampled_from(DATES[1:-1]), min_size=3, unique=True)))
+        return Date(low, high, cuts, **policy)
     number = (
         st.integers(-20, 120)
         if kind == "integer"
@@ -228,6 +249,8 @@ def storages(attribute: Attribute) -> list[str]:
         return ["boolean", "integer", "double", "text"]
     if isinstance(attribute, Categorical) and not all(str(value).lstrip("-").isdigit() for value in attribute.values):
         return ["text"]
+    if isinstance(attribute, Date):
+        return ["date", "time", "text"]
     if isinstance(attribute, Real):
         return ["double", "text"]
     return ["integer", "double", "text"]
@@ -259,6 +282,8 @@ def _numbers(attribute: Integer | Real, storage: str) -> st.SearchStrategy[float
     margin = 7 if attribute.outside == "clip" else 0
     low, high = attribute.low - margin, attribute.high + margin
     edges = st.sampled_from([attribute.low, *attribute.cuts, attribute.high])
+    if isinstance(attribute, Date):
+        return edges | st.integers(low, high).map(Day)
     if isinstance(attribute, Real):
         near = edges.flatmap(lambda x: st.sampled_from([math.nextafter(x, -math.inf), math.nextafter(x, math.inf)]))
         return edges | st.floats(low, high) | near.filter(lambda x: low <= x <= high)
@@ -274,6 +299,9 @@ def _missing(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
         found += [Cell("missing", blank, blank) for blank in BLANKS]
         found += [Cell("missing", token, str(token)) for token in attribute.missing_values]
         found += [Cell("missing", f" {token} ", f" {token} ") for token in attribute.missing_values]
+    if storage in ("date", "time"):
+        days = [as_day(token) for token in attribute.missing_values]
+        found += [_stored("missing", day, storage) for day in days if isinstance(day, Day)]
     if storage in ("integer", "double"):
         numbers = [_number(token) for token in attribute.missing_values if not isinstance(_number(token), str)]
         found += [_stored("missing", x, storage) for x in numbers if storage == "double" or x == int(x)]
@@ -287,13 +315,16 @@ def _outside(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
     else:
         assert isinstance(attribute, (Integer, Real))
         values = [attribute.low - 1, attribute.high + 1, attribute.high + 1000]
+        if isinstance(attribute, Date):
+            values = [*map(Day, values), DATES[0]]
         values += [attribute.low + 0.5] if isinstance(attribute, Integer) and storage == "double" else []
     return st.sampled_from([_stored("outside", value, storage) for value in values if not is_token(value, attribute)])
 
 
 def _stored(role: str, value: Any, storage: str) -> Cell:
-    convert = {"boolean": bool, "integer": int, "double": float, "text": str}[storage]
-    return Cell(role, value, convert(value))
+    convert = {"boolean": bool, "integer": int, "double": float, "text": str}
+    convert |= {"date": lambda day: day.date, "time": lambda day: _typed(day, as_time=True)}
+    return Cell(role, value, convert[storage](value))
 
 
 def cards() -> st.SearchStrategy[PrivacyCard]:

@@ -15,7 +15,7 @@ from hedgerow.values import value_text
 from tests.models.strategies import Case, cases, rule_lists, trees
 
 NONE = PrivacyCard.none("example", software="hedgerow")
-READING = {"_number", "_boolean", "float", "ValueError"}  # of text
+READING = {"_number", "_boolean", "float", "ValueError", "_date", "hasattr"}  # of text and dates
 
 
 def predict_of(source: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Literal, Real
 from hedgerow.schema.attributes import Attribute
 
 
@@ -56,6 +56,7 @@ def _proposed(name: str, attribute: Attribute) -> list[Literal]:
     own = {
         Boolean: lambda: [("true",), ("false",)],
         Categorical: lambda: [(sign, value) for sign in ("=", "!=") for value in attribute.values],
+        Date: lambda: _comparisons(attribute.cuts),
         Integer: lambda: _comparisons(attribute.cuts),
         Real: lambda: _comparisons(attribute.cuts),
     }[type(attribute)]()

@@ -7,17 +7,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.columns import column_of
+from hedgerow.days import Day
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Literal, Real
 from hedgerow.schema.attributes import OUTSIDE
 from tests.schema import enumerate_literals
 from tests.schema.values import WORDS, attributes, bin_of, holds
 
 HALVES = st.integers(-16, 16).map(lambda x: x / 2)
+DAYS = st.integers(-10, 10).map(Day)
 TOKENS = st.sampled_from(["?", "-9", "none"])
 ROWS = {  # the columns that each kind may meet, each of one type
     Boolean: [st.booleans(), st.sampled_from([0, 1, 0.5, -9]), st.sampled_from(["TRUE", "False", "1", "0", "?", "2"])],
     Categorical: [st.sampled_from(WORDS), st.sampled_from([0, 1, 2.0, 7, -9])],
+    Date: [
+        DAYS.map(lambda day: day.date),
+        DAYS.map(" {} ".format) | TOKENS,
+        st.sampled_from(["1970-01-32", "1970-1-1", "3"]),
+    ],
     Integer: [st.integers(-10, 10), HALVES, st.integers(-10, 10).map(" {} ".format) | TOKENS, HALVES.map(str) | TOKENS],
     Real: [st.integers(-10, 10), HALVES, HALVES.map(str) | TOKENS, st.sampled_from(["1", "x"])],
 }

@@ -91,8 +91,10 @@ REFUSED = {
     "- " * 5000 + "a": "nested lists and mappings",
     "a" * (LARGEST_YAML + 1): "at most 262,144 characters of YAML, found more; write it as JSON",
 }
-NO_DECIMALS = ["2020-01-01", "2020-13-45", "0x1F", "0b1", "010", "007", "1_000", "1:30", "1:30.5", ".inf", ".nan", "="]
-REFUSED |= dict.fromkeys(NO_DECIMALS, r"such as a date.* put it in quotes \(line 1, column 1\)")
+NO_DECIMALS = [
+    *("2020-01-01 10:00:00", "2020-13-45", "0x1F", "0b1", "010", "007", "1_000", "1:30", "1:30.5", ".inf", ".nan", "="),
+]
+REFUSED |= dict.fromkeys(NO_DECIMALS, r"such as a time.* put it in quotes \(line 1, column 1\)")
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:20])

@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from hedgerow.schema import Boolean, Categorical, Integer, Real
+from hedgerow.days import Day, as_day
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Real
 from hedgerow.values import value_text
 
 WORDS = ["a", "b", "B", "7", "true", "0", "-9", "?"]
@@ -47,7 +48,17 @@ integers = numbers(Integer, st.integers(-8, 8))
 reals = numbers(Real, st.integers(-4, 4).map(lambda x: x / 2))
 
 
-attributes = booleans | categoricals() | integers | reals
+def by_text(policy):
+    return policy | {"missing_values": tuple(map(str, policy.get("missing_values", ())))}
+
+
+@st.composite
+def dates(draw):
+    low, *cuts, high = sorted(draw(st.lists(st.integers(-8, 8).map(Day), min_size=2, max_size=6, unique=True)))
+    return Date(low, high, cuts, **by_text(draw(policies("clip", "bin"))))
+
+
+attributes = booleans | categoricals() | dates() | integers | reals
 
 
 def reading(attribute, value):
@@ -77,6 +88,13 @@ def is_token(value, token):
 
 
 def number(attribute, value):
+    if isinstance(attribute, Date):
+        day = as_day(value)
+        if not isinstance(day, Day):
+            return "error"
+        if attribute.outside == "clip":
+            return min(max(day, attribute.low), attribute.high)
+        return day if attribute.low <= day <= attribute.high else "outside"
     try:
         value = float(value)
     except ValueError:

@@ -5,7 +5,7 @@ import pytest
 
 from hedgerow.datasets import load
 from hedgerow.errors import ArgumentError
-from hedgerow.schema import Boolean, Schema
+from hedgerow.schema import Boolean, Date, Label, Schema
 from hedgerow.service.dummy import MOST_ROWS, dummy_rows
 from hedgerow.tally import Tally
 from tests.service.wards import SCHEMA
@@ -38,3 +38,10 @@ def test_made_up_rows_have_the_declared_words_of_booleans():
     words = Boolean(true_values=("yes", "Y"), false_values=("no",))
     rows = dummy_rows(Schema({"a": words, "b": Boolean()}), 50, seed=1)
     assert (set(rows["a"]), set(rows["b"])) == ({"yes", "no"}, {True, False})
+
+
+def test_made_up_dates_are_text_of_dates_inside_the_bounds():
+    schema = Schema({"born": Date("1950-01-01", "1950-01-03")}, Label("ill", ("no", "yes")))
+    rows = dummy_rows(schema, 200)
+    assert set(rows["born"]) == {"1950-01-01", "1950-01-02", "1950-01-03"}
+    assert Tally.count(pd.DataFrame(rows), "ill", schema).rows().sum() == 200

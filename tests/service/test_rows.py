@@ -3,10 +3,11 @@
 import gzip
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hedgerow.errors import ArgumentError, DomainError, MissingFileError, SchemaError
-from hedgerow.schema import Schema
+from hedgerow.schema import Date, Integer, Label, Schema
 from hedgerow.service.rows import FrameRows, TableRows, open_rows
 from hedgerow.table_files import Make
 from tests.service.wards import BINS, SCHEMA, table
@@ -95,3 +96,17 @@ def test_missing_values_of_a_csv_file_stay_missing(tmp_path):
     assert [rows.frame[name].null_count for name in schema.names] == [1, 1, 1]
     assert rows.target.kinds == {"age": "numbers", "smoker": "boolean", "ward": "text"}
     assert rows.tally(schema).rows().sum() == 3
+
+
+def test_dates_of_a_csv_file_are_those_of_a_parquet_file(tmp_path):
+    days = ["1950-01-01", "1969-12-31", "", "1970-01-01"]
+    frame = pd.DataFrame({"born": days, "ill": ["no", "yes", "no", "yes"]})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    frame.assign(born=pd.to_datetime(frame.born)).to_parquet(tmp_path / "d.parquet")
+    schema = Schema({"born": Date("1950-01-01", "1979-12-31", "10 years", missing="bin")}, Label("ill", ("no", "yes")))
+    tallies = [open_rows(f"{tmp_path}/d.{kind}", schema).tally(schema) for kind in ("csv", "parquet")]
+    assert tallies[0].distance(tallies[1]) == 0
+    by_days = Schema({"born": Integer(-7305, 3651, (-1,), missing="bin", outside="clip")})  # as questions have them
+    for kind in ("csv", "parquet"):
+        with open_rows(f"{tmp_path}/d.{kind}", schema).opened() as target:
+            assert target.classes_by_bin(by_days).sum(axis=1).tolist() == [2, 1, 1]

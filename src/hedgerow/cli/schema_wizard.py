@@ -26,13 +26,14 @@ from hedgerow.table_files import PIPE, Make, columns_of, is_text, read_table
 from hedgerow.values import printable
 
 Proposal = Mapping[str, Any]
-_KINDS = ("boolean", "categorical", "integer", "real", "skip")
-_KEYS = {"boolean": (), "categorical": ("values",), "integer": ("low", "high", "cuts"), "real": ("low", "high", "cuts")}
+_KINDS = ("boolean", "categorical", "date", "integer", "real", "skip")
+_ORDERED = ("low", "high", "cuts")
+_KEYS = {"boolean": (), "categorical": ("values",), "date": _ORDERED, "integer": _ORDERED, "real": _ORDERED}
 _HINTS = {
     "values": "its values, with commas between them",
     "low": "its least possible value",
     "high": "its greatest possible value",
-    "cuts": "cut points: auto, a number of them, log and a number, or a list",
+    "cuts": "cut points: auto, a number of them, log and a number (of dates: year, 10 years, month, day), or a list",
     "classes": "its classes, with commas between them",
 }
 
@@ -193,8 +194,11 @@ def _listed(text: str) -> list[Any]:
     return [int(word) if re.fullmatch("0|-?[1-9][0-9]{0,17}", word) else word for word in words if word]
 
 
+_PERIODS = ("day", "days", "month", "months", "year", "years")
+
+
 def _cuts(text: str) -> Any:
-    if text in ("", "auto") or text.startswith("log"):
+    if text in ("", "auto") or text.startswith("log") or text.endswith(_PERIODS):
         return text or "auto"
     return [_number(word.strip()) for word in text.split(",")] if "," in text else _number(text)
 

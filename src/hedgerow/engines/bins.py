@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -12,12 +13,13 @@ from hedgerow.engines.columns import EngineColumn, Expression, constant_for, dou
 from hedgerow.engines.lookups import Lookups
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
+from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label, class_spellings
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.values import Value, plain_word
 
-NO_NUMBER, INFINITE, BOOLEAN = -3, -4, -5
-"""Codes of values that are errors under every policy: text that is not a number, infinity, undeclared booleans."""
+NO_NUMBER, INFINITE, BOOLEAN, NO_DATE = -3, -4, -5, -6
+"""Codes of values that are errors under every policy: what is no number, infinity, undeclared booleans, no date."""
 
 _LARGEST = 1.7976931348623157e308
 Branches = list[tuple[Expression, Any]]
@@ -30,7 +32,7 @@ _TRUTHS: tuple[Coded, ...] = (("false", 0), ("0", 0), ("true", 1), ("1", 1), _BL
 def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:  # noqa: ARG001 -- dispatched
     """Return the bin of each value of a column, or the code of a value without one.
 
-    The codes are the bins and marks that `bins_of_codes` takes, `NO_NUMBER`, `INFINITE` and `BOOLEAN`. They
+    The codes are the bins and marks that `bins_of_codes` takes, `NO_NUMBER`, `INFINITE`, `BOOLEAN` and `NO_DATE`. They
     are to be selected from ``lookups.rows()``.
     """
     raise ArgumentTypeError(f"expected a kind of attribute, got {type(attribute).__name__}.")
@@ -39,7 +41,8 @@ def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Ex
 @bin_code.register
 def _(attribute: Boolean, column: EngineColumn, lookups: Lookups) -> Expression:
     if not attribute.true_values:
-        return _among(column, _TRUTHS, attribute.missing_values, lookups, OUTSIDE, ignore_case=True)
+        truths = _TRUTHS if column.kind == "text" else ((0, 0), (1, 1))
+        return _among(column, truths, attribute.missing_values, lookups, OUTSIDE, ignore_case=True)
     words = [(value, code) for code in (0, 1) for value in (attribute.false_values, attribute.true_values)[code]]
     if column.kind == "boolean":
         words = [(value == "true", code) for value, code in words if value in ("false", "true")]
@@ -62,11 +65,22 @@ def _(attribute: Integer | Real, column: EngineColumn, lookups: Lookups) -> Expr
     return _among(column, (), attribute.missing_values, lookups, _interval(attribute, column, lookups))
 
 
+@bin_code.register
+def _(attribute: Date, column: EngineColumn, lookups: Lookups) -> Expression:
+    if not (column.kind == "text" or column.holds_dates):
+        return _among(column, (), attribute.missing_values, lookups, NO_DATE)
+    return _among(column, (), attribute.missing_values, lookups, _interval(attribute, column, lookups))
+
+
 def _interval(attribute: Integer | Real, column: EngineColumn, lookups: Lookups) -> Expression:
     """Return the interval of each number that is not missing, or the code of a value without one."""
     clipped, whole = attribute.outside == "clip", isinstance(attribute, Integer)
-    x = EngineColumn(column.name, lookups.once(column.numbers), "float" if column.kind == "text" else column.kind)
-    others = _coded([*_unread(column, x), *_infinite(x)], OUTSIDE)
+    if isinstance(attribute, Date):
+        x = EngineColumn(column.name, lookups.once(column.days), "integer")
+        others = _coded(_unread(column, x, NO_DATE), OUTSIDE)
+    else:
+        x = EngineColumn(column.name, lookups.once(column.numbers), "float" if column.kind == "text" else column.kind)
+        others = _coded([*_unread(column, x, NO_NUMBER), *_infinite(x)], OUTSIDE)
     low, high = (-_LARGEST, _LARGEST) if clipped else (attribute.low, attribute.high)
     branches: Branches = []
     if not (clipped and column.kind == "integer"):
@@ -132,16 +146,16 @@ def _among(
     else:
         constants = [(column.constant(value), code) for value, code in [*values, *absent]]
         steps = [(lookups.once(column.values), {value: code for value, code in constants if value is not None})]
-        column = EngineColumn(column.name, steps[0][0], column.kind)
+        column = replace(column, values=steps[0][0])
     found = lookups.code([(key, codes) for key, codes in steps if codes], otherwise)
     return _coded([(column.is_null, MISSING)], found)
 
 
-def _unread(column: EngineColumn, x: EngineColumn) -> Branches:
-    """Return the tests for text that is not a number: blank, which is missing, or other."""
+def _unread(column: EngineColumn, x: EngineColumn, other: int) -> Branches:
+    """Return the tests for text that is not a number or date: blank, which is missing, or other."""
     if column.kind != "text":
         return []
-    return [(x.values.isnull() & (column.text == ""), MISSING), (x.values.isnull(), NO_NUMBER)]
+    return [(x.values.isnull() & (column.text == ""), MISSING), (x.values.isnull(), other)]
 
 
 def _infinite(column: EngineColumn) -> Branches:

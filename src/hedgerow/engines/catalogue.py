@@ -11,11 +11,10 @@ from hedgerow.engines.columns import Expression, require_table
 from hedgerow.engines.faults import answered
 from hedgerow.errors import SchemaError
 from hedgerow.schema.imports.checks import limits_of
-from hedgerow.schema.imports.draft import Draft, DraftColumn, category_or_boolean, number_column
+from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, category_or_boolean
 
 _ENUM = re.compile(r"ENUM\((.*)\)", re.DOTALL)
 _WORD = re.compile(r"'((?:[^']|'')*)'")
-_DAYS = "days since 1970-01-01"
 
 _POSTGRES_COLUMNS = """
 SELECT a.attname, t.typtype::text, format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END, NULL),
@@ -132,18 +131,20 @@ def _column(one: _Declared) -> DraftColumn | tuple[str, str]:
         return DraftColumn(name=one.name, kind="boolean", **common)
     if values or one.labels:
         return category_or_boolean(one.name, values or one.labels, **common)
-    if kind in _WHOLE or kind in _REAL or kind == "date":
-        whole = kind not in _REAL
-        unit = {"unit": _DAYS} if kind == "date" else {}
-        limits = [one for one in (checked, domain) if kind != "date"]
+    if kind in _BOUNDED:
+        whole, limits = _BOUNDED[kind] != "real", (checked, domain)
         low = max((x for x in (one.low(whole=whole) for one in limits) if x is not None), default=None)
         high = min((x for x in (one.high(whole=whole) for one in limits) if x is not None), default=None)
-        return number_column(one.name, low, high, whole=whole, **unit, **common)
+        return bounded_column(one.name, _BOUNDED[kind], low, high, **common)
     if kind in _TEXT:
         return DraftColumn(name=one.name, kind="categorical", **common)
     return one.name, f"of type {kind}, whose values are no attribute"
 
 
-_WHOLE = {"tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint"}
-_REAL = {"real", "float", "double", "double precision", "numeric", "decimal"}
+_BOUNDED: dict[str, Any] = {
+    **dict.fromkeys(("tinyint", "smallint", "integer", "bigint", "hugeint"), "integer"),
+    **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint"), "integer"),
+    **dict.fromkeys(("real", "float", "double", "double precision", "numeric", "decimal"), "real"),
+    **dict.fromkeys(("date", "timestamp", "timestamp without time zone"), "date"),
+}
 _TEXT = {"varchar", "text", "character varying", "character", "enum"}

@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 
 import ibis
 
+from hedgerow.days import DATE, Day, as_day
 from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, spelled_number
 
@@ -27,15 +28,18 @@ class EngineColumn:
     name : str
         Its name.
     values : Ibis value expression
-        Booleans, numbers (decimals and single precision as float64, dates as days since 1970-01-01) or text, not
-        trimmed.
+        Booleans, numbers (decimals and single precision as float64, dates and times without a time zone as days since
+        1970-01-01) or text, not trimmed.
     kind : {"boolean", "integer", "float", "text"}
         Which of them.
+    holds_dates : bool
+        Whether the values were dates.
     """
 
     name: str
     values: Expression
     kind: str
+    holds_dates: bool = False
 
     @classmethod
     def of(cls, table: Expression, name: str) -> Self:
@@ -71,8 +75,8 @@ class EngineColumn:
             return cls(name, (values if exact else values.cast("string")).cast("float64"), "float")
         if kind.is_floating():
             return cls(name, values if kind.is_float64() else values.cast("float64"), "float")
-        if kind.is_date():
-            return cls(name, _days(values), "integer")
+        if kind.is_date() or _has_one_date(values):
+            return cls(name, _days(values.date() if kind.is_timestamp() else values), "integer", holds_dates=True)
         if kind.is_string():  # which an enumeration of PostgreSQL becomes by being joined with text
             return cls(name, values + ibis.literal("") if values.get_backend().name == "postgres" else values, "text")
         word = str(kind).partition("(")[0].partition("<")[0]
@@ -108,8 +112,22 @@ class EngineColumn:
         spelled = _all_of(self.text, NUMBER, "-+.0-9eE") & (self.text.length() <= LONGEST_NUMBER)
         return ibis.cases((spelled, self.text), else_=ibis.null("string")).cast("float64")
 
+    @cached_property
+    def days(self) -> Expression:
+        """The values as days since 1970-01-01; NULL where text does not spell a date, without an error of the engine.
+
+        Only of text and dates.
+        """
+        if self.kind != "text":
+            return self.values
+        spelled = _all_of(self.text, DATE, "-0-9")
+        return _days(ibis.cases((spelled, self.text), else_=ibis.null("string")).cast("date"))
+
     def constant(self, value: Value) -> int | float | bool | None:
         """Return a value as a column of booleans or numbers holds it, None if it cannot; as `Column.equals` does."""
+        if self.holds_dates and isinstance(value, str):
+            day = as_day(value)
+            return int(day) if isinstance(day, Day) else None
         number = spelled_number(value)
         if number is None or number != number:
             return None
@@ -119,6 +137,12 @@ class EngineColumn:
             low, high = (0, 2**64) if self.values.type().is_uint64() else (-(2**63), 2**63)
             return int(number) if low <= number < high and number == int(number) else None
         return float(number) if is_double(number) else None
+
+
+def _has_one_date(values: Expression) -> bool:
+    """Return whether these are times without a time zone; Spark's are instants, whose date depends on a setting."""
+    kind = values.type()
+    return kind.is_timestamp() and kind.timezone is None and values.get_backend().name != "pyspark"
 
 
 def _days(dates: Expression) -> Expression:

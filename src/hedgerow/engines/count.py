@@ -9,8 +9,8 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import found_booleans, found_infinity, found_no_number
-from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_NUMBER, bin_code, class_code
+from hedgerow.columns import found_booleans, found_infinity, found_no_date, found_no_number
+from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER, bin_code, class_code
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.contributions import counted_rows
 from hedgerow.engines.lookups import Lookups
@@ -29,6 +29,7 @@ _CLASS, _ROWS, _ABSENT = "class", "rows", "absent"
 _ERRORS: Mapping[int, Callable[[str], DomainError]] = {
     BOOLEAN: found_booleans,
     NO_NUMBER: found_no_number,
+    NO_DATE: found_no_date,
     INFINITE: found_infinity,
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import ibis
 
-from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_NUMBER, bin_code, class_code
+from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER, bin_code, class_code
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.queries import ask
@@ -17,7 +17,7 @@ from hedgerow.schema.fits import ColumnFit, TableFit, beside_the_rows
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
-_UNREAD = (NO_NUMBER, INFINITE, BOOLEAN)
+_UNREAD = (NO_NUMBER, INFINITE, BOOLEAN, NO_DATE)
 
 
 def engine_fit(table: Expression, schema: Schema) -> TableFit:

@@ -18,6 +18,7 @@ from hedgerow.foreign_code import guarded
 from hedgerow.messages import shown_argument
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.dates import Date
 from hedgerow.schema.numbers import Real
 from hedgerow.schema.schema import Schema
 from hedgerow.values import plain_word
@@ -161,6 +162,12 @@ def check_kind(name: str, attribute: Attribute, kind: str) -> None:
     SchemaError
         If some value has none.
     """
+    if isinstance(attribute, Date):
+        raise SchemaError(
+            f"date bins do not fit a column of {kind}; declare the days since 1970-01-01 of a column of type date, as "
+            "integer or real bins.",
+            attribute=name,
+        )
     fits = kind == "boolean" if isinstance(attribute, Boolean) else kind != "boolean"
     if not fits or (kind == "text" and not isinstance(attribute, Categorical)):
         raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)

@@ -188,7 +188,8 @@ class PointBin:
 
 def _whole_numbers(number: Integer, start: int, stop: int) -> str:
     """Return the whole numbers of the bins; beyond the bounds where numbers outside count as the nearest inside."""
-    first, last = value_text(number.edges[start] + (start > 0)), value_text(number.edges[stop])
+    edge, last = number.edges[start], value_text(number.edges[stop])
+    first = value_text(type(edge)(edge + (start > 0)))
     is_open = number.outside == "clip" and stop - start < number.n_known
     if is_open and start == 0:
         return f"up to {last}"

@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
+from hedgerow.days import as_plain
 from hedgerow.models.conditions import Pieces
 from hedgerow.models.sql import Cases, words_of
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.dates import Date
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
@@ -39,6 +41,13 @@ _BOOLEAN = '''\
 def _boolean(value):
     """Return the texts "true" and "false", in any case, as booleans."""
     return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+
+
+'''
+_DATE = '''\
+def _date(value):
+    """Return a date or a time as the text of its date, YYYY-MM-DD, which has the order of the dates."""
+    return value.isoformat()[:10] if hasattr(value, "isoformat") and value == value else value
 
 
 '''
@@ -89,7 +98,8 @@ def source(
     used = set(_USED.findall("\n".join([*before, *body])))
     kinds = {name: schema[name] for name in schema.names if repr(name) in used}
     booleans = tuple(name for name, kind in kinds.items() if isinstance(kind, Boolean) and not kind.true_values)
-    numbers = tuple(name for name, kind in kinds.items() if _has_numbers(kind))
+    dates = tuple(name for name, kind in kinds.items() if isinstance(kind, Date))
+    numbers = tuple(name for name, kind in kinds.items() if name not in dates and _has_numbers(kind))
     lines = [
         *before,
         f"def {name}(row):",
@@ -98,12 +108,14 @@ def source(
         "    row = {name: value.strip() if isinstance(value, str) else value for name, value in row.items()}",
         *_read(numbers, "_number"),
         *_read(booleans, "_boolean"),
+        *_read(dates, "_date"),
         *(f"    {line}" for line in body),
         *after,
         "",
     ]
     known = _KNOWN if any("_known(" in line for line in lines) else ""
-    return known + (_NUMBER if numbers else "") + (_BOOLEAN if booleans else "") + "\n".join(lines)
+    readers = ((_NUMBER, numbers), (_BOOLEAN, booleans), (_DATE, dates))
+    return known + "".join(text for text, names in readers if names) + "\n".join(lines)
 
 
 def _read(names: Sequence[str], how: str) -> list[str]:
@@ -149,6 +161,8 @@ def _expression(literal: Literal, attribute: Attribute) -> str:
 
 def _tokens(attribute: Attribute) -> list[Value]:
     """Return the values that mean "missing", each as text and, if it spells a number, as a number."""
+    if isinstance(attribute, Date):
+        return list(attribute.missing_values)
     tokens: list[Value] = []
     for value in map(value_text, attribute.missing_values):
         tokens.append(value)
@@ -172,7 +186,7 @@ def _one_of(value: str, words: Sequence[str | int]) -> str:
 
 
 def _comparison(literal: Literal, attribute: Attribute, value: str, known: str) -> str:
-    operands = [repr(operand) for operand in literal.operands]
+    operands = [repr(as_plain(operand)) for operand in literal.operands]
     if literal.operator == "between":
         comparison = f"{operands[0]} < {value} <= {operands[1]}"
     else:
@@ -186,4 +200,5 @@ def _inside(attribute: Attribute, value: str) -> str:
         return f"{value} in {attribute.values!r}"
     assert isinstance(attribute, (Integer, Real))
     whole = f" and {value} == int({value})" if isinstance(attribute, Integer) else ""
-    return f"{attribute.low!r} <= {value} <= {attribute.high!r}{whole}"
+    low, high = as_plain(attribute.low), as_plain(attribute.high)
+    return f"{low!r} <= {value} <= {high!r}{'' if isinstance(attribute, Date) else whole}"

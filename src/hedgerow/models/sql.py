@@ -9,15 +9,17 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from hedgerow.days import Day, as_day, as_plain
 from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown
 from hedgerow.models.conditions import Pieces
 from hedgerow.models.dialects import Dialect, among
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.dates import Date
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import Value, is_double, plain_word, printable, spelled_number
+from hedgerow.values import Value, is_double, plain_word, printable, spelled_number, value_text
 
 Cases = Sequence[tuple[Sequence[Literal], Value]]
 """The cases of a model in order of first match: literals, and the class. The last case has no literals."""
@@ -112,10 +114,10 @@ def words_of(attribute: Boolean, literal: Literal) -> Sequence[str | int]:
 
 
 def _comparison(literal: Literal, raw: _Raw) -> list[exp.Condition]:
-    operands = [raw.dialect.literal(value) for value in literal.operands]
+    operands = [raw.dialect.literal(as_plain(value)) for value in literal.operands]
     if literal.operator == "between":
-        return [raw.number > operands[0], raw.number <= operands[1]]
-    return [raw.number <= operands[0] if literal.operator == "<=" else raw.number > operands[0]]
+        return [raw.ordered > operands[0], raw.ordered <= operands[1]]
+    return [raw.ordered <= operands[0] if literal.operator == "<=" else raw.ordered > operands[0]]
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,10 @@ class _Raw:
         return self.dialect.prewritten(self.dialect.text(self.column))
 
     @cached_property
-    def number(self) -> exp.Condition:
+    def ordered(self) -> exp.Condition:
+        """What is compared: a number, or of a date or time the text of its date, which has the order of the dates."""
+        if isinstance(self.attribute, Date):
+            return self.dialect.prewritten(exp.Substring(this=self.text, start=exp.convert(1), length=exp.convert(10)))
         return self.dialect.prewritten(self.dialect.number_of(self.column))
 
     @cached_property
@@ -145,6 +150,11 @@ class _Raw:
     @cached_property
     def absent(self) -> exp.Condition:
         """Whether a value that is not NULL is missing. NULL only if the column is."""
+        if isinstance(self.attribute, Date):
+            tokens = [*map(value_text, self.attribute.missing_values)]
+            days = [token for token in tokens if isinstance(as_day(token), Day)]
+            of_days = [self._among(self.ordered, days)] if days else []
+            return self.dialect.prewritten(exp.or_(self._among(self.text, [*tokens, ""]), *of_days))
         if not isinstance(self.attribute, Categorical):  # text for NaN in a column of text would be an error
             return self.dialect.prewritten(self.one_of(self.attribute.missing_values, "", *self.dialect.nan))
         nan = exp.and_(self.is_fractional, self._among(self.text, self.dialect.nan))
@@ -157,9 +167,10 @@ class _Raw:
         if isinstance(attribute, Categorical):
             return self.dialect.prewritten(self.one_of(attribute.values))
         assert isinstance(attribute, (Integer, Real))
-        inside = self.number.between(self.dialect.literal(attribute.low), self.dialect.literal(attribute.high))
-        if isinstance(attribute, Integer):
-            inside = exp.and_(inside, self.number.eq(exp.Floor(this=self.number)))
+        low, high = (self.dialect.literal(as_plain(bound)) for bound in (attribute.low, attribute.high))
+        inside = self.ordered.between(low, high)
+        if isinstance(attribute, Integer) and not isinstance(attribute, Date):
+            inside = exp.and_(inside, self.ordered.eq(exp.Floor(this=self.ordered)))
         return self.dialect.prewritten(inside)
 
     def one_of(self, values: Sequence[Value], *words: str) -> exp.Condition:

@@ -1,8 +1,11 @@
 """Schemas, which are public: attributes with their domains and cut points, class labels, literals, candidate rules."""
 
+from hedgerow.days import Day
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.calendar_cuts import default_date_cuts
 from hedgerow.schema.candidates import Candidates, count_candidates
+from hedgerow.schema.dates import Date
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.grid import default_cuts
 from hedgerow.schema.imports import Draft, DraftColumn, import_schema, import_types
@@ -16,6 +19,8 @@ __all__ = [
     "Boolean",
     "Candidates",
     "Categorical",
+    "Date",
+    "Day",
     "Draft",
     "DraftColumn",
     "Extent",
@@ -27,6 +32,7 @@ __all__ = [
     "Unit",
     "count_candidates",
     "default_cuts",
+    "default_date_cuts",
     "import_schema",
     "import_types",
 ]

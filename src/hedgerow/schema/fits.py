@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow.columns import Column, Table
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
+from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label
 from hedgerow.schema.learnable import learning_problems
 from hedgerow.schema.schema import Schema
@@ -198,7 +199,7 @@ def _unread(column: Column, attribute: Attribute) -> NDArray[np.bool_]:
         return np.ones(len(column), dtype=bool)
     if isinstance(attribute, (Boolean, Categorical)):
         return np.zeros(len(column), dtype=bool)
-    return ~column.are_numbers()
+    return ~(column.are_dates() if isinstance(attribute, Date) else column.are_numbers())
 
 
 def _holds_booleans(column: Column, attribute: Attribute) -> bool:

@@ -12,8 +12,10 @@ import pyarrow as pa
 
 from hedgerow.arguments import check_whole
 from hedgerow.columns import Column, pc
+from hedgerow.days import Day
 from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.dates import Date
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.values import Value, plain_word
 
@@ -30,8 +32,8 @@ def public_attribute(
     """Return an attribute with the domain of a public column.
 
     Booleans and 0/1 numbers are `Boolean`; text is `Categorical` with the policy `outside` for unseen values; other
-    numbers are cut at quantiles, and values beyond the bounds found are clipped. A missing value gets a bin if one
-    occurs.
+    numbers, and dates, are cut at quantiles, and values beyond the bounds found are clipped. A missing value gets a bin
+    if one occurs.
 
     Raises
     ------
@@ -53,6 +55,8 @@ def public_attribute(
                 column=column.name,
             )
         return Categorical(found, missing=missing, missing_values=tokens, outside=outside)
+    if column.holds_dates:
+        return replace(_date(values, bins), missing=missing, missing_values=tokens)
     if values.dtype.kind == "b" or bool(np.isin(values, (0, 1)).all()):
         return Boolean(missing=missing, missing_values=tokens)
     if not np.isfinite(values).all():
@@ -80,6 +84,13 @@ def _number(values: Any, bins: int) -> Attribute:
     return Real(low, high, tuple(float(cut) for cut in cuts), outside="clip")
 
 
+def _date(values: Any, bins: int) -> Date:
+    found = _number(values, bins)
+    assert isinstance(found, Integer)
+    low, high, *cuts = (Day(day) for day in (found.low, found.high, *found.cuts))
+    return Date(low, high, cuts, outside="clip")
+
+
 def public_classes(column: Column) -> tuple[Any, ...]:
     """Return the classes of a public label column.
 
@@ -96,7 +107,7 @@ def public_classes(column: Column) -> tuple[Any, ...]:
 
 
 def typed_table(table: pa.Table, missing_values: Sequence[Value] = ()) -> pa.Table:
-    """Return a public table with each column of text that spells numbers, or true and false, converted to that type."""
+    """Return a public table with each column of text that spells numbers, dates, or true and false, as that type."""
     columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
     return pa.table({name: _typed(column) for name, column in columns.items()})
 
@@ -104,7 +115,10 @@ def typed_table(table: pa.Table, missing_values: Sequence[Value] = ()) -> pa.Tab
 def _typed(column: Column) -> pa.Array:
     missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
     if not column.is_text:
-        return pa.array(column.values, mask=missing)
+        found = pa.array(column.values, mask=missing)
+        return found.cast(pa.int32()).cast(pa.date32()) if column.holds_dates else found
+    if column.are_dates()[~missing].all() and not missing.all():
+        return pa.array(column.days().astype(np.int32), mask=missing).cast(pa.date32())
     words = column.index_in(["false", "true"], ignore_case=True)
     if (words[~missing] >= 0).all():
         return pa.array(words == 1, mask=missing)

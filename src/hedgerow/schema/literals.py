@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hedgerow.days import as_day, as_plain
 from hedgerow.errors import ArgumentError
 from hedgerow.messages import shown
 from hedgerow.schema.allowed_names import is_number
@@ -26,6 +27,7 @@ _TEMPLATES = {
     "outside": "{a} is outside its domain",
 }
 _LONGEST_BRIEF = 120
+_ORDERED = ("<=", ">", "between")
 _OPERANDS = {"=": 1, "!=": 1, "<=": 1, ">": 1, "between": 2}
 
 
@@ -44,7 +46,8 @@ class Literal:
         One of ``true``, ``false``, ``=``, ``!=``, ``<=``, ``>``, ``between`` (first operand < value <= second),
         ``missing``, ``known``, ``outside``.
     operands : tuple
-        The values compared with: text, finite numbers or booleans.
+        The values compared with: text, finite numbers or booleans. Of ``<=``, ``>`` and ``between``, a date and text
+        that spells one, ``YYYY-MM-DD``, are a `Day`.
 
     Raises
     ------
@@ -63,6 +66,8 @@ class Literal:
 
     def __post_init__(self) -> None:
         plain = tuple(value.item() if isinstance(value, np.generic) else value for value in self.operands)
+        if self.operator in _ORDERED:
+            plain = tuple(map(as_day, plain))
         object.__setattr__(self, "operands", plain)
         if not isinstance(self.attribute, str):
             raise ArgumentError(f"expected text for a literal's attribute, got {shown(self.attribute)}.")
@@ -86,7 +91,7 @@ class Literal:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the literal as JSON-ready data."""
-        return {"attribute": self.attribute, "operator": self.operator, "operands": list(self.operands)}
+        return {"attribute": self.attribute, "operator": self.operator, "operands": list(map(as_plain, self.operands))}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

@@ -68,7 +68,10 @@ class _Number(Attribute):
     @cached_property
     def has_default_cuts(self) -> bool:
         """Whether the cut points are those of `default_cuts`, left out or declared."""
-        return bool(self.cuts) and self.cuts == default_cuts(self.low, self.high, whole=self._whole)
+        return bool(self.cuts) and self.cuts == self._default_cuts()
+
+    def _default_cuts(self) -> tuple[float, ...]:
+        return default_cuts(self.low, self.high, whole=self._whole)
 
     @property
     def n_known(self) -> int:
@@ -136,9 +139,13 @@ class _Number(Attribute):
         )
 
     def _code(self, column: Column) -> Codes:
-        values = column.numbers()
+        values = self.numbers_in(column)
         codes = np.searchsorted(np.array(self.cuts, dtype=np.float64), values, side="left").astype(np.int32)
         return codes if self.outside == "clip" else np.where(self._inside(values), codes, OUTSIDE)
+
+    def numbers_in(self, column: Column) -> NDArray[np.float64]:
+        """Return the values of a column as numbers, 0 where missing; raises DomainError where one is none."""
+        return column.numbers()
 
     def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         return (values >= self.low) & (values <= self.high)

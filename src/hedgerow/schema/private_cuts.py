@@ -45,7 +45,7 @@ class PlannedCuts:
     @classmethod
     def of(cls, name: str, declared: Integer | Real, epsilon: Fraction, bins: int) -> Self:
         """Return the release for `epsilon`; raises ValueError if that is below the supported minimum."""
-        candidates = _candidates(declared)
+        candidates = tuple(map(type(declared.low), _candidates(declared)))
         return cls(name, replace(declared, cuts=candidates), JointQuantiles(epsilon, bins, len(candidates)))
 
     def counts(self, column: Column) -> NDArray[np.int64]:

@@ -7,12 +7,14 @@ from dataclasses import Field, fields, replace
 from functools import cache
 from typing import Any, TypeVar
 
+from hedgerow.days import as_plain
 from hedgerow.errors import SchemaError
 from hedgerow.messages import near_miss, shown
 from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label
 from hedgerow.schema.numbers import Integer, Real
 
@@ -21,7 +23,7 @@ FILL_IN = "FILL IN"
 MOST_FAULTS = 100
 """How many faults of a schema are looked for."""
 T = TypeVar("T")
-KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categorical, Integer, Real)}
+KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categorical, Date, Integer, Real)}
 
 
 @cache
@@ -36,7 +38,7 @@ def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
     for field in _own_first(type(attribute)):
         value = getattr(attribute, field.name)
         if value != field.default and not (grid and field.name == "cuts"):
-            data[field.name] = list(value) if isinstance(value, tuple) else value
+            data[field.name] = list(map(as_plain, value)) if isinstance(value, tuple) else as_plain(value)
     return data
 
 

@@ -1,4 +1,4 @@
-"""A subset of YAML: lists, mappings, text, decimal numbers, true, false and null."""
+"""A subset of YAML: lists, mappings, text, decimal numbers, true, false and null; a date is text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 from yaml.reader import ReaderError
 
+from hedgerow.days import DATE
 from hedgerow.errors import UnreadableError
 from hedgerow.untrusted_text import MOST_NESTED, check_plain
 
@@ -95,7 +96,7 @@ def _plain(event: yaml.ScalarEvent) -> Any:
     """Return the value of text without quotes."""
     text: str = event.value
     kind = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)).rpartition(":")[2]
-    if kind == "str":
+    if kind == "str" or re.fullmatch(DATE, text):
         return text
     if kind == "null":
         return None
@@ -106,7 +107,7 @@ def _plain(event: yaml.ScalarEvent) -> Any:
     if kind == "float" and _DECIMAL.fullmatch(text):
         return float(text)
     raise UnreadableError(
-        "expected text, decimal numbers, true, false or null, found a value of another YAML type, such as a date, "
+        "expected text, decimal numbers, true, false or null, found a value of another YAML type, such as a time, "
         f".inf, 0x1F, 010, 1_000 or 1:30; if it is text, put it in quotes{_at(event.start_mark)}"
     )
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from hedgerow.arguments import check_whole
+from hedgerow.days import Day
 from hedgerow.errors import ArgumentError
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.dates import Date
 from hedgerow.schema.numbers import Integer
 from hedgerow.schema.schema import Schema
 
@@ -48,6 +50,8 @@ def _drawn(attribute: Attribute, size: int, rng: np.random.Generator) -> list[An
         return [attribute.value_of(int(code)) for code in rng.random(size) < 0.5]
     if isinstance(attribute, Categorical):
         return [attribute.values[k] for k in rng.integers(len(attribute.values), size=size)]
+    if isinstance(attribute, Date):
+        return [str(Day(round(v))) for v in rng.uniform(attribute.low, attribute.high, size)]
     if isinstance(attribute, Integer):
         return [int(v) for v in np.rint(rng.uniform(attribute.low, attribute.high, size))]
     return rng.uniform(attribute.low, attribute.high, size).tolist()  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.marginals.oracle.frame_target import FrameTarget
 from hedgerow.marginals.oracle.target import Target
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 from hedgerow.table_files import USUAL, Make, check_no_spreadsheet, read_table
@@ -211,4 +212,6 @@ def _typed(attribute: Attribute, column: Column) -> pa.Array:
     if isinstance(attribute, Boolean):
         bins = attribute.encode(column)
         return pa.array(bins == 1, pa.bool_(), mask=bins > 1)
+    if isinstance(attribute, Date):
+        return pa.array(present.days().astype(np.int32), pa.int32(), mask=present.missing).cast(pa.date32())
     return pa.array(present.numbers(), pa.float64(), mask=present.missing)

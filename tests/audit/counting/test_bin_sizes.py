@@ -10,14 +10,16 @@ from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.columns import Table
 from hedgerow.errors import SchemaError
-from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
 from tests.models.strategies import attributes
 
 
 @given(st.data())
 def test_weights_of_whole_numbers_are_how_many_encode_to_each_bin(data):
     attribute = data.draw(attributes().filter(lambda a: isinstance(a, Integer)))
-    frame = pd.DataFrame({"a": range(attribute.low, attribute.high + 1)})
+    values = np.arange(attribute.low, attribute.high + 1)
+    values = values.astype("datetime64[D]").astype("datetime64[s]") if isinstance(attribute, Date) else values
+    frame = pd.DataFrame({"a": values})
     bins = attribute.encode(Table.of(frame).column("a", 0))
     known = len(attribute.known_bins)
     (weights,) = bin_weights(Schema({"a": attribute}))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.counting.bin_values import Grid, Mark, values_of_bins
 from hedgerow.columns import Column
-from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
 from tests.models.strategies import attributes
 
 STEPS = (0.07, 0.1, 1 / 3, 0.5, 1.0, 3.0, 2.0**57)
@@ -35,7 +35,8 @@ def reals(draw) -> tuple[Real, float]:
 
 
 def encoded(attribute, values) -> list[int]:
-    return attribute.encode(Column.from_numpy(np.array(values), "a")).tolist()
+    array = np.array(values, dtype=object if isinstance(attribute, Date) else None)
+    return attribute.encode(Column.from_numpy(array, "a")).tolist()
 
 
 @given(reals())

@@ -525,7 +525,10 @@ def test_labels_that_are_none_of_the_classes_stop_the_curator_and_are_not_quoted
         (pd.DataFrame({"a": [1.0, 2.0, np.inf]}), "column 'a': expected finite numbers, found infinity"),
         (pd.DataFrame({"a": pd.Series([1, 2, 10**400], dtype=object)}), "column 'a': expected"),
         (pd.DataFrame({"a": pd.Series([1, "zebra-fish", 3], dtype=object)}), "column 'a': expected values of one type"),
-        (pd.DataFrame({"a": pd.date_range("2020-01-01", periods=3)}), "column 'a': .* found the type timestamp"),
+        (
+            pd.DataFrame({"a": pd.date_range("2020-01-01", periods=3, tz="UTC")}),
+            "column 'a': .* found the type timestamp",
+        ),
         (pd.DataFrame({"a": pd.Series([None, True, 1], dtype=object)}), "column 'a': expected values of one type"),
         (
             pd.DataFrame({"a": pd.Series([None, 2, 1], dtype=object)}),

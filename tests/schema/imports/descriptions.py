@@ -8,7 +8,8 @@ FRICTIONLESS_FIELDS = [
     {"name": "dose", "type": "number", "constraints": {"minimum": 0.5, "maximum": 2}},
     {"name": "sex", "type": "string", "constraints": {**REQUIRED, "enum": ["F", "M", "NA"]}},
     {"name": "ward", "type": "string", "categories": [{"value": "a", "label": "A"}, {"value": "b"}]},
-    {"name": "born", "type": "date"},
+    {"name": "born", "type": "date", "constraints": {"minimum": "1900-01-01", "maximum": "2024-12-31"}},
+    {"name": "seen", "type": "date", "format": "%d/%m/%Y"},
     {"name": "smoker", "type": "boolean", "trueValues": ["yes", "Y"], "falseValues": ["no"], "missingValues": ["-9"]},
     {"name": "alive", "type": "boolean", "constraints": REQUIRED},
     {"name": "hue", "type": "string", "constraints": {**REQUIRED, "pattern": "^(red|blue)$"}},
@@ -27,6 +28,7 @@ JSON_SCHEMA = {
         "hue": {"anyOf": [{"type": "string", "enum": ["red"]}, {"type": "null"}]},
         "tags": {"type": "array"},
         "at": {"type": "string", "format": "date-time"},
+        "born": {"type": ["string", "null"], "format": "date", "formatMinimum": "1900-01-01"},
     },
     "$defs": {"size": {"$ref": "#/$defs/real~1one"}, "real/one": {"type": "number", "minimum": 0.5, "maximum": 9}},
 }
@@ -38,7 +40,8 @@ CSVW_COLUMNS = [
     {"titles": ["dose", "Dosis"], "null": ["NA", "-"], "datatype": {"base": "decimal", "minimum": 0, "maximum": 1.5}},
     {"name": "smoker", "required": True, "datatype": {"base": "boolean", "format": "Y|N"}},
     {"name": "hue", "required": True, "datatype": {"base": "string", "format": "(red|blue)"}},
-    {"name": "born", "datatype": "date"},
+    {"name": "born", "required": True, "datatype": {"base": "date", "minimum": "1900-01-01", "maximum": "2024-12-31"}},
+    {"name": "seen", "datatype": {"base": "date", "format": "dd/MM/yyyy"}},
     {"name": "made", "virtual": True},
 ]  # fmt: skip
 CSVW = {"@context": "http://www.w3.org/ns/csvw", "url": "t.csv", "tableSchema": {"columns": CSVW_COLUMNS}}
@@ -65,7 +68,8 @@ REDCAP_FIELDS = [
     field("drugs", "checkbox", "Drugs", "a, Aspirin | -1, Other"),
     field("pain", "slider"),
     field("phone", "text", identifier="y"),
-    field("visit", "text", check="date_ymd"),
+    field("visit", "text", check="date_dmy", low="2020-01-01", high="2024-12-31"),
+    field("seen", "text", check="datetime_ymd"),
     field("story", "notes"),
     field("hint", "descriptive"),
     field("bmi", "calc", choices="[w]/[h]"),

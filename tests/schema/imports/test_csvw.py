@@ -3,7 +3,7 @@
 import pytest
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
 from hedgerow.schema.imports.csvw import csvw_draft
 from tests.schema.imports.descriptions import CSVW
 
@@ -14,7 +14,7 @@ SOURCE = {"source": "CSVW metadata"}
 def test_columns_are_attributes_with_what_they_declare(data):
     draft = csvw_draft(data)
     assert draft.left_out == (
-        ("born", "values of type date are no attribute; derive a number or a category from them"),
+        ("seen", "values of type date are no attribute; derive a number or a category from them"),
     )
     assert draft.schema() == Schema(
         {
@@ -23,6 +23,7 @@ def test_columns_are_attributes_with_what_they_declare(data):
             "dose": Real(0, 1.5, missing="bin", missing_values=("NA", "-"), **SOURCE),
             "smoker": Boolean(true_values=("Y",), false_values=("N",), **SOURCE),
             "hue": Categorical(("red", "blue"), **SOURCE),
+            "born": Date("1900-01-01", "2024-12-31", **SOURCE),
         }
     )
 
@@ -35,6 +36,7 @@ def test_columns_are_attributes_with_what_they_declare(data):
         ({"datatype": "positiveInteger"}, ["high"]),
         ({"datatype": {"base": "double", "minInclusive": 1}}, ["high"]),
         ({"datatype": "boolean"}, []),
+        ({"datatype": "date"}, ["low", "high"]),
     ],
 )
 def test_what_a_column_does_not_say_is_a_gap(column, gaps):

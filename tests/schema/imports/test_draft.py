@@ -7,7 +7,7 @@ import pytest
 
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Draft, DraftColumn, Integer, Label, Real, Schema
-from hedgerow.schema.imports.draft import bound, category_or_boolean, number_column, values_of, words
+from hedgerow.schema.imports.draft import bound, bounded_column, category_or_boolean, values_of, words
 
 AGE = DraftColumn(name=" age ", kind="integer", low=0, unit="years", source="form")
 SEX = DraftColumn(name="sex", kind="categorical", values=("F", "M"), may_be_missing=True)
@@ -106,7 +106,7 @@ def test_missing_values_are_no_values():
     assert Draft((column,)).schema()["a"] == Categorical(("x",), missing="bin", missing_values=("NA", 9), source="s")
     flag = category_or_boolean("a", [True, False], missing_values=("0", "?"))
     assert Draft((flag,)).schema()["a"] == Boolean(missing="bin", missing_values=("?",))
-    number = number_column("a", "0", "1", whole=False, may_be_missing=True)
+    number = bounded_column("a", "real", "0", "1", may_be_missing=True)
     assert Draft((number,)).schema()["a"] == Real(0, 1, missing="bin")
 
 

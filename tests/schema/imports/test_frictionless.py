@@ -3,7 +3,7 @@
 import pytest
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real, Schema
 from hedgerow.schema.imports.frictionless import is_table_schema, table_schema_draft
 from tests.schema.imports.descriptions import FRICTIONLESS
 
@@ -14,13 +14,14 @@ NA = {"missing": "bin", "missing_values": ("NA",)}
 def test_fields_are_attributes_with_what_they_declare():
     draft = table_schema_draft(FRICTIONLESS)
     assert draft.gaps == ()
-    assert [name for name, _ in draft.left_out] == ["id", "born"]
+    assert [name for name, _ in draft.left_out] == ["id", "seen"]
     assert draft.schema() == Schema(
         {
             "age": Integer(0, 120, description="Age: at admission", unit="years", **NA, **SOURCE),
             "dose": Real(0.5, 2, **NA, **SOURCE),
             "sex": Categorical(("F", "M"), **NA, **SOURCE),
             "ward": Categorical(("a", "b"), **NA, **SOURCE),
+            "born": Date("1900-01-01", "2024-12-31", **NA, **SOURCE),
             "smoker": Boolean(
                 true_values=("yes", "Y"), false_values=("no",), missing="bin", missing_values=("-9",), **SOURCE
             ),
@@ -40,6 +41,7 @@ def test_fields_are_attributes_with_what_they_declare():
         ({"type": "any"}, ["kind"]),
         ({}, ["kind"]),
         ({"type": "boolean"}, []),
+        ({"type": "date", "constraints": {"minimum": "2020-13-01"}}, ["low", "high"]),
     ],
 )
 def test_what_a_field_does_not_say_is_a_gap(field, gaps):

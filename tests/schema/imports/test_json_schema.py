@@ -1,9 +1,12 @@
 """JSON Schemas as drafts."""
 
+from dataclasses import replace
+
 import pytest
 
+from hedgerow.days import as_day
 from hedgerow.errors import SchemaError
-from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
 from hedgerow.schema.imports.json_schema import json_schema_draft
 from tests.schema.imports.descriptions import JSON_SCHEMA
 
@@ -16,7 +19,9 @@ ROWS = {"type": "array", "items": JSON_SCHEMA, "$defs": JSON_SCHEMA["$defs"]}
 def test_properties_are_attributes_with_what_they_declare(data):
     draft = json_schema_draft(data)
     assert [name for name, _ in draft.left_out] == ["tags", "at"]
-    assert draft.schema() == Schema(
+    assert draft.gaps == (("born", "high"),)
+    (born,) = [one for one in draft.columns if one.name == "born"]
+    assert draft.completed(replace(born, high=as_day("2024-12-31"))).schema() == Schema(
         {
             "age": Integer(1, 120, description="Age", **SOURCE),
             "dose": Real(0, 1, missing="bin", **SOURCE),
@@ -25,6 +30,7 @@ def test_properties_are_attributes_with_what_they_declare(data):
             "code": Categorical((1, 2), **SOURCE),
             "size": Real(0.5, 9, **SOURCE),
             "hue": Categorical(("red",), missing="bin", **SOURCE),
+            "born": Date("1900-01-01", "2024-12-31", missing="bin", **SOURCE),
         }
     )
 

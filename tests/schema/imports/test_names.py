@@ -20,6 +20,8 @@ from hedgerow.schema.imports.names import suggested, with_suggestions
         ("n_visits", "integer", 0, None),
         ("BMI", "real", 5, 100),
         ("income", "real", None, None),
+        ("visit_date", "date", None, None),
+        ("dob", "date", None, None),
         ("xyz", None, None, None),
         ("", None, None, None),
     ],
@@ -29,8 +31,8 @@ def test_a_name_suggests_a_kind_and_bounds(name, kind, low, high):
     assert (found.name, found.kind, found.low, found.high) == (name, kind, low, high)
 
 
-@pytest.mark.parametrize("name", ["id", "patient_id", "patientId", "Name", "visit_date", "dob", "created_at"])
-def test_identifiers_and_dates_are_proposed_to_be_left_out(name):
+@pytest.mark.parametrize("name", ["id", "patient_id", "patientId", "Name", "visit_time", "created_at"])
+def test_identifiers_and_times_are_proposed_to_be_left_out(name):
     assert suggested(name) is None
 
 

@@ -36,6 +36,7 @@ def test_types_of_pandas():
         "word": pd.StringDtype(),
         "any": np.dtype("object"),
         "at": np.dtype("datetime64[ns]"),
+        "zoned": pd.DatetimeTZDtype(tz="UTC"),
         "day": pd.ArrowDtype(pa.date32()),
     }
     frame = Rows({name: pd.Series([], dtype=kind) for name, kind in types.items()})
@@ -52,10 +53,10 @@ def test_types_of_pandas():
         ("ok", "boolean", (), None, None, False),
         ("word", "categorical", (), None, None, True),
         ("any", "categorical", (), None, None, True),
-        ("day", "integer", (), None, None, True),
+        ("at", "date", (), None, None, True),
+        ("day", "date", (), None, None, True),
     ]
-    assert draft.columns[-1].unit == "days since 1970-01-01"
-    assert [name for name, _ in draft.left_out] == ["at"]
+    assert [name for name, _ in draft.left_out] == ["zoned"]
 
 
 def test_types_of_polars_and_arrow():
@@ -63,7 +64,7 @@ def test_types_of_polars_and_arrow():
     assert seen(import_types(polars)) == [
         ("e", "categorical", ("a", "b"), None, None, False),
         ("i", "integer", (), None, None, True),
-        ("d", "integer", (), None, None, True),
+        ("d", "date", (), None, None, True),
     ]
     assert seen(import_types({"x": pa.decimal128(5, 2)})) == [("x", "real", (), None, None, True)]
 
@@ -76,7 +77,7 @@ def test_a_table_is_no_mapping_of_types(types):
 
 def test_a_table_without_attributes_is_refused():
     with pytest.raises(SchemaError, match="types that can be attributes, got none"):
-        import_types({"at": np.dtype("datetime64[ns]")})
+        import_types({"at": np.dtype("timedelta64[ns]")})
 
 
 def test_parquet_types_come_from_the_footer(tmp_path):
@@ -97,10 +98,11 @@ def test_parquet_types_come_from_the_footer(tmp_path):
     assert seen(draft) == [
         ("age", "integer", (), None, None, False),
         ("sex", "categorical", (), None, None, True),
-        ("born", "integer", (), None, None, True),
+        ("born", "date", (), None, None, True),
+        ("at", "date", (), None, None, True),
     ]
     assert "SECRET" not in repr(draft)  # nor what the footer has of the rows
-    assert "7" not in repr(draft).replace("1970", "")
+    assert "7" not in repr(draft)
 
 
 def test_other_files_are_refused(tmp_path):

@@ -19,7 +19,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hedgerow.columns import Column
+from hedgerow.days import Day, as_day
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.dates import Date
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.values import spelled_number
 
@@ -44,12 +46,15 @@ class Grid(Sequence[float]):
     --------
     >>> list(Grid(Fraction(10), Fraction(1), range(2, 6), without=(4,)))
     [12, 13, 15]
+    >>> list(Grid(Fraction(10), Fraction(1), range(2, 4), kind=Day))
+    ['1970-01-13', '1970-01-14']
     """
 
     low: Fraction
     step: Fraction
     places: range
     without: tuple[int, ...] = ()
+    kind: type[int] = int
 
     def __len__(self) -> int:
         return len(self.places) - len(self.without)
@@ -67,13 +72,17 @@ class Grid(Sequence[float]):
         return self._number(place)
 
     def __contains__(self, value: object) -> bool:
+        value = as_day(value)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
+            return False
+        if isinstance(value, Day) != (self.kind is Day):
             return False
         place = round((_as_written(value) - self.low) / self.step)
         return place in self.places and place not in self.without and self._number(place) == value
 
     def _number(self, place: int) -> float:
-        return _number(self.low + place * self.step, self.step)
+        number = _number(self.low + place * self.step, self.step)
+        return self.kind(number) if isinstance(number, int) else number
 
     def mean_distance(self, numbers: Floats) -> Floats:
         """Return the mean of ``|value − number|`` over the grid for each of some numbers, in closed form."""
@@ -124,16 +133,19 @@ def _grids(attribute: Integer | Real, step: Fraction) -> Iterator[Grid]:
     for edge in (*attribute.cuts, attribute.high):
         after = floor((_as_written(edge) - low) / step) + 1
         after += _number(low + after * step, step) <= edge  # as a decimal it is above, as float64 it may be equal
-        yield Grid(low, step, range(first, after), tuple(place for place in missing if first <= place < after))
+        without = tuple(place for place in missing if first <= place < after)
+        yield Grid(low, step, range(first, after), without, Day if isinstance(attribute, Date) else int)
         first = after
 
 
 def _missing_places(attribute: Integer | Real, low: Fraction, step: Fraction) -> list[int]:
     """Return the places on the grid, in order, whose numbers mean "missing" in a column of numbers."""
-    tokens = [number for number in map(spelled_number, attribute.missing_values) if number is not None]
+    read = as_day if isinstance(attribute, Date) else spelled_number
+    tokens = [number for number in map(read, attribute.missing_values) if isinstance(number, (int, float))]
     near = sorted({round((_as_written(number) - low) / step) for number in tokens if isfinite(number)})
     numbers = np.array([_number(low + place * step, step) for place in near], dtype=np.float64)
-    missing = Column("", numbers, None).without(attribute.missing_values).missing
+    column = Column("", numbers, None, holds_dates=isinstance(attribute, Date))
+    missing = column.without(attribute.missing_values).missing
     return [] if missing is None else [place for place, is_missing in zip(near, missing, strict=True) if is_missing]
 
 

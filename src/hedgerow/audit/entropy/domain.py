@@ -175,7 +175,8 @@ def _normalised(literal: Literal, attribute: Attribute) -> Literal:
     """Return the equivalent literal with whole numbers on an integer attribute, such as ``age <= 30`` for 30.5."""
     if not isinstance(attribute, Integer) or literal.operator not in ("<=", ">", "between"):
         return literal
-    whole = tuple(floor(x) if isinstance(x, (int, float)) and isfinite(x) else x for x in literal.operands)
+    kind = type(attribute.low)
+    whole = tuple(kind(floor(x)) if isinstance(x, (int, float)) and isfinite(x) else x for x in literal.operands)
     return Literal(literal.attribute, literal.operator, whole)
 
 

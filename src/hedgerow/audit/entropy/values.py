@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.counting.bin_values import Floats, Grid, Mark, values_of_bins
 from hedgerow.columns import Column, Table
+from hedgerow.days import Day
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.foreign_code import guarded
 from hedgerow.schema.attributes import Attribute
@@ -100,6 +101,7 @@ class Values:
         """Draw a value from each of some bins, uniformly; None for a missing one."""
         ranks = rng.integers(np.array(self.weights)[bins]).tolist()
         found = (self.bins[bin][rank] for bin, rank in zip(bins.tolist(), ranks, strict=True))
+        found = (value.date if isinstance(value, Day) else value for value in found)
         return [None if value is Mark.MISSING else value for value in found]
 
     def raw(self, table: Table, position: int) -> list[Any]:
@@ -176,7 +178,7 @@ class Values:
         column, marked = self._unmarked(table, position)
         found = np.empty(len(table))
         found[list(marked)] = [value.mid if isinstance(value, pd.Interval) else 0.0 for value in marked.values()]
-        found[_others(marked, len(table))] = column.without(attribute.missing_values).numbers()
+        found[_others(marked, len(table))] = attribute.numbers_in(column.without(attribute.missing_values))
         return np.clip(found, attribute.low, attribute.high)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from hedgerow.days import Day, as_day
 from hedgerow.schema.imports.draft import bound
 
 _TOKEN = re.compile(
@@ -51,7 +52,8 @@ def _inside(value: float, allowed: bool, whole: bool, step: int) -> float:
     if not whole:
         return value
     nearest = int(-(-value // 1)) if step > 0 else int(value // 1)
-    return nearest if allowed or nearest != value else nearest + step
+    nearest = nearest if allowed or nearest != value else nearest + step
+    return Day(nearest) if isinstance(value, Day) else nearest
 
 
 def limits_of(column: str, constraints: Iterable[str]) -> Limits:
@@ -198,7 +200,8 @@ class _Parser:
             left, right, operator = right, left, _TURNED[operator]
         if left[0] != "column" or right[0] != "constant":
             raise _OtherConstraintError
-        value = right[1] if isinstance(right[1], (int, float)) else bound(right[1], whole=False)
+        value = as_day(right[1])
+        value = value if isinstance(value, (int, float)) else bound(value, whole=False)
         if left[1] != self._column or (value is None and operator != "="):
             return
         if operator == "=":

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.draft import Draft, DraftColumn, bound, category_or_boolean, number_column
+from hedgerow.schema.imports.draft import Draft, DraftColumn, bound, bounded_column, category_or_boolean
 from hedgerow.schema.imports.patterns import listed_values
 from hedgerow.schema.imports.plain import list_in, mapping_in, mappings_in, text_in
 
@@ -15,6 +15,8 @@ _WHOLE = {"integer", "long", "int", "short", "byte", "gYear"}
 _NATURAL = {"nonNegativeInteger": 0, "unsignedLong": 0, "unsignedInt": 0, "unsignedShort": 0, "unsignedByte": 0}
 _POSITIVE = {"positiveInteger": 1}
 _REAL = {"number", "decimal", "double", "float"}
+_INCLUSIVE = (("minimum", "minInclusive"), ("maximum", "maxInclusive"))
+_ISO = (None, "yyyy-MM-dd")  # formats of dates that are read
 _TEXT = {"string", "normalizedString", "token", "language", "Name", "NMTOKEN", ""}
 
 
@@ -68,10 +70,13 @@ def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[
         return category_or_boolean(name, values, **common)
     if kind in _WHOLE | _REAL | _NATURAL.keys() | _POSITIVE.keys():
         whole = kind not in _REAL
-        low = _limit(limits, ("minimum", "minInclusive"), "minExclusive", 1 if whole else 0)
-        high = _limit(limits, ("maximum", "maxInclusive"), "maxExclusive", -1 if whole else 0)
+        low = _limit(limits, _INCLUSIVE[0], "minExclusive", 1 if whole else 0)
+        high = _limit(limits, _INCLUSIVE[1], "maxExclusive", -1 if whole else 0)
         low = (_NATURAL | _POSITIVE).get(kind) if low is None else low
-        return number_column(name, low, high, whole=whole, **common)
+        return bounded_column(name, "integer" if whole else "real", low, high, **common)
+    if kind == "date" and limits.get("format") in _ISO:
+        low, high = (next((limits[key] for key in keys if key in limits), None) for keys in _INCLUSIVE)
+        return bounded_column(name, "date", low, high, **common)
     return name, f"values of type {kind} are no attribute; derive a number or a category from them"
 
 

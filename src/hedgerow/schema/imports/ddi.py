@@ -9,7 +9,7 @@ from typing import Any
 from xml.parsers import expat
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.draft import Draft, DraftColumn, number_column, values_of
+from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, values_of
 from hedgerow.values import LONGEST_TEXT
 
 ORIGIN = "DDI codebook"
@@ -156,7 +156,7 @@ def _column(variable: _Variable) -> DraftColumn:
         whole = variable.is_whole and all(limit is None or "." not in limit for limit in variable.limits)
         whole = whole and any(variable.limits)
         common["description"] = label
-        return number_column(variable.name, *variable.limits, whole=whole, **common)
+        return bounded_column(variable.name, "integer" if whole else "real", *variable.limits, **common)
     return DraftColumn(name=variable.name, **common)
 
 

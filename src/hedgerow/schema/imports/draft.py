@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from hedgerow.days import Day, as_day, as_plain
 from hedgerow.durable import write_whole
 from hedgerow.errors import DomainError
 from hedgerow.schema.allowed_names import is_number
@@ -30,12 +31,12 @@ class DraftColumn:
     ----------
     name : str
         The column.
-    kind : {"boolean", "categorical", "integer", "real"} or None
+    kind : {"boolean", "categorical", "date", "integer", "real"} or None
         The kind of attribute; None where it is not known.
     values : tuple of str or int
         The values of a category; none where they are not known.
     low, high : float or None
-        The bounds of a number; None where they are not known.
+        The bounds of a number or date; None where they are not known.
     true_values, false_values : tuple of str or int
         The words of a boolean, where it has its own.
     may_be_missing : bool
@@ -47,7 +48,7 @@ class DraftColumn:
     """
 
     name: str
-    kind: Literal["boolean", "categorical", "integer", "real"] | None = None
+    kind: Literal["boolean", "categorical", "date", "integer", "real"] | None = None
     values: tuple[str | int, ...] = ()
     low: float | None = None
     high: float | None = None
@@ -77,9 +78,9 @@ class DraftColumn:
         data: dict[str, Any] = {"kind": FILL_IN if self.kind is None else self.kind}
         if self.kind == "categorical":
             data["values"] = list(self.values) or FILL_IN
-        elif self.kind in ("integer", "real"):
-            data |= {"low": FILL_IN if self.low is None else self.low}
-            data |= {"high": FILL_IN if self.high is None else self.high}
+        elif self.kind in ("date", "integer", "real"):
+            data |= {"low": FILL_IN if self.low is None else as_plain(self.low)}
+            data |= {"high": FILL_IN if self.high is None else as_plain(self.high)}
         elif self.kind == "boolean" and self.true_values and self.false_values:
             data |= {"true_values": list(self.true_values), "false_values": list(self.false_values)}
         if self.may_be_missing or self.missing_values:
@@ -235,10 +236,18 @@ def bound(value: object, *, whole: bool) -> float | None:
     return (int(number) if float(number).is_integer() else None) if whole else number
 
 
-def number_column(name: str, low: object, high: object, *, whole: bool, **others: Any) -> DraftColumn:
-    """Return a column of numbers with the bounds that are known."""
-    bounds = {"low": bound(low, whole=whole), "high": bound(high, whole=whole)}
-    return DraftColumn(name=name, kind="integer" if whole else "real", **bounds, **others)
+def bounded_column(
+    name: str, kind: Literal["date", "integer", "real"], low: object, high: object, **others: Any
+) -> DraftColumn:
+    """Return a column of numbers or dates with the bounds that are known."""
+    first, last = (_day(one) if kind == "date" else bound(one, whole=kind == "integer") for one in (low, high))
+    return DraftColumn(name=name, kind=kind, low=first, high=last, **others)
+
+
+def _day(value: object) -> Day | None:
+    """Return a bound from elsewhere as a date; None if it is none."""
+    day = as_day(value.strip() if isinstance(value, str) else value)
+    return day if isinstance(day, Day) else None
 
 
 def category_or_boolean(name: str, values: Sequence[object], **others: Any) -> DraftColumn:

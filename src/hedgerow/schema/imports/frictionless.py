@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.draft import Draft, DraftColumn, category_or_boolean, number_column
+from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, category_or_boolean
 from hedgerow.schema.imports.patterns import listed_values
 from hedgerow.schema.imports.plain import list_in, mapping_in, mappings_in, text_in
 
 ORIGIN = "Frictionless Table Schema"
-_NO_ATTRIBUTES = ("date", "datetime", "time", "yearmonth", "duration", "object", "array", "list", "geopoint", "geojson")
+_BOUNDED: Mapping[str, Any] = {"date": "date", "integer": "integer", "number": "real", "year": "integer"}
+_ISO = (None, "default", "%Y-%m-%d")  # formats of dates that are read
+_NO_ATTRIBUTES = ("datetime", "time", "yearmonth", "duration", "object", "array", "list", "geopoint", "geojson")
 
 
 def is_table_schema(data: object) -> bool:
@@ -43,7 +45,7 @@ def table_schema_draft(data: object) -> Draft:
 def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | tuple[str, str]:
     name, kind = text_in(field, "name") or "", text_in(field, "type") or "any"
     limits = mapping_in(field, "constraints")
-    if kind in _NO_ATTRIBUTES:
+    if kind in _NO_ATTRIBUTES or (kind == "date" and text_in(field, "format") not in _ISO):
         return name, f"values of type {kind} are no attribute; derive a number or a category from them"
     if limits.get("unique") is True:
         return name, "its values are unique, as those of an identifier are"
@@ -61,9 +63,8 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
         return DraftColumn(name=name, kind="boolean", **(own if all(own.values()) else {}), **common)
     if values:
         return category_or_boolean(name, values, **common)
-    if kind in ("integer", "number", "year"):
-        whole = kind != "number"
-        return number_column(name, limits.get("minimum"), limits.get("maximum"), whole=whole, **common)
+    if kind in _BOUNDED:
+        return bounded_column(name, _BOUNDED[kind], limits.get("minimum"), limits.get("maximum"), **common)
     return DraftColumn(name=name, kind="categorical" if kind == "string" else None, **common)
 
 

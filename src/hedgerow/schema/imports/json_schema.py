@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.draft import Draft, DraftColumn, bound, category_or_boolean, number_column
+from hedgerow.schema.imports.draft import Draft, DraftColumn, bound, bounded_column, category_or_boolean
 from hedgerow.schema.imports.patterns import listed_values
 from hedgerow.schema.imports.plain import list_in, mapping_in, text_in
 
 ORIGIN = "JSON Schema"
 _MOST_STEPS = 20  # from reference to reference
-_DATES = ("date", "date-time", "time", "duration")
+_NUMBERS = {
+    frozenset({"integer"}): "integer",
+    frozenset({"number"}): "real",
+    frozenset({"integer", "number"}): "real",
+}
+_TIMES = ("date-time", "time", "duration")
 
 
 def is_json_schema(data: object) -> bool:
@@ -46,8 +51,8 @@ def _property(name: str, given: object, top: object, required: bool) -> DraftCol
     constants = [option["const"] for option in options if "const" in option]
     if types & {"object", "array"}:
         return name, "objects and lists are no attribute; derive a number or a category from them"
-    if merged.get("format") in _DATES:
-        return name, "dates and times are no attribute; derive a number or a category from them"
+    if merged.get("format") in _TIMES:
+        return name, "times are no attribute; derive a number or a category from them"
     values = list_in(merged, "enum") or constants or ([merged["const"]] if "const" in merged else [])
     values = values or listed_values(merged.get("pattern"))
     common: dict[str, Any] = {
@@ -61,15 +66,17 @@ def _property(name: str, given: object, top: object, required: bool) -> DraftCol
         return category_or_boolean(name, values, **common)
     if known == {"boolean"}:
         return DraftColumn(name=name, kind="boolean", **common)
-    if known and known <= {"integer", "number"}:
-        whole = known == {"integer"}
-        return number_column(name, *_bounds(merged, whole=whole), whole=whole, **common)
+    kind: Any = "date" if merged.get("format") == "date" else _NUMBERS.get(frozenset(known))
+    if kind:
+        return bounded_column(name, kind, *_bounds(merged, kind), **common)
     return DraftColumn(name=name, kind="categorical" if known == {"string"} else None, **common)
 
 
-def _bounds(limits: Mapping[str, Any], *, whole: bool) -> list[float | None]:
+def _bounds(limits: Mapping[str, Any], kind: str) -> list[Any]:
     """Return the bounds; of whole numbers, the next one where a bound itself is excluded."""
-    found: list[float | None] = []
+    if kind == "date":
+        return [limits.get("formatMinimum"), limits.get("formatMaximum")]
+    found, whole = list[Any](), kind == "integer"
     for inside, outside, step in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
         excluded = limits.get(outside)
         old = excluded is True  # as drafts before 6 had it: a flag beside the bound

@@ -11,9 +11,10 @@ from hedgerow.schema.imports.draft import DraftColumn
 _AS_IDENTIFIER = (
     r"(.* )?(id|uid|uuid|guid|key|mrn|ssn|nhs number|name|surname|email|phone|address|street|comment|notes?)"
 )
-_AS_DATE = r"(.* )?(date|time|timestamp|datetime|dob|birthday)( .*)?|.* at"
+_AS_TIME = r"(.* )?(time|timestamp|datetime)( .*)?|.* at"
 _SUGGESTED: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"(is|has|was|had|does|can) .*|.* (flag|yn|yes no)|smoker|alive|dead|died|deceased", {"kind": "boolean"}),
+    (r"(.* )?(date|dob|birthday)( .*)?", {"kind": "date"}),
     (r"(.* )?age( .*)?", {"kind": "integer", "low": 0, "high": 120, "unit": "years"}),
     (r"(.* )?year( .*)?", {"kind": "integer", "low": 1900, "high": 2100}),
     (r"(.* )?month", {"kind": "integer", "low": 1, "high": 12}),
@@ -35,7 +36,7 @@ _SUGGESTED: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def suggested(name: str) -> DraftColumn | None:
-    """Return what the name of a column suggests; None for one that is likely an identifier, a text or a date.
+    """Return what the name of a column suggests; None for one that is likely an identifier, a text or a time.
 
     Examples
     --------
@@ -43,7 +44,7 @@ def suggested(name: str) -> DraftColumn | None:
     (120, None, None)
     """
     plain = " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^0-9A-Za-z]+", " ", name[:200]).lower().split())
-    if re.fullmatch(f"{_AS_IDENTIFIER}|{_AS_DATE}", plain):
+    if re.fullmatch(f"{_AS_IDENTIFIER}|{_AS_TIME}", plain):
         return None
     found = next((given for pattern, given in _SUGGESTED if re.fullmatch(pattern, plain)), {})
     return DraftColumn(name=name, **found)

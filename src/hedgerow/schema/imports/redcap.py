@@ -11,7 +11,7 @@ from typing import Any
 
 from hedgerow.errors import SchemaError, UnreadableError
 from hedgerow.schema.files import LARGEST_SCHEMA
-from hedgerow.schema.imports.draft import Draft, DraftColumn, number_column
+from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column
 from hedgerow.untrusted_text import read_text
 
 ORIGIN = "REDCap data dictionary"
@@ -28,7 +28,8 @@ _EXPORTED |= {"text_validation_type_or_show_slider_number": _CHECK, "text_valida
 _EXPORTED |= {"text_validation_max": _HIGH, "identifier": _IDENTIFIER, "branching_logic": _BRANCH}
 _EXPORTED |= {"required_field": _REQUIRED}
 _KEYS = (_NAME, _TYPE, _LABEL, _CHOICES, _CHECK, _LOW, _HIGH, _IDENTIFIER, _BRANCH, _REQUIRED)
-_WHOLE = ("integer",)
+_CHECKED: dict[str, Any] = {"integer": "integer"}
+_CHECKED |= dict.fromkeys(("date_ymd", "date_mdy", "date_dmy"), "date")  # so typed; all are exported as YYYY-MM-DD
 _REAL = re.compile("number(_[0-9]dp)?")
 
 Field = Mapping[str, str]
@@ -43,7 +44,7 @@ def is_dictionary(header: list[str]) -> bool:
 def dictionary_draft(path: str | PathLike[str]) -> Draft:
     """Return the draft of a data dictionary: codes are values, and their labels go into the description.
 
-    The first field is the record's id, which is left out, as are identifiers, notes, files, dates and texts that REDCap
+    The first field is the record's id, which is left out, as are identifiers, notes, files, times and texts that REDCap
     does not check. A field with branching logic, or not required, may be missing.
 
     Raises
@@ -118,11 +119,11 @@ def _column(name: str, kind: str, field: Field) -> DraftColumn | tuple[str, str]
         return DraftColumn(name=name, kind="categorical", values=values, **common)
     if kind == "slider":
         low, high = (limit or default for limit, default in zip(limits, ("0", "100"), strict=True))
-        return number_column(name, low, high, whole=True, **common)
-    if kind == "text" and (check in _WHOLE or _REAL.fullmatch(check)):
-        return number_column(name, *limits, whole=check in _WHOLE, **common)
-    if kind == "calc":
-        return number_column(name, *limits, whole=False, **common)
+        return bounded_column(name, "integer", low, high, **common)
+    if kind == "text" and check in _CHECKED:
+        return bounded_column(name, _CHECKED[check], *limits, **common)
+    if kind == "calc" or (kind == "text" and _REAL.fullmatch(check)):
+        return bounded_column(name, "real", *limits, **common)
     return name, f"of type {f'{kind}, {check}' if check else kind}, whose values are no attribute"
 
 

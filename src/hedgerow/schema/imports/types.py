@@ -13,10 +13,9 @@ import pyarrow as pa
 
 from hedgerow.errors import ArgumentTypeError, MissingFileError, SchemaError
 from hedgerow.foreign_code import guarded
-from hedgerow.schema.imports.draft import Draft, DraftColumn, category_or_boolean, number_column
+from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, category_or_boolean
 
 _MOST_VALUES = 10_000
-_DAYS = "days since 1970-01-01"
 _SMALL = {"int8": (-(2**7), 2**7 - 1), "uint8": (0, 2**8 - 1)}  # of wider types the limits are no bounds of meaning
 
 
@@ -108,11 +107,11 @@ def _of_arrow(name: str, kind: pa.DataType, *, nullable: bool) -> DraftColumn | 
     if is_a.is_boolean(kind):
         return DraftColumn(name=name, kind="boolean", **common)
     if is_a.is_integer(kind):
-        return number_column(name, *_SMALL.get(str(kind), (None, None)), whole=True, **common)
+        return bounded_column(name, "integer", *_SMALL.get(str(kind), (None, None)), **common)
     if is_a.is_floating(kind) or is_a.is_decimal(kind):
-        return number_column(name, None, None, whole=False, **common)
-    if is_a.is_date(kind):
-        return number_column(name, None, None, whole=True, unit=_DAYS, **common)
+        return bounded_column(name, "real", None, None, **common)
+    if is_a.is_date(kind) or (is_a.is_timestamp(kind) and kind.tz is None):
+        return bounded_column(name, "date", None, None, **common)
     if is_a.is_string(kind) or is_a.is_large_string(kind) or is_a.is_string_view(kind) or is_a.is_null(kind):
         return DraftColumn(name=name, kind="categorical", **common)
     return name, f"of type {str(kind).partition('<')[0].partition('[')[0]}, whose values are no attribute"
