@@ -1,5 +1,6 @@
 import ast
 import csv
+import datetime
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,8 @@ def test_a_tree_of_the_greatest_depth_is_read() -> None:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as a cell of a CSV file."""
+    """Return a value as a cell of a CSV file; of a time the date, since text of times is no date."""
+    value = value.date() if isinstance(value, datetime.datetime) else value
     return "" if value is None or value != value else value_text(value)
 
 
