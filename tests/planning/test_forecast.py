@@ -95,6 +95,8 @@ def test_the_data_are_json_and_the_same_numbers():
         ({"schema": hr.Schema({"age": hr.Integer(0, 9)})}, "a schema with attributes and a label"),
         ({"rows": 0}, "rows must be"),
         ({"rows": 1.5}, "rows must be"),
+        ({"rows": 2**32}, r"rows must be below 2\^32"),
+        ({"rows": 10**23}, r"rows must be below 2\^32"),
         ({"epsilon": 0}, "epsilon must be"),
         ({"epsilon": "much"}, "epsilon"),
         ({"delta": 1}, "delta must be"),
@@ -107,6 +109,12 @@ def test_the_data_are_json_and_the_same_numbers():
 def test_bad_values_are_refused(arguments, problem):
     with pytest.raises((ValueError, TypeError), match=problem):
         hr.plan(**{"schema": SCHEMA, "rows": 400, "epsilon": 1} | arguments)
+
+
+def test_as_many_rows_are_forecast_as_draws_take():
+    """Numbers without cut points are forecast by the drawing of these, whose own limit is the same."""
+    open_numbers = hr.Schema({"age": hr.Integer(18, 90)}, LABEL)
+    assert hr.plan(open_numbers, 2**32 - 1, 1).cut_points
 
 
 def test_a_person_with_three_rows_needs_three_times_epsilon():

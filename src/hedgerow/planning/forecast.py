@@ -22,6 +22,7 @@ from hedgerow.planning.expected import (
 )
 from hedgerow.planning.simulation import Simulated, simulate
 from hedgerow.privacy.amounts import Amount, amount_text, exact
+from hedgerow.privacy.exponential_mechanism import MOST_ROWS
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.schema import Schema
 
@@ -206,7 +207,8 @@ def plan(
         raise ArgumentTypeError(f"schema must be a Schema, got {type(schema).__name__}.")
     if schema.label is None or not len(schema):
         raise ArgumentError("expected a schema with attributes and a label to forecast for, got one without.")
-    check_whole("rows", rows, 1)
+    if check_whole("rows", rows, 1) >= MOST_ROWS:
+        raise ArgumentError("rows must be below 2^32, got more: from there on no model and no cut points are drawn.")
     check_whole("runs", runs, 1)
     check_probability("accuracy_loss", accuracy_loss)
     slack = exact(delta, "delta")
