@@ -59,6 +59,29 @@ def test_cut_points_are_learned_under_a_charge(folder, run):
     assert "0 left" in run("budget", "show", "b.json")[1]
 
 
+@pytest.mark.parametrize(
+    ("unit", "row", "problem"),
+    [
+        ("", "SECRET,f,0.5,no", "column 'age': expected numbers, found text"),
+        ("", ",f,0.5,no", "column 'age': some values are missing"),
+        ("unit: {column: who, max_rows: 2}", "41,f,0.5,no", "column 'who': expected"),
+    ],
+)
+def test_a_row_that_does_not_fit_costs_no_cut_points(folder, run, unit, row, problem):
+    (folder / "open.yaml").write_text(f"{SCHEMA.replace(', cuts: [30, 60]', '')}\n{unit}\n")
+    header, *rows = f"{GOOD}{row}\n".splitlines()
+    of_whom = [f"who,{header}", *(f"p{n},{text}" for n, text in enumerate(rows[:-1])), f",{rows[-1]}"]
+    (folder / "bad.csv").write_text("\n".join(of_whom) + "\n")
+    run("budget", "new", "b.json", "--epsilon", "20")
+    words = ("--schema", "open.yaml", "--epsilon", "1", "--budget", "b.json", "-o", "learned.yaml")
+    code, out, err = run("schema", "learn", "bad.csv", *words)
+    assert (code, out) == (2, "")
+    assert problem in err
+    assert "SECRET" not in err
+    assert "20 left" in run("budget", "show", "b.json")[1]
+    assert not (folder / "learned.yaml").exists()
+
+
 def test_rows_are_checked_against_a_schema_before_anything_is_spent(folder, run):
     assert run("schema", "check", "schema.yaml", "data.csv")[1].startswith("every row fits")
     (folder / "bad.csv").write_text(GOOD + "41,SECRET,0.5,no\n")

@@ -119,14 +119,19 @@ def _check_rows(table: Table, labels: Column, declared: Schema | None) -> None:
     try:
         if schema.label is not None:
             schema.label.encode(labels)
-        schema.encode(table)
-        if schema.unit is not None:
-            check_units(schema.unit, table)
+        check_values(table, schema)
     except DomainError as error:
         problem = error
     else:
         return
     raise problem if declared else advise(problem)
+
+
+def check_values(table: Table, schema: Schema, names: Sequence[str] | None = None) -> None:
+    """Check the values of the named attributes (default: all), and whose each row is; raises DomainError."""
+    schema.encode(table, names)
+    if schema.unit is not None:
+        check_units(schema.unit, table)
 
 
 class TableRows:

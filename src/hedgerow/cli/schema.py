@@ -11,18 +11,21 @@ import typer
 
 from hedgerow.cli.budget import open_budget, spent_text, telling_charges
 from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print
-from hedgerow.cli.rows import DATA, FILE, Decimal, Encoding, Engine, Master, Memory, make_of, open_rows
+from hedgerow.cli.rows import DATA, FILE, Decimal, Encoding, Engine, Master, Memory, check_values, make_of, open_rows
 from hedgerow.cli.schema_drafts import import_draft
 from hedgerow.cli.schema_wizard import wizard
 from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
+from hedgerow.columns import Table
 from hedgerow.durable import reserved, write_whole
 from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
 from hedgerow.privacy.amounts import amount_text, exact
+from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.learnable import learning_problems
+from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
 from hedgerow.table_files import read_table
 
@@ -154,8 +157,12 @@ def learn(
     account = open_budget(budget)
     if account is not None:
         account.check(amount, rho=0, unit=schema.unit)  # which rho it costs follows from the numbers
+    planned = plan_cuts(dict(schema.attributes), amount / rows_of(schema.unit), bins)
     with stage(f"reading {data}"):
         table = read_table(data, make_of(encoding, decimal))
+    schema.check_columns(Table.of(table))
+    schema.check_unit(Table.of(table))
+    check_values(Table.of(table), schema, [plan.name for plan in planned])  # a row that does not fit costs nothing
     with reserved(output, room=ROOM, force=force) as write:
         with telling_charges(account), stage("learning cut points"):
             learned = Schema.learn(table, schema, epsilon=amount, budget=account, bins=bins)
