@@ -101,6 +101,12 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
         (("fit", "data.parquet", "--epsilon", "1", "--target", "no"), "error: column 'no': expected this column"),
         (("fit", "data.parquet", "--epsilon", "1", "--target", "ill"), "error: column 'ill': not boolean"),
         (("fit", "data.csv", *FIT, "--engine", "duckdb", "--master", "x"), "error: --master must be None unless"),
+        (
+            ("fit", "data.csv", *FIT, "--memory", "3"),
+            "error: expected --memory where DuckDB counts, got a file of text",
+        ),
+        (("schema", "check", "schema.yaml", "data.csv", "--memory", "3GB"), "error: expected --memory where DuckDB"),
+        (("fit", "data.parquet", *FIT, "--memory", "3"), "error: --memory must be a size such as 4GB"),
     ],
 )
 def test_bad_input_is_one_line(folder, run, words, message):

@@ -163,6 +163,8 @@ WRONG = {
     "d.parquet": ({"memory": "1.2.3GB"}, "memory must be a size such as 4GB"),
     "c.parquet": ({"memory": "much"}, "memory must be a size such as 4GB or 500MB, got 'much'"),
     "b.parquet": ({"engine": "duckdb", "master": "local"}, "master must be None unless engine='spark'"),
+    "e.parquet": ({"engine": "spark", "memory": "2GB"}, "memory must be None unless DuckDB counts"),
+    "postgresql://u@host/db::t": ({"memory": "2GB"}, "memory must be None unless DuckDB counts"),
 }
 
 

@@ -11,7 +11,6 @@ import typer
 from hedgerow.audit import Reconstruction, reconstruction
 from hedgerow.cli.output import check_output, check_picture, draw, print_or_write, stage
 from hedgerow.cli.rows import DATA, Decimal, Encoding, Engine, Master, Memory, open_rows
-from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
 from hedgerow.models.released import leaf_model
@@ -36,7 +35,7 @@ def audit(
     ] = None,
     engine: Engine = None,
     master: Master = None,
-    memory: Memory = MEMORY,
+    memory: Memory = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
     resolution: Annotated[

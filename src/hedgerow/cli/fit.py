@@ -19,7 +19,6 @@ from hedgerow.cli.rows import DATA, Decimal, Encoding, Engine, Master, Memory, R
 from hedgerow.cli.schema import load_schema
 from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
 from hedgerow.durable import reserved
-from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import ArgumentError, NoiseWarning
 from hedgerow.learn import (
     DPGreedyRLClassifier,
@@ -158,7 +157,7 @@ def fit(
     ] = None,
     engine: Engine = None,
     master: Master = None,
-    memory: Memory = MEMORY,
+    memory: Memory = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
     seed: Annotated[int | None, typer.Option(help="Seeded noise: repeatable, NOT private. Needs --research.")] = None,

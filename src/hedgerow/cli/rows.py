@@ -33,7 +33,7 @@ Engine = Annotated[
     typer.Option(help="Engine that counts the rows: duckdb or spark. Default: PostgreSQL for its tables, else DuckDB."),
 ]
 Master = Annotated[str | None, typer.Option(help="With --engine spark: its master.  [local[*]]")]
-Memory = Annotated[str, typer.Option(help="How much memory DuckDB may take.")]
+Memory = Annotated[str | None, typer.Option(help="How much memory DuckDB may take.  [4GB]")]
 
 
 Encoding = Annotated[
@@ -172,12 +172,19 @@ class TableRows:
 
 @contextmanager
 def open_rows(
-    data: str, engine: Any, master: str | None, memory: str, encoding: str | None = None, decimal: str | None = None
+    data: str,
+    engine: Any,
+    master: str | None,
+    memory: str | None,
+    encoding: str | None = None,
+    decimal: str | None = None,
 ) -> Generator[Rows]:
     """Open the rows that a command is given; none is looked at yet."""
     check_no_spreadsheet(data)
     make = make_of(encoding, decimal)
     if not is_address(data) and engine is None and master is None:
+        if memory is not None:
+            raise ArgumentError("expected --memory where DuckDB counts, got a file of text alone; add --engine duckdb.")
         yield FileRows(data, make)
     else:
         if not make.is_usual:

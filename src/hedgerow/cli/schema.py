@@ -17,7 +17,6 @@ from hedgerow.cli.schema_wizard import wizard
 from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
 from hedgerow.columns import Table
 from hedgerow.durable import reserved, write_whole
-from hedgerow.engines.addresses import MEMORY
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
 from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.privacy.unit import rows_of
@@ -78,7 +77,7 @@ def new(
     """
     check_ending(output)
     check_output(output, data, force=force)
-    with open_rows(data, None, None, MEMORY, encoding) as rows:
+    with open_rows(data, None, None, None, encoding) as rows:
         names = list(rows.columns)
     _check_present([target], names)
     names.remove(target)
@@ -204,7 +203,7 @@ def check(
     data: Annotated[str, typer.Argument(help=f"The sensitive table: {DATA}.")],
     engine: Engine = None,
     master: Master = None,
-    memory: Memory = MEMORY,
+    memory: Memory = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

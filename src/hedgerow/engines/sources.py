@@ -31,7 +31,7 @@ def open_table(
     address: str,
     *,
     engine: Literal["duckdb", "spark", "postgres"] | None = None,
-    memory: str = MEMORY,
+    memory: str | None = None,
     master: str | None = None,
 ) -> Generator[Expression]:
     """Open a table where it is, for reading only; nothing is written there, and no row is read yet.
@@ -44,8 +44,9 @@ def open_table(
         the password in ``PGPASSWORD`` or ``~/.pgpass``. A view will do.
     engine : {"duckdb", "spark", "postgres"}, optional
         The engine that counts. Default: PostgreSQL its own tables, DuckDB all else. Spark counts Parquet and CSV files.
-    memory : str, default="4GB"
-        How much memory DuckDB may take. It fails beyond that: groups of private rows are not written to a disk.
+    memory : str, optional
+        How much memory DuckDB may take, such as ``"4GB"``, the default. It fails beyond that: groups of private rows
+        are not written to a disk. Of other engines it is not taken.
     master : str, optional
         The Spark master, such as ``spark://host:7077``. Default: that of the configuration, or ``local[*]``.
 
@@ -88,14 +89,17 @@ def open_table(
         raise ArgumentError(
             f"master must be None unless engine='spark', got one for {shown(address)}, which is counted by {chosen}."
         )
-    if not re.fullmatch(r"[0-9]+([.][0-9]+)? ?[KMGT]i?B", memory, re.IGNORECASE):
+    if memory is not None and chosen != "duckdb":
+        raise ArgumentError(f"memory must be None unless DuckDB counts, got one for {shown(address)} and {chosen}.")
+    limit = MEMORY if memory is None else memory
+    if not re.fullmatch(r"[0-9]+([.][0-9]+)? ?[KMGT]i?B", limit, re.IGNORECASE):
         raise ArgumentError(f"memory must be a size such as 4GB or 500MB, got {memory!r}.")
     if chosen == "postgres":
         opened = _postgres(*_split(address))
     elif scheme:
-        opened = _duckdb(*_split(address), memory)
+        opened = _duckdb(*_split(address), limit)
     elif chosen == "duckdb":
-        opened = duckdb_files(list_files(address), memory)
+        opened = duckdb_files(list_files(address), limit)
     else:
         opened = _spark(address, master)
     with opened as table:
