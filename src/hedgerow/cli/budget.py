@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.output import check_output, say
-from hedgerow.errors import DomainError, ModelFormatError
+from hedgerow.errors import ModelFormatError
 from hedgerow.privacy.account import Accounting
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.budget_file import FileBudget
@@ -100,10 +100,9 @@ def telling_charges(budget: FileBudget | None) -> Generator[None]:
     """Print to stderr what stays charged to the budget's file, if the block fails for any reason."""
     try:
         yield
-    except BaseException as error:
+    except BaseException:
         if budget is not None and budget.spent_here:
-            hint = "; `hedgerow schema check` finds such rows first" if isinstance(error, DomainError) else ""
-            typer.echo(f"{_charged(budget)}{hint}.", err=True)
+            typer.echo(f"{_charged(budget)}.", err=True)
         raise
 
 

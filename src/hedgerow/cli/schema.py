@@ -156,9 +156,9 @@ def learn(
     account = open_budget(budget)
     if account is not None:
         account.check(amount, rho=0, unit=schema.unit)  # which rho it costs follows from the numbers
-    planned = plan_cuts(dict(schema.attributes), amount / rows_of(schema.unit), bins)
     with stage(f"reading {data}"):
         table = read_table(data, make_of(encoding, decimal))
+    planned = plan_cuts(dict(schema.attributes), amount / rows_of(schema.unit), bins)
     schema.check_columns(Table.of(table))
     schema.check_unit(Table.of(table))
     check_values(Table.of(table), schema, [plan.name for plan in planned])  # a row that does not fit costs nothing
