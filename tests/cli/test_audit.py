@@ -55,6 +55,19 @@ def test_audit_asks_for_what_it_needs(folder, run):
     assert (code, out) == (2, "")
     assert err == "error: --by compares groups of rows and requires the rows; add --data FILE.\n"
     assert "expected COLUMN=STEP, such as bmi=0.1; got 'dose'" in run("audit", "model.json", "--resolution", "dose")[2]
+    twice = run("audit", "model.json", "--resolution", "dose=0.1", "--resolution", "dose=0.2")
+    assert "expected one --resolution for each column, got two for 'dose'" in twice[2]
+    for more in (
+        ("--memory", "3GB"),
+        ("--engine", "duckdb"),
+        ("--master", "x"),
+        ("--encoding", "x"),
+        ("--decimal", ","),
+    ):
+        code, out, err = run("audit", "model.json", *more)
+        assert (code, out, "with --data only" in err) == (2, "", True)
+    assert "got a.png for two of them" in run("audit", "model.json", "--plot", "a.png", "-o", "./a.png")[2]
+    assert not (folder / "a.png").exists()
     assert "real attributes only" in run("audit", "model.json", "--resolution", "age=2")[2]
     assert "expected a name that ends in .png" in run("audit", "model.json", "--plot", "a.gif")[2]
     run(

@@ -31,6 +31,10 @@ def test_a_form_is_written_to_be_filled_in(folder, run):
     assert "hedgerow report model.json --form form.yaml" in err
     assert (folder / "form.yaml").read_text("utf-8") == empty_form()
     assert "exists already" in run("report", "--new-form", "form.yaml")[2]
+    assert run("report", "--new-form", "form.yaml", "--force")[0] == 0
+    for more in (("model.json",), ("--threshold", "10"), ("--by", "sex"), ("--json",), ("-o", "r.html")):
+        code, _, err = run("report", "--new-form", "other.yaml", *more)
+        assert (code, "expected --new-form alone" in err, (folder / "other.yaml").exists()) == (2, True, False)
 
 
 def test_a_public_sheet_alone(fitted, run):
@@ -46,7 +50,8 @@ def test_a_public_sheet_alone(fitted, run):
 
 
 def test_rows_go_to_a_sheet_of_their_own(fitted, run):
-    given = ("--form", "form.yaml", "--data", "data.csv", "--test", "data.csv")
+    (fitted / "test.csv").write_bytes((fitted / "data.csv").read_bytes())
+    given = ("--form", "form.yaml", "--data", "data.csv", "--test", "test.csv")
     code, _, err = run("report", "model.json", *given, "-o", "r.json")
     assert (code, err) == (0, "written to r.json\nwritten to r.PRIVATE.json\n")
     board = json.loads((fitted / "r.PRIVATE.json").read_text("utf-8"))
@@ -86,6 +91,13 @@ def test_it_says_what_is_missing_or_in_the_way(fitted, run):
     assert "expected -o FILE" in run("report", "model.json")[2]
     assert "ends in .html or .json" in run("report", "model.json", "-o", "r.pdf")[2]
     assert "expected --dataset with --ledger only" in run("report", "model.json", "--dataset", "a", "--json")[2]
+    for more in (("--by", "sex"), ("--encoding", "cp1252"), ("--decimal", ",")):
+        assert f"expected {more[0]} with --data or --test only" in run("report", "model.json", *more, "--json")[2]
+    twice = ("--data", "data.csv", "--test", "./data.csv", "-o", "r.html")
+    assert "expected held-out rows as --test, got the file of --data" in run("report", "model.json", *twice)[2]
+    one = ("-o", "r.json", "--acro", "r.json")
+    assert "expected a file for each output, got r.json for two" in run("report", "model.json", *one)[2]
+    assert not (fitted / "r.json").exists()
     (fitted / "r.PRIVATE.html").write_text("signed")
     assert "r.PRIVATE.html exists already" in run("report", "model.json", "-o", "r.html")[2]
     assert not (fitted / "r.html").exists()

@@ -71,6 +71,14 @@ def test_only_a_scorecard_is_a_form_to_fill_in(folder, run):
     assert not (folder / "form.png").exists()
 
 
+def test_no_output_replaces_another_one(folder, run):
+    a_scorecard(folder)
+    code, out, err = run("show", "card.json", "--plot", "a.png", "--paper", f"{folder}/a.png", "--force")
+    assert (code, out) == (2, "")
+    assert err == "error: expected a file for each output, got a.png for two of them.\n"
+    assert not (folder / "a.png").exists()
+
+
 def test_the_form_of_a_file_is_that_of_its_name(folder, run):
     model = a_tree(folder, old={"label": "yes"}, young={"label": "no"})
     starts = {"a.html": "<!doctype html>", "a.json": "{", "a.py": "def ", "a.sql": "CASE", "a.txt": "if ", "a": "if "}

@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.audit import Reconstruction, reconstruction
-from hedgerow.cli.output import check_output, check_picture, draw, print_or_write, stage
+from hedgerow.cli.output import check_outputs, check_picture, draw, print_or_write, stage
 from hedgerow.cli.rows import DATA, Decimal, Encoding, Engine, Master, Memory, open_rows
 from hedgerow.errors import ArgumentError
+from hedgerow.messages import shown
 from hedgerow.models import load_model
 from hedgerow.models.released import leaf_model
 from hedgerow.schema import Schema
@@ -61,14 +62,17 @@ def audit(
 
     [bold]Example[/bold]: hedgerow audit model.json --data train.csv --by sex --plot entropy.png
     """
-    for path in (plot, output):
-        if path is not None:
-            check_output(path, model, data, schema, force=force)
+    check_outputs((plot, output), model, data, schema, force=force)
     if plot is not None:
         check_picture(plot)
     if by and data is None:
         raise ArgumentError("--by compares groups of rows and requires the rows; add --data FILE.")
-    steps = dict(map(_step, resolution or []))
+    if data is None and any(option is not None for option in (engine, master, memory, encoding, decimal)):
+        raise ArgumentError(
+            "expected --engine, --master, --memory, --encoding and --decimal with --data only, whose rows they are "
+            "about; add --data FILE."
+        )
+    steps = _steps(resolution or [])
     released = leaf_model(load_model(model))
     if data is None and not released.has_counts:
         raise ArgumentError(
@@ -101,6 +105,15 @@ def _step(text: str) -> tuple[str, float]:
         return name, float(step if equals and name else "")
     except ValueError:
         raise ArgumentError(f"--resolution: expected COLUMN=STEP, such as bmi=0.1; got {text!r}.") from None
+
+
+def _steps(texts: list[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, step in map(_step, texts):
+        if name in found:
+            raise ArgumentError(f"expected one --resolution for each column, got two for {shown(name)}.")
+        found[name] = step
+    return found
 
 
 def _json(found: Reconstruction, groups: dict[str, list[dict[str, Any]]]) -> str:

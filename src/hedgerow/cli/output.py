@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +57,17 @@ def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
         raise ArgumentError(f"{path}: there is no folder {path.parent}.")
     if not os.access(path.absolute().parent, os.W_OK):
         raise ArgumentError(f"{path}: the folder {path.absolute().parent} cannot be written to.")
+
+
+def check_outputs(paths: Sequence[Path | None], *inputs: Path | str | None, force: bool) -> None:
+    """Check those of several files that are asked for, as `check_output` does, and that no two of them are one file."""
+    asked = [path for path in paths if path is not None]
+    for path in asked:
+        check_output(path, *inputs, force=force)
+    places = [os.path.realpath(path) for path in asked]
+    for path, place in zip(asked, places, strict=True):
+        if places.count(place) > 1:
+            raise ArgumentError(f"expected a file for each output, got {path} for two of them.")
 
 
 def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: Mapping[str, Any], spent: str) -> None:

@@ -98,7 +98,7 @@ def class_weights(model: Released, given: Sequence[str]) -> dict[Value, float]:
     Raises
     ------
     ValueError
-        If one is written otherwise, or the label is not a class of the model.
+        If one is written otherwise, the label is not a class of the model, or a class has two.
     """
     classes = {value_text(value): value for value in model.schema.classes}
     found: dict[Value, float] = {}
@@ -109,6 +109,8 @@ def class_weights(model: Released, given: Sequence[str]) -> dict[Value, float]:
                 "expected --class-weight as LABEL=WEIGHT, a number for a class among "
                 f"{listed(model.schema.classes)}, got {quoted_text(text)}."
             )
+        if classes[label] in found:
+            raise ArgumentError(f"expected one --class-weight for each class, got two for {quoted_text(label)}.")
         found[classes[label]] = float(weight)
     return found
 

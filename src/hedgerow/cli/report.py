@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import narwhals as nw
 import typer
 
-from hedgerow.cli.output import check_output, say, stage
+from hedgerow.cli.output import check_output, check_outputs, say, stage
 from hedgerow.cli.rows import FILE, Decimal, Encoding, make_of, target_name
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError
@@ -23,6 +23,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command("report")
 def report(
+    context: typer.Context,
     model: Annotated[Path | None, typer.Argument(help="Model file written by `hedgerow fit`.")] = None,
     output: Annotated[
         Path | None,
@@ -75,10 +76,7 @@ def report(
     hedgerow report model.json --form form.yaml --data train.csv --test test.csv -o report.html
     """
     if new_form is not None:
-        check_output(new_form, model, form, force=force)
-        write_whole(new_form, empty_form())
-        todo = f"fill it in, then run: hedgerow report model.json --form {new_form} -o report.html"
-        say(f"written to {new_form}: {todo}", err=True)
+        _write_form(new_form, context, force=force)
         return
     if model is None:
         raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")
@@ -90,9 +88,9 @@ def report(
     if dataset is not None and ledger is None:
         raise ArgumentError("expected --dataset with --ledger only, got it without; add --ledger.")
     sheets = [] if output is None else [output, private_name(output)]
-    for path in (*sheets, *twins, *([] if acro is None else [private_name(acro)])):
-        check_output(path, model, form, ledger, data, test, force=force)
-    _check_one_pipe(data, test)
+    outputs = (*sheets, *twins, *([] if acro is None else [private_name(acro)]))
+    check_outputs(outputs, model, form, ledger, data, test, force=force)
+    _check_rows(data, test, by=by, encoding=encoding, decimal=decimal)
     make, released = make_of(encoding, decimal), load_model(model)
     with stage("making the report"):
         found = Report.of(
@@ -115,10 +113,27 @@ def report(
         say(found.to_json(), newline=False)
 
 
-def _check_one_pipe(data: Path | None, test: Path | None) -> None:
-    """Check that standard input is not to be read twice."""
+def _write_form(path: Path, context: typer.Context, *, force: bool) -> None:
+    """Write an empty form, which nothing else that is given would change."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    if not given <= {"new_form", "force"}:
+        raise ArgumentError("expected --new-form alone, or with --force, got more: it writes an empty form and stops.")
+    check_output(path, force=force)
+    write_whole(path, empty_form())
+    todo = f"fill it in, then run: hedgerow report model.json --form {path} -o report.html"
+    say(f"written to {path}: {todo}", err=True)
+
+
+def _check_rows(data: Path | None, test: Path | None, **about: object) -> None:
+    """Check that rows are not both for training and held out, and that there are some for options about them."""
     if str(data) == str(test) == PIPE:
         raise ArgumentError("expected one of --data and --test from standard input, got both.")
+    if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
+        raise ArgumentError("expected held-out rows as --test, got the file of --data: the model has seen these.")
+    unused = [f"--{name}" for name, given in about.items() if given and data is None and test is None]
+    if unused:
+        raise ArgumentError(f"expected {unused[0]} with --data or --test only, whose rows it is about; got neither.")
 
 
 def _twins(

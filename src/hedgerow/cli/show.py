@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.output import PICTURES, check_output, check_picture, draw, print_or_write, without_a_window
+from hedgerow.cli.output import PICTURES, check_outputs, check_picture, draw, print_or_write, without_a_window
 from hedgerow.errors import ArgumentError
 from hedgerow.models import RuleList, Scorecard, Tree, load_model
 from hedgerow.models.dialects import DialectName
@@ -49,9 +49,7 @@ def show(
     form = _form(form, output, as_json=as_json)
     if dialect is not None and form is not Form.sql:
         raise ArgumentError("expected --dialect with --format sql only, got it without; add --format sql.")
-    for path in (plot, paper, output):
-        if path is not None:
-            check_output(path, model, force=force)
+    check_outputs((plot, paper, output), model, force=force)
     for path in (plot, paper):
         if path is not None:
             check_picture(path)
