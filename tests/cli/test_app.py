@@ -48,7 +48,7 @@ def test_a_file_of_no_model_is_one_clear_line(folder, run):
         code, out, err = run(*words)
         assert (code, out) == (2, "")
         expected = "expected one of the formats hedgerow/rule-list, hedgerow/tree, hedgerow/scorecard"
-        assert err == f"error: {expected}; got 'hedgerow/marginals'.\n"
+        assert err == f"error: other.json: {expected}; got 'hedgerow/marginals'.\n"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 from hedgerow import untrusted_text as bounded
 from hedgerow.errors import ModelFormatError
@@ -14,6 +14,7 @@ from hedgerow.errors import ModelFormatError
 LARGEST_MODEL = bounded.LARGEST_FILE
 """Maximum size of a model file in bytes: 20,000 rules of two literals."""
 _OURS = "hedgerow/"
+T = TypeVar("T")
 
 
 def seal(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,6 +75,22 @@ def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: 
     if data.get("digest") != _digest({key: value for key, value in data.items() if key != "digest"}):
         raise ModelFormatError("the file was changed after it was written: its digest does not match its content.")
     return data
+
+
+def read(path: str | PathLike[str], made: Callable[[str], T]) -> T:
+    """Return what is made of the text of a model file.
+
+    Raises
+    ------
+    ModelFormatError
+        If it is not text, larger than a model can be, or refused by `made`; the error names the file.
+    """
+    text = read_text(path)
+    try:
+        return made(text)
+    except ModelFormatError as error:
+        problem = str(error)
+    raise ModelFormatError(f"{path}: {problem}")
 
 
 def read_text(path: str | PathLike[str]) -> str:

@@ -42,7 +42,7 @@ def load_model(path: str | PathLike[str]) -> RuleList | Tree | Scorecard:
     >>> load_model(path)
     <RuleList of 1 rule; guarantee: none (example)>
     """
-    return model_from_dict(envelope.parse(envelope.read_text(path)))
+    return envelope.read(path, lambda text: model_from_dict(envelope.parse(text)))
 
 
 def model_from_dict(data: Any) -> RuleList | Tree | Scorecard:

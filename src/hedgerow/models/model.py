@@ -210,7 +210,7 @@ class Model(ABC):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model from a JSON file; raises as `from_json` does, and OSError."""
-        return cls.from_json(envelope.read_text(path))
+        return envelope.read(path, cls.from_json)
 
     def _repr_html_(self) -> str:
         html = self.to_html()
