@@ -95,6 +95,10 @@ def test_show_prints_the_hash_to_keep_and_finds_a_record_made_anew_by_it(folder,
     code, out, err = run("budget", "show", "b.json", "--head", kept)
     assert (code, out) == (2, "")
     assert "expected an entry with the hash that was kept, found none" in err
+    for other in ("", kept[:12], kept.upper() + " "):  # no reason to believe that the record was edited
+        code, out, err = run("budget", "show", "b.json", "--head", other)
+        assert (code, out) == (2, "")
+        assert err.startswith("error: --head must be a hash of 64 hexadecimal digits")
 
 
 def test_a_budget_of_an_earlier_version_is_shown_and_charged_once_it_is_chained(folder, run):

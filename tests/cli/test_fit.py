@@ -275,7 +275,7 @@ BAD = {
     "seed without research": (GOOD, ["--seed", "1"], "add --research"),
     "no such folder": (GOOD, ["-o", "nowhere/m.json"], "there is no folder nowhere"),
     "bad parameter": (GOOD, ["--max-rules", "0"], "--max-rules must be a whole number"),
-    "no such budget": (GOOD, ["--budget", "none.json"], "none.json: No such file"),
+    "no such budget": (GOOD, ["--budget", "none.json"], "`hedgerow budget new none.json --epsilon"),
 }
 
 

@@ -82,6 +82,8 @@ def test_charges_of_different_units_do_not_add_up(tmp_path):
     row, person = Charge("a", Fraction(1, 4)), Charge("b", Fraction(1, 4), unit=PATIENT)
     assert unit_of([person, person]) == PATIENT
     assert unit_of([]) is None
+    with pytest.raises(ValueError, match=r"drawn at random, count; and one row\.$"):
+        unit_of([row, person])
     for refused in (
         lambda: unit_of([row, person]),
         lambda: PrivacyCard((row, person), "noise", "software"),

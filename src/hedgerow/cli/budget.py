@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.output import check_output, say
-from hedgerow.errors import ModelFormatError
+from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Accounting
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.budget_file import FileBudget
@@ -92,6 +92,8 @@ def chain(
 
 def open_budget(file: Path | None) -> FileBudget | None:
     """Open the budget that a command charges, if one is given."""
+    if file is not None and not file.exists():
+        raise ArgumentError(f"{file}: No such file; `hedgerow budget new {file} --epsilon NUMBER` starts a budget.")
     return None if file is None else FileBudget(file)
 
 

@@ -61,7 +61,8 @@ class Account:
 
     def _check_caps(self) -> None:
         if self.epsilon is None and (self.rho is None or self.delta):
-            raise ArgumentError("expected a cap: epsilon, with delta or without, or rho alone; got neither.")
+            got = "neither" if self.rho is None else "rho with delta, which is a cap beside epsilon only"
+            raise ArgumentError(f"expected a cap: epsilon, with delta or without, or rho alone; got {got}.")
         if self.accounting == "zcdp" and not self.delta:
             raise ArgumentError("accounting='zcdp' needs epsilon and a delta > 0, or use rho alone; got no delta.")
         _ = self.largest_rho  # raises if (ε, δ) allows none

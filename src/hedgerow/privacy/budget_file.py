@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable, Generator
@@ -122,9 +123,13 @@ class FileBudget(Budget):
 
         Raises
         ------
+        ArgumentError
+            If it is no hash.
         ModelFormatError
             If no entry has it: entries were removed, or made anew.
         """
+        if not re.fullmatch("[0-9a-f]{64}", head):
+            raise ArgumentError("head must be a hash of 64 hexadecimal digits, as it was shown then, got another text.")
         if head not in self.record.hashes:
             raise ModelFormatError(
                 f"{self._path}: expected an entry with the hash that was kept, found none: entries were removed "
