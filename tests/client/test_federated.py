@@ -1,8 +1,9 @@
-"""Several curators: counts add, the charge of one row is that of its own curator, and nobody is asked twice."""
+"""Several curators: counts add, a row is charged by its own curator, a person by all, and nobody is asked twice."""
 
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hedgerow as hr
@@ -59,6 +60,24 @@ def test_the_card_has_the_largest_charge_and_names_the_sum():
     assert "sum, epsilon 3.5" in notes
 
 
+@pytest.mark.parametrize("release", ["counts", "gaussian"])
+def test_a_person_with_rows_at_every_curator_pays_the_sum(release):
+    """All rows of a unit are out of every table at once: the two answers are ε apart, and ε again."""
+    unit = hr.Unit("who", 2)
+    data = pd.DataFrame({"who": ["ann", "ann", "ben"], "size": [1.0, 2.0, 3.0]})
+    bins = hr.Schema({"size": hr.Real(0, 10, (2.5,), missing="bin", outside="clip")})
+    given = [hr.Oracle(data, [1, 1, 0], hr.Budget(e, "1e-6"), 1, unit=unit, release=release) for e in (1, "0.5")]
+    federated = hr.FederatedOracle(given)
+    federated.marginals(bins)
+    card, cards = federated.privacy, [oracle.privacy for oracle in given]
+    assert card.unit == federated.unit == unit
+    assert card.epsilon == Fraction(3, 2)
+    assert card.delta == sum(one.delta for one in cards)
+    assert card.rho == sum(one.rho for one in cards)
+    assert card.notes[-1] == "rows of one who can be with every curator: the charge is the sum"
+    assert not [note for note in card.notes if "one row is with one curator" in note]
+
+
 def test_a_void_answer_voids_all():
     given = oracles()
     given[1] = oracles(random_state=1)[1]
@@ -107,11 +126,16 @@ def test_oracles_that_do_not_go_together_are_refused():
     other = hr.Oracle(X.iloc[:, :3], Y, hr.Budget(1), classes=DATA.schema.classes)
     gaussian = hr.Oracle(X, Y, hr.Budget(1, 1e-6), release="gaussian", classes=DATA.schema.classes)
     ratios = [hr.Oracle(X, Y, hr.Budget(1), release="ratio", classes=DATA.schema.classes) for _ in range(2)]
+    whose = X.assign(who=range(len(X)))
+    of_persons, of_one_visit = (
+        hr.Oracle(whose, Y, hr.Budget(1), classes=DATA.schema.classes, unit=hr.Unit("who", rows)) for rows in (2, 1)
+    )
     for given, said in (
         ([one], "two or more"),
         ([one, two, one], "two or more"),
         ([one, other], "same columns"),
         ([one, gaussian], "same release"),
+        ([of_persons, of_one_visit], "same unit"),
         (ratios, "counts"),
     ):
         with pytest.raises(ArgumentError, match=said):

@@ -16,11 +16,15 @@ from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, RowCount
 from hedgerow.marginals.oracle.hypothesis import Hypothesis
 from hedgerow.marginals.oracle.protocol import MarginalOracle
 from hedgerow.marginals.oracle.release import Release
-from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.amounts import amount_text, total
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons, total_rho, unit_of
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.values import quoted_text
+
+_AS_SAID = "as the curators' own cards say"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +40,8 @@ class FederatedOracle:
 
     Each is asked the same; answers are added, and so are the variances of their noise. Learners take it as they take
     one oracle. One row is in one of the tables, so that a question costs it what that curator charges: the card has the
-    largest charge of any, not their sum, and says what somebody pays who has a row with several.
+    largest charge of any, not their sum, and says what somebody pays who has a row with several. Where the curators
+    protect all rows of a `Unit`, one unit may have rows with each of them: the card has the sum.
 
     A question that a curator did not answer can be asked again: only those who have not answered are asked, so that
     nothing is paid twice.
@@ -49,7 +54,8 @@ class FederatedOracle:
     Raises
     ------
     ValueError
-        If columns, classes or forms of answers differ, an oracle is given twice, or one releases ratios.
+        If columns, classes, forms of answers or units of privacy differ, an oracle is given twice, or one releases
+        ratios.
     TypeError
         If one is no oracle.
 
@@ -73,7 +79,7 @@ class FederatedOracle:
                 raise ArgumentTypeError(f"expected oracles, got {type(oracle).__name__}; see hedgerow.Oracle.")
         if len(self._oracles) < 2 or len({id(oracle) for oracle in self._oracles}) < len(self._oracles):
             raise ArgumentError("expected two or more different oracles, got fewer, or one of them twice.")
-        for name in ("columns", "classes", "release"):
+        for name in ("columns", "classes", "release", "unit"):
             if len({getattr(oracle, name) for oracle in self._oracles}) > 1:
                 raise ArgumentError(f"expected oracles with the same {name}, got different ones.")
         if self.release == "ratio":
@@ -106,8 +112,13 @@ class FederatedOracle:
         return self._oracles[0].release
 
     @property
+    def unit(self) -> Unit | None:
+        """What every curator protects; None for one row."""
+        return self._oracles[0].unit
+
+    @property
     def privacy(self) -> PrivacyCard:
-        """What was charged so far: of each question the largest charge of a curator; notes with what each charged."""
+        """What was charged so far: the most of any curator, for a unit all together; notes with what each charged."""
         cards = [oracle.privacy for oracle in self._oracles]
         each = [
             f"curator {number}: epsilon {amount_text(card.epsilon or 0)}, delta {amount_text(card.delta or 0)}"
@@ -118,13 +129,15 @@ class FederatedOracle:
         if not charged:
             return PrivacyCard.none("nothing was answered")
         notes = dict.fromkeys(note for card in cards for note in card.notes)
-        more = (
-            f"rows of {len(cards)} curators; {'; '.join(each)}",
+        whose = (
             "one row is with one curator, and is charged what that one charges; somebody with a row at each pays the "
-            f"sum, epsilon {summed}",
+            f"sum, epsilon {summed}"
         )
+        if self.unit is not None:
+            whose = f"rows of one {quoted_text(self.unit.column)} can be with every curator: the charge is the sum"
+        more = (f"rows of {len(cards)} curators; {'; '.join(each)}", whose)
         return PrivacyCard(
-            (_largest(charged),),
+            (_largest(charged) if self.unit is None else _sum_of(charged, self.unit),),
             noise="; ".join(dict.fromkeys(card.noise for card in charged)),
             software=charged[0].software,
             void=join_reasons(*(card.void for card in charged)),
@@ -182,7 +195,14 @@ def _largest(cards: Sequence[PrivacyCard]) -> Charge:
         "all answers, of the curator who charged most",
         max(card.epsilon or Fraction(0) for card in cards),
         max(card.delta or Fraction(0) for card in cards),
-        "as the curators' own cards say",
+        _AS_SAID,
         rho=max(known) if len(known) == len(rho) else None,
         unit=unit_of([charge for card in cards for charge in card.charges]),
     )
+
+
+def _sum_of(cards: Sequence[PrivacyCard], unit: Unit) -> Charge:
+    """Return a charge of all that the cards have, for a unit that may have rows with every curator."""
+    charges = [charge for card in cards for charge in card.charges]
+    epsilon, delta = total(charge.epsilon for charge in charges), total(charge.delta for charge in charges)
+    return Charge("all answers, of all curators", epsilon, delta, _AS_SAID, rho=total_rho(charges), unit=unit)

@@ -110,6 +110,11 @@ class RemoteOracle:
         return self._form.release
 
     @property
+    def unit(self) -> Unit | None:
+        """What the curator protects; None for one row."""
+        return self._form.unit
+
+    @property
     def privacy(self) -> PrivacyCard:
         """What was charged so far, at the curator's and before."""
         if not self._cards:

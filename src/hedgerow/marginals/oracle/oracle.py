@@ -242,6 +242,11 @@ class Oracle:
         return self._release
 
     @property
+    def unit(self) -> Unit | None:
+        """What is protected; None for one row."""
+        return self._unit
+
+    @property
     def privacy(self) -> PrivacyCard:
         """What was charged so far, on what, and what is guaranteed."""
         software = f"hedgerow {__version__}"

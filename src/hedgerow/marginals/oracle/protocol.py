@@ -9,6 +9,7 @@ from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, ErrorRat
 from hedgerow.marginals.oracle.hypothesis import Hypothesis
 from hedgerow.marginals.oracle.release import Release
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
@@ -29,6 +30,8 @@ class MarginalOracle(Protocol):
         Questions that will still be answered.
     release : {"counts", "ratio", "gaussian"}
         The form of the answers.
+    unit : Unit or None
+        What is protected; None for one row.
     privacy : PrivacyCard
         What was charged so far.
     """
@@ -47,6 +50,9 @@ class MarginalOracle(Protocol):
 
     @property
     def release(self) -> Release: ...  # noqa: D102
+
+    @property
+    def unit(self) -> Unit | None: ...  # noqa: D102
 
     @property
     def privacy(self) -> PrivacyCard: ...  # noqa: D102
