@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hedgerow.days import DATE, Day, as_day
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.foreign_code import guarded
-from hedgerow.objects import arrow_of_categories, arrow_of_objects, has_object_categories
+from hedgerow.objects import arrow_of_categories, arrow_of_objects, check_digits, has_object_categories
 from hedgerow.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, plain_word, spelled_number, value_text
 
 Mask = NDArray[np.bool_]
@@ -301,8 +301,8 @@ def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:
 
 def _unreadable(name: str) -> DomainError:
     return DomainError(
-        "expected values of one type (64-bit numbers, booleans or text), found a mixture, another type, or whole "
-        "numbers beyond 2^53 in a column of dtype object; give the column a type.",
+        "expected values of one type (64-bit numbers, booleans or text), found a mixture, another type, or numbers of "
+        "more digits than float64 has in a column of dtype object; give the column a type.",
         column=name,
     )
 
@@ -444,6 +444,19 @@ class Table:
         self.require([name])
         return series_column(self.series(name), name)
 
+    def exact_column(self, name: str) -> Column:
+        """Return a frame's column as `column` does, but decimals as text: of many digits, two can be one float64.
+
+        Raises
+        ------
+        DomainError
+            If there is no such column, or it is of dtype object and has decimals of more than 15 digits.
+        """
+        self.require([name])
+        series = self.series(name)
+        text = guarded(lambda: _text_of_decimals(series), _unreadable(name))
+        return series_column(series, name) if text is None else Column.from_arrow(text, name)
+
     def series(self, name: str) -> Any:
         """Return a frame's column of this name as it is; without the words of the frame's library where it fails."""
         return guarded(lambda: self.data.get_column(name), _unreadable(name))
@@ -490,6 +503,20 @@ def series_column(series: Any, name: str) -> Column:
 
     found = guarded(read, _unreadable(name))
     return Column.from_numpy(found, name) if isinstance(found, np.ndarray) else Column.from_arrow(found, name)
+
+
+def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
+    """Return a narwhals series of decimals as text, None for another; raises OverflowError for objects of many digits.
+
+    All decimals of a type have as many places, so that equal ones are the same text; those of dtype object do not.
+    """
+    if series.implementation.is_pandas_like() and series.dtype in (nw.Object, nw.Categorical, nw.Enum):
+        check_digits(series.to_native())
+        return None
+    array = series.to_arrow()
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return array.cast(pa.large_string()) if pa.types.is_decimal(array.type) else None
 
 
 def column_of(labels: Any, name: str) -> Column:

@@ -21,6 +21,7 @@ from hedgerow.errors import ArgumentTypeError
 
 LARGEST_WHOLE = 2**53
 """Whole numbers up to it in size are exact in float64, which numbers without a type become."""
+_EXACT_DIGITS = 15  # decimals of as many are different in float64 if they are different
 
 
 def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
@@ -59,6 +60,20 @@ def arrow_of_categories(series: pd.Series) -> pa.Array:
     index = np.zeros(len(codes), dtype=np.int64)
     index[codes >= 0] = places
     return arrow_of_objects(categories[used]).take(pa.array(index, mask=codes < 0))
+
+
+def check_digits(series: pd.Series) -> None:
+    """Check that no decimal of a series of objects, or of its categories, has more digits than float64 tells apart.
+
+    Raises
+    ------
+    OverflowError
+        If one has.
+    """
+    values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else series
+    items = values.to_numpy().tolist() if values.dtype == object else []
+    if any(isinstance(item, Decimal) and len(item.as_tuple().digits) > _EXACT_DIGITS for item in items):
+        raise OverflowError("a decimal of many digits")
 
 
 def _is_missing(item: Any) -> bool:

@@ -1,6 +1,7 @@
 """Rows of a unit in an engine: as many are counted as in memory, in one query, and the unit's values stay there."""
 
 from collections import Counter
+from decimal import Decimal
 
 import ibis
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hedgerow.engines.contributions import counted_rows
 from hedgerow.engines.count import groups_within_limit
 from hedgerow.errors import DomainError
 from hedgerow.privacy.unit import Unit
+from tests.engines.load import fresh
 
 WHO = ["ann", "ben", "ann ", "ann", "cy", "ben", "ann"]
 TABLE = pa.table({"who": WHO, "place0": [1, 2, 3, 4, 5, 6, 7], "y": ["n", "y"] * 3 + ["n"]})
@@ -34,6 +36,67 @@ def test_units_of_any_type(load, who):
     table = pa.table({"who": who, "a": [True] * 4, "y": [0, 0, 0, 1]})
     found = hr.Tally.from_table(load(table), schema).total().tolist()
     assert found == hr.Tally.count(table, "y", schema).total().tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("who", "units"),
+    [
+        (pa.array([Decimal(2**53), Decimal(2**53 + 1)], pa.decimal128(20)), 2),  # one float64
+        (pa.array([2**63, 2**63 + 1], pa.uint64()), 2),
+        (pa.array([Decimal("1.50"), Decimal("1.51"), Decimal("1.5")], pa.decimal128(4, 2)), 2),
+        (pa.array([0.0, -0.0, 1e22]), 2),
+        (pa.array([0.1, 0.10000001], pa.float32()), 2),
+        (pa.array([0, 1, 1], pa.date32()), 2),
+        (pa.array([True, False, True]), 2),
+        (pa.array(["ann", "ANN", "änn", "ann "]), 3),
+    ],
+)
+def test_every_value_is_one_unit_as_in_memory(load, who, units):
+    """Two values that were one unit would be twice as far apart: the rows of one would take the other's place."""
+    schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), unit=Unit("who", 1))
+    table = pa.table({"who": who, "a": [True] * len(who), "y": [0] * len(who)})
+    assert hr.Tally.count(table, "y", schema).total().tolist() == [units, 0]
+    assert hr.Tally.from_table(load(table), schema).total().tolist() == [units, 0]
+
+
+def units_of(table):
+    """Return how many units a table has, of which one row each is counted."""
+    return len(counted_rows(table, Unit("who", 1), ["y"])[0].to_pyarrow())
+
+
+def test_duckdbs_own_types_and_orders_merge_no_units():
+    connection = ibis.duckdb.connect()
+    for number, (kind, values) in enumerate(
+        [
+            ("VARCHAR COLLATE NOCASE", "('ann'), ('ANN')"),
+            ("VARCHAR COLLATE NOACCENT", "('ann'), ('änn')"),
+            ("HUGEINT", "(9007199254740992), (9007199254740993)"),
+            ("DATE", "('10000-01-01'), ('10000-01-02')"),
+        ]
+    ):
+        connection.raw_sql(f"CREATE TABLE t{number} (who {kind}, y INT DEFAULT 0)")
+        connection.raw_sql(f"INSERT INTO t{number} (who) VALUES {values}, {values}")
+        assert units_of(connection.table(f"t{number}")) == 2, kind
+    connection.raw_sql("SET default_collation = 'nocase'")
+    assert units_of(connection.table("t0")) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "units"),
+    [
+        ("(9007199254740992), (9007199254740993), (9007199254740993.00)", 2),
+        ("(1.5), (1.50), (10), (10.0), (0), (0.000), (100)", 4),
+    ],
+)
+def test_numbers_of_any_length_in_postgresql_are_units_by_value(postgres_url, values, units):
+    psycopg = pytest.importorskip("psycopg")
+    name = fresh()
+    with psycopg.connect(postgres_url, autocommit=True) as setup:
+        setup.execute(f"CREATE TABLE {name} (who numeric, y int)")
+        setup.execute(f"INSERT INTO {name} (who) VALUES {values}, {values}")
+    connection = ibis.connect(postgres_url)
+    assert units_of(connection.table(name)) == units
+    connection.disconnect()
 
 
 @pytest.mark.parametrize("who", [pa.array([1, None]), pa.array(["a", " "]), pa.array([0.5, float("nan")])])

@@ -1,6 +1,7 @@
 """Which rows of a unit are counted, against counting by hand; and that nobody's choice depends on another's rows."""
 
 from collections import Counter
+from decimal import Decimal
 from itertools import combinations
 
 import numpy as np
@@ -58,6 +59,40 @@ def test_spellings_of_one_value_are_one_unit():
     """Merged units count fewer rows, which is the safe side."""
     assert kept(["7", " 7", "7.0", "8"], 1).sum() == 2
     assert kept([7.0, 7.0, 8.0], 1).sum() == 2
+
+
+CLOSE = [Decimal(2**53), Decimal(2**53 + 1), Decimal(2**53 + 1)]  # one float64
+
+
+@pytest.mark.parametrize(
+    "whose",
+    [
+        pa.array(CLOSE, pa.decimal128(20, 3)),
+        pa.array(CLOSE, pa.decimal256(60, 3)),
+        pa.array(CLOSE, pa.decimal128(20)).dictionary_encode(),
+        pd.array(CLOSE, dtype=pd.ArrowDtype(pa.decimal128(20, 3))),
+        pl.Series(CLOSE, dtype=pl.Decimal(20, 3)),
+        np.array([2**53, 2**53 + 1, 2**53 + 1]),
+        pd.array([2**53, 2**53 + 1, 2**53 + 1], dtype="Int64"),
+    ],
+)
+def test_two_units_are_never_one_by_rounding(whose):
+    """Merged, the rows of one would take the place of the other's: twice as far apart as is charged for."""
+    make = pl.DataFrame if isinstance(whose, pl.Series) else pa.table if isinstance(whose, pa.Array) else pd.DataFrame
+    assert counted(Table.of(make({"who": whose})), Unit("who", 1), KEY).sum() == 2
+
+
+@pytest.mark.parametrize("kind", [object, "category"])
+def test_decimals_without_a_type_are_refused_where_float64_would_round(kind):
+    fine = pd.Series([Decimal("1.5"), Decimal("1.50"), Decimal(10**14 + 1), 10**14], dtype=object)
+    assert counted(Table.of(pd.DataFrame({"who": fine.astype(kind)})), Unit("who", 1), KEY).sum() == 3
+    many = pd.DataFrame({"who": pd.Series(CLOSE, dtype=object).astype(kind)})
+    with pytest.raises(DomainError, match="numbers of more digits than float64 has in a column of dtype object"):
+        counted(Table.of(many), Unit("who", 1), KEY)
+
+
+def test_zeros_of_both_signs_are_one_unit():
+    assert kept([0.0, -0.0, 1.0], 1).sum() == 2
 
 
 @pytest.mark.parametrize("whose", [["a", None], [1.0, np.nan], ["a", " "]])

@@ -41,7 +41,8 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
 
     The rows of a unit are numbered in the order of the columns, and taken in the order of a keyed hash of the unit and
     of this number: for any key, which of a unit's rows are taken depends on no row of another unit, up to rows that are
-    equal in all of these columns. The key is secret and new in each call. Rows without a unit are one unit together.
+    equal in all of these columns. The key is secret and new in each call. Rows without a unit are one unit together;
+    of others, every value is a unit of its own, whatever the column's collation takes for equal.
 
     Parameters
     ----------
@@ -63,15 +64,33 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
         for word in ("absent", "whose", "number", "place")
     )
     column = EngineColumn.of(table, unit.column)
-    words = column.word if column.kind == "text" else column.values.cast("string")
+    key: Expression = ibis.literal(secrets.token_hex(32))
+    words = ibis.cases((column.is_absent, ""), else_=_words(column, table[unit.column]))
     rows = table.select(
         *dict.fromkeys(names),
-        **{absent: ibis.cases((column.is_absent, 1), else_=0), whose: ibis.cases((column.is_absent, ""), else_=words)},
+        **{
+            absent: ibis.cases((column.is_absent, 1), else_=0),
+            # Two digests differ by any collation.
+            whose: md5(key + words) if column.kind == "text" else words,
+        },
     )
     of_unit = ibis.window(group_by=rows[whose], order_by=[rows[name] for name in dict.fromkeys(names)])
     rows = rows.mutate(**{number: ibis.row_number().over(of_unit)})
-    key = ibis.literal(secrets.token_hex(32))
     hashed = md5(key + rows[number].cast("string") + ibis.literal("/") + rows[whose])
     drawn = ibis.window(group_by=rows[whose], order_by=[hashed])
     rows = rows.mutate(**{place: ibis.row_number().over(drawn)})
     return rows.filter(rows[place] < unit.max_rows).drop(whose, number, place), absent
+
+
+def _words(column: EngineColumn, stored: Expression) -> Expression:
+    """Return the unit of each row as text, another for any two values: `column.values` would round some."""
+    if column.kind == "text":
+        return column.word
+    if stored.type().is_decimal():
+        text = stored.cast("string")
+        if stored.type().precision is not None:
+            return text
+        return ibis.cases((text.contains("."), text.re_replace("0+$", "").re_replace("[.]$", "")), else_=text)
+    if column.kind == "float":
+        return ibis.cases((column.values == 0, "0"), else_=column.values.cast("string"))  # 0 may have a sign
+    return stored.cast("string")

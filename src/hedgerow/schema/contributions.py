@@ -34,8 +34,7 @@ def check_unit(unit: Unit, table: Table) -> None:
 
 def check_units(unit: Unit, table: Table) -> None:
     """Check that every row says whose it is; raises DomainError."""
-    if table.column(unit.column, 0).missing is not None:
-        raise no_unit(unit.column)
+    _whose(unit, table)
 
 
 def counted_rows(table: Table, unit: Unit | None, key: bytes) -> Table:
@@ -64,8 +63,7 @@ def counted(table: Table, unit: Unit, key: bytes) -> NDArray[np.bool_]:
     DomainError
         If the unit's column is absent, or a row has no value there.
     """
-    check_units(unit, table)
-    column = table.column(unit.column, 0)
+    column = _whose(unit, table)
     units = _units(column)
     order = np.argsort(units, kind="stable")
     sizes = np.bincount(units)
@@ -92,6 +90,14 @@ def draw_key(random_state: Any) -> bytes:
 def no_unit(name: str) -> DomainError:
     """Return the error of rows that do not say whose they are."""
     return DomainError("expected to read in every row whose it is, found rows without a value.", column=name)
+
+
+def _whose(unit: Unit, table: Table) -> Column:
+    """Return the column that says whose row each is; raises DomainError if one does not."""
+    column = table.exact_column(unit.column)
+    if column.missing is not None:
+        raise no_unit(unit.column)
+    return column
 
 
 def _units(column: Column) -> NDArray[np.int64]:
