@@ -213,6 +213,13 @@ def test_no_chance_is_in_the_repr_of_what_a_draw_would_do():
             "expected a public schema, got one that voids the guarantee",
         ),
         (hr.PrivateTreeClassifier(600, max_depth=1, schema=SCHEMA), ValueError, "with a weight of 500 at most"),
+        (
+            hr.PrivateTreeClassifier(
+                1.0, max_depth=1, schema=hr.Schema(SCHEMA.attributes, SCHEMA.label, unit=hr.Unit("who", 1))
+            ),
+            ValueError,
+            "expected a schema without a unit, got one with a unit, of whose rows a fit counts some",
+        ),
         (hr.PrivateTreeClassifier(1.0, search="greedy", schema=SCHEMA), ValueError, "got a greedy one, whose chances"),
         (
             hr.PrivateTreeClassifier(1.0, max_depth=2, lookahead=1, search="exact", schema=SCHEMA),

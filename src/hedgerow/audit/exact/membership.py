@@ -69,7 +69,7 @@ def exact_membership(
     ------
     ValueError
         If a parameter is out of range, a value does not fit the schema, the search is greedy, in several blocks or too
-        large, or the schema is taken from the data.
+        large, the schema is taken from the data, or it has a unit of privacy.
     TypeError
         If the estimator is of another kind.
 
@@ -142,9 +142,15 @@ def declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
     Raises
     ------
     ValueError
-        If the schema is taken from the rows.
+        If the schema is taken from the rows, or has a unit of privacy.
     """
     schema = estimator.schema
+    if isinstance(schema, Schema) and schema.unit is not None:
+        raise ArgumentError(
+            "expected a schema without a unit, got one with a unit, of whose rows a fit counts some, drawn at random: "
+            "the chances here are of tables all of whose rows count. Keep max_rows rows of each, divide epsilon by "
+            "max_rows, and leave out the unit: dataclasses.replace(schema, unit=None)."
+        )
     if isinstance(schema, Schema) and not schema.void:
         return schema
     if schema is not None:
