@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from hedgerow.report import promises
 from hedgerow.report.form import Form
 from hedgerow.report.releases import PastRelease, Releases
@@ -74,6 +75,15 @@ def test_earlier_releases_add_up_and_are_not_measured_without_a_record():
     found = promises.earlier(record)
     assert texts(found)["epsilon of all, by addition"] == "1"
     assert [row[1] for row in found.grids[0].rows] == ["2026-01-02 03:04:05", "not recorded"]
+
+
+def test_losses_of_different_units_are_told_apart():
+    persons = Charge("counts", Fraction(2), unit=Unit("who", 1))
+    record = Releases((*map(PastRelease, (*CARD.charges, persons)),), None, "x")
+    found = promises.earlier(record)
+    assert "those of different ones do not" in found.answer
+    assert texts(found)["epsilon of all, by addition, for one row that fits the schema"] == "1"
+    assert texts(found)[f"epsilon of all, by addition, for {persons.unit.name}"] == "2"
 
 
 def test_the_noise_and_why_there_is_no_guarantee():

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from hedgerow.report import reasons
 from hedgerow.report.form import Form
 from hedgerow.report.releases import PastRelease, Releases
@@ -67,6 +68,22 @@ def test_records_that_are_not_there_incomplete_or_void():
         (*both.releases, PastRelease(Charge("seeded", Fraction(0), void="seeded"))), None, "a budget file"
     )
     assert buckets(CARD, broken)["releases"] == "reject"
+
+
+def test_charges_for_rows_and_for_persons_are_not_added():
+    unit = Unit("who", 3)
+    of_unit = [replace(charge, unit=unit) for charge in CARD.charges]
+    card, of_rows = replace(CARD, charges=tuple(of_unit)), Charge("counts", Fraction(1, 4))
+    both = Releases(tuple(map(PastRelease, [*of_unit, of_rows])), None, "a ledger")
+    found = {one.key: one for one in reasons.findings(Subject.of(a_tree(card), STATED), both)}
+    assert found["releases"].bucket == "look"
+    assert "epsilon = 1 for all rows of one who, of which at most 3" in found["releases"].sentence
+    assert "and 0.25 for one row that fits the schema: amounts that do not add up" in found["releases"].sentence
+    assert "record" not in found
+    rows_alone = Releases((PastRelease(Charge("counts", Fraction(9))),), None, "a ledger")
+    assert buckets(card, rows_alone)["record"] == "reject"
+    with pytest.raises(ValueError, match="charges of one unit of privacy"):
+        _ = both.epsilon
 
 
 def test_what_is_not_stated_needs_a_look():

@@ -85,9 +85,14 @@ def rows_of(unit: Unit | None) -> int:
     return 1 if unit is None else unit.max_rows
 
 
+def name_of(unit: Unit | None) -> str:
+    """Return a unit in words, as what is added or removed."""
+    return ONE_ROW if unit is None else unit.name
+
+
 def neighbours_of(unit: Unit | None) -> str:
     """Return the neighbouring relation in words."""
-    return f"tables that differ by adding or removing {ONE_ROW if unit is None else unit.name}"
+    return f"tables that differ by adding or removing {name_of(unit)}"
 
 
 def group_loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None, unit: Unit | None) -> Loss:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from hedgerow.messages import number_of
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import Charge
-from hedgerow.privacy.unit import Unit
+from hedgerow.privacy.unit import Unit, name_of
 from hedgerow.report.contents import Fact, Grid, Kind, Section
 from hedgerow.report.odds import factor_text, largest_belief, percent_up
 from hedgerow.report.releases import Releases
@@ -188,14 +188,12 @@ def earlier(releases: Releases | None) -> Section:
     answer = (
         f"{len(releases.releases)} {_plural('release', releases.releases)} of this table "
         f"{'is' if len(releases.releases) == 1 else 'are'} on record, this model included if it was charged there. "
-        "Their losses add up: whoever has all of them knows more than whoever has one."
+        f"{_SUMMED[len(releases.by_unit) > 1]}: whoever has all of them knows more than whoever has one."
     )
     facts = (
         Fact("record", releases.record),
         *([Fact("dataset", releases.dataset)] if releases.dataset else []),
-        Fact("epsilon of all, by addition", amount_text(releases.epsilon), float(releases.epsilon)),
-        Fact("delta of all, by addition", amount_text(releases.delta), float(releases.delta)),
-        *([] if releases.rho is None else [Fact("rho of all", amount_text(releases.rho), float(releases.rho))]),
+        *_losses(releases),
         *([] if releases.cap is None else [Fact("cap on epsilon", amount_text(releases.cap), float(releases.cap))]),
     )
     rows = tuple(
@@ -210,6 +208,20 @@ def earlier(releases: Releases | None) -> Section:
     )
     grid = Grid("Every release on record", ("what", "when (UTC)", "epsilon", "delta", "remark"), rows)
     return Section("releases", question, answer, facts, (grid,) if rows else ())
+
+
+_SUMMED = {False: "Their losses add up", True: "Losses of one unit of privacy add up, those of different ones do not"}
+
+
+def _losses(releases: Releases) -> Iterator[Fact]:
+    """Yield what all releases cost together, for each unit of privacy."""
+    units = releases.by_unit
+    for unit, one in units.items():
+        whose = f", for {name_of(unit)}" if len(units) > 1 else ""
+        yield Fact(f"epsilon of all, by addition{whose}", amount_text(one.epsilon), float(one.epsilon))
+        yield Fact(f"delta of all, by addition{whose}", amount_text(one.delta), float(one.delta))
+        if one.rho is not None:
+            yield Fact(f"rho of all{whose}", amount_text(one.rho), float(one.rho))
 
 
 def noise(subject: Subject) -> Section:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.unit import name_of
 from hedgerow.report.findings import CRYPTIC_DELTA, DEFINITION, HOUSE, TIERS, Bucket, Finding
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
@@ -85,13 +86,19 @@ def _recorded(card: PrivacyCard, releases: Releases | None) -> Iterator[Finding]
             sentence = "It is not known what else was released about this table: no record was given."
             yield Finding("releases", "releases", "look", sentence, "a record of all releases", HOUSE)
         return
-    void = [charge for charge in releases.charges if charge.void]
-    bucket, words = _tier(releases.epsilon)
+    void, units = [charge for charge in releases.charges if charge.void], releases.by_unit
+    most = max(one.epsilon for one in units.values())
+    bucket, words = _tier(most)
+    if len(units) > 1:
+        bucket, words = "look" if bucket == "supports" else bucket, "amounts that do not add up, since units differ"
     if void:
         bucket, words = "reject", f"and {len(void)} of them have no guarantee, which no sum covers"
-    sentence = f"All releases on record together have epsilon = {amount_text(releases.epsilon)}: {words}."
-    yield Finding("releases", "releases", bucket, sentence, _TIERS, TIERS, float(releases.epsilon))
-    if card.epsilon is not None and card.epsilon > releases.epsilon:
+    amounts = " and ".join(
+        amount_text(one.epsilon) + (f" for {name_of(unit)}" if len(units) > 1 else "") for unit, one in units.items()
+    )
+    sentence = f"All releases on record together have epsilon = {amounts}: {words}."
+    yield Finding("releases", "releases", bucket, sentence, _TIERS, TIERS, float(most))
+    if card.epsilon is not None and (card.unit not in units or card.epsilon > units[card.unit].epsilon):
         sentence = "The record does not have all of this model's charges: its epsilon is less than the card's."
         yield Finding("record", "releases", "reject", sentence, "the card's epsilon is in the record", HOUSE)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,7 @@ from hedgerow.errors import ArgumentError, ModelFormatError, UnreadableError
 from hedgerow.messages import shown
 from hedgerow.privacy.amounts import total
 from hedgerow.privacy.budget_file import FileBudget
-from hedgerow.privacy.charge import Charge, total_rho
+from hedgerow.privacy.charge import Charge, total_rho, unit_of
 from hedgerow.privacy.unit import Unit
 from hedgerow.untrusted_text import parse_amount, parse_json, read_text
 
@@ -60,8 +60,18 @@ class Releases:
         return tuple(release.charge for release in self.releases)
 
     @property
+    def by_unit(self) -> dict[Unit | None, Releases]:
+        """The releases of each unit of privacy; one entry at least. The losses of different units do not add up."""
+        units = dict.fromkeys(charge.unit for charge in self.charges) or {None: None}
+        return {unit: replace(self, releases=tuple(self._of_unit(unit))) for unit in units}
+
+    def _of_unit(self, unit: Unit | None) -> Iterator[PastRelease]:
+        return (one for one in self.releases if one.charge.unit == unit)
+
+    @property
     def epsilon(self) -> Fraction:
-        """The sum of all ε."""
+        """The sum of all ε; ValueError if charges are of different units."""
+        unit_of(self.charges)
         return total(charge.epsilon for charge in self.charges)
 
     @property
