@@ -100,6 +100,19 @@ def test_charges_of_different_units_do_not_add_up(tmp_path):
         assert budget.spent == Fraction(1, 2)
 
 
+@pytest.mark.parametrize(("given", "charged"), [(PATIENT, None), (None, PATIENT), (PATIENT, Unit("patient_id", 1))])
+def test_a_share_takes_charges_of_the_unit_it_was_allocated_for(given, charged):
+    """Else a charge of persons would pay for releases about rows, of which a person may have any number."""
+    share = Budget(1).allocate("1/2", purpose="an analyst", unit=given)
+    for spend in (share.check, lambda epsilon, **more: share.charge(epsilon, purpose="counts", **more)):
+        with pytest.raises(ValueError, match="charges of one unit of privacy"):
+            spend("1/4", unit=charged)
+    assert share.spent == 0
+    part = share.allocate("1/4", purpose="a part", unit=given)
+    part.charge("1/4", purpose="counts", unit=given)
+    assert (share.spent, part.spent) == (Fraction(1, 4), Fraction(1, 4))
+
+
 def test_the_card_speaks_of_the_unit_and_is_read_back():
     card = PrivacyCard((Charge("a", Fraction(1), unit=PATIENT),), "noise", "software")
     assert "adding or removing all rows of any one patient_id, of which at most 3" in card.guarantee

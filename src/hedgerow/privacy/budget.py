@@ -13,7 +13,7 @@ from hedgerow.errors import ArgumentError, NotPicklableError, StateError
 from hedgerow.markup import element
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.amounts import Amount, amount_text, exact
-from hedgerow.privacy.charge import Charge, charges_html
+from hedgerow.privacy.charge import Charge, charges_html, unit_of
 from hedgerow.privacy.unit import Unit
 
 _PARTS = 10**20
@@ -187,7 +187,9 @@ class Budget:
         BudgetExceededError
             If there is less left.
         """
-        self._read().check(_charge("a check", epsilon, delta, rho, unit=unit))
+        charge = _charge("a check", epsilon, delta, rho, unit=unit)
+        self._check_unit(charge)
+        self._read().check(charge)
 
     def allocate(
         self,
@@ -205,7 +207,8 @@ class Budget:
         follows from ε is charged. With a δ, where this budget adds up ρ, it is what (ε, δ) allows.
 
         `void` says why releases under the new budget have no guarantee, if that is known. A charge to it that is void
-        marks the charge to this budget as void, too.
+        marks the charge to this budget as void, too. `unit` is what all charges to the new budget are for; None for one
+        row.
 
         Raises
         ------
@@ -229,6 +232,7 @@ class Budget:
         """Record a charge, if it fits, and return its place in the record."""
         if charge.epsilon == 0 and not charge.void:
             raise ArgumentError("epsilon must be a number > 0, got 0.")
+        self._check_unit(charge)
 
         def change(account: Account) -> Account:
             after = account.charged(charge)
@@ -237,6 +241,12 @@ class Budget:
             return after
 
         return len(self._update(change).charges) - 1
+
+    def _check_unit(self, charge: Charge) -> None:
+        """Check that a charge is of the unit that this budget was allocated for; raises ValueError."""
+        if self._parent is not None:
+            parent, place = self._parent
+            unit_of((parent.charges[place], charge))
 
     def _void_parent(self, void: str) -> None:
         """Mark the charge by which this budget was allocated as void, and so on upwards."""
