@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from hedgerow.columns import Table
 from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
 from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Boolean, Integer, Real, Schema
 from hedgerow.schema.private_cuts import MOST_CANDIDATES, PlannedCuts, learn_cuts, open_numbers, plan_cuts
 
@@ -176,6 +178,16 @@ def test_what_cannot_be_learned_costs_nothing_and_touches_no_row(
     with pytest.raises(error, match=message):
         Schema.learn(frame, declared, budget=budget, **arguments)
     assert budget.charges == ()
+
+
+@pytest.mark.parametrize("with_budget", [True, False])
+def test_a_schema_charged_for_rows_is_not_learned_on_for_persons(with_budget):
+    """No model could be charged for the schema that came of it: the charge would be lost."""
+    budget = Budget(1)
+    paid = Schema({"age": Integer(0, 120)}, charges=(Charge("cut points", Fraction(1, 4)),), unit=Unit("who", 2))
+    with pytest.raises(ValueError, match="charges of one unit of privacy"):
+        Schema.learn(pd.DataFrame({"age": [1], "who": ["a"]}), paid, epsilon=1, budget=budget if with_budget else None)
+    assert budget.spent == 0
 
 
 def test_a_failure_in_the_rows_is_not_refunded():

@@ -18,7 +18,7 @@ from hedgerow.markup import table
 from hedgerow.messages import number_of, shown, shown_argument
 from hedgerow.privacy.amounts import Amount, total
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.charge import Charge, join_reasons
+from hedgerow.privacy.charge import Charge, join_reasons, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
@@ -344,9 +344,9 @@ class Schema:
         """Find the cut points of `declared`'s numbers from *private* rows, by private quantiles under a charge.
 
         Every number without declared cut points gets up to ``bins - 1``, in place of its default grid: fewer, and
-        balanced ones. Everything else, bounds included, stays as declared. Neighbouring tables differ by one row. ε is
-        shared equally by the numbers; all cut points of one are drawn jointly, by one exponential mechanism over
-        public candidates. Cut points that equal the default grid count as not declared.
+        balanced ones. Everything else, bounds included, stays as declared. Neighbouring tables differ by one row, or by
+        all rows of one unit. ε is shared equally by the numbers; all cut points of one are drawn jointly, by one
+        exponential mechanism over public candidates. Cut points that equal the default grid count as not declared.
 
         Parameters
         ----------
@@ -375,8 +375,8 @@ class Schema:
         SchemaError
             If all declared numbers have cut points, and other ones than their default grids; nothing is charged then.
         ValueError
-            If `bins` is not a whole number from 2 to 1,000, or `epsilon` is below the supported minimum; nothing is
-            charged then.
+            If `bins` is not a whole number from 2 to 1,000, `epsilon` is below the supported minimum, or charges of the
+            schema are of another unit of privacy; nothing is charged then.
 
         References
         ----------
@@ -403,6 +403,7 @@ class Schema:
         for plan in planned:
             source.prepare(plan.mechanism)  # raises before anything is charged
         void = join_reasons(declared.void, *(charge.void for charge in declared.charges), source.void)
+        unit_of((*declared.charges, Charge("cut points", own.remaining, unit=unit)))  # raises before the charge
         rho, purpose = total(plan.mechanism.rho for plan in planned) * rows_of(unit) ** 2, "cut points of a schema"
         share = own if budget is None else budget.allocate(epsilon, rho=rho, purpose=purpose, void=void, unit=unit)
         counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
