@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, Self, cast
@@ -186,3 +187,31 @@ def constant_for(column: EngineColumn, number: float) -> Expression:
     whole = column.kind == "integer" and float(number).is_integer() and abs(number) < _WHOLE_EXACTLY
     whole = whole and not column.values.type().is_uint64()  # which Ibis does not compare with numbers below 0
     return ibis.literal(int(number)) if whole else double(number)
+
+
+def engine_function(name: str, *kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Expression]]:
+    """Declare a function that an engine has and Ibis does not: the types of its arguments and, last, of its value."""
+    return ibis.udf.scalar.builtin(name=name, signature=(kinds[:-1], kinds[-1]))
+
+
+@engine_function("encode", "string", "binary")
+def _encode(text: Expression) -> Any: ...
+
+
+@engine_function("encode", "string", "string", "binary")
+def _encode_as(text: Expression, encoding: str) -> Any: ...
+
+
+@engine_function("convert_to", "string", "string", "binary")
+def _convert_to(text: Expression, encoding: str) -> Any: ...
+
+
+def as_bytes(text: Expression, engine: str) -> Expression:
+    """Return text in an engine as bytes: compared and ordered independently of its collation."""
+    match engine:
+        case "duckdb":
+            return _encode(text)
+        case "postgres":
+            return _convert_to(text, "UTF8")
+        case _:
+            return _encode_as(text, "UTF-8")

@@ -8,7 +8,7 @@ from itertools import count
 
 import ibis
 
-from hedgerow.engines.columns import EngineColumn, Expression
+from hedgerow.engines.columns import EngineColumn, Expression, as_bytes
 from hedgerow.engines.queries import ask
 from hedgerow.schema import Unit
 from hedgerow.schema.contributions import no_unit
@@ -64,20 +64,14 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
         for word in ("absent", "whose", "number", "place")
     )
     column = EngineColumn.of(table, unit.column)
-    key: Expression = ibis.literal(secrets.token_hex(32))
     words = ibis.cases((column.is_absent, ""), else_=_words(column, table[unit.column]))
-    rows = table.select(
-        *dict.fromkeys(names),
-        **{
-            absent: ibis.cases((column.is_absent, 1), else_=0),
-            # Two digests differ by any collation.
-            whose: md5(key + words) if column.kind == "text" else words,
-        },
-    )
-    of_unit = ibis.window(group_by=rows[whose], order_by=[rows[name] for name in dict.fromkeys(names)])
+    rows = table.select(*dict.fromkeys(names), **{absent: ibis.cases((column.is_absent, 1), else_=0), whose: words})
+    seen = [_told_apart(EngineColumn.of(rows, name).values) for name in dict.fromkeys(names)]
+    of_unit = ibis.window(group_by=_told_apart(rows[whose]), order_by=seen)
     rows = rows.mutate(**{number: ibis.row_number().over(of_unit)})
+    key = ibis.literal(secrets.token_hex(32))
     hashed = md5(key + rows[number].cast("string") + ibis.literal("/") + rows[whose])
-    drawn = ibis.window(group_by=rows[whose], order_by=[hashed])
+    drawn = ibis.window(group_by=_told_apart(rows[whose]), order_by=[hashed])
     rows = rows.mutate(**{place: ibis.row_number().over(drawn)})
     return rows.filter(rows[place] < unit.max_rows).drop(whose, number, place), absent
 
@@ -94,3 +88,8 @@ def _words(column: EngineColumn, stored: Expression) -> Expression:
     if column.kind == "float":
         return ibis.cases((column.values == 0, "0"), else_=column.values.cast("string"))  # 0 may have a sign
     return stored.cast("string")
+
+
+def _told_apart(value: Expression) -> Expression:
+    """Return what tells rows apart: of text its bytes, of which a collation may take some for equal."""
+    return as_bytes(value, value.get_backend().name) if value.type().is_string() else value

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
 import ibis
 import ibis.expr.operations as ops
 
-from hedgerow.engines.columns import Expression, double, literal_text
+from hedgerow.engines.columns import Expression, as_bytes, double, engine_function, literal_text
 
 FEW = 32
 """The most constants that are compared in turn, in linear time; more are joined, in constant time per row."""
@@ -126,35 +126,12 @@ def _comparable(value: Expression, key: Expression) -> Expression:
     """Return a key, or the text of a constant, for a join: text as bytes, independent of its collation."""
     if not key.type().is_string():
         return value.cast(_widest(key))
-    match key.get_backend().name:
-        case "duckdb":
-            return _encode(value)
-        case "postgres":
-            return _convert_to(value, "UTF8")
-        case _:
-            return _encode_as(value, "UTF-8")
+    return as_bytes(value, key.get_backend().name)
 
 
-def _engine_function(name: str, *kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Expression]]:
-    """Declare a function that an engine has and Ibis does not: the types of its arguments and, last, of its value."""
-    return ibis.udf.scalar.builtin(name=name, signature=(kinds[:-1], kinds[-1]))
-
-
-@_engine_function("list_position", "array<string>", "string", "int64")
+@engine_function("list_position", "array<string>", "string", "int64")
 def _list_position(words: Expression, word: Expression) -> Any: ...
 
 
-@_engine_function("list_extract", "array<int32>", "int64", "int32")
+@engine_function("list_extract", "array<int32>", "int64", "int32")
 def _list_extract(codes: Sequence[int], place: Expression) -> Any: ...
-
-
-@_engine_function("encode", "string", "binary")
-def _encode(text: Expression) -> Any: ...
-
-
-@_engine_function("encode", "string", "string", "binary")
-def _encode_as(text: Expression, encoding: str) -> Any: ...
-
-
-@_engine_function("convert_to", "string", "string", "binary")
-def _convert_to(text: Expression, encoding: str) -> Any: ...
