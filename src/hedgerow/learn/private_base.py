@@ -146,14 +146,24 @@ class PrivateEstimator(TallyEstimator):
         Raises
         ------
         ValueError
-            If a parameter is out of range, a search is too large, or epsilon is below the supported minimum.
+            If a parameter is out of range, a search is too large, epsilon is below the supported minimum, or the
+            schema's charges are of another unit of privacy.
         """
         self._check_parameters()
         plan, noise = self._plan(schema), self._noise()
         plan.prepare(noise)
-        purpose, void = f"{type(self).__name__}: one {plan.model}", _void(plan, schema, noise)
+        return self._charge(plan, schema, noise)
+
+    def _charge(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Charge:
+        """Return what a fit charges; ValueError if the card could not add it up with what the schema cost."""
         epsilon, delta, rho = _loss(plan, schema)
-        return Charge(purpose, epsilon, delta, void=void, rho=rho, unit=schema.unit)
+        purpose, void = f"{type(self).__name__}: one {plan.model}", _void(plan, schema, noise)
+        charge = Charge(purpose, epsilon, delta, void=void, rho=rho, unit=schema.unit)
+        charges = (*schema.charges, charge)
+        total([one.epsilon for one in charges])
+        total([one.delta for one in charges])
+        unit_of(charges)
+        return charge
 
     def _epsilon_of_a_row(self, schema: Schema) -> Fraction:
         """Return the ε at which mechanisms run: a unit of k rows is charged k times as much."""
@@ -179,12 +189,8 @@ class PrivateEstimator(TallyEstimator):
 
     def _open_budget(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Budget:
         """Charge the shared budget, if there is one, with all of `epsilon`, and return the budget to spend from."""
-        epsilon, delta, rho = _loss(plan, schema)
-        purpose, void = f"{type(self).__name__}: one {plan.model}", _void(plan, schema, noise)
-        # Raises before the charge if the card could not add up.
-        total([*(charge.epsilon for charge in schema.charges), epsilon])
-        total([*(charge.delta for charge in schema.charges), delta])
-        unit_of((*schema.charges, Charge(purpose, epsilon, delta, unit=schema.unit)))
+        charge = self._charge(plan, schema, noise)  # raises before the charge
+        epsilon, delta, rho = charge.epsilon, charge.delta, charge.rho
         if self.budget is None:
             return Budget(epsilon, delta)
         if delta and rho is None and self.budget.remaining_rho is not None:
@@ -192,7 +198,7 @@ class PrivateEstimator(TallyEstimator):
                 "expected a budget that adds up epsilon and delta, got one that adds up rho, which this mechanism's "
                 "proof does not give; use Budget(epsilon, delta) with accounting='basic'."
             )
-        return self.budget.allocate(epsilon, delta, rho=rho, purpose=purpose, void=void, unit=schema.unit)
+        return self.budget.allocate(epsilon, delta, rho=rho, purpose=charge.purpose, void=charge.void, unit=schema.unit)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
