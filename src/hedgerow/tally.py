@@ -37,7 +37,7 @@ class Tally:
     bins : ndarray of int, shape (n_patterns, n_attributes)
         The patterns.
     counts : ndarray of int, shape (n_patterns, n_classes)
-        Rows of each class.
+        Rows of each class. Where the schema has a unit, at most `max_rows` of each, which is not checked here.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class RemoteOracle:
 
     Every question is charged at the curator's before a row is touched there, an equal share of ε and δ each.
     Neighbouring tables differ by one row, which is in one bin of each of d attributes: a question has the ℓ1
-    sensitivity d.
+    sensitivity d; or by all rows of a unit, of which as many count as it may have, each of them so.
 
     Parameters
     ----------

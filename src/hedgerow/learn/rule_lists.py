@@ -28,8 +28,8 @@ GREEDY_RULES = 5
 class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     """A rule list learned and released under pure ε-differential privacy.
 
-    Neighbouring tables differ by adding or removing one row. The total is exactly `epsilon`, and the card adds to it
-    what the schema's cut points cost where they were learned.
+    Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. The total is exactly
+    `epsilon`, and the card adds to it what the schema's cut points cost where they were learned.
 
     An exact search draws the whole list, the number of rules and the labels included, at once by the exponential
     mechanism from *all* rule lists, with score −loss (monotone, sensitivity 1). No other release is needed, so the

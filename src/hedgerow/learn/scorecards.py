@@ -28,9 +28,9 @@ class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
     by bin that are left once all attributes are added up; and the rows by total and class, to which the map from totals
     to probabilities is fitted. The rest is computed from what was released: log-odds by bin, smooth along numbers.
 
-    Neighbouring tables differ by adding or removing one row. Sensitivities are exact, in whole numbers
-    (docs/privacy.md, fact 5). With `delta` the noise is discrete Gaussian and the releases add up under
-    zero-concentrated differential privacy, which is worth having where there are many attributes.
+    Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. Sensitivities are
+    exact, in whole numbers (docs/privacy.md, fact 5). With `delta` the noise is discrete Gaussian and the releases add
+    up under zero-concentrated differential privacy, which is worth having where there are many attributes.
 
     Parameters
     ----------

@@ -28,9 +28,9 @@ GREEDY_DEPTH = 3
 class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     """A decision tree learned and released under pure ε-differential privacy.
 
-    Neighbouring tables differ by adding or removing one row. The total is exactly `epsilon`, and the card adds to it
-    what the schema's cut points cost where they were learned. Tests are ``x``, ``x = v``, ``x <= c``; a missing value
-    satisfies only ``x is missing``.
+    Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. The total is exactly
+    `epsilon`, and the card adds to it what the schema's cut points cost where they were learned. Tests are ``x``,
+    ``x = v``, ``x <= c``; a missing value satisfies only ``x is missing``.
 
     An exact search draws the whole tree, its depth and its labels included, at once by the exponential mechanism from
     *all* trees, with score −loss (monotone, sensitivity 1). No other release is needed, so the model has labels and

@@ -23,12 +23,14 @@ _PARTS = 10**20
 class Budget:
     """A cap on the privacy loss of all that is released under it, and the record of what was charged.
 
-    Neighbouring tables differ by adding or removing one row. Charges compose by addition of ε and δ (basic composition,
-    adaptively chosen); with a cap on ρ, or ``accounting="zcdp"``, by addition of ρ (zero-concentrated differential
-    privacy), in which ten draws of ε = 0.5 cost ρ = 0.3125, that is ε = 4.01 at δ = 10⁻⁶. A budget has identity:
-    copying it gives the same budget, so that scikit-learn's `clone` cannot multiply it; it cannot be pickled, nor
-    charged in a forked copy of its process. It may be charged from several threads. A release without a guarantee is
-    charged as if it had one, and the charge is void: the cap does not cover it.
+    Neighbouring tables differ by adding or removing one row, or all rows of a `Unit`, the same for all charges. Charges
+    compose by addition of ε and δ (basic composition, adaptively chosen); with a cap on ρ, or ``accounting="zcdp"``, by
+    addition of ρ (zero-concentrated differential privacy), in which ten draws of ε = 0.5 cost ρ = 0.3125, that is
+    ε = 4.01 at δ = 10⁻⁶.
+
+    A budget has identity: copying it gives the same budget, so that scikit-learn's `clone` cannot multiply it; it
+    cannot be pickled, nor charged in a forked copy of its process. It may be charged from several threads. A release
+    without a guarantee is charged as if it had one, and the charge is void: the cap does not cover it.
 
     Parameters
     ----------
