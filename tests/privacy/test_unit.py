@@ -100,6 +100,14 @@ def test_charges_of_different_units_do_not_add_up(tmp_path):
         assert budget.spent == Fraction(1, 2)
 
 
+def test_a_budget_says_whose_losses_it_adds_up():
+    budget = Budget(1)
+    assert "losses of" not in str(budget)
+    budget.charge("1/4", purpose="a", unit=PATIENT)
+    assert "losses of all rows of one patient_id, of which at most 3, drawn at random, count\n" in str(budget)
+    assert "losses of all rows of one patient_id" in budget._repr_html_()
+
+
 @pytest.mark.parametrize(("given", "charged"), [(PATIENT, None), (None, PATIENT), (PATIENT, Unit("patient_id", 1))])
 def test_a_share_takes_charges_of_the_unit_it_was_allocated_for(given, charged):
     """Else a charge of persons would pay for releases about rows, of which a person may have any number."""

@@ -192,7 +192,7 @@ class Account:
 
     @property
     def caps(self) -> list[str]:
-        """A line for each cap: what of it is spent, and what is left."""
+        """A line for each cap: what of it is spent, and what is left; and whose losses these are, if not of a row."""
         lines: list[str] = []
         if self.accounting == "zcdp" and self.epsilon is not None:
             lines.append(self._zcdp_line(self.epsilon))
@@ -202,7 +202,8 @@ class Account:
                 lines.append(_line("delta", self.delta, self.spent_delta, self.remaining_delta))
         if self.largest_rho is not None and self.remaining_rho is not None:
             lines.append(_line("rho", self.largest_rho, self.spent_rho, self.remaining_rho))
-        return lines
+        unit = unit_of(self.charges)
+        return lines if unit is None else [*lines, f"losses of {unit.name}"]
 
     def __str__(self) -> str:
         charges = [charge.line(mechanism=False) for charge in self.charges]
