@@ -82,6 +82,18 @@ def test_duckdbs_own_types_and_orders_merge_no_units():
     assert units_of(connection.table("t0")) == 2
 
 
+def test_no_setting_of_postgresql_merges_units(postgres_url):
+    psycopg = pytest.importorskip("psycopg")
+    name = fresh()
+    with psycopg.connect(postgres_url, autocommit=True) as setup:
+        setup.execute(f"CREATE TABLE {name} (who float8, y int)")
+        setup.execute(f"INSERT INTO {name} (who) VALUES (1000001), (1000002), (0), ('-0'), (1000001)")
+    connection = ibis.connect(postgres_url)
+    connection.raw_sql("SET extra_float_digits = -15").close()
+    assert units_of(connection.table(name)) == 3
+    connection.disconnect()
+
+
 def test_the_choice_does_not_depend_on_the_order_of_rows_that_a_collation_takes_for_equal(load, monkeypatch):
     """Which of them comes first is the engine's affair, and may depend on rows of others."""
     monkeypatch.setattr(contributions.secrets, "token_hex", lambda _: "a key")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from itertools import count
+from typing import Any
 
 import ibis
 
-from hedgerow.engines.columns import EngineColumn, Expression, as_bytes
+from hedgerow.engines.columns import EngineColumn, Expression, as_bytes, engine_function
 from hedgerow.engines.queries import ask
 from hedgerow.schema import Unit
 from hedgerow.schema.contributions import no_unit
@@ -18,6 +19,14 @@ from hedgerow.schema.contributions import no_unit
 def md5(text: str) -> str:
     """Return the digest in hexadecimal digits, as the engine has it."""
     ...
+
+
+@engine_function("float8send", "float64", "binary")
+def _bits(number: Expression) -> Any: ...
+
+
+@engine_function("encode", "binary", "string", "string")
+def _hexadecimal(value: Expression, form: str) -> Any: ...
 
 
 def counted_table(table: Expression, unit: Unit, names: Sequence[str]) -> Expression:
@@ -86,7 +95,9 @@ def _words(column: EngineColumn, stored: Expression) -> Expression:
             return text
         return ibis.cases((text.contains("."), text.re_replace("0+$", "").re_replace("[.]$", "")), else_=text)
     if column.kind == "float":
-        return ibis.cases((column.values == 0, "0"), else_=column.values.cast("string"))  # 0 may have a sign
+        is_rounded = stored.get_backend().name == "postgres"  # under a setting, where a number is made text
+        text = _hexadecimal(_bits(column.values), "hex") if is_rounded else column.values.cast("string")
+        return ibis.cases((column.values == 0, "0"), else_=text)  # 0 may have a sign
     return stored.cast("string")
 
 
