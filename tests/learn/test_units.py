@@ -144,6 +144,15 @@ def test_the_budget_is_checked_and_charged_for_the_unit():
     assert budget.spent == Fraction(1, 2)
 
 
+def test_noise_for_persons_is_told_of_that_drowns_any_usual_table():
+    """A mechanism at ε/3 for each row, of a million of which the odds change by e^(ε·10⁶/3) at most."""
+    table = visits([("ann", {"smoker": True, "sex": "F", "age": 40, "dose": 0.3, "risk": "low"})])
+    schema = hr.Schema(SCHEMA.attributes, SCHEMA.label, unit=UNIT)
+    hr.PrivateTreeClassifier("3e-6", schema=schema).fit(table, table["risk"])
+    with pytest.warns(hr.errors.NoiseWarning, match="epsilon = 2e-06 is so small"):
+        hr.PrivateTreeClassifier("2e-6", schema=schema).fit(table, table["risk"])
+
+
 def test_what_was_proven_for_single_rows_is_refused():
     schema = hr.Schema(TWO.attributes, TWO.label, unit=UNIT)
     table = visits([("ann", {"smoker": True, "sex": "F", "age": 40, "dose": 0.3, "risk": "low"})] * 5)

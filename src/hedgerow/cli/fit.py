@@ -287,7 +287,8 @@ def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree | S
         cost = classifier.search_cost(declared)
         classifier.verbose = cost is not None and cost.is_noticeable
         _tell_rows_needed(classifier, declared)
-    too_noisy = tell_noise(exact(classifier.epsilon or 0, "epsilon"))
+    unit = classifier.schema.unit if isinstance(classifier.schema, Schema) else None
+    too_noisy = tell_noise(exact(classifier.epsilon or 0, "epsilon"), unit)
     if too_noisy:
         say(f"warning: {too_noisy}", err=True)
     with warnings.catch_warnings():

@@ -44,12 +44,13 @@ USUAL_ROWS = 10**6
 _MOST_NAMED = 3  # numbers of a note
 
 
-def tell_noise(epsilon: Fraction) -> str | None:
+def tell_noise(epsilon: Fraction, unit: Unit | None = None) -> str | None:
     """Return what to know before a fit whose noise is more than any usual table; None where it need not be.
 
-    Group privacy: with n rows, no event is more than exp(n·ε) times as probable as without any row.
+    Group privacy: with n rows, no event is more than exp(n·ε) times as probable as without any row; with a unit, than
+    exp(n·ε/k), of n rows that count.
     """
-    if epsilon * USUAL_ROWS >= 1:
+    if epsilon * USUAL_ROWS >= rows_of(unit):
         return None
     return (
         f"epsilon = {amount_text(epsilon)} is so small that on any table of up to {USUAL_ROWS:,} rows the model is "
@@ -123,7 +124,7 @@ class PrivateEstimator(TallyEstimator):
 
     def _warn(self, schema: Schema) -> None:
         super()._warn(schema)
-        too_noisy = tell_noise(exact(self.epsilon or 0, "epsilon"))
+        too_noisy = tell_noise(exact(self.epsilon or 0, "epsilon"), schema.unit)
         if too_noisy:
             self.planned_charge(schema)  # raises where it is too small to be used at all
             warnings.warn(too_noisy, NoiseWarning, stacklevel=3)
