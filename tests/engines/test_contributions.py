@@ -4,6 +4,7 @@ from collections import Counter
 from decimal import Decimal
 
 import ibis
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -58,6 +59,23 @@ def test_every_value_is_one_unit_as_in_memory(load, who, units):
     table = pa.table({"who": who, "a": [True] * len(who), "y": [0] * len(who)})
     assert hr.Tally.count(table, "y", schema).total().tolist() == [units, 0]
     assert hr.Tally.from_table(load(table), schema).total().tolist() == [units, 0]
+
+
+def test_rows_of_one_unit_more_change_no_other_choice(load, monkeypatch):
+    """Fact 7 of docs/privacy.md, under one key: so many rows that the engine may part and sort them otherwise."""
+    monkeypatch.setattr(contributions.secrets, "token_hex", lambda _: "a key")
+    rng = np.random.default_rng(0)
+    who, size, zoe = rng.integers(0, 40, 400).astype(str), rng.integers(0, 9, 400), rng.integers(0, 9, 300)
+    found: list[Counter[tuple[str, int]]] = []
+    for more in (0, 300):
+        names, sizes = np.append(who, ["zoe"] * more), np.append(size, zoe[:more])
+        order = rng.permutation(len(names))
+        table = load(pa.table({"who": names[order], "size": sizes[order], "again": names[order]}))
+        rows = counted_rows(table, Unit("who", 3), ["size", "again"])[0].to_pyarrow()
+        found.append(Counter(zip(rows["again"].to_pylist(), rows["size"].to_pylist(), strict=True)))
+    assert {whose for whose, _ in found[1] - found[0]} == {"zoe"}
+    assert (found[1] - found[0]).total() == 3
+    assert not found[0] - found[1]
 
 
 def units_of(table):
