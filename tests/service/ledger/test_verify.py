@@ -10,6 +10,7 @@ from hedgerow.chain import digest
 from hedgerow.errors import LedgerError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.accounts import account_of, all_so_far, set_total
 from hedgerow.service.ledger.ledger import Ledger
 from tests.service.ledger.asking import asked, declare
@@ -95,6 +96,14 @@ def test_an_epoch_that_is_declared_again_does_not_forget_what_was_charged(ledger
 
 def test_a_request_is_charged_once(ledger):
     forge(ledger, "reserved")
+    with pytest.raises(LedgerError, match="broken at entry 6: nothing that came before allows it"):
+        ledger.verify()
+
+
+def test_a_charge_is_of_the_epochs_unit_of_privacy(ledger):
+    """Losses of persons are not added to those of rows."""
+    (charge, *_) = [entry.data["charge"] for entry in ledger.entries() if entry.kind == "reserved"]
+    forge(ledger, "reserved", request="forged", key="forged", charge={**charge, "unit": Unit("who", 2).to_dict()})
     with pytest.raises(LedgerError, match="broken at entry 6: nothing that came before allows it"):
         ledger.verify()
 

@@ -64,7 +64,8 @@ class _Replay:
                 raise KeyError
             self.caps[owner], self.charges[owner] = canonical(data["cap"]), []
         elif entry.kind == "reserved":
-            if data["request"] in self.requests:
+            declared = json.loads(self.caps[data["dataset"], data["epoch"], WHOLE])
+            if data["request"] in self.requests or data["charge"].get("unit") != declared.get("unit"):
                 raise KeyError
             for name in (data["analyst"], WHOLE):
                 self.charges[data["dataset"], data["epoch"], name].append(data["charge"])
