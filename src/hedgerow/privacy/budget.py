@@ -91,6 +91,7 @@ class Budget:
         self._account = account_of(epsilon, delta, rho, accounting)
         # The budget that this one was allocated from, and the index of the charge there.
         self._parent: tuple[Budget, int] | None = None
+        self._allocated: Charge | None = None  # that charge, as it was made
         self._process = os.getpid()
         self._lock = threading.Lock()
 
@@ -224,10 +225,8 @@ class Budget:
             share._account = replace(share._account, rho=share._account.largest_rho)
         for amount in (share.epsilon, share.delta):
             exact(amount / _PARTS, "an allocated amount divided by 10^20")
-        share._parent = (
-            self,
-            self._enter(Charge(purpose, share.epsilon, share.delta, void=void, rho=share.rho, unit=unit)),
-        )
+        charge = Charge(purpose, share.epsilon, share.delta, void=void, rho=share.rho, unit=unit)
+        share._parent, share._allocated = (self, self._enter(charge)), charge
         return share
 
     def _enter(self, charge: Charge) -> int:
@@ -246,9 +245,8 @@ class Budget:
 
     def _check_unit(self, charge: Charge) -> None:
         """Check that a charge is of the unit that this budget was allocated for; raises ValueError."""
-        if self._parent is not None:
-            parent, place = self._parent
-            unit_of((parent.charges[place], charge))
+        if self._allocated is not None:
+            unit_of((self._allocated, charge))
 
     def _void_parent(self, void: str) -> None:
         """Mark the charge by which this budget was allocated as void, and so on upwards."""
