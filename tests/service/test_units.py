@@ -13,6 +13,7 @@ from hedgerow.privacy.account import Account
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.service.curator import Curator, Held
 from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.receipts import Receipt, Signer
 from hedgerow.service.rows import FrameRows, open_rows
 from tests.service.wards import ANA, BINS, SCHEMA, SHARES, Exact, question, table
 from tests.service.web import running
@@ -79,6 +80,16 @@ def test_two_rows_of_each_person_are_counted(ledger, visits, tmp_path):
         answer = json.loads(curator.ask(ANA, "wards", "marginals", f"{key}", question(epsilon="1/4", bins=BINS)).body)
         assert np.sum(answer["rows"]["age"]) == 200
         assert rows.target.columns == ("age", "smoker", "ward")
+
+
+def test_a_receipt_says_whose_loss_was_charged(ledger, visits):
+    ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026", unit=UNIT)
+    signer = Signer.new()
+    curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS), signer=signer)
+    answer = curator.ask(ANA, "wards", "marginals", "one", question(epsilon="1/4", bins=BINS))
+    receipt = Receipt.verify(answer.receipt, signer.public)
+    assert receipt.statement["neighbours"] == UNIT.neighbours
+    assert f"for {UNIT.neighbours}\n" in str(receipt)
 
 
 def test_an_epoch_is_of_one_unit(ledger, visits):

@@ -327,6 +327,7 @@ class Curator:
                 "epsilon": str(charge.epsilon),
                 "delta": str(charge.delta),
                 "rho": None if charge.zcdp is None else str(charge.zcdp),
+                "neighbours": neighbours_of(charge.unit),
             }
         )
 

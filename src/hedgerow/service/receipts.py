@@ -25,6 +25,7 @@ from hedgerow.errors import ReceiptError
 from hedgerow.models.files import model_from_dict
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.untrusted_text import parse_json, read_text
+from hedgerow.values import printable
 
 LARGEST_ANSWER = 2**26
 """The most bytes of an answer."""
@@ -99,7 +100,7 @@ class Receipt:
     ----------
     statement : dict
         Dataset, epoch, analyst and request; the hash of the ledger's entry that charged it; the SHA-256 of question and
-        answer, and the digest of the model, if it is one; and the charge, as exact text.
+        answer, and the digest of the model, if it is one; the charge, as exact text, and between which tables it holds.
     """
 
     statement: dict[str, Any]
@@ -175,9 +176,10 @@ class Receipt:
     def __str__(self) -> str:
         said = self.statement
         rho = "" if said["rho"] is None else f", rho {said['rho']}"
+        between = f", for {printable(str(said['neighbours']))}" if "neighbours" in said else ""
         return (
             f"dataset {said['dataset']}, epoch {said['epoch']}, asked by {said['analyst']}\n"
-            f"charged epsilon {said['epsilon']}, delta {said['delta']}{rho}\n"
+            f"charged epsilon {said['epsilon']}, delta {said['delta']}{rho}{between}\n"
             f"request {said['request']}, ledger entry {said['entry']}"
         )
 
