@@ -450,7 +450,7 @@ class Table:
         Raises
         ------
         DomainError
-            If there is no such column, or it is of dtype object and has decimals of more than 15 digits.
+            If there is no such column, it is of times, or of dtype object and has decimals of more than 15 digits.
         """
         self.require([name])
         series = self.series(name)
@@ -506,9 +506,10 @@ def series_column(series: Any, name: str) -> Column:
 
 
 def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
-    """Return a narwhals series of decimals as text, None for another; raises OverflowError for objects of many digits.
+    """Return a narwhals series of decimals as text, None for another.
 
     All decimals of a type have as many places, so that equal ones are the same text; those of dtype object do not.
+    Raises OverflowError for objects of many digits, TypeError for times, which are read as their dates.
     """
     if series.implementation.is_pandas_like() and series.dtype in (nw.Object, nw.Categorical, nw.Enum):
         check_digits(series.to_native())
@@ -516,6 +517,8 @@ def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
     array = series.to_arrow()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
+    if pa.types.is_timestamp(array.type):
+        raise ArgumentTypeError("times")
     return array.cast(pa.large_string()) if pa.types.is_decimal(array.type) else None
 
 

@@ -69,11 +69,15 @@ def check_digits(series: pd.Series) -> None:
     ------
     OverflowError
         If one has.
+    TypeError
+        If there is a time, which is read as its date.
     """
     values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else series
     items = values.to_numpy().tolist() if values.dtype == object else []
     if any(isinstance(item, Decimal) and len(item.as_tuple().digits) > _EXACT_DIGITS for item in items):
         raise OverflowError("a decimal of many digits")
+    if any(isinstance(item, datetime.datetime) for item in items):
+        raise ArgumentTypeError("a time")
 
 
 def _is_missing(item: Any) -> bool:

@@ -171,6 +171,13 @@ def test_a_row_without_a_unit_is_refused_as_in_memory(load, who):
             count()
 
 
+def test_times_which_are_read_as_their_dates_are_no_units(load):
+    table = pa.table({"who": pa.array([0, 1], pa.timestamp("us")), "y": [0, 1]})
+    if load(table).get_backend().name != "pyspark":  # whose times are refused anywhere
+        with pytest.raises(DomainError, match="column 'who': expected numbers, dates or text that say whose row it is"):
+            counted_rows(load(table), Unit("who", 1), ["y"])
+
+
 def test_one_query_scans_the_table_once_and_returns_no_unit():
     connection = ibis.duckdb.connect()
     connection.con.register("visits", TABLE)

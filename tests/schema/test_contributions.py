@@ -91,6 +91,13 @@ def test_decimals_without_a_type_are_refused_where_float64_would_round(kind):
         counted(Table.of(many), Unit("who", 1), KEY)
 
 
+@pytest.mark.parametrize("kind", ["datetime64[us]", object])
+def test_times_which_are_read_as_their_dates_are_no_units(kind):
+    times = pd.Series(pd.to_datetime(["2020-01-01 08:00", "2020-01-01 09:00"])).astype(kind)
+    with pytest.raises(DomainError, match="column 'who': expected values of one type"):
+        counted(Table.of(pd.DataFrame({"who": times})), Unit("who", 1), KEY)
+
+
 def test_zeros_of_both_signs_are_one_unit():
     assert kept([0.0, -0.0, 1.0], 1).sum() == 2
 

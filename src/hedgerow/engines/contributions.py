@@ -11,6 +11,7 @@ import ibis
 
 from hedgerow.engines.columns import EngineColumn, Expression, as_bytes, engine_function
 from hedgerow.engines.queries import ask
+from hedgerow.errors import DomainError
 from hedgerow.schema import Unit
 from hedgerow.schema.contributions import no_unit
 
@@ -73,6 +74,11 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
         for word in ("absent", "whose", "number", "place")
     )
     column = EngineColumn.of(table, unit.column)
+    if table[unit.column].type().is_timestamp():
+        raise DomainError(
+            "expected numbers, dates or text that say whose row it is, found times; cast them in a view.",
+            column=unit.column,
+        )
     words = ibis.cases((column.is_absent, ""), else_=_words(column, table[unit.column]))
     rows = table.select(*dict.fromkeys(names), **{absent: ibis.cases((column.is_absent, 1), else_=0), whose: words})
     seen = [_told_apart(EngineColumn.of(rows, name).values) for name in dict.fromkeys(names)]
