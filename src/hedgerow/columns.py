@@ -334,8 +334,8 @@ def found_no_number(name: str) -> DomainError:
 def found_no_date(name: str) -> DomainError:
     """Return the error of values that are no dates in a column of dates."""
     return DomainError(
-        "expected dates, as a column of type date or text such as 1980-12-31 without a time of day, found others; correct "
-        "them, or, if they stand for a missing value, name them under `missing_values` in the schema.",
+        "expected dates, as a column of type date or text such as 1980-12-31 without a time of day, found others; "
+        "correct them, or, if they stand for a missing value, name them under `missing_values` in the schema.",
         column=name,
     )
 
