@@ -511,7 +511,9 @@ def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
     All decimals of a type have as many places, so that equal ones are the same text; those of dtype object do not.
     Raises OverflowError for objects of many digits, TypeError for times, which are read as their dates.
     """
-    if series.implementation.is_pandas_like() and series.dtype in (nw.Object, nw.Categorical, nw.Enum):
+    if series.implementation.is_pandas_like() and (
+        series.dtype == nw.Object or has_object_categories(series.to_native())
+    ):
         check_digits(series.to_native())
         return None
     array = series.to_arrow()

@@ -71,6 +71,7 @@ CLOSE = [Decimal(2**53), Decimal(2**53 + 1), Decimal(2**53 + 1)]  # one float64
         pa.array(CLOSE, pa.decimal256(60, 3)),
         pa.array(CLOSE, pa.decimal128(20)).dictionary_encode(),
         pd.array(CLOSE, dtype=pd.ArrowDtype(pa.decimal128(20, 3))),
+        pd.Categorical(pd.array(CLOSE, dtype=pd.ArrowDtype(pa.decimal128(20, 3)))),
         pl.Series(CLOSE, dtype=pl.Decimal(20, 3)),
         np.array([2**53, 2**53 + 1, 2**53 + 1]),
         pd.array([2**53, 2**53 + 1, 2**53 + 1], dtype="Int64"),
@@ -91,7 +92,7 @@ def test_decimals_without_a_type_are_refused_where_float64_would_round(kind):
         counted(Table.of(many), Unit("who", 1), KEY)
 
 
-@pytest.mark.parametrize("kind", ["datetime64[us]", object])
+@pytest.mark.parametrize("kind", ["datetime64[us]", object, "category"])
 def test_times_which_are_read_as_their_dates_are_no_units(kind):
     times = pd.Series(pd.to_datetime(["2020-01-01 08:00", "2020-01-01 09:00"])).astype(kind)
     with pytest.raises(DomainError, match="column 'who': expected values of one type"):
