@@ -15,7 +15,7 @@ from opendp.mod import binary_search_param
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.noise import SecureNoise
 from hedgerow.schema.private_cuts import PlannedCuts

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.marginals.oracle.rowwise import read_classifier
 from hedgerow.marginals.oracle.rowwise.read import Columns
 

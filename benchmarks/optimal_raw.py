@@ -15,7 +15,7 @@ from measure import median_seconds, report
 from sklearn.datasets import load_wine
 
 import hedgerow as hr
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Real, Schema
 

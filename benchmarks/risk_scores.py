@@ -21,7 +21,7 @@ from scorecards import loaded, scores
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.schema import Integer, Real
 
 DATASETS = ("breast_cancer", "compas", "adult")

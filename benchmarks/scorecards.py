@@ -22,7 +22,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import OneHotEncoder
 
 import hedgerow as hr
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.schema import Integer, Label, Real, Schema
 
 DATASETS = ("breast_cancer", "ctg", "german", "compas", "adult", "german_binary", "compas_binary", "adult_binary")

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import hedgerow as hr
-from hedgerow.columns import check_same_index
 from hedgerow.errors import HedgerowError
+from hedgerow.frames import check_same_index
 from hedgerow.report import Report
 from hedgerow.schema import Boolean, Integer, Label, Schema
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from hedgerow import GreedyRuleListClassifier, Tally, datasets
-from hedgerow.columns import Table
 from hedgerow.datasets import NAMES, SENSITIVE, Dataset
 from hedgerow.errors import DatasetUnavailableError
+from hedgerow.frames import Table
 from hedgerow.schema import Boolean, count_candidates
 from tests.shapes import SHAPES
 

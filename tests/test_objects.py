@@ -8,8 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from hedgerow.columns import Column, Table
+from hedgerow.columns import Column
 from hedgerow.errors import DomainError
+from hedgerow.frames import Table
 from hedgerow.objects import arrow_of_categories, arrow_of_objects, has_object_categories
 
 OF_A_KIND = {

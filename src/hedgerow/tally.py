@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.columns import Table, check_same_index, column_of, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, NotPicklableError
+from hedgerow.frames import Table, check_same_index, column_of, label_name
 from hedgerow.messages import number_of
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.booleans import advise, boolean_schema

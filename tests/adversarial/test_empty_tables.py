@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.columns import Table
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError
+from hedgerow.frames import Table
 from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.privacy.budget_file import FileBudget

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.columns import column_of
+from hedgerow.frames import column_of
 from hedgerow.marginals.binning import bin_matrix
 from hedgerow.models import Rule, RuleList, Split, Tree
 from hedgerow.models.leaf import Leaf

@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.client.hypotheses import hypothesis_data
 from hedgerow.client.onnx_files import write_onnx
-from hedgerow.columns import Table
 from hedgerow.errors import HypothesisError, MissingPackageError
+from hedgerow.frames import Table
 from hedgerow.marginals.oracle.rowwise import read_classifier
 from hedgerow.service.onnx_files import read_onnx
 from tests.marginals.oracle.rowwise.hypotheses import (

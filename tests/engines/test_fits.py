@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from hedgerow.columns import Table
 from hedgerow.engines.fits import engine_fit
+from hedgerow.frames import Table
 from hedgerow.schema import Label, Schema
 from hedgerow.schema.fits import fit_of
 from tests.engines.servers import POSTGRES

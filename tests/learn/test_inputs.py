@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.learn.inputs import array_checks, check_labels, of_one_type, two_dimensional
 
 SECRET = "secret_f00d"

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 import hedgerow as hr
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from tests.learn.patients import HARD, LABEL, PATIENTS, patients
 from tests.learn.tables import SCHEMA, people
 

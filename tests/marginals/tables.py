@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 from hypothesis import strategies as st
 
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
 
 FLAG = Boolean(missing="bin")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.columns import column_of
 from hedgerow.days import Day
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.frames import column_of
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Literal, Real
 from hedgerow.schema.attributes import OUTSIDE
 from tests.schema import enumerate_literals

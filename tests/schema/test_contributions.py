@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from hedgerow.columns import Table
 from hedgerow.errors import DomainError
+from hedgerow.frames import Table
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.contributions import check_unit, counted, counted_rows, draw_key
 

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from hedgerow import Label, Literal, PrivateTreeClassifier, Schema
-from hedgerow.columns import column_of
 from hedgerow.days import Day, as_day
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.frames import column_of
 from hedgerow.schema import Date
 
 BORN = Date("1950-01-01", "2009-12-31", cuts="10 years")

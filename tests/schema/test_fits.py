@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.columns import Table, column_of
 from hedgerow.errors import DomainError
+from hedgerow.frames import Table, column_of
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
 from hedgerow.schema.fits import fit_of
 from tests.schema.values import WORDS, attributes, reading

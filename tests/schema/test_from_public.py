@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.columns import column_of
 from hedgerow.errors import DomainError
+from hedgerow.frames import column_of
 from hedgerow.schema import Boolean, Categorical, Integer, Real
 from hedgerow.schema.from_public import MOST_CATEGORIES, public_attribute, public_classes, typed_table
 

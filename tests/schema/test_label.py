@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from hedgerow.columns import column_of
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.frames import column_of
 from hedgerow.schema import Label
 
 

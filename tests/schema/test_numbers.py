@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from hedgerow.columns import column_of
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.frames import column_of
 from hedgerow.schema import Integer, Literal, Real, default_cuts
 
 AGE = Integer(0, 90, cuts=(30, 60), outside="bin")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.columns import Table
 from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
+from hedgerow.frames import Table
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.gate import Gate

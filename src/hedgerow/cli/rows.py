@@ -10,10 +10,11 @@ import narwhals as nw
 import typer
 
 from hedgerow.cli.output import stage
-from hedgerow.columns import Column, Table, column_of
+from hedgerow.columns import Column
 from hedgerow.csv_files import lines_of_rows, read_header
 from hedgerow.engines.addresses import is_address, shown
 from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.frames import Table, column_of
 from hedgerow.messages import near_miss
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import advise, all_boolean, default_classes

@@ -15,9 +15,9 @@ from hedgerow.cli.rows import DATA, FILE, Decimal, Encoding, Engine, Master, Mem
 from hedgerow.cli.schema_drafts import import_draft
 from hedgerow.cli.schema_wizard import wizard
 from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
-from hedgerow.columns import Table
 from hedgerow.durable import reserved, write_whole
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
+from hedgerow.frames import Table
 from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Schema, count_candidates

@@ -14,8 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.arguments import check_flag, check_whole
-from hedgerow.columns import Table, check_same_index, column_of, is_frame, label_name
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.frames import Table, check_same_index, column_of, is_frame, label_name
 from hedgerow.learn.inputs import AccuracyMixin, array_checks, check_labels, of_one_type, two_dimensional
 from hedgerow.learn.readable import Readable, ReadableLeaves
 from hedgerow.messages import shown_argument

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 
-from hedgerow.columns import Column, Table, check_same_index, is_frame
+from hedgerow.columns import Column
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.foreign_code import guarded
+from hedgerow.frames import Table, check_same_index, is_frame
 
 
 class AccuracyMixin(ClassifierMixin):

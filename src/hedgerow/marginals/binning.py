@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arguments import check_whole
-from hedgerow.columns import Column, Table
+from hedgerow.columns import Column
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
 from hedgerow.foreign_code import guarded
+from hedgerow.frames import Table
 from hedgerow.messages import shown_argument
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical

@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.arguments import check_choice, check_whole
-from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.foreign_code import guarded
+from hedgerow.frames import Table
 from hedgerow.learn.inputs import AccuracyMixin
 from hedgerow.marginals.binning import bin_matrix, bins_or_chosen
 from hedgerow.marginals.labels import Equations, estimate_labels

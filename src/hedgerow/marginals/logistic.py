@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.frames import Table
 from hedgerow.learn.inputs import AccuracyMixin
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.readable import ReadablePoints

@@ -12,7 +12,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.randomness import RandomState
 
 HIDDEN = (16, 256, 256, 16)

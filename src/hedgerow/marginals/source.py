@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.columns import Column, Table
+from hedgerow.columns import Column
 from hedgerow.errors import DomainError
+from hedgerow.frames import Table
 from hedgerow.marginals.binning import bins_or_chosen, is_constant
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Real

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arguments import check_whole
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.randomness import RandomState, generator
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
 from hedgerow.models.leaf import (
     TOO_NOISY,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from hedgerow.arguments import check_choice
-from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.frames import Table
 from hedgerow.messages import number_of, shown_argument
 from hedgerow.models import point_sums
 from hedgerow.models.dialects import DialectName, dialect_named

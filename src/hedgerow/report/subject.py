@@ -16,9 +16,9 @@ from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
-from hedgerow.columns import column_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.foreign_code import guarded
+from hedgerow.frames import column_of
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.released import released_model
 from hedgerow.models.rule_list import RuleList

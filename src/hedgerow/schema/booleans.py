@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hedgerow.columns import is_boolean, label_name
 from hedgerow.errors import DomainError
+from hedgerow.frames import is_boolean, label_name
 from hedgerow.schema.attributes import Boolean
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column, Table
+from hedgerow.columns import Column
 from hedgerow.errors import DomainError
+from hedgerow.frames import Table
 from hedgerow.privacy.unit import Unit
 from hedgerow.values import quoted_text
 

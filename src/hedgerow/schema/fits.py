@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column, Table
+from hedgerow.columns import Column
+from hedgerow.frames import Table
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
 from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label

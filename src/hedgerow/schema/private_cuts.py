@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arguments import check_whole
-from hedgerow.columns import Column, Table
+from hedgerow.columns import Column
 from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.frames import Table
 from hedgerow.messages import shown_argument
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.joint_quantiles import JointQuantiles

@@ -10,10 +10,10 @@ from functools import cache, cached_property
 from os import PathLike
 from typing import Any, Literal, Self, cast
 
-from hedgerow.columns import Table
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnreadableError
 from hedgerow.foreign_code import guarded
+from hedgerow.frames import Table
 from hedgerow.markup import table
 from hedgerow.messages import number_of, shown, shown_argument
 from hedgerow.privacy.amounts import Amount, total

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.columns import Column, Table, pc
+from hedgerow.columns import Column, pc
 from hedgerow.engines.addresses import is_address
 from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.frames import Table
 from hedgerow.marginals.oracle.frame_target import FrameTarget
 from hedgerow.marginals.oracle.target import Target
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.entropy.domain import Domain
-from hedgerow.columns import Table
 from hedgerow.errors import SchemaError
+from hedgerow.frames import Table
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
 from tests.models.strategies import attributes
 

@@ -11,8 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.audit import joint_reconstruction, reconstruction
-from hedgerow.columns import Table
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.frames import Table
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge

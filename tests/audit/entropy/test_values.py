@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from hedgerow.audit.counting.bin_values import Mark
 from hedgerow.audit.entropy.values import Values
-from hedgerow.columns import Table
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.frames import Table
 from hedgerow.schema import Integer, Real
 from tests.models.strategies import attributes
 

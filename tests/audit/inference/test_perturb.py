@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.perturb import Donors, Perturber
-from hedgerow.columns import Table
 from hedgerow.errors import DomainError
+from hedgerow.frames import Table
 from hedgerow.schema import Boolean, Categorical, Label, Schema
 from tests.learn.tables import SCHEMA, people
 

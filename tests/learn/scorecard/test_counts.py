@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.learn.scorecard.counts import (
     GRID,
     STEPS,

@@ -11,7 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
 from tests.marginals.tables import ALL, BINS, FRAMES, ONE, split

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.columns import Table
 from hedgerow.errors import HypothesisError
+from hedgerow.frames import Table
 from hedgerow.marginals.oracle.own_code import own_code
 from hedgerow.schema import Label
 

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.marginals.oracle.rowwise import read_classifier
 from hedgerow.service.onnx_files import read_onnx
 from tests.marginals.oracle.rowwise.hypotheses import inputs

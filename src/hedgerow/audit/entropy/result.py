@@ -17,8 +17,8 @@ from hedgerow.audit.counting.regions import Region, count_rows_by_bin
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.inference.labelled import distinct, label_values
 from hedgerow.audit.plot import residual_entropy_curve
-from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.frames import Table
 from hedgerow.messages import shown_argument
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.columns import column_of
+from hedgerow.frames import column_of
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 

@@ -16,8 +16,8 @@ from hedgerow.audit.exact.trade_off import TradeOff
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.roc import PRIVATE
 from hedgerow.audit.plot import risk_curve
-from hedgerow.columns import column_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.frames import column_of
 from hedgerow.learn.plans import KnownDraw
 from hedgerow.learn.private_base import SearchEstimator, known_draw
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier

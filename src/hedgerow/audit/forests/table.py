@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.frames import Table
 from hedgerow.schema.attributes import Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema

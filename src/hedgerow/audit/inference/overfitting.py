@@ -14,8 +14,8 @@ from hedgerow.audit.inference.chance import mean_deviation
 from hedgerow.audit.inference.labelled import Index, LabelledRows, distinct
 from hedgerow.audit.inference.leaves import apply_of, leaf_numbers
 from hedgerow.audit.plot import overfit_bars
-from hedgerow.columns import column_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.frames import column_of
 from hedgerow.models.released import released_model
 from hedgerow.values import quoted_text, shown_text
 

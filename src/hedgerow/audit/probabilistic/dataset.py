@@ -25,8 +25,8 @@ from hedgerow.audit.probabilistic.row import RowDistribution
 from hedgerow.audit.probabilistic.splitting import factors_of
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import Features, paths_of
-from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.frames import Table
 from hedgerow.randomness import RandomState, generator
 from hedgerow.schema.schema import Schema
 from hedgerow.values import printable

@@ -10,8 +10,8 @@ from math import fsum, isfinite, log2
 from typing import Any
 
 from hedgerow.audit.entropy.values import Values
-from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError
+from hedgerow.frames import Table
 
 World = tuple[tuple[Any, ...], ...]
 """A table: its rows, each with a value for every attribute in the domains' order."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from hedgerow.audit.readers.coded import Coded, Feature, bins, is_narrow, transformed
-from hedgerow.columns import Table
 from hedgerow.errors import SchemaError
+from hedgerow.frames import Table
 from hedgerow.schema.attributes import Boolean, Categorical
 from hedgerow.schema.schema import Schema
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Table
 from hedgerow.errors import ArgumentError
+from hedgerow.frames import Table
 from hedgerow.models.conditions import in_words
 from hedgerow.models.paths import Path, first_that_holds, literals_of
 from hedgerow.schema.literals import Literal

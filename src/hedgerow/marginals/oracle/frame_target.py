@@ -11,9 +11,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column, Table, check_same_index, column_of
+from hedgerow.columns import Column
 from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.foreign_code import guarded
+from hedgerow.frames import Table, check_same_index, column_of
 from hedgerow.marginals.binning import check_kind, check_total
 from hedgerow.marginals.oracle.own_code import OwnCode, own_code
 from hedgerow.marginals.oracle.rowwise import RowClassifier, read_classifier

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hedgerow._version import __version__
 from hedgerow.arguments import check_flag
-from hedgerow.columns import is_boolean, label_name
 from hedgerow.errors import ArgumentError, NotPicklableError, OracleExhaustedError
+from hedgerow.frames import is_boolean, label_name
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.oracle.frame_target import FrameTarget

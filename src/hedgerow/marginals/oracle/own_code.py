@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Table
 from hedgerow.errors import HypothesisError
+from hedgerow.frames import Table
 from hedgerow.marginals.oracle.hypothesis import class_codes, codes_of
 from hedgerow.marginals.oracle.rowwise.read import READABLE
 from hedgerow.schema.label import Label

@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import hedgerow as hr
-from hedgerow.columns import Table
+from hedgerow.frames import Table
 from hedgerow.marginals.network import network
 from hedgerow.marginals.oracle.rowwise import read_classifier
 from hedgerow.marginals.oracle.rowwise.read import TargetColumns
