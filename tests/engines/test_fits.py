@@ -1,11 +1,13 @@
 """Counts of rows that do not fit, in engines as in memory."""
 
+from datetime import datetime
+
 import pyarrow as pa
 import pytest
 
 from hedgerow.engines.fits import engine_fit
 from hedgerow.frames import Table
-from hedgerow.schema import Label, Schema
+from hedgerow.schema import Label, Schema, Unit
 from hedgerow.schema.fits import fit_of
 from tests.engines.servers import POSTGRES
 from tests.engines.values import ATTRIBUTES, COLUMNS
@@ -30,6 +32,17 @@ def test_an_engine_counts_what_memory_counts(load, storage):
     assert len({one.refused for one in found.columns}) > 2
     assert (found.n_rows, found.unused, found.is_accepted) == (len(values), ("note",), False)
     assert {one.rows for one in found.columns} == {()}
+
+
+@pytest.mark.parametrize("load", ENGINES, indirect=True)
+def test_times_tell_no_units_apart_and_do_not_fit(load):
+    noon = datetime(2026, 3, 1, 12)
+    table = pa.table({"day": [noon.date(), noon.date(), None], "time": [noon, noon, None], "a": [1, 2, 3]})
+    for name, unread in (("day", 0), ("time", 2)):
+        schema = Schema({"a": ATTRIBUTES["integer"]}, unit=Unit(name, 1))
+        found, expected = engine_fit(load(table), schema), fit_of(Table.of(table), schema)
+        assert counts(found) == counts(expected)
+        assert counts(found)[1] == (name, "unit", 1, 0, unread, unread + 1)
 
 
 @pytest.mark.parametrize("load", ENGINES[:1], indirect=True)

@@ -74,7 +74,7 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
         for word in ("absent", "whose", "number", "place")
     )
     column = EngineColumn.of(table, unit.column)
-    if table[unit.column].type().is_timestamp():
+    if not tells_units_apart(table, unit):
         raise DomainError(
             "expected numbers, dates or text that say whose row it is, found times; cast them in a view.",
             column=unit.column,
@@ -89,6 +89,11 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
     drawn = ibis.window(group_by=_told_apart(rows[whose]), order_by=[hashed])
     rows = rows.mutate(**{place: ibis.row_number().over(drawn)})
     return rows.filter(rows[place] < unit.max_rows).drop(whose, number, place), absent
+
+
+def tells_units_apart(table: Expression, unit: Unit) -> bool:
+    """Return whether the unit's column is of a type whose values are all told apart; times are read as dates."""
+    return not table[unit.column].type().is_timestamp()
 
 
 def _words(column: EngineColumn, stored: Expression) -> Expression:

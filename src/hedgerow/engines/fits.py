@@ -9,6 +9,7 @@ import ibis
 
 from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER, bin_code, class_code
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
+from hedgerow.engines.contributions import tells_units_apart
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.queries import ask
 from hedgerow.schema import Unit
@@ -40,7 +41,7 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
         kinds[schema.unit.column] = schema.unit
     columns = {name: EngineColumn.of(table, name) for name in kinds if name in table.columns}
     lookups = Lookups(table, list(columns) or [table.columns[0]])
-    codes = {f"c{i}": _code(kinds[name], column, lookups) for i, (name, column) in enumerate(columns.items())}
+    codes = {f"c{i}": _code(kinds[name], table, column, lookups) for i, (name, column) in enumerate(columns.items())}
     rows = lookups.rows().select(**codes, one=ibis.literal(1))
     counts: dict[str, Any] = {"n": rows.count()}
     for key in codes:
@@ -55,9 +56,9 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
     )
 
 
-def _code(kind: Any, column: EngineColumn, lookups: Lookups) -> Any:
+def _code(kind: Any, table: Expression, column: EngineColumn, lookups: Lookups) -> Any:
     if isinstance(kind, Unit):
-        return ibis.cases((column.is_absent, MISSING), else_=0)
+        return ibis.cases((column.is_absent, MISSING), else_=0 if tells_units_apart(table, kind) else NO_NUMBER)
     return (class_code if isinstance(kind, Label) else bin_code)(kind, column, lookups)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Column
+from hedgerow.errors import DomainError
 from hedgerow.frames import Table
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
 from hedgerow.schema.dates import Date
@@ -149,7 +150,7 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
         found.append(_label_fit(table.column(label.name, 0), label) if there else _absent(label.name, "label"))
     if schema.unit is not None:
         name = schema.unit.column
-        found.append(_unit_fit(table.column(name, 0)) if name in (table.names or ()) else _absent(name, "unit"))
+        found.append(_unit_fit(table, name) if name in (table.names or ()) else _absent(name, "unit"))
     return TableFit(len(table), tuple(found), *beside_the_rows(names if table.names else (), schema))
 
 
@@ -183,9 +184,15 @@ def _label_fit(column: Column, label: Label) -> ColumnFit:
     return _counted(label.name, "label", missing, outside, missing & False, missing | outside)
 
 
-def _unit_fit(column: Column) -> ColumnFit:
+def _unit_fit(table: Table, name: str) -> ColumnFit:
+    column, no_value = table.column(name, 0), False
+    try:
+        table.exact_column(name)
+    except DomainError:  # of times, say: its values do not tell units apart
+        no_value = True
     missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
-    return _counted(column.name, "unit", missing, missing & False, missing & False, missing)
+    unread = ~missing & no_value
+    return _counted(name, "unit", missing, missing & False, unread, missing | unread)
 
 
 def _counted(name: str, kind: str, *masks: NDArray[np.bool_]) -> ColumnFit:
