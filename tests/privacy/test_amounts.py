@@ -24,7 +24,7 @@ def test_the_outermost_amounts_are_amounts(number):
     assert float(parse_amount(str(exact(number, "epsilon")))) == float(number)
 
 
-@pytest.mark.parametrize("number", [0.1, "0.1", "1/10", "1e-1", Decimal("0.1"), np.float64(0.1), np.float32(0.1)])
+@pytest.mark.parametrize("number", [0.1, "0.1", ".1", "1/10", "1e-1", Decimal("0.1"), np.float64(0.1), np.float32(0.1)])
 def test_a_decimal_means_what_is_written(number):
     assert exact(number, "epsilon") == Fraction(1, 10)
 
@@ -39,6 +39,8 @@ def test_decimals_add_up_as_on_paper(amount, times):
     [
         "",
         "x",
+        ".",
+        ".e1",
         "-1",
         "nan",
         "inf",

@@ -110,6 +110,8 @@ def test_classes_are_the_labels_that_occur_in_order(labels, classes):
         (["1", "x"], ["1", "x"]),
         (["true", "1"], ["true", "1"]),
         (["1", "inf"], ["1", "inf"]),
+        (["007", " 10", ""], ["007", "10", None]),
+        (["0", "0.5", "10"], [0.0, 0.5, 10.0]),
     ],
 )
 def test_a_column_of_text_is_typed_only_where_all_of_it_can_be(text, typed):

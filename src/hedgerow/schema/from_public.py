@@ -51,7 +51,7 @@ def public_attribute(
             raise DomainError(
                 f"expected at most {MOST_CATEGORIES} different values, found {len(found)}; leave the column out, group "
                 "its values, or, if they are numbers with some texts among them, declare these texts as "
-                "missing_values.",
+                "missing_values, and write no zeros before numbers.",
                 column=column.name,
             )
         return Categorical(found, missing=missing, missing_values=tokens, outside=outside)
@@ -107,7 +107,10 @@ def public_classes(column: Column) -> tuple[Any, ...]:
 
 
 def typed_table(table: pa.Table, missing_values: Sequence[Value] = ()) -> pa.Table:
-    """Return a public table with each column of text that spells numbers, dates, or true and false, as that type."""
+    """Return a public table with each column of text that spells numbers, dates, or true and false, as that type.
+
+    Numbers of which one is written with a zero before it, such as 007, are codes, and stay text.
+    """
     columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
     return pa.table({name: _typed(column) for name, column in columns.items()})
 
@@ -122,7 +125,10 @@ def _typed(column: Column) -> pa.Array:
     words = column.index_in(["false", "true"], ignore_case=True)
     if (words[~missing] >= 0).all():
         return pa.array(words == 1, mask=missing)
+    text = pc.if_else(pa.array(missing), None, column.values)
+    if pc.any(pc.match_substring_regex(text, "^0[0-9]"), min_count=0).as_py():
+        return text
     try:
         return pa.array(column.numbers(), mask=missing)
     except DomainError:
-        return pc.if_else(pa.array(missing), None, column.values)
+        return text
