@@ -1,6 +1,7 @@
 """Names in docstrings: `fit`, `Schema`, `epsilon` in single backticks, links where they can be and code otherwise."""
 
 from functools import cached_property
+from types import BuiltinFunctionType, ClassMethodDescriptorType, GetSetDescriptorType, MethodDescriptorType
 from typing import Any
 
 from docutils import nodes
@@ -8,6 +9,9 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
+
+_IN_C = (BuiltinFunctionType, ClassMethodDescriptorType, GetSetDescriptorType, MethodDescriptorType)
+"""What a class has from Python's own types, such as `int`."""
 
 
 class _Name(XRefRole):
@@ -33,7 +37,9 @@ def _resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: no
 
 
 def _skip(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:  # noqa: ARG001
-    """Leave out what a class has from other libraries: it is documented there."""
+    """Leave out what a class has from Python's types and other libraries: it is documented there."""
+    if isinstance(member, _IN_C):
+        return True
     if isinstance(member, (property, cached_property)):
         member = member.fget if isinstance(member, property) else member.func
     module = getattr(getattr(member, "__func__", member), "__module__", None)
