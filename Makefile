@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java the tests of Spark are skipped, so PySpark is not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
-.PHONY: help demo test quick test-spark test-slow test-peers messages check format docs dist bench study clean
+.PHONY: help demo test quick test-statistics test-postgres test-spark test-slow test-peers messages check format docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -19,16 +19,22 @@ demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data a
 	$(BIN)/python examples/quickstart.py
 
 test: $(TESTED)  ## run the tests (real data from $HEDGEROW_DATA where it is set)
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not spark"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not statistics and not postgres and not spark"
 
 QUICK := $(addprefix tests/,privacy schema models learn audit/counting audit/entropy engines/test_bins.py engines/test_count.py test_tally.py)
 quick: $(TESTED)  ## run the tests of the core in about a minute, DuckDB being the only engine
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not xdist_group" $(QUICK)
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not statistics and not xdist_group" $(QUICK)
+
+test-statistics: $(TESTED)  ## run what is repeated often: draws, kills, load and whole studies, no more often than has power
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "statistics and not slow"
+
+test-postgres: $(TESTED)  ## run the tests on PostgreSQL, in one process with one server (skipped without it)
+	$(BIN)/python -m pytest -m "postgres and not slow and not statistics" tests
 
 test-spark: $(TESTED)  ## run the tests on Spark, in one process with one JVM (skipped without Java)
 	$(BIN)/python -m pytest -m "spark and not slow" tests/engines tests/models tests/adversarial
 
-test-slow: $(TESTED)  ## run the statistical checks at full size, and generated cases in great number
+test-slow: $(TESTED)  ## run what is repeated at full size, and generated cases in great number
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=full
 
 test-peers: $(VENV)/.peers  ## run the tests that meet packages of others (imodels, STreeD, schemathesis and more), and install these

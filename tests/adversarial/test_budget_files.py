@@ -263,6 +263,7 @@ while True:
 """
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("delay", [0.0, 0.037])
 def test_a_process_killed_while_it_charges_leaves_a_valid_file(path, delay):
     child = subprocess.Popen([sys.executable, "-c", CHARGING, path], stdout=subprocess.PIPE)

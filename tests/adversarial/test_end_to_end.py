@@ -15,6 +15,8 @@ import pytest
 
 from tests.adversarial.end_to_end import CASES, FULL, QUICK, RELEASES, examine
 
+pytestmark = pytest.mark.statistics
+
 
 @pytest.mark.parametrize("name", [name for name, release in RELEASES.items() if release.quick])
 def test_few_draws_refute_no_more_than_epsilon_and_no_less_than_they_must(name):

@@ -27,7 +27,10 @@ POINTS = [
 COST = Fraction(1, 1000)
 KILLS = [30, pytest.param(1000, marks=pytest.mark.slow)]
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+pytestmark = [
+    pytest.mark.statistics,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork"),
+]
 
 
 def die():

@@ -229,6 +229,7 @@ def test_a_private_value_is_nowhere_but_in_the_table(tmp_path, caplog):
 POINTS = ["rows are touched", "before it is stored", "once it is stored"]
 
 
+@pytest.mark.statistics
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize(("kind", "body"), [("marginals", MARGINALS), ("fits", TREE)])
@@ -269,6 +270,7 @@ def _answer_and_die(url, kind, body, point):
         curator.ask(ANA, "wards", kind, "one", body)
 
 
+@pytest.mark.statistics
 def test_who_is_killed_twice_fails(tmp_path):
     url = f"sqlite:///{tmp_path}/ledger.db"
     with curator_of(url):

@@ -49,6 +49,8 @@ def group_by_engine(items: list[pytest.Item]) -> None:
         groups = [group for name, group in _GROUPS.items() if name in getattr(item, "fixturenames", ())]
         if groups and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(groups[0]))
+        if _engine_of(item) == "postgres":
+            item.add_marker(pytest.mark.postgres)
         if uses_spark(item):
             item.add_marker(pytest.mark.spark)
             # PySpark leaves sockets to the garbage collector, and knows no pandas 3
@@ -66,7 +68,12 @@ def name_groups(items: list[pytest.Item], *, by_worker: bool) -> None:
 
 def uses_spark(item: pytest.Item) -> bool:
     """Return whether the test runs on Spark."""
-    return any(mark.args == ("spark",) for mark in item.iter_markers("xdist_group"))
+    return _engine_of(item) == "spark"
+
+
+def _engine_of(item: pytest.Item) -> str | None:
+    mark = item.get_closest_marker("xdist_group")
+    return None if mark is None else mark.args[0]
 
 
 @pytest.fixture(scope="session")

@@ -235,6 +235,7 @@ def test_a_tree_drawn_in_blocks_has_the_composed_probability_on_any_rows(example
     same()
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", [800, pytest.param(6_000, marks=pytest.mark.slow)])
 def test_trees_in_blocks_are_drawn_as_often_as_their_composed_probability_says(monkeypatch, draws):
     """Seeded; rejects a weight 30 % too small or too large, and blocks of another size."""
@@ -254,6 +255,7 @@ def test_trees_in_blocks_are_drawn_as_often_as_their_composed_probability_says(m
             assert compared(plan) < ALARM
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(
     ("draws", "lookahead"), [(800, 2), *(pytest.param(6_000, n, marks=pytest.mark.slow) for n in (1, 2, None))]
 )

@@ -258,6 +258,7 @@ def test_a_search_by_another_loss_than_errors_takes_longer_and_says_so():
     assert seconds[0] < seconds[1] == seconds[2]
 
 
+@pytest.mark.statistics
 def test_the_stop_probability_decides_how_long_a_list_is_where_the_data_say_nothing():
     X = np.zeros((4, 8), dtype=bool)
     lengths = []

@@ -144,6 +144,7 @@ def test_without_counts_the_label_of_a_leaf_is_certain():
     assert set(clf.predict_proba(data).ravel().tolist()) == {0.0, 1.0}
 
 
+@pytest.mark.statistics
 def test_the_stop_probability_decides_how_large_a_tree_is_where_the_data_say_nothing():
     X = np.zeros((4, 6), dtype=bool)
     depths = []

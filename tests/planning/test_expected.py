@@ -33,6 +33,7 @@ def table(rows, seed):
     return np.array([age, sex], dtype=object).T, ill
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(4)])
 def test_draws_lose_no_more_than_the_bound_on_average(epsilon):
     """Errors of seeded draws, against those of the best model of each size."""

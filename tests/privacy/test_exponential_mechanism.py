@@ -329,6 +329,7 @@ DRAWS = [8000, pytest.param(100_000, marks=pytest.mark.slow)]
 LOG_WEIGHTS = [[0.0, -1.0, -0.3, -2.5, -40.0], [-4e9, -4e9 - 1, -4e9 - 0.25, -4e9 - 3]]
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", DRAWS)
 @pytest.mark.parametrize("source", SOURCES, ids=["secure", "seeded"])
 @pytest.mark.parametrize("log_weights", LOG_WEIGHTS, ids=["small", "of many rows"])
@@ -350,6 +351,7 @@ def test_the_weight_and_not_epsilon_is_what_an_error_costs(source):
     assert p_value(counts, softmax([0.0, -2.0])) < 1e-9
 
 
+@pytest.mark.statistics
 def test_two_log_weights_are_drawn_as_measured():
     """P = .731 for log-weights 0 and 1 (the design's measurement): Gumbel noise; permute-and-flip would have .816."""
     run = SecureNoise().prepare(ModelDraw(Fraction(1), Fraction(1)))

@@ -41,6 +41,7 @@ def test_theorem_a_bin_of_one_row_loses_seventeen_times_its_claim_at_c_one_half(
     assert loss / (1 / 25) > 17
 
 
+@pytest.mark.statistics
 def test_the_ratio_that_is_drawn_has_the_density_that_breaks_the_claim():
     """Frequencies of the mechanism itself in a window where one neighbour is e^.7 as likely; the claim is e^.04."""
     mechanism = PublishedRatios(Fraction(1), 25)

@@ -142,6 +142,7 @@ def exact_gaussian(scale):
     return inside
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", [20_000, pytest.param(400_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [0.8, 4, 20])
 @pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(3))], ids=["secure", "seeded"])

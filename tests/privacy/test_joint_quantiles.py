@@ -98,6 +98,7 @@ def test_every_tuple_is_drawn_with_its_exact_probability(column, epsilon, block)
     assert max(abs(found[places] - expected[places]) for places in expected) < Decimal("1e-11")
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", [6000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 def test_draws_have_the_exact_distribution(source, draws):

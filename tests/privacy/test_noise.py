@@ -47,6 +47,7 @@ def choices(source, epsilon, scores, sensitivity, draws, kind=PermuteAndFlip):
     return np.bincount([run(np.array(scores)) for _ in range(draws)], minlength=len(scores))
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", SIZES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 def test_permute_and_flip_draws_its_exact_probabilities(source, draws):
@@ -59,6 +60,7 @@ def test_permute_and_flip_draws_its_exact_probabilities(source, draws):
         assert p_value(found, permute_and_flip(scores, float(factor) * sensitivity / float(epsilon))) < ALARM
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", SIZES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 def test_two_sided_permute_and_flip_has_noise_of_twice_the_scale(source, draws):
@@ -101,6 +103,7 @@ def test_theorem_permute_and_flip_on_monotone_neighbours_costs_at_most_epsilon(s
     assert np.abs(np.log(one / other)).max() <= epsilon + 1e-12
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", [4000, pytest.param(60_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 def test_siblings_are_drawn_each_with_its_exact_probabilities_and_independently(source, draws):
@@ -162,6 +165,7 @@ def discrete_laplace(epsilon):
     return exact
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", SIZES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 def test_discrete_laplace_draws_its_exact_probabilities(source, draws):
@@ -171,6 +175,7 @@ def test_discrete_laplace_draws_its_exact_probabilities(source, draws):
     assert all(p_value(found, discrete_laplace(epsilon / factor)) < ALARM for factor in FACTORS)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", SIZES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 def test_noise_of_different_counts_is_uncorrelated(source, draws):

@@ -43,6 +43,7 @@ def choices(source, mechanism, scores, draws):
     return np.bincount([run(scores) for _ in range(draws)], minlength=len(scores))
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("times", SIZES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 @pytest.mark.parametrize("name", KINDS)
@@ -58,6 +59,7 @@ def test_the_smallest_noisy_score_has_its_exact_probabilities(name, source, time
         assert p_value(found, smallest(name, float(factor))) < ALARM
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("times", SIZES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 def test_the_exponential_mechanism_has_its_exact_probabilities(source, times):

@@ -43,6 +43,7 @@ def test_rows_of_one_unit_more_change_no_other_choice(whose, more, most, random)
     assert other.sum() - one.sum() == min(more, most)
 
 
+@pytest.mark.statistics
 def test_every_choice_of_rows_is_as_likely():
     """Two of four rows: six choices; false alarms one in a million."""
     found = Counter(tuple(np.flatnonzero(kept([7] * 4, 2, n.to_bytes(4, "big")))) for n in range(3000))
@@ -50,6 +51,7 @@ def test_every_choice_of_rows_is_as_likely():
     assert chisquare(list(found.values())).pvalue > 1e-6
 
 
+@pytest.mark.statistics
 def test_choices_of_two_units_do_not_go_together():
     pairs = Counter(tuple(np.flatnonzero(kept(["a", "a", "b", "b"], 1, n.to_bytes(4, "big")))) for n in range(2000))
     assert chisquare([pairs[i, j] for i in (0, 1) for j in (2, 3)]).pvalue > 1e-6

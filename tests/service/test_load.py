@@ -19,6 +19,8 @@ from hedgerow.privacy.account import Account
 from tests.service.wards import MARGINALS
 from tests.service.web import running, web
 
+pytestmark = pytest.mark.statistics
+
 COST = Fraction(1, 1000)
 BODY = MARGINALS.replace(b"1/4", b"1/1000")
 FREE = json.dumps({"question": "marginals", **json.loads(BODY)}).encode()

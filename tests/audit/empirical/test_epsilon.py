@@ -11,6 +11,8 @@ import hedgerow as hr
 from hedgerow.audit import empirical_epsilon, worst_neighbours
 from tests.learn.draws import reweighted
 
+pytestmark = pytest.mark.statistics
+
 SCHEMA = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (False, True)))
 PAIR = (np.zeros((3, 1)), np.array([0, 1, 1])), (np.zeros((2, 1)), np.array([0, 1]))
 SURE = 1 - 1e-6

@@ -11,6 +11,8 @@ from scipy.stats import binom, norm
 
 from hedgerow.audit.empirical.guesses import epsilon_bound, mu_bound, power, refutes_gaussian, tail
 
+pytestmark = pytest.mark.statistics
+
 ALARM = 0.05
 
 

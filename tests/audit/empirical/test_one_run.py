@@ -11,6 +11,8 @@ from hedgerow.audit import one_run_epsilon
 from hedgerow.audit.empirical.guesses import epsilon_bound
 from hedgerow.audit.empirical.one_run import own_label, right_guesses
 
+pytestmark = pytest.mark.statistics
+
 RNG = np.random.default_rng(0)
 SURE = 1 - 1e-6
 ROWS = np.arange(300)[:, np.newaxis], np.zeros(300, dtype=bool)

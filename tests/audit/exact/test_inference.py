@@ -66,6 +66,7 @@ def test_by_hand_without_any_test_in_the_tree():
     assert even.advantage == pytest.approx(abs(chances[0][0] - chances[1][0]))
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", [150, pytest.param(40_000, marks=pytest.mark.slow)])
 def test_errors_on_candidates_are_as_often_together_as_in_real_draws(draws):
     """Seeded. Chances of combinations of errors on three candidates, within four standard deviations."""

@@ -110,6 +110,7 @@ def test_a_table_without_rows_says_what_the_first_one_risks():
     assert "accuracy   nan expected" in str(found)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", [200, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_the_best_attack_on_real_draws_gains_that_much(draws):
     """Seeded. The attack is the likelihood ratio: whether the model errs on the row."""

@@ -12,6 +12,7 @@ from tests.peers import peer
 TREE = DecisionTreeClassifier()
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("attack", ["random-forest", "label-only"])
 def test_a_tree_that_knows_its_rows_by_heart_is_caught(attack):
     found = membership(TREE, *noisy_bits(), attack=attack, repeats=5, random_state=0)
@@ -20,6 +21,7 @@ def test_a_tree_that_knows_its_rows_by_heart_is_caught(attack):
     assert found.tpr_at(0.1) > 0.1
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("attack", ["random-forest", "label-only"])
 def test_a_constant_is_not_caught(attack):
     constant = DummyClassifier(strategy="constant", constant=1)

@@ -39,6 +39,7 @@ def same(one, other):
     return np.array_equal(one.shadows.inside, other.shadows.inside) and one.auc == other.auc
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("attack", ["online", "offline", "rmia", "rmia-offline"])
 def test_a_tree_that_memorises_is_caught_and_one_that_ignores_its_rows_is_not(attack):
     rows = np.random.default_rng(0).normal(size=(150, 4))
@@ -50,6 +51,7 @@ def test_a_tree_that_memorises_is_caught_and_one_that_ignores_its_rows_is_not(at
     assert low <= 0.5 <= high
 
 
+@pytest.mark.statistics
 def test_the_gain_of_rows_is_the_exact_advantage():
     """Fits are draws, so the rows' mean gain is the mean exact advantage over random halves: within 4 errors."""
     rows, labels = noisy_bits(20, 2, noise=0.5)

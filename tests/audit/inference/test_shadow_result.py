@@ -9,6 +9,7 @@ from tests.audit.inference.shadow_tables import ignoring, leaky, made_up, overfi
 KINDS = ("labels", "probabilities", "both")
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", SHADOW_ATTACKS)
 def test_a_learner_that_ignores_its_rows_is_within_the_intervals(name):
     """Of 12 tables, 4 or more intervals of 95 % miss with a chance below 0.003."""
@@ -44,6 +45,7 @@ def test_counts_that_leave_out_the_attacked_fit_alone_would_tell():
     assert ours < theirs
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", SHADOW_ATTACKS)
 def test_a_leaky_learner_is_caught(name):
     found = ShadowMembership.of("leaky", name, overfit(16, 100, strength=3))
@@ -53,6 +55,7 @@ def test_a_leaky_learner_is_caught(name):
     assert len(found.beyond_chance()) > 0
 
 
+@pytest.mark.statistics
 def test_the_standard_error_is_that_of_the_jackknife_over_splits():
     shadows = leaky(6, 30, strength=0.3)
     found = ShadowMembership.of("leaky", "rmia", shadows)
@@ -61,6 +64,7 @@ def test_the_standard_error_is_that_of_the_jackknife_over_splits():
     assert found.auc_standard_error == pytest.approx((5 / 6 * sum((x - np.mean(without)) ** 2 for x in without)) ** 0.5)
 
 
+@pytest.mark.statistics
 def test_the_standard_error_is_that_of_other_splits():
     """Over 30 draws of all splits; a ratio of two standard deviations beyond 1.6 has a chance of about 1 %."""
     found = [ShadowMembership.of("leaky", "online", leaky(8, 40, strength=0.3, seed=seed)) for seed in range(30)]

@@ -204,6 +204,7 @@ def test_a_prior_makes_some_rows_likelier():
     assert chisquare([counts[row] for row in expected]).pvalue < ALARM
 
 
+@pytest.mark.statistics
 def test_rows_as_given_are_drawn_by_their_probabilities():
     rows = [{"a": {0: 0.25, 1: 0.75}, ("b", "c"): {(0, 0): 0.5, (1, 1): 0.25, (1, 0): 0.25}}] * 8000
     known = ProbabilisticDataset({"a": (0, 1), "b": (0, 1), "c": (0, 1)}, rows)

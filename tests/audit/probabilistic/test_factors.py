@@ -91,12 +91,14 @@ def test_rows_are_drawn_with_their_probabilities(masses):
     assert p_value(factor.draw(20_000, np.random.default_rng(1)), masses) > ALARM
 
 
+@pytest.mark.statistics
 def test_the_check_of_draws_rejects_a_biased_one():
     assert p_value(bin_by_bin_biased(20_000, np.random.default_rng(1)), WEIGHTS) < ALARM
     factor = BoxFactor((0, 1, 2, 3), OVERLAPPING, WEIGHTS, ((1, 2, 1), (1, 1), (2, 1), (10, 13)))  # 30 % more of a bin
     assert p_value(factor.draw(20_000, np.random.default_rng(1)), WEIGHTS) < ALARM
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("unit", [1, 2**62, 10**40])
 def test_places_are_drawn_by_their_masses_however_large(unit):
     masses = [2 * unit, 0, unit, 5 * unit]
@@ -106,6 +108,7 @@ def test_places_are_drawn_by_their_masses_however_large(unit):
     assert chisquare(counts[[0, 2, 3]], [4000 * 0.7, 2000, 10_000 + 4000 * 0.3]).pvalue < ALARM
 
 
+@pytest.mark.statistics
 def test_a_row_beyond_floats_is_drawn_evenly():
     # 90 bits, not all of them true in any of 30 threes: 7^30 worlds; the first bit is true in 3 of 7 of them
     bits = ((1, 1),) * 90

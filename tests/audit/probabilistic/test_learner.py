@@ -77,6 +77,7 @@ def test_exact_count_is_that_of_all_ordered_tables(learner, rows, labels):
     assert found.entropy_interval == (found.entropy_bits, found.entropy_bits)
 
 
+@pytest.mark.statistics
 def test_bins_of_several_values_count_as_often():
     X, y = table_of(MIXED, [(0, True), (2, False), (4, True), (None, False)]), np.array([0, 1, 1, 0])
     expected = enumerated(LIST_OF_TWO, MIXED, [(0, 1, 2, 4, None), (False, True)], X, y)
@@ -114,6 +115,7 @@ def test_the_true_table_is_always_consistent(data):
 X_DRAWN, Y_DRAWN = table_of(BITS, FIVE_ROWS[0]), np.array(FIVE_ROWS[1])
 
 
+@pytest.mark.statistics
 def test_intervals_of_draws_hold_the_exact_share():
     clf = GREEDY.fit(X_DRAWN, Y_DRAWN)
     exact = given_learner(clf, GREEDY)
@@ -130,6 +132,7 @@ def test_intervals_of_draws_hold_the_exact_share():
     assert sum(held) == covered(float(exact.share))
 
 
+@pytest.mark.statistics
 def test_values_are_drawn_for_functions_as_bins_are_for_estimators():
     X, y = table_of(MIXED, [(0, True), (2, False), (4, True), (None, False)] * 2), np.array([0, 1, 1, 0] * 2)
     clf = LIST_OF_TWO.fit(X, y)

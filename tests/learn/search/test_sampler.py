@@ -141,6 +141,7 @@ def small(found):
     return Table(found.schema, tuple(row for row in rows if found.schema == TWO or max(row[0]) < 2))
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("found", [KINDS[0], pytest.param(KINDS[1], marks=pytest.mark.slow)], ids=["lists", "trees"])
 @pytest.mark.parametrize("draws", DRAWS)
 def test_models_are_drawn_as_often_as_their_probability_says(draws, found):
@@ -161,6 +162,7 @@ def test_models_are_drawn_as_often_as_their_probability_says(draws, found):
         assert compared(found, factor) < ALARM
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("draws", [1000, pytest.param(8_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("found", [pytest.param(KINDS[0], marks=pytest.mark.slow), KINDS[1]], ids=["lists", "trees"])
 def test_models_are_drawn_as_often_as_their_probability_says_by_secure_noise(draws, found):
@@ -228,6 +230,7 @@ def test_most_of_rho_is_used(found):
         assert 0.99 < spent / float(plan.mechanism(Fraction(1, 10)).rho) <= 1
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("found", [Models(list_space(TWO), 2), Models(Space.of_trees(TWO), 2)], ids=["lists", "trees"])
 def test_a_weight_30_percent_above_epsilon_is_caught(monkeypatch, found, objective):
@@ -244,6 +247,7 @@ def test_a_row_that_can_lose_more_than_1_is_caught(monkeypatch, objective):
     assert largest_loss(Models(Space.of_trees(schema_of(Boolean())), 1), objective) > 1
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("found", [Models(list_space(TWO), 2), Models(Space.of_trees(TWO), 2)], ids=["lists", "trees"])
 def test_a_prior_that_counts_models_and_leaves_empty_states_out_is_caught(monkeypatch, found):
     """Every model weighs alike, and states without rows are not visited: one row there makes many models possible."""

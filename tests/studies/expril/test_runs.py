@@ -12,6 +12,8 @@ from hedgerow.studies.expril.problems import PROBLEMS, problem
 from hedgerow.studies.expril.runs import BEST, MAJORITY, METHODS, Fits, Learning, MemoNetwork, learn, noise_seed
 from tests.studies.expril.small import make_small
 
+pytestmark = pytest.mark.statistics
+
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch, request):

@@ -13,6 +13,8 @@ from hedgerow.studies.expril.runs import METHODS
 from hedgerow.studies.results import summary
 from tests.studies.expril.small import make_small
 
+pytestmark = pytest.mark.statistics
+
 RECORDS = 2 + sum(method.questions + 1 for method in METHODS.values())
 
 

@@ -20,6 +20,8 @@ from hedgerow.studies.pdr.runs import (
 )
 from tests.learn.files import needs
 
+pytestmark = pytest.mark.statistics
+
 compas, adult = needs("compas_binary"), needs("adult_binary")
 
 

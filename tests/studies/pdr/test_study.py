@@ -12,6 +12,8 @@ from hedgerow.studies.pdr.plots import draw_entropy_ratios, draw_pairs, draw_pri
 from hedgerow.studies.pdr.runs import Learning
 from tests.learn.files import needs
 
+pytestmark = pytest.mark.statistics
+
 compas, adult = needs("compas_binary"), needs("adult_binary")
 TINY = {"depths": (1, 2), "supports": (0.02, 0.05), "epsilons": (2.0,)}
 PNG = b"\x89PNG"

@@ -12,6 +12,8 @@ from hedgerow.studies.ssrl.figures import ALL_METHODS, ARTIFACTS, amplitudes
 from hedgerow.studies.ssrl.study import draw
 from tests.learn.files import needs
 
+pytestmark = pytest.mark.statistics
+
 compas, german = needs("compas_binary"), needs("german_binary")
 PNG = b"\x89PNG"
 
