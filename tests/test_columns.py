@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow.columns import Column
@@ -100,6 +100,22 @@ def test_a_column_without_a_type_is_text_whether_it_has_a_row_or_not(n):
         assert column.is_text
         assert read(column) == [None] * n
         assert column.numbers().tolist() == [0] * n
+
+
+@given(st.sampled_from(["s", "ms", "us", "ns"]), st.lists(st.none() | st.integers(1 - 2**63, 2**63 - 1), max_size=5))
+@example("s", [(2**32 + 3650) * 86_400, 2**63 - 1])  # 11 million years on, the same day modulo 2^32
+@example("ns", [1 - 2**63, -1, 0])
+def test_a_time_is_its_day_however_far(unit, ticks):
+    column = Column.from_arrow(pa.array(ticks, pa.int64()).view(pa.timestamp(unit)), "c")
+    of_day = 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    days = [None if one is None else max(-(2**31), min(2**31 - 1, one // of_day)) for one in ticks]
+    assert read(column) == days
+    assert column.holds_dates
+
+
+def test_a_column_without_a_value_has_dates_whether_it_has_a_row_or_not():
+    for values in ([], [NAN], [NAN, NAN]):
+        assert Column.from_numpy(np.array(values), "c").days().tolist() == [0.0] * len(values)
 
 
 UNREADABLE = {

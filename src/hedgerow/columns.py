@@ -170,7 +170,7 @@ class Column:
 
     @property
     def _is_empty(self) -> bool:
-        return self.missing is not None and bool(self.missing.all())
+        return not len(self.present())
 
     def _stored(self, value: Value) -> float | None:
         """Return a value as the array holds it, None if it cannot; of a text, dates hold only the date that it spells.
@@ -231,7 +231,8 @@ class Column:
             return cls(name, text, blank if blank.any() else None)
         if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             found = re.split(r"[<\[]", str(kind))[0]  # its parameters can hold values, such as the keys of a dict
-            raise DomainError(f"expected booleans, numbers or text, found the type {found}.", column=name)
+            zone = " with a time zone; give its dates alone" if pa.types.is_timestamp(kind) else ""
+            raise DomainError(f"expected booleans, numbers, dates or text, found the type {found}{zone}.", column=name)
         if array.null_count == 0:
             return cls.from_numpy(array.to_numpy(zero_copy_only=False), name)
         null = array.is_null().to_numpy(zero_copy_only=False)
@@ -253,9 +254,19 @@ def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_decimal(kind):  # by way of text: the cast of one to the other is not to the nearest
         return array.cast(pa.string()).cast(pa.float64())
     if _is_date(kind):
-        dates = pc.floor_temporal(array, unit="day") if pa.types.is_timestamp(kind) else array
-        return dates.cast(pa.date32()).cast(pa.int32())
+        return _days_of_times(array) if pa.types.is_timestamp(kind) else array.cast(pa.date32()).cast(pa.int32())
     return array.cast(pa.large_string()) if _is_text(kind) else array
+
+
+def _days_of_times(times: pa.Array) -> pa.Array:
+    """Return the day of each time; Arrow's own functions wrap around at the ends of a unit and of days."""
+    ticks = times.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    days = np.clip(ticks // _TICKS[times.type.unit], np.iinfo(np.int32).min, np.iinfo(np.int32).max)
+    return pa.array(days.astype(np.int32), mask=times.is_null().to_numpy(zero_copy_only=False))
+
+
+_TICKS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+"""Ticks of a day, by the unit of times."""
 
 
 def _is_date(kind: pa.DataType) -> bool:
