@@ -16,7 +16,7 @@ from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.record import Record
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.files import LARGEST_SCHEMA
 from hedgerow.schema.yaml_subset import LARGEST_YAML
 from tests.privacy.rewriting import chain
@@ -28,6 +28,7 @@ SCHEMA = Schema(
         "dose": Real(0, 1, (0.25, 0.5), missing="bin", missing_values=("?", -9), outside="bin"),
         "ward": Categorical(("surgery", "cardiology", 7), missing="bin", outside="bin"),
         "smoker": Boolean(missing="bin"),
+        "admitted": Date("1990-01-01", "2029-12-31", "10 years", missing="bin", missing_values=("?",), outside="clip"),
     },
     Label("ill", ("no", "unsure", "yes")),
     CHARGES[:1],
@@ -35,15 +36,17 @@ SCHEMA = Schema(
 CARD = PrivacyCard(CHARGES, noise="OpenDP", software="hedgerow 0", notes=("a note",))
 YOUNG, HIGH = Literal("age", "<=", (30,)), Literal("dose", ">", (0.5,))
 SURGERY, SMOKER = Literal("ward", "=", ("surgery",)), Literal("smoker", "true")
-RULES = (Rule((YOUNG, HIGH), (9, -2, 3)), Rule((SURGERY,), (1, 2, 3), "no"), Rule((SMOKER,), label="yes"))
+EARLY = Literal("admitted", "<=", ("1999-12-31",))
+RULES = (Rule((YOUNG, HIGH), (9, -2, 3)), Rule((SURGERY, EARLY), (1, 2, 3), "no"), Rule((SMOKER,), label="yes"))
 LIST = RuleList(SCHEMA, (*RULES, Rule((), (4, 5, 6))), CARD)
-ROOT = Split(YOUNG, Split(HIGH, Leaf((1, 2, 3)), Leaf(label="no")), Split(SMOKER, Leaf((0, 0, 9)), Leaf((7, 8, 9))))
+ROOT = Split(YOUNG, Split(EARLY, Leaf((1, 2, 3)), Leaf(label="no")), Split(SMOKER, Leaf((0, 0, 9)), Leaf((7, 8, 9))))
 TREE = Tree(SCHEMA, ROOT, CARD)
 BINARY = Schema(dict(SCHEMA.attributes), Label("ill", ("no", "yes")))
 PARTS = (
     AttributePoints("age", ((1,), (2,), (2,), (-30,))),
     AttributePoints("ward", ((0,), (5,), (1,), (0,), (3,))),
     AttributePoints("dose", ((0,), (1,), (2,), (0,), (3,))),
+    AttributePoints("admitted", ((0,), (1,), (2,), (0,), (-3,))),
 )
 POINTS = Scorecard(BINARY, (-3,), PARTS, 0.1, 0.25, CARD)
 EARLIER_BUDGET = {
