@@ -534,7 +534,7 @@ def test_labels_that_are_none_of_the_classes_stop_the_curator_and_are_not_quoted
             pd.DataFrame({"a": pd.Series([None, 2, 1], dtype=object)}),
             "column 'a': expected text in a column",
         ),
-        (pl.DataFrame({"a": [[1], [2], [3]]}), "column 'a': expected booleans, numbers or text"),
+        (pl.DataFrame({"a": [[1], [2], [3]]}), "column 'a': expected booleans, numbers, dates or text"),
         (np.array([[None], [True], [None]]), "column 'x0': expected text in a column of dtype object"),
         (np.array([[-np.inf], [1.0], [2.0]]), "column 'x0': expected finite numbers"),
     ],
