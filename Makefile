@@ -21,8 +21,9 @@ demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data a
 test: $(TESTED)  ## run the tests (real data from $HEDGEROW_DATA where it is set)
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not statistics and not postgres and not spark"
 
-QUICK := $(addprefix tests/,privacy schema models learn audit/counting audit/entropy engines/test_bins.py engines/test_count.py test_tally.py)
-quick: $(TESTED)  ## run the tests of the core in about a minute, DuckDB being the only engine
+QUICK := $(addprefix tests/,privacy schema learn/search audit/counting engines/test_count.py test_tally.py) \
+	$(patsubst %,tests/learn/test_%.py,rule_lists scorecards trees) $(patsubst %,tests/models/test_%.py,rule_list scorecard tree)
+quick: $(TESTED)  ## run the tests of the core in about a minute: mechanisms, schema, counts, searches and three learners
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not statistics and not xdist_group" $(QUICK)
 
 test-statistics: $(TESTED)  ## run what is repeated often: draws, kills, load and whole studies, no more often than has power
