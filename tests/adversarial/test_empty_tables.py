@@ -23,7 +23,7 @@ from hedgerow.frames import Table
 from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.privacy.budget_file import FileBudget
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real, Schema
 
 SCHEMA = """\
 label: {name: ill, classes: ["no", "yes"]}
@@ -401,3 +401,26 @@ def test_a_dictionary_in_no_piece_is_a_column_without_rows():
         table = pa.table({"a": kind}).filter([False])
         assert table["a"].num_chunks == 0
         assert len(Table.of(table).column("a", 0)) == 0
+
+
+KINDS = {
+    "boolean": Boolean(missing="bin"),
+    "integer": Integer(0, 9, missing="bin"),
+    "real": Real(0, 9, missing="bin"),
+    "date": Date("2000-01-01", "2009-12-31", missing="bin"),
+    "categorical": Categorical(("a", "b"), missing="bin"),
+}
+TYPES = [pa.bool_(), pa.int64(), pa.float64(), pa.decimal128(20, 2), pa.date32(), pa.timestamp("ms"), pa.string()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("column", [*TYPES, pa.null()], ids=str)
+def test_a_column_is_refused_without_a_row_where_it_is_with_a_missing_value(kind, column):
+    def refusal(n):
+        try:
+            Schema({"c": KINDS[kind]}).encode(Table.of(pa.table({"c": pa.nulls(n, column)})))
+        except DomainError as error:
+            return str(error)
+        return None
+
+    assert refusal(0) == refusal(1) == refusal(2)
