@@ -403,22 +403,22 @@ def test_a_dictionary_in_no_piece_is_a_column_without_rows():
         assert len(Table.of(table).column("a", 0)) == 0
 
 
-KINDS = {
+EACH_KIND = {
     "boolean": Boolean(missing="bin"),
     "integer": Integer(0, 9, missing="bin"),
     "real": Real(0, 9, missing="bin"),
     "date": Date("2000-01-01", "2009-12-31", missing="bin"),
     "categorical": Categorical(("a", "b"), missing="bin"),
 }
-TYPES = [pa.bool_(), pa.int64(), pa.float64(), pa.decimal128(20, 2), pa.date32(), pa.timestamp("ms"), pa.string()]
+OF_ARROW = [pa.bool_(), pa.int64(), pa.float64(), pa.decimal128(20, 2), pa.date32(), pa.timestamp("ms"), pa.string()]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("column", [*TYPES, pa.null()], ids=str)
+@pytest.mark.parametrize("kind", EACH_KIND)
+@pytest.mark.parametrize("column", [*OF_ARROW, pa.null()], ids=str)
 def test_a_column_is_refused_without_a_row_where_it_is_with_a_missing_value(kind, column):
     def refusal(n):
         try:
-            Schema({"c": KINDS[kind]}).encode(Table.of(pa.table({"c": pa.nulls(n, column)})))
+            Schema({"c": EACH_KIND[kind]}).encode(Table.of(pa.table({"c": pa.nulls(n, column)})))
         except DomainError as error:
             return str(error)
         return None
