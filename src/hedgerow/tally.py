@@ -230,6 +230,7 @@ class Tally:
         """Return the rows of each class, shape ``(n_classes,)``. Exact, private."""
         return self._counts.sum(axis=0)
 
+    @np.errstate(invalid="ignore")  # matrix products may raise the flag for lanes they do not use
     def class_counts(self, candidates: Candidates) -> Counts:
         """Return the rows of each class that every candidate catches, shape ``(n_candidates, n_classes)``.
 
@@ -252,6 +253,7 @@ class Tally:
                 start = stop
         return counts.astype(np.int64)
 
+    @np.errstate(invalid="ignore")
     def patterns(self, candidates: Candidates) -> tuple[NDArray[np.bool_], Counts]:
         """Return which candidates each pattern satisfies, and its rows of each class. Exact, private.
 

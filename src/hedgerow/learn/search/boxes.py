@@ -271,7 +271,8 @@ def _axis(space: Space, options: NDArray[np.intp], bins: NDArray[np.intp], colum
 
 def _pairs(sets: Bins, parts: Bins) -> NDArray[np.bool_]:
     """Return which sets have bins in common with each of some others."""
-    return sets.astype(np.float32) @ parts.T.astype(np.float32) > 0
+    with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
+        return sets.astype(np.float32) @ parts.T.astype(np.float32) > 0
 
 
 def _keys(sets: Bins) -> NDArray[np.void]:

@@ -129,7 +129,8 @@ class Space:
     def divided(self, boxes: Bins) -> NDArray[np.bool_]:
         """Return which options divide each box by the schema, shape ``(n_boxes, n_options)``."""
         within = boxes.astype(np.float32)
-        return (within @ self.caught.T.astype(np.float32) > 0) & (within @ self.left.T.astype(np.float32) > 0)
+        with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
+            return (within @ self.caught.T.astype(np.float32) > 0) & (within @ self.left.T.astype(np.float32) > 0)
 
     def open(self, states: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return which options may still be taken in each state, shape ``(n_states, n_options)``."""
