@@ -2,6 +2,7 @@
 
 import codecs
 import csv
+import datetime
 import gzip
 import io
 import tempfile
@@ -144,3 +145,11 @@ def test_line_ends_that_differ_are_refused_with_what_makes_them_alike(tmp_path):
         (tmp_path / "t.csv").write_bytes(content)
         with pytest.raises(DomainError, match=r"found another end on line [12]; `tr '\\r' '\\n'` makes line feeds"):
             read_table(str(tmp_path / "t.csv"))
+
+
+def test_times_of_96_bits_are_read_however_far(tmp_path):
+    """As nanoseconds, which Arrow makes of them, the last day of 9999 is one of 1816."""
+    path = tmp_path / "rows.parquet"
+    times = pa.array([datetime.datetime(9999, 12, 31), datetime.datetime(1600, 1, 1), None], pa.timestamp("us"))
+    pq.write_table(pa.table({"until": times}), path, use_deprecated_int96_timestamps=True)
+    assert read_table(str(path))["until"].to_pylist() == times.to_pylist()

@@ -177,7 +177,9 @@ def read_table(data: str, make: Make = USUAL, source: Path | Held | None = None)
     if not make.is_usual:
         raise ArgumentError("expected no encoding and no decimal mark for Parquet, which has types; got one.")
     with Path(data).open("rb") as file:
-        return guarded(lambda: pq.read_table(file), DomainError(f"{data}: expected a Parquet file, found another."))
+        problem = DomainError(f"{data}: expected a Parquet file, found another.")
+        # times of 96 bits, as Spark and Hive write them, are nanoseconds by default, which wrap around after 2262
+        return guarded(lambda: pq.read_table(file, coerce_int96_timestamp_unit="us"), problem)
 
 
 def columns_of(data: str, make: Make = USUAL) -> list[str]:

@@ -4,6 +4,7 @@ What an aborted job left, a file whose name is a pattern, a number of a partitio
 may add rows, or be read in the place of others.
 """
 
+import datetime
 import os
 from collections import Counter
 
@@ -12,9 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hedgerow import Schema, Tally
 from hedgerow.engines.faults import answered
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError, EngineError
+from hedgerow.frames import Table
+from hedgerow.schema import Date, Label
+from hedgerow.table_files import read_table
 from tests.engines.servers import SPARK
 
 ENGINES = ["duckdb", SPARK]
@@ -371,3 +376,16 @@ def test_a_backslash_beside_a_wildcard_is_refused(tmp_path):
         open_table(str(tmp_path)),
     ):
         pass
+
+
+def test_times_of_96_bits_have_the_days_in_memory_that_they_have_in_an_engine(tmp_path):
+    """Arrow made nanoseconds of them, which wrap around: the last day of 9999 was one of 1816."""
+    ends = ["1600-01-01", "1677-09-21", "1816-03-30", "2262-04-12", "9999-12-31"]
+    times = pa.array([datetime.datetime.fromisoformat(end) for end in ends], pa.timestamp("us"))
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"until": times, "y": ["a", "b"] * 2 + ["a"]}), path, use_deprecated_int96_timestamps=True)
+    until = Date("0001-01-01", "9999-12-31", [*ends[:-1], "9999-12-30"])
+    with open_table(str(path), engine="duckdb") as table:
+        tally = Tally.from_table(table, Schema({"until": until}, Label("y", ("a", "b"))))
+    in_memory = Schema({"until": until}).encode(Table.of(read_table(str(path))))["until"].tolist()
+    assert in_memory == sorted(tally.bins(["until"])["until"].tolist()) == [0, 1, 2, 3, 5]
