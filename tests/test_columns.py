@@ -113,6 +113,28 @@ def test_a_time_is_its_day_however_far(unit, ticks):
     assert column.holds_dates
 
 
+@given(st.lists(st.none() | st.integers(1 - 2**63, 2**63 - 1), max_size=5))
+@example([(2**32 + 3650), -(2**40), 2**63 - 1, None])
+def test_a_day_of_numpy_is_itself_however_far(days):
+    column = Column.from_numpy(np.array([np.datetime64(one, "D") for one in days], dtype="datetime64[D]"), "c")
+    assert read(column) == [None if one is None else max(-(2**31), min(2**31 - 1, one)) for one in days]
+    assert column.holds_dates
+
+
+@pytest.mark.parametrize("day", [5_000, -1, 2**31, 2**32 + 5_000, -(2**33)])
+def test_a_date_of_64_bits_is_itself_however_far(day):
+    column = Column.from_arrow(pa.array([day * 86_400_000, None], pa.int64()).view(pa.date64()), "c")
+    assert read(column) == [max(-(2**31), min(2**31 - 1, day)), None]
+    assert column.holds_dates
+
+
+@pytest.mark.parametrize("kind", ["7D", "25s", "10ms", "100ns"])
+def test_times_of_numpy_in_steps_of_several_units_are_refused(kind):
+    """Arrow leaves out how many: 1984 became 1972."""
+    with pytest.raises(DomainError, match="expected values of one type"):
+        Column.from_numpy(np.array(["1984-12-27"], dtype=f"datetime64[{kind}]"), "c")
+
+
 def test_a_column_without_a_value_has_dates_whether_it_has_a_row_or_not():
     for values in ([], [NAN], [NAN, NAN]):
         assert Column.from_numpy(np.array(values), "c").days().tolist() == [0.0] * len(values)

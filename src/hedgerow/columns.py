@@ -19,7 +19,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from hedgerow.days import DATE, Day, as_day
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.foreign_code import guarded
 from hedgerow.objects import arrow_of_objects
 from hedgerow.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, plain_word, spelled_number, value_text
@@ -206,7 +206,8 @@ class Column:
             return cls(name, values, None)
         if values.dtype.kind == "O":
             return cls.from_arrow(guarded(lambda: arrow_of_objects(values), unreadable(name)), name)
-        return cls.from_arrow(guarded(lambda: pa.array(values, from_pandas=True), unreadable(name)), name)
+        make = _arrow_of_times if values.dtype.kind == "M" else lambda given: pa.array(given, from_pandas=True)
+        return cls.from_arrow(guarded(lambda: make(values), unreadable(name)), name)
 
     @classmethod
     def from_arrow(cls, array: pa.Array | pa.ChunkedArray, name: str) -> Self:
@@ -254,15 +255,31 @@ def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_decimal(kind):  # by way of text: the cast of one to the other is not to the nearest
         return array.cast(pa.string()).cast(pa.float64())
     if _is_date(kind):
-        return _days_of_times(array) if pa.types.is_timestamp(kind) else array.cast(pa.date32()).cast(pa.int32())
+        return array.cast(pa.int32()) if pa.types.is_date32(kind) else _days_of_times(array)
     return array.cast(pa.large_string()) if _is_text(kind) else array
+
+
+def _arrow_of_times(values: NDArray[Any]) -> pa.Array:
+    """Return an array of dates or times; Arrow takes a step of 7 days for one of a day, and wraps days around."""
+    unit, step = np.datetime_data(values.dtype)
+    if step != 1:
+        raise ArgumentTypeError("times in steps of several units")
+    if unit != "D":
+        return pa.array(values, from_pandas=True)
+    return _clipped(values.astype(np.int64), np.isnat(values)).view(pa.date32())
 
 
 def _days_of_times(times: pa.Array) -> pa.Array:
     """Return the day of each time; Arrow's own functions wrap around at the ends of a unit and of days."""
     ticks = times.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    days = np.clip(ticks // _TICKS[times.type.unit], np.iinfo(np.int32).min, np.iinfo(np.int32).max)
-    return pa.array(days.astype(np.int32), mask=times.is_null().to_numpy(zero_copy_only=False))
+    unit = times.type.unit if pa.types.is_timestamp(times.type) else "ms"
+    return _clipped(ticks // _TICKS[unit], times.is_null().to_numpy(zero_copy_only=False))
+
+
+def _clipped(days: NDArray[np.int64], missing: Mask) -> pa.Array:
+    """Return days as 32 bits, which is beyond every bound of a date."""
+    limits = np.iinfo(np.int32)
+    return pa.array(np.clip(days, limits.min, limits.max).astype(np.int32), mask=missing)
 
 
 _TICKS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -311,8 +328,8 @@ def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:
 def unreadable(name: str) -> DomainError:
     """Return the error of values that are not all of one type, or of none that is read."""
     return DomainError(
-        "expected values of one type (64-bit numbers, booleans or text), found a mixture, another type, or numbers of "
-        "more digits than float64 has in a column of dtype object; give the column a type.",
+        "expected values of one type (64-bit numbers, booleans, dates or text), found a mixture, another type, or "
+        "numbers of more digits than float64 has in a column of dtype object; give the column a type.",
         column=name,
     )
 

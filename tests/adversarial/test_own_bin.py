@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from hedgerow.errors import DomainError
 from hedgerow.frames import column_of
 from hedgerow.marginals.binning import bin_matrix
 from hedgerow.models import Rule, RuleList, Split, Tree
 from hedgerow.models.leaf import Leaf
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.attributes import Attribute
 from hedgerow.tally import Tally
 
@@ -86,3 +87,15 @@ def test_an_engine_counts_every_cell_by_itself(size: int) -> None:
     tally = Tally.from_table(ibis.memtable(table), schema)
     assert tally.distance(Tally.count(table.drop_columns("y"), np.array(values), schema)) == 0
     assert sorted(tally.bins(["c"])["c"].tolist()) == values
+
+
+@pytest.mark.parametrize("kind", ["7D", "25s", "100ns"])
+def test_dates_of_numpy_in_steps_of_several_units_are_of_no_other_day(kind: str) -> None:
+    with pytest.raises(DomainError, match="expected values of one type"):
+        Date("1970-01-01", "1999-12-31").encode(column_of(np.array(["1984-12-27"], dtype=f"datetime64[{kind}]"), "c"))
+
+
+def test_a_day_beyond_32_bits_is_none_within_the_bounds() -> None:
+    days = np.array([5_000, 2**32 + 5_000, 5_000 - 2**32], dtype="datetime64[D]")
+    bounds = Date("1970-01-01", "1999-12-31", cuts=(), outside="bin")
+    assert bounds.encode(column_of(days, "c")).tolist() == [0, 1, 1]
