@@ -39,6 +39,10 @@ class Day(int):
         return repr(str(self))
 
 
+FIRST, LAST = (Day(date.toordinal() - _EPOCH) for date in (datetime.date.min, datetime.date.max))
+"""The days from which to which text spells dates: of the years 1 and 9999."""
+
+
 def as_day(value: Any) -> Any:
     """Return the day of a date, or of text that spells one; anything else as it is, numbers and times too.
 

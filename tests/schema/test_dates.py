@@ -14,7 +14,7 @@ from hedgerow import Label, Literal, PrivateTreeClassifier, Schema
 from hedgerow.days import Day, as_day
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.frames import column_of
-from hedgerow.schema import Date
+from hedgerow.schema import Date, Integer, Real
 
 BORN = Date("1950-01-01", "2009-12-31", cuts="10 years")
 SCHEMA = Schema({"born": BORN}, Label("ill", ("no", "yes")))
@@ -84,6 +84,29 @@ def test_a_literal_compares_with_a_date_and_its_file_says_so():
     assert Literal("code", "=", ("1959-12-31",)).operands == ("1959-12-31",)  # a category
     with pytest.raises(SchemaError, match="expected a literal on the cut points"):
         BORN.truth(Literal("born", "<=", ("1959-12-30",)))
+
+
+@pytest.mark.parametrize("operator", ["<=", ">", "between"])
+def test_literals_of_dates_compare_with_dates_and_those_of_numbers_with_numbers(operator):
+    """A day is equal to its number, and was taken for it: exports then compared dates with numbers."""
+    kinds = {"dates": Date("1970-01-01", "1970-12-31", cuts=("1970-01-31", "1970-03-02"))}
+    kinds |= {"numbers": Integer(0, 364, cuts=(30, 60)), "reals": Real(0, 364, cuts=(30, 60))}
+    for name, kind in kinds.items():
+        for operands in (("1970-01-31", "1970-03-02"), (30, 60), (30.0, 60.0)):
+            literal = Literal("a", operator, operands[: 2 if operator == "between" else 1])
+            if (name == "dates") == isinstance(operands[0], str):
+                assert kind.truth(literal).any()
+            else:
+                with pytest.raises(SchemaError, match="expected a literal on the cut points"):
+                    kind.truth(literal)
+
+
+@pytest.mark.parametrize("day", [Day(2_932_897), Day(-719_163), Day(10**30)], ids=int)
+def test_bounds_are_in_the_calendar(day):
+    with pytest.raises(SchemaError, match="expected a date of the years 1 to 9999"):
+        Date("1970-01-01", day)
+    with pytest.raises(SchemaError, match="expected 1970-01-01 <= cut < 1970-12-31"):
+        Date("1970-01-01", "1970-12-31", (day,))
 
 
 TIMES = ["1955-05-05T01:00", "1969-12-31T23:59:59", "2009-12-31T00:00", "NaT"]

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Column
-from hedgerow.days import Day, as_day
+from hedgerow.days import FIRST, LAST, Day, as_day
 from hedgerow.errors import SchemaError
 from hedgerow.messages import shown
 from hedgerow.schema.calendar_cuts import date_cuts, default_date_cuts
+from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer
 from hedgerow.values import Value
 
@@ -86,6 +87,10 @@ class Date(Integer):
                 "expected text for missing values of a date, got a number; put it in quotes.", key="missing_values"
             )
 
+    @staticmethod
+    def _compared(literal: Literal) -> list[float]:
+        return [value for value in literal.operands if isinstance(value, Day)]
+
     def _default_cuts(self) -> tuple[Day, ...]:
         return default_date_cuts(Day(self.low), Day(self.high))
 
@@ -104,4 +109,6 @@ def _bound(key: str, value: Any) -> Day:
     day = as_day(value)
     if not isinstance(day, Day):
         raise SchemaError(f"expected a date, as in 1980-12-31, got {shown(value)}.", key=key)
+    if not FIRST <= day <= LAST:
+        raise SchemaError("expected a date of the years 1 to 9999, got one outside.", key=key)
     return day

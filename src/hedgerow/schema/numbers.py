@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.columns import Column
+from hedgerow.days import Day
 from hedgerow.errors import SchemaError
 from hedgerow.messages import shown
 from hedgerow.schema.attributes import OUTSIDE, Attribute, Codes, check_operator
@@ -128,8 +129,7 @@ class _Number(Attribute):
 
     def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
         check_operator(self, literal, ("<=", ">", "between"))
-        numbers = [value for value in literal.operands if not isinstance(value, (str, bool))]
-        places = [self._places[number] for number in numbers if number in self._places]
+        places = [self._places[number] for number in self._compared(literal) if number in self._places]
         if len(places) == len(literal.operands):
             start = 0 if literal.operator == "<=" else places[0] + 1
             return start, self.n_known if literal.operator == ">" else places[-1] + 1, False
@@ -137,6 +137,11 @@ class _Number(Attribute):
             f"expected a literal on the cut points {shown(list(self.cuts))}; got {literal.brief}.",
             attribute=literal.attribute,
         )
+
+    @staticmethod
+    def _compared(literal: Literal) -> list[float]:
+        """Return the operands that values are compared with: no dates, though they are equal to numbers of days."""
+        return [value for value in literal.operands if not isinstance(value, (str, bool, Day))]
 
     def _code(self, column: Column) -> Codes:
         values = self.numbers_in(column)
