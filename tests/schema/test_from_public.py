@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError
 from hedgerow.frames import column_of
-from hedgerow.schema import Boolean, Categorical, Integer, Real
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Real
 from hedgerow.schema.from_public import MOST_CATEGORIES, public_attribute, public_classes, typed_table
 
 NAN = float("nan")
@@ -117,3 +117,16 @@ def test_classes_are_the_labels_that_occur_in_order(labels, classes):
 def test_a_column_of_text_is_typed_only_where_all_of_it_can_be(text, typed):
     found = typed_table(pa.table({"a": pa.array(text, pa.string())}))["a"].to_pylist()
     assert (found, [type(value) for value in found]) == (typed, [type(value) for value in typed])
+
+
+def test_dates_end_where_the_calendar_does():
+    last = public_attribute(column_of(pa.array([2_932_896] * 2, pa.int32()).view(pa.date32()), "until"), 4)
+    assert last == Date("9999-12-30", "9999-12-31", (), outside="clip")
+    first = public_attribute(column_of(pa.array([-719_162] * 2, pa.int32()).view(pa.date32()), "until"), 4)
+    assert first == Date("0001-01-01", "0001-01-02", (), outside="clip")
+
+
+@pytest.mark.parametrize("day", [2_932_897, -719_163, 2**30])
+def test_dates_beyond_the_calendar_have_no_domain(day):
+    with pytest.raises(DomainError, match="column 'until': expected dates of the years 1 to 9999"):
+        public_attribute(column_of(pa.array([0, day], pa.int32()).view(pa.date32()), "until"), 4)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hedgerow.arguments import check_whole
 from hedgerow.columns import Column, pc
-from hedgerow.days import Day
+from hedgerow.days import FIRST, LAST, Day
 from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.dates import Date
@@ -56,7 +56,7 @@ def public_attribute(
             )
         return Categorical(found, missing=missing, missing_values=tokens, outside=outside)
     if column.holds_dates:
-        return replace(_date(values, bins), missing=missing, missing_values=tokens)
+        return replace(_date(column, values, bins), missing=missing, missing_values=tokens)
     if values.dtype.kind == "b" or bool(np.isin(values, (0, 1)).all()):
         return Boolean(missing=missing, missing_values=tokens)
     if not np.isfinite(values).all():
@@ -84,11 +84,13 @@ def _number(values: Any, bins: int) -> Attribute:
     return Real(low, high, tuple(float(cut) for cut in cuts), outside="clip")
 
 
-def _date(values: Any, bins: int) -> Date:
+def _date(column: Column, values: Any, bins: int) -> Date:
+    if values.min() < FIRST or values.max() > LAST:
+        raise DomainError("expected dates of the years 1 to 9999, found others; correct them.", column=column.name)
     found = _number(values, bins)
     assert isinstance(found, Integer)
-    low, high, *cuts = (Day(day) for day in (found.low, found.high, *found.cuts))
-    return Date(low, high, cuts, outside="clip")
+    low, high, *cuts = (Day(min(day, LAST)) for day in (found.low, found.high, *found.cuts))
+    return Date(min(low, Day(LAST - 1)), high, cuts, outside="clip")
 
 
 def public_classes(column: Column) -> tuple[Any, ...]:

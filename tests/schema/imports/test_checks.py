@@ -49,3 +49,16 @@ def test_all_constraints_hold():
     found = limits_of("a", ["CHECK (a >= 0)", "CHECK (a >= 2.5)", "CHECK (a < 9)", "CHECK (f(a))"])
     assert (found.low(whole=True), found.low(whole=False), found.high(whole=False)) == (3, 2.5, 9)
     assert limits_of("a", ["CHECK (a IN (1, 2, 3))", "CHECK (a IN (2, 3, 4))"]).values == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("a > '1969-12-31' AND a < '2000-03-01'", "1970-01-01", "2000-02-29"),
+        ("a > '9999-12-31'", "9999-12-31", "None"),
+        ("a < '0001-01-01'", "None", "0001-01-01"),
+    ],
+)
+def test_bounds_of_dates_stay_in_the_calendar(text, low, high):
+    found = limits_of("a", [f"CHECK ({text})"])
+    assert (str(found.low(whole=True)), str(found.high(whole=True))) == (low, high)

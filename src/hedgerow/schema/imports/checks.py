@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hedgerow.days import Day, as_day
+from hedgerow.days import FIRST, LAST, Day, as_day
 from hedgerow.schema.imports.draft import bound
 
 _TOKEN = re.compile(
@@ -53,7 +53,7 @@ def _inside(value: float, allowed: bool, whole: bool, step: int) -> float:
         return value
     nearest = int(-(-value // 1)) if step > 0 else int(value // 1)
     nearest = nearest if allowed or nearest != value else nearest + step
-    return Day(nearest) if isinstance(value, Day) else nearest
+    return Day(min(max(nearest, FIRST), LAST)) if isinstance(value, Day) else nearest
 
 
 def limits_of(column: str, constraints: Iterable[str]) -> Limits:
