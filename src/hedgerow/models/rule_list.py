@@ -159,10 +159,12 @@ class RuleList(LeafModel):
         """Return a CASE expression that gives the predicted class from the raw columns, in the SQL of an engine.
 
         Columns may be boolean where the schema says so, of any number type, or text, white space around it left out;
-        dates must be given as the days since 1970-01-01 that `predict` reads them as. No setting of the connection
-        changes what is predicted. A value outside a domain whose policy is an error makes `predict` raise; in SQL it
-        satisfies the literals that compare true with it, and text that is no number none. In PostgreSQL, text counts as
-        no number either where no program writes numbers so, such as ``10e-150``.
+        where it declares dates, of dates, of times without a time zone, or text. A column of dates that it declares as
+        numbers must be given as the days since 1970-01-01 that `predict` reads them as. No setting of the connection
+        changes what is predicted, except PostgreSQL's ``DateStyle`` for columns of dates. A value outside a domain
+        whose policy is an error makes `predict` raise; in SQL it satisfies the literals that compare true with it, and
+        text that is no number none. In PostgreSQL, text counts as no number either where no program writes numbers so,
+        such as ``10e-150``.
 
         Parameters
         ----------
