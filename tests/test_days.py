@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.days import DATE, Day, as_day, as_plain
+from hedgerow.days import DATE, FIRST, LAST, Day, as_day, as_plain
 
 EPOCH = datetime.date(1970, 1, 1)
 
@@ -25,6 +25,14 @@ def test_a_day_is_its_date_in_text_and_a_number_of_days_in_arithmetic(date):
     assert pickle.loads(pickle.dumps(day)) == day
     assert type(pickle.loads(pickle.dumps(day))) is Day
     assert json.dumps(as_plain(day)) == json.dumps(str(date))
+
+
+@pytest.mark.parametrize("number", [2_932_897, -719_163, 10**30])
+def test_a_day_beyond_the_calendar_is_told_by_its_number(number):
+    day = Day(number)
+    assert (str(day), f"{day}", repr(day)) == (f"{number} days since 1970-01-01",) * 2 + (repr(str(day)),)
+    assert as_day(str(day)) == str(day)
+    assert (str(FIRST), str(LAST), FIRST - 1, LAST + 1) == ("0001-01-01", "9999-12-31", -719_163, 2_932_897)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal()
 class Day(int):
     """A date: the number of days since 1970-01-01 in arithmetic and comparisons, ``YYYY-MM-DD`` in text.
 
-    Sums and differences are plain numbers of days.
+    Sums and differences are plain numbers of days. A day beyond the years 1 to 9999 has no date: its text says how many
+    days it is from 1970-01-01.
 
     Examples
     --------
@@ -33,7 +34,7 @@ class Day(int):
         return datetime.date.fromordinal(int(self) + _EPOCH)
 
     def __str__(self) -> str:
-        return self.date.isoformat()
+        return self.date.isoformat() if FIRST <= self <= LAST else f"{int(self)} days since 1970-01-01"
 
     def __repr__(self) -> str:
         return repr(str(self))

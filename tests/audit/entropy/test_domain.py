@@ -8,7 +8,7 @@ from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.errors import SchemaError
-from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Literal, Real, Schema
 from tests.models.strategies import literals_of, schemas
 
 ALL = Schema(
@@ -123,6 +123,14 @@ def test_a_real_number_is_counted_in_the_steps_of_its_resolution():
 def test_what_does_not_fit_the_schema_is_refused(literal, message):
     with pytest.raises(SchemaError, match=message):
         Domain.of(ALL, [literal])
+
+
+@pytest.mark.parametrize("threshold", [5e8, -1e6, 4.3e17])
+def test_a_model_of_seconds_is_refused_where_dates_are_declared(threshold):
+    dates = Schema({"born": Date("1970-01-01", "1999-12-31", cuts=())})
+    with pytest.raises(SchemaError, match=r"compares it with '-?[0-9]+ days since 1970-01-01', outside the declared"):
+        Domain.of(dates, [Literal("born", "<=", (threshold,))])
+    assert Domain.of(dates, [Literal("born", "<=", (30.5,))]).weights == ((31, 10_926),)
 
 
 def test_bits_have_no_resolution():
