@@ -16,46 +16,42 @@ from hedgerow.schema.schema import Schema
 
 @runtime_checkable
 class MarginalOracle(Protocol):
-    """An oracle that learners can ask: `hedgerow.Oracle`, or one of a curator's service.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        The names of the target's columns.
-    classes : tuple
-        The classes; the second of two is the positive one.
-    label : Label
-        The name of the labels, and the classes.
-    queries_left : int
-        Questions that will still be answered.
-    release : {"counts", "ratio", "gaussian"}
-        The form of the answers.
-    unit : Unit or None
-        What is protected; None for one row.
-    privacy : PrivacyCard
-        What was charged so far.
-    """
+    """An oracle that learners can ask: `hedgerow.Oracle`, or one of a curator's service."""
 
     @property
-    def columns(self) -> tuple[str, ...]: ...  # noqa: D102 -- above
+    def columns(self) -> tuple[str, ...]:
+        """The names of the target's columns."""
+        ...
 
     @property
-    def classes(self) -> tuple[Any, ...]: ...  # noqa: D102
+    def classes(self) -> tuple[Any, ...]:
+        """The classes; the second of two is the positive one."""
+        ...
 
     @property
-    def label(self) -> Label: ...  # noqa: D102
+    def label(self) -> Label:
+        """The name of the labels, and the classes."""
+        ...
 
     @property
-    def queries_left(self) -> int: ...  # noqa: D102
+    def queries_left(self) -> int:
+        """Questions that will still be answered."""
+        ...
 
     @property
-    def release(self) -> Release: ...  # noqa: D102
+    def release(self) -> Release:
+        """The form of the answers: counts, ratio or gaussian."""
+        ...
 
     @property
-    def unit(self) -> Unit | None: ...  # noqa: D102
+    def unit(self) -> Unit | None:
+        """What is protected; None for one row."""
+        ...
 
     @property
-    def privacy(self) -> PrivacyCard: ...  # noqa: D102
+    def privacy(self) -> PrivacyCard:
+        """What was charged so far."""
+        ...
 
     def noise_scale(self, n_attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count; 0 if answers are exact."""
