@@ -9,6 +9,13 @@ def objects(values):
     return array
 
 
+def read(column):
+    """The column as a list, None where missing."""
+    values = column.values.to_pylist() if column.is_text else column.values.tolist()
+    missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
+    return [None if gone else value for value, gone in zip(values, missing, strict=True)]
+
+
 def all_that_is_said(error):
     """Every text that an error, its attributes and the errors behind it show."""
     said = ""

@@ -13,18 +13,11 @@ from hypothesis import strategies as st
 from hedgerow.columns import Column
 from hedgerow.errors import DomainError
 from hedgerow.frames import Table, column_of
-from tests.objects import all_that_is_said, objects
+from tests.objects import all_that_is_said, objects, read
 
 SECRET = "secret_f00d"
 NOT_UTF8 = pa.py_buffer(np.array([0, 2], np.int32)), pa.py_buffer(b"\xff\xfe")
 NAN = float("nan")
-
-
-def read(column):
-    """The column as a list, None where missing."""
-    values = column.values.to_pylist() if column.is_text else column.values.tolist()
-    missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
-    return [None if gone else value for value, gone in zip(values, missing, strict=True)]
 
 
 TEXT, NUMBERS, WHOLE, BOOLEANS = ["b", None, "a"], [1.5, None, -2.0], [3, None, 1], [True, None, False]

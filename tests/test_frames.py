@@ -9,15 +9,9 @@ import pytest
 
 from hedgerow.errors import DomainError
 from hedgerow.frames import Table, column_of, is_boolean, is_frame
+from tests.objects import read
 
 NAN = float("nan")
-
-
-def read(column):
-    """The column as a list, None where missing."""
-    values = column.values.to_pylist() if column.is_text else column.values.tolist()
-    missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
-    return [None if gone else value for value, gone in zip(values, missing, strict=True)]
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])

@@ -277,7 +277,7 @@ def _days_of_times(times: pa.Array) -> pa.Array:
 
 
 def _clipped(days: NDArray[np.int64], missing: Mask) -> pa.Array:
-    """Return days as 32 bits, which is beyond every bound of a date."""
+    """Return days as 32 bits; those that are too far go to the ends, which are beyond every bound of a date."""
     limits = np.iinfo(np.int32)
     return pa.array(np.clip(days, limits.min, limits.max).astype(np.int32), mask=missing)
 

@@ -14,6 +14,7 @@ from hedgerow.engines.contributions import counted_rows
 from hedgerow.engines.count import groups_within_limit
 from hedgerow.errors import DomainError
 from hedgerow.privacy.unit import Unit
+from tests.engines.collations import ignoring_case
 from tests.engines.load import fresh
 
 WHO = ["ann", "ben", "ann ", "ann", "cy", "ben", "ann"]
@@ -117,16 +118,7 @@ def test_the_choice_does_not_depend_on_the_order_of_rows_that_a_collation_takes_
     monkeypatch.setattr(contributions.secrets, "token_hex", lambda _: "a key")
     chosen = set[str]()
     for words in (["yes", "YES"], ["YES", "yes"]):
-        table = load(pa.table({"who": ["ann", "ann"], "x": words}))
-        connection, name = table.get_backend(), table.get_name()
-        if connection.name == "duckdb":
-            connection.raw_sql(f"ALTER TABLE {name} ALTER x TYPE VARCHAR COLLATE NOCASE")
-        elif connection.name == "postgres":
-            connection.raw_sql("CREATE COLLATION IF NOT EXISTS nocase"
-                               " (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")  # fmt: skip
-            connection.raw_sql(f"ALTER TABLE {name} ALTER x TYPE text COLLATE nocase")
-        else:
-            table = connection.sql(f"SELECT who, x COLLATE UTF8_LCASE AS x FROM {name}")
+        table = ignoring_case(load(pa.table({"who": ["ann", "ann"], "x": words})), "x")
         chosen.add(counted_rows(table, Unit("who", 1), ["x"])[0].to_pyarrow()["x"][0].as_py())
     assert len(chosen) == 1
 
