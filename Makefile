@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java the tests of Spark are skipped, so PySpark is not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
-.PHONY: help demo test quick test-statistics test-postgres test-spark test-slow test-peers messages check format docs dist bench study clean
+.PHONY: help demo test quick test-statistics test-postgres test-spark test-slow test-peers check format docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -40,9 +40,6 @@ test-slow: $(TESTED)  ## run what is repeated at full size, and generated cases 
 
 test-peers: $(VENV)/.peers  ## run the tests that meet packages of others (imodels, STreeD, schemathesis and more), and install these
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m peers
-
-messages: $(TESTED)  ## write tests/messages.txt: every error message and warning, as the tests make them
-	$(BIN)/python -m tests.write_messages
 
 check: $(VENV)/.check  ## lint, format and types, those of the examples in the docs included
 	$(BIN)/ruff check .

@@ -21,7 +21,6 @@ from tests.engines.servers import (  # noqa: F401 -- fixtures
     spark_master,
     uses_spark,
 )
-from tests.message_log import pytest_configure, pytest_unconfigure  # noqa: F401 -- hooks
 from tests.peers import pytest_runtest_makereport, pytest_runtest_setup  # noqa: F401 -- hooks
 from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
 
