@@ -38,6 +38,7 @@ pages_outside = {
     "benchmarks": "benchmarks/README.md",
     "changelog": "CHANGELOG.md",
     "contributing": "CONTRIBUTING.md",
+    "datasets": "src/hedgerow/data/NOTICE.md",
     "security": "SECURITY.md",
 }
 

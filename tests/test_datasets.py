@@ -1,7 +1,7 @@
-import os
+import lzma
+import socket
+from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
-from urllib.error import URLError
 
 import numpy as np
 import pandas as pd
@@ -9,12 +9,11 @@ import pytest
 
 from hedgerow import GreedyRuleListClassifier, Tally, datasets
 from hedgerow.datasets import NAMES, SENSITIVE, Dataset
-from hedgerow.errors import DatasetUnavailableError
 from hedgerow.frames import Table
 from hedgerow.schema import Boolean, count_candidates
 from tests.shapes import SHAPES
 
-DATA = os.environ.get("HEDGEROW_DATA")
+PACKAGED = Path(datasets.__file__).parent / "data"
 CLASSES = {  # rows of each class; from the same README, and scikit-learn's description of breast_cancer
     "adult": {">50K": 11_687, "<=50K": 37_155},
     "adult_binary": {1: 11_687, 0: 37_155},
@@ -37,55 +36,10 @@ FLOORS = {  # what a list of five rules of up to two literals reaches on its tra
 }
 
 
-def given_file(name):
-    """Return the real file, or skip the test where it is not there."""
-    if not DATA:
-        pytest.skip(f"needs {name}.csv: HEDGEROW_DATA is not set")
-    path = Path(DATA) / f"{name}.csv"
-    if not path.is_file():
-        pytest.skip(f"needs {name}.csv, which is not in HEDGEROW_DATA={DATA}")
-    return path
-
-
 @pytest.fixture(scope="module")
 def real():
-    """Load a real dataset once for all tests of this module; none of them changes it."""
-    loaded = {}
-
-    def load(name):
-        if name not in loaded:
-            if name != "breast_cancer":
-                given_file(name)
-            loaded[name] = datasets.load(name)
-        return loaded[name]
-
-    return load
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """Leave no source but an empty cache folder and a download that fails like one without a network."""
-
-    def offline(**_):
-        raise URLError("Name or service not known")
-
-    monkeypatch.delenv("HEDGEROW_DATA", raising=False)
-    monkeypatch.setenv("HEDGEROW_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(datasets, "fetch_openml", offline)
-    return tmp_path / "cache"
-
-
-@pytest.fixture(scope="module")
-def openml_adult():
-    """Return adult as scikit-learn reads it off OpenML: official test rows first, categories, NaN, label `class`."""
-    frame = pd.read_csv(given_file("adult"), na_values=["?"], keep_default_na=False).rename(columns={"income": "class"})
-    text = frame.select_dtypes(exclude="number").columns
-    return pd.concat([frame[32_561:], frame[:32_561]], ignore_index=True).astype(dict.fromkeys(text, "category"))
-
-
-def place(source, folder):
-    folder.mkdir(exist_ok=True)
-    (folder / source.name).write_bytes(source.read_bytes())
+    """Load a dataset once for all tests of this module; none of them changes it."""
+    return cache(datasets.load)
 
 
 # What the datasets are
@@ -221,105 +175,23 @@ def test_unknown_names_are_refused_with_the_known_ones_sorted():
         Dataset("../adult", pd.DataFrame(), pd.Series(), datasets.load("breast_cancer").schema)
 
 
-@pytest.mark.usefixtures("cache")
-def test_breast_cancer_needs_no_file_and_no_network():
-    assert datasets.load("breast_cancer").frame.shape == (569, 30)
+@pytest.mark.parametrize("name", NAMES)
+def test_datasets_need_no_network_and_no_home(name, monkeypatch):
+    monkeypatch.setattr(socket, "socket", lambda *_, **__: pytest.fail("opened a socket"))
+    monkeypatch.setenv("HOME", "/nowhere")
+    assert datasets.load(name).frame.shape == SHAPES[name]
 
 
-def test_the_given_folder_comes_before_the_cache(cache, monkeypatch):
-    source = given_file("german")
-    cache.mkdir()
-    (cache / "german.csv").write_text("spoilt")
-    monkeypatch.setenv("HEDGEROW_DATA", str(source.parent))
-    assert datasets.load("german").frame.shape == SHAPES["german"]
-
-
-def test_the_cache_is_used_where_the_given_folder_lacks_the_file(cache, tmp_path, monkeypatch):
-    place(given_file("german"), cache)
-    monkeypatch.setenv("HEDGEROW_DATA", str(tmp_path))
-    assert datasets.load("german").frame.shape == SHAPES["german"]
-
-
-def test_the_cache_is_by_default_where_the_system_keeps_caches(cache, tmp_path, monkeypatch):  # noqa: ARG001
-    source = given_file("german")
-    monkeypatch.delenv("HEDGEROW_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    (tmp_path / "xdg").mkdir()
-    place(source, tmp_path / "xdg" / "hedgerow")
-    assert datasets.load("german").frame.shape == SHAPES["german"]
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "xdg").rename(tmp_path / ".cache")
-    assert datasets.load("german").frame.shape == SHAPES["german"]
-
-
-@pytest.mark.parametrize("where", ["HEDGEROW_DATA", "HEDGEROW_CACHE"])
-def test_a_file_with_other_bytes_is_refused(where, cache, monkeypatch):  # noqa: ARG001
-    folder = Path(os.environ["HEDGEROW_CACHE"])
-    folder.mkdir()
-    (folder / "ctg.csv").write_text("LB,NSP\n120,1\n")
-    monkeypatch.setenv(where, str(folder))
-    with pytest.raises(DatasetUnavailableError, match=r"expected SHA-256 7081f3.*, found .*ctg\.csv") as error:
+def test_a_damaged_file_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "ctg.yaml").write_bytes((PACKAGED / "ctg.yaml").read_bytes())
+    (tmp_path / "ctg.csv.xz").write_bytes(lzma.compress(b"LB,NSP\n120,1\n"))
+    monkeypatch.setattr(datasets, "_FOLDER", tmp_path)
+    with pytest.raises(ValueError, match=r"ctg\.csv\.xz: expected SHA-256 7081f3.*, found .*Install"):
         datasets.load("ctg")
-    assert error.value.name == "ctg"
 
 
-def test_adult_is_made_of_openml_s_copy_once_and_then_read_from_the_cache(cache, monkeypatch, openml_adult):
-    asked = []
-
-    def fetch(**arguments):
-        asked.append(arguments["data_id"])
-        return SimpleNamespace(frame=openml_adult)
-
-    monkeypatch.setattr(datasets, "fetch_openml", fetch)
-    first, again = datasets.load("adult"), datasets.load("adult")
-    assert asked == [1590]
-    assert [path.name for path in cache.iterdir()] == ["adult.csv"]
-    assert (cache / "adult.csv").read_bytes() == given_file("adult").read_bytes()
-    assert first.frame.equals(again.frame)
-
-
-def test_numbers_that_openml_s_reader_makes_real_come_out_whole(cache, monkeypatch, openml_adult):
-    frame = openml_adult.astype(dict.fromkeys(openml_adult.select_dtypes("number").columns, "float64"))
-    monkeypatch.setattr(datasets, "fetch_openml", lambda **_: SimpleNamespace(frame=frame))
-    assert datasets.load("adult").frame["age"].dtype == "int64"
-    assert (cache / "adult.csv").is_file()
-
-
-def test_a_changed_copy_on_openml_is_refused_and_not_cached(cache, monkeypatch, openml_adult):
-    changed = openml_adult.copy()
-    changed.loc[7, "age"] += 1
-    monkeypatch.setattr(datasets, "fetch_openml", lambda **_: SimpleNamespace(frame=changed))
-    with pytest.raises(DatasetUnavailableError, match=r"expected SHA-256 6f8f2b.*OpenML.*Set HEDGEROW_DATA"):
-        datasets.load("adult")
-    assert not cache.exists()
-
-
-def test_a_copy_of_another_form_on_openml_is_refused(cache, monkeypatch):
-    frame = pd.DataFrame({"age": [np.nan, 1.0], "class": ["a", "b"]})
-    monkeypatch.setattr(datasets, "fetch_openml", lambda **_: SimpleNamespace(frame=frame))
-    with pytest.raises(DatasetUnavailableError, match=r"OpenML could not be read .*Set HEDGEROW_DATA"):
-        datasets.load("adult")
-    assert not cache.exists()
-
-
-def test_without_a_network_the_error_says_what_to_set(cache):
-    with pytest.raises(DatasetUnavailableError, match=r"Set HEDGEROW_DATA to a folder with adult\.csv") as error:
-        datasets.load("adult")
-    assert error.value.__suppress_context__
-    assert not cache.exists()
-
-
-@pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"adult", "breast_cancer"}))
-def test_what_openml_does_not_have_is_not_downloaded(name, monkeypatch):
-    monkeypatch.setattr(datasets, "fetch_openml", lambda **_: pytest.fail("asked OpenML"))
-    with pytest.raises(DatasetUnavailableError, match=rf"no identical copy.*Set HEDGEROW_DATA.*{name}\.csv"):
-        datasets.load(name)
-
-
-def test_a_cache_that_cannot_be_written_says_what_to_set(cache, monkeypatch, openml_adult):
-    cache.write_text("a file where the folder should be")
-    monkeypatch.setattr(datasets, "fetch_openml", lambda **_: SimpleNamespace(frame=openml_adult))
-    with pytest.raises(DatasetUnavailableError, match="Set HEDGEROW_CACHE"):
-        datasets.load("adult")
+def test_the_notice_names_every_file():
+    files = {path.name.removesuffix(".csv.xz") for path in PACKAGED.glob("*.csv.xz")}
+    assert files == set(NAMES) - {"breast_cancer"}
+    notice = (PACKAGED / "NOTICE.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in notice for name in files)

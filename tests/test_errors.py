@@ -4,7 +4,6 @@ import pytest
 
 from hedgerow.errors import (
     BudgetExceededError,
-    DatasetUnavailableError,
     DomainError,
     ModelFormatError,
     NotPicklableError,
@@ -50,11 +49,6 @@ def test_an_overdraft_speaks_of_delta_only_where_some_was_asked_for():
     assert "delta" not in str(overdraft(requested=2, remaining=1, remaining_delta="1/10"))
 
 
-def test_an_unavailable_dataset_is_named():
-    error = DatasetUnavailableError("adult", "not here")
-    assert (error.name, str(error)) == ("adult", "dataset 'adult': not here")
-
-
 @pytest.mark.parametrize(
     ("kind", "builtin"),
     [
@@ -62,7 +56,6 @@ def test_an_unavailable_dataset_is_named():
         (DomainError, ValueError),
         (BudgetExceededError, ValueError),
         (ModelFormatError, ValueError),
-        (DatasetUnavailableError, ValueError),
         (NotPicklableError, TypeError),
     ],
 )

@@ -1,26 +1,24 @@
 """Named real datasets, each with a public schema written by hand.
 
 Bounds and cut points are constants of the packaged YAML files, which say where they come from; none is computed from
-rows when a dataset is loaded. A file is used only if its bytes are the known ones, so that results are reproducible.
+rows when a dataset is loaded. The tables come with the package, in `data/`, whose NOTICE.md has sources and licences.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import os
-import tempfile
+import lzma
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
-from sklearn.datasets import fetch_openml, load_breast_cancer
+from sklearn.datasets import load_breast_cancer
 
-from hedgerow.errors import ArgumentError, DatasetUnavailableError
+from hedgerow.errors import ArgumentError, UnreadableError
 from hedgerow.messages import shown_argument
 from hedgerow.schema.schema import Schema
 
@@ -35,8 +33,7 @@ _SHA256 = {
     "german": "d5f580dff0e9763b99ba1c568441dbe2cc7e81d180ebb74565dc5f04a7d41507",
     "german_binary": "55c708ab2ef5bf68160d424620475287fd5231e3d149f601ba3b691c861896fa",
 }
-_ADULT_ON_OPENML = 1590
-_ADULT_TEST_ROWS = 16_281  # OpenML has them first, the file has them last
+_FOLDER = files("hedgerow") / "data"
 
 NAMES: tuple[str, ...] = tuple(sorted(("breast_cancer", *_SHA256)))
 """The datasets that `load` knows."""
@@ -102,9 +99,8 @@ class Dataset:
 def load(name: str) -> Dataset:
     """Load a named dataset.
 
-    Looked for in this order: ``$HEDGEROW_DATA/<name>.csv``; the cache folder (``$HEDGEROW_CACHE``, by default
-    ``~/.cache/hedgerow``); and, for ``adult`` only, OpenML, which fills the cache. `breast_cancer` comes with
-    scikit-learn and needs none of them. Every file is checked against its known SHA-256.
+    All come with the package, but for `breast_cancer`, which comes with scikit-learn; none needs a network. Every file
+    is checked against its known SHA-256.
 
     Parameters
     ----------
@@ -118,10 +114,8 @@ def load(name: str) -> Dataset:
 
     Raises
     ------
-    DatasetUnavailableError
-        If the file is nowhere to be had, or is not the known one.
     ValueError
-        If there is no dataset of this name.
+        If there is no dataset of this name, or its file is not the known one.
 
     Notes
     -----
@@ -144,7 +138,7 @@ def load(name: str) -> Dataset:
     {'benign': 357, 'malignant': 212}
     """
     _check_name(name)
-    with as_file(files("hedgerow") / "schemas" / f"{name}.yaml") as path:
+    with as_file(_FOLDER / f"{name}.yaml") as path:
         schema = Schema.load(path)
     assert schema.label is not None
     frame = _breast_cancer() if name == "breast_cancer" else _parse(_content(name))
@@ -168,67 +162,11 @@ def _parse(content: bytes) -> pd.DataFrame:
 
 
 def _content(name: str) -> bytes:
-    """Return the known bytes of a file, from the first place that has one."""
-    given = os.environ.get("HEDGEROW_DATA")
-    cached = _cache_folder() / f"{name}.csv"
-    for path in (*([Path(given).expanduser() / f"{name}.csv"] if given else []), cached):
-        if path.is_file():
-            content = path.read_bytes()
-            _check_content(name, content, f"in {path}", "See docs/datasets.md for the file that belongs there.")
-            return content
-    content = _download(name)
-    _write(name, cached, content)
-    return content
-
-
-def _cache_folder() -> Path:
-    own = os.environ.get("HEDGEROW_CACHE")
-    if own:
-        return Path(own).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hedgerow"
-
-
-def _check_content(name: str, content: bytes, where: str, advice: str) -> None:
+    """Return the known bytes of a file."""
+    content = lzma.decompress((_FOLDER / f"{name}.csv.xz").read_bytes())
     found = hashlib.sha256(content).hexdigest()
     if found != _SHA256[name]:
-        raise DatasetUnavailableError(name, f"expected SHA-256 {_SHA256[name]}, found {found} {where}. {advice}")
-
-
-def _download(name: str) -> bytes:
-    """Return the known bytes of a file made of OpenML's copy; only that of `adult` holds the same rows."""
-    advice = f"Set HEDGEROW_DATA to a folder with {name}.csv."
-    if name != "adult":
-        raise DatasetUnavailableError(
-            name,
-            f"expected {name}.csv in $HEDGEROW_DATA or in {_cache_folder()}, found none, and OpenML has no identical "
-            f"copy to download. {advice}",
+        raise UnreadableError(
+            f"{name}.csv.xz: expected SHA-256 {_SHA256[name]}, found {found}. Install hedgerow again."
         )
-    try:
-        bunch: Any = fetch_openml(data_id=_ADULT_ON_OPENML, as_frame=True, parser="pandas", cache=False, n_retries=1)
-        content = _adult_csv(bunch.frame)
-    except Exception as error:  # the advice is the same for any failure of the download or its parsing
-        reason = f"{type(error).__name__}: {error}"
-        raise DatasetUnavailableError(name, f"OpenML could not be read ({reason}). {advice}") from None
-    _check_content(name, content, f"in OpenML's copy (data_id {_ADULT_ON_OPENML}), which is not cached", advice)
     return content
-
-
-def _adult_csv(frame: pd.DataFrame) -> bytes:
-    """Bring OpenML's frame into the form of the file: training rows first, ``?`` for missing, label `income`."""
-    rows = pd.concat([frame.iloc[_ADULT_TEST_ROWS:], frame.iloc[:_ADULT_TEST_ROWS]])
-    rows = rows.astype(dict.fromkeys(rows.select_dtypes("number").columns, "int64")).rename(columns={"class": "income"})
-    return rows.to_csv(index=False, na_rep="?", lineterminator="\n").encode()
-
-
-def _write(name: str, path: Path, content: bytes) -> None:
-    """Write a file to the cache atomically, so that no other process reads a part of it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            part = Path(folder) / path.name
-            part.write_bytes(content)
-            part.replace(path)
-    except OSError as error:
-        raise DatasetUnavailableError(
-            name, f"cannot write to the cache ({error}). Set HEDGEROW_CACHE to a folder that can be written."
-        ) from None

@@ -334,20 +334,6 @@ class TooManyPatternsError(HedgerowError, ValueError):
         )
 
 
-class DatasetUnavailableError(HedgerowError, ValueError):
-    """A named dataset is neither in $HEDGEROW_DATA, nor in the cache, nor downloadable.
-
-    Attributes
-    ----------
-    name : str
-        The requested dataset.
-    """
-
-    def __init__(self, name: str, message: str) -> None:
-        self.name = name
-        super().__init__(f"dataset {name!r}: {message}")
-
-
 class NotPicklableError(HedgerowError, TypeError):
     """An object that holds private rows or an identity must not be copied to disk or to another process."""
 

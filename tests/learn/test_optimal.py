@@ -11,7 +11,6 @@ from hedgerow.learn.search import pruned as certified
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
 from hedgerow.models import Leaf
 from tests.learn.best_models import problems
-from tests.learn.files import needs
 
 STEP = 2**-20  # of a row: what a penalty is counted in
 KINDS = [hr.OptimalRuleListClassifier, hr.OptimalTreeClassifier]
@@ -101,7 +100,6 @@ def compas():
     return hr.Tally.count(data.frame, data.labels, data.schema)
 
 
-@needs("compas_binary")
 @pytest.mark.parametrize(("max_rules", "errors"), [(4, 2419), (5, 2389), (6, 2371), (11, 2319)])
 def test_the_best_lists_of_compas_are_those_that_other_exact_solvers_find(max_rules, errors):
     """compas_binary, all 27 columns, both signs, one literal, min_support .05, no regularisation, 7,214 rows.
@@ -114,7 +112,6 @@ def test_the_best_lists_of_compas_are_those_that_other_exact_solvers_find(max_ru
     check_own_account(clf, clf.rule_list_, compas(), 0.05, 0.0)
 
 
-@needs("compas_binary")
 @pytest.mark.parametrize(("max_depth", "errors"), [(3, 2341), (4, 2301), (5, 2280)])
 def test_the_best_trees_of_compas_are_those_that_other_exact_solvers_find(max_depth, errors):
     """compas_binary, all 27 columns, leaves of 73 rows or more, no regularisation, 7,214 rows.
@@ -128,7 +125,6 @@ def test_the_best_trees_of_compas_are_those_that_other_exact_solvers_find(max_de
     check_own_account(clf, clf.tree_, compas(), 73 / 7214, 0.0)
 
 
-@needs("compas_binary")
 @pytest.mark.parametrize(("depth", "min_rows", "is_tree", "errors"), [(3, 361, False, 2419), (3, 73, True, 2341)])
 def test_trying_every_model_of_compas_finds_the_same(depth, min_rows, is_tree, errors):
     data = hr.datasets.load("compas_binary")
@@ -152,7 +148,6 @@ def test_trying_every_model_of_compas_finds_the_same(depth, min_rows, is_tree, e
     assert least(np.ones(len(X), dtype=bool), depth) == errors
 
 
-@needs("compas_binary")
 @pytest.mark.parametrize(
     ("clf", "errors"),
     [
@@ -170,7 +165,6 @@ def test_without_time_there_is_a_model_with_a_gap(clf, errors):
     check_own_account(clf, model, compas(), clf.min_support, 0.0)
 
 
-@needs("compas_binary")
 def test_without_memory_there_is_a_model_with_a_gap(monkeypatch):
     monkeypatch.setattr(certified, "MOST_BYTES", 600_000)
     clf = hr.OptimalTreeClassifier(max_depth=5, min_support=73 / 7214).fit_tally(compas())
@@ -257,7 +251,6 @@ def test_regularization_leaves_out_what_is_not_worth_it(kind):
     assert sizes[0] > sizes[2] > sizes[3] == 1
 
 
-@needs("compas_binary")
 @pytest.mark.parametrize("objective", ["brier", "mixed"])
 def test_the_best_tree_of_compas_by_a_proper_loss_is_that_of_trying_every_tree(objective):
     """Depth 2, leaves of 73 rows or more: every tree, by matrices of counts, with the losses of the formula."""

@@ -16,7 +16,6 @@ from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
 from tests.learn.best_models import Problem, problems
-from tests.learn.files import needs
 from tests.learn.tables import SCHEMA, conjunction, people
 
 SEEDS = st.integers(0, 2**31 - 1)
@@ -369,7 +368,6 @@ def test_a_search_that_is_too_large_is_refused_before_its_candidates_are_built(m
         exact_list(max_literals=3).fit(X, X[:, 0])
 
 
-@needs("adult_binary")
 @pytest.mark.parametrize("seeds", [3, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("name", "epsilon", "goal"),

@@ -16,7 +16,6 @@ from hedgerow.privacy.gini import SENSITIVITY
 from hedgerow.privacy.noise import PermuteAndFlip, Siblings
 from hedgerow.schema import Boolean, Label, Schema
 from tests.learn.best_models import problems
-from tests.learn.files import needs
 from tests.learn.greedy.scores import divides, impurity
 from tests.learn.tables import SCHEMA, conjunction, people
 
@@ -209,7 +208,6 @@ def test_a_search_that_is_too_large_is_refused_before_anything_is_charged_or_cou
     clf.set_params(search="greedy", max_depth=1, budget=None).fit(X, X[:, 0])  # it needs no exact search
 
 
-@needs("adult_binary")
 @pytest.mark.parametrize(
     ("search", "epsilon", "goal"), [("exact", 0.1, 0.02), ("exact", 0.02, 0.01), ("greedy", 1.0, 0.02)]
 )

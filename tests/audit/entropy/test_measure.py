@@ -19,7 +19,6 @@ from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from hedgerow.tally import Tally
 from tests.audit.counting.boxes import contains
-from tests.learn.files import needs
 from tests.models.strategies import cases, literals_of, rule_lists, trees
 
 EXACT = PrivacyCard.none("example", software="hedgerow")
@@ -73,7 +72,6 @@ def test_lists_of_single_literals_have_boxes_too():
     assert reconstruction(model).dist() == pytest.approx((2 * 2 + 2 * 1 + 1 * 1) / 15)
 
 
-@needs("compas_binary")
 def test_a_stump_on_the_27_bits_of_compas_leaves_26():
     data = hr.datasets.load("compas_binary")
     clf = hr.OptimalTreeClassifier(max_depth=1, schema=None).fit(data.frame, data.labels)

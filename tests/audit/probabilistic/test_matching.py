@@ -13,7 +13,6 @@ from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.probabilistic.matching import align
 from hedgerow.errors import DomainError
 from tests.audit.probabilistic.examples import FIGURE_1, RULE_LIST_1, TABLE_I, TABLE_III, table_ii
-from tests.learn.files import needs
 
 DOMAINS = {"n": (0, 1, 2, 5), "w": ("p", "q")}
 
@@ -102,7 +101,6 @@ def test_the_label_decides_where_the_values_do_not():
     assert order[1] == 0
 
 
-@needs("compas")
 def test_five_thousand_rows_take_seconds():
     data = hr.datasets.load("compas")
     X, y = data.frame[:5000], data.labels[:5000]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-from pathlib import Path
-
-from hedgerow.schema import Schema, count_candidates
+from hedgerow.datasets import load
+from hedgerow.schema import count_candidates
 from tests.docs.page import Page, between, records, rounded, short
 
 PAGE = "benchmarks/README.md"
@@ -42,7 +40,7 @@ def _accuracy(page: Page) -> None:
         )
     german = rows[-1]
     assert float(german["accuracy"]) < float(german["majority"])
-    schema = Schema.load(Path(str(files("hedgerow") / "schemas" / "german_binary.yaml")))
+    schema = load("german_binary").schema
     page.says("On German (700 training rows, {} candidates)", f"{count_candidates(schema, 2):,}")  # 70 % of 1,000
     page.says("alone has {}, and", rounded(german["majority"], 3))
     page.says("greedy list without privacy {}", short(float(german["not private"]), 4))

@@ -1,24 +1,25 @@
-"""docs/datasets.md, from the shapes that the tests hold the files against."""
+"""The page of datasets, from the shapes that the tests hold the files against."""
 
 from __future__ import annotations
 
 from tests.docs.page import Page
 from tests.shapes import SHAPES
 
-PAGE = "docs/datasets.md"
-SOURCES = {  # name of the file: its source, with DOI and licence as the repository prints them
-    "adult": 'UCI "Adult", doi 10.24432/C5XW20, CC BY 4.0',
-    "german": 'UCI "Statlog (German Credit Data)", doi 10.24432/C5NC77, CC BY 4.0',
+PAGE = "src/hedgerow/data/NOTICE.md"
+SOURCES = {  # name of the file: what its row says first of the source
+    "adult": "Becker",
+    "german": "Hofmann",
     "compas": "ProPublica,",
-    "ctg": 'UCI "Cardiotocography", doi 10.24432/C51S4N, CC BY 4.0',
-    "adult_binary": "of the public code of PDR and SSRL",
-    "compas_binary": "the same",
+    "ctg": "Campos",
+    "adult_binary": "of *Adult*",
+    "compas_binary": "of the court records",
     "german_binary": "",
 }
 
 
 def check(page: Page) -> None:
-    page.given("a SHA-256 that", "Interpretable Models*, 2024; SSRL")
+    page.given("the SHA-256 that", "Interpretable Models*, 2024; SSRL")
+    page.given(*(f"doi 10.24432/{doi}, CC BY 4.0" for doi in ("C5XW20", "C5NC77", "C51S4N")))
     for name, source in SOURCES.items():
         page.row("", f"{SHAPES[name][0]:,}", "", source)
     columns = {name: shape[1] for name, shape in SHAPES.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pandas as pd
@@ -88,9 +87,7 @@ def _gini_wins(dataset: str) -> dict[bool, dict[float, float]]:
 
 
 def settings(page: Page) -> None:
-    columns = [12, 20, 60]  # of COMPAS, Adult and German without sensitive ones
-    if "HEDGEROW_DATA" in os.environ:
-        assert columns == [len(load(name).schema.attributes) for name in ("compas", "adult", "german")]
+    columns = [len(load(name).schema.attributes) for name in ("compas", "adult", "german")]  # without sensitive ones
     of = [f"{2 * d + 4 * d * (d - 1) // 2:,}" for d in columns]  # one literal or two, each column or its negation
     page.says("here there are {}, {} and {} columns: {}, {} and {} candidates", *map(str, columns), *of)
     page.says("{} columns ({} candidate rules)", str(columns[0]), of[0])

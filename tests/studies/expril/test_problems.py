@@ -10,9 +10,7 @@ from hedgerow.studies.expril.problems import PROBLEMS, Problem, Setting, problem
 from hedgerow.studies.expril.problems import _mixture as mixture
 from hedgerow.studies.expril.problems import _network as random_network
 from hedgerow.studies.expril.tables import PAPER
-from tests.learn.files import needs
 
-ctg = needs("ctg")
 SIMULATED = ("A", "B", "C", "D", "E")
 
 
@@ -118,7 +116,6 @@ def test_about_half_of_the_labels_are_positive(name):
     assert np.std(shares) > 0.005  # the threshold is not the target's own median
 
 
-@ctg
 def test_ctg_a_is_the_data_split_at_random():
     made, data = problem("CTG-A", 0), hr.datasets.load("ctg")
     assert (len(made.source), len(made.target), len(made.test)) == (1063, 700, 363)
@@ -132,7 +129,6 @@ def test_ctg_a_is_the_data_split_at_random():
     assert np.mean([problem("CTG-A", seed).test_labels.mean() for seed in range(30)]) == pytest.approx(0.7785, abs=0.01)
 
 
-@ctg
 def test_a_column_with_one_value_in_the_source_is_left_out():
     """Severe decelerations, five in all: in this run none of them is in the source."""
     whole, made = problem("CTG-A", 0), problem("CTG-A", 48)
@@ -140,7 +136,6 @@ def test_a_column_with_one_value_in_the_source_is_left_out():
     assert (np.ptp(made.source, axis=0) > 0).all()
 
 
-@ctg
 def test_ctg_b_sends_low_heart_rates_to_the_source():
     """The share of the target that is normal is .755 ± .014 in EXPRIL's Table 2."""
     every = [problem("CTG-B", seed) for seed in range(30)]
@@ -157,7 +152,6 @@ def test_ctg_b_sends_low_heart_rates_to_the_source():
 
 
 @pytest.mark.slow
-@ctg
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_problems_are_about_as_hard_as_in_table_2(name):
     best, majority = [], []
@@ -175,8 +169,7 @@ def test_unknown_problems_are_refused():
         problem("F", 0)
 
 
-def test_a_simulated_problem_needs_no_file(monkeypatch):
-    monkeypatch.delenv("HEDGEROW_DATA", raising=False)
+def test_a_simulated_problem_has_its_settings():
     for name in SIMULATED:
         assert isinstance(PROBLEMS[name], Setting)
         assert isinstance(problem(name, 0), Problem)

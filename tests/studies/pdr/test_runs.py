@@ -18,11 +18,8 @@ from hedgerow.studies.pdr.runs import (
     parsed_ratios,
     split,
 )
-from tests.learn.files import needs
 
 pytestmark = pytest.mark.statistics
-
-compas, adult = needs("compas_binary"), needs("adult_binary")
 
 
 def only(measure, **wanted):
@@ -37,7 +34,6 @@ def only(measure, **wanted):
     return record
 
 
-@adult
 def test_adult_is_a_tenth_of_its_rows_the_same_for_every_seed_split_80_20():
     one, other = split("adult", 0), split("adult", 1)
     assert (len(one.X), len(one.X_test)) == (3907, 977)  # PDR: 10 % of 48,842, 80 % of them
@@ -47,7 +43,6 @@ def test_adult_is_a_tenth_of_its_rows_the_same_for_every_seed_split_80_20():
     assert (one.y.index == one.X.index).all()
 
 
-@compas
 def test_compas_is_all_of_its_rows():
     rows = split("compas", 3)
     assert (len(rows.X), len(rows.X_test)) == (5771, 1443)
@@ -63,14 +58,12 @@ def test_every_cell_of_every_seed_has_a_run_of_its_own():
     assert len(private.cells) == len(set(private.cells)) == 2 * (2 + 2)
 
 
-@compas
 def test_the_seed_follows_from_the_number_of_the_run():
     measure = Learning("compas", TREES, (1,), (0.05,), 60.0)
     assert [measure(run)[0]["seed"] for run in range(4)] == [0, 0, 1, 1]
     assert [measure(run)[0]["learner"] for run in range(4)] == [OPTIMAL, GREEDY] * 2
 
 
-@compas
 @pytest.mark.parametrize("depth", [1, 3, 5])
 def test_a_greedy_tree_is_measured_as_a_walk_down_its_branches_does(depth):
     """On d booleans a row whose branch has k splits keeps d − k of d bits."""
@@ -92,7 +85,6 @@ def test_a_greedy_tree_is_measured_as_a_walk_down_its_branches_does(depth):
     assert (record["certified"], np.isnan(record["gap"])) == (0, True)
 
 
-@compas
 def test_an_optimal_tree_is_certified_and_at_least_as_accurate():
     measure = Learning("compas", TREES, (3,), (0.02,), 60.0)
     best, greedy = only(measure, learner=OPTIMAL), only(measure, learner=GREEDY)
@@ -101,7 +93,6 @@ def test_an_optimal_tree_is_certified_and_at_least_as_accurate():
     assert best["seconds"] >= 0
 
 
-@compas
 def test_a_tree_that_time_does_not_allow_to_certify_keeps_its_gap():
     record = only(Learning("compas", TREES, (9,), (0.01,), 0.2), learner=OPTIMAL)
     assert record["certified"] == 0
@@ -109,7 +100,6 @@ def test_a_tree_that_time_does_not_allow_to_certify_keeps_its_gap():
     assert record["size"] > 1
 
 
-@compas
 @pytest.mark.parametrize("support", [pytest.param(0.01, marks=pytest.mark.slow), 0.05])
 def test_compact_trees_are_as_accurate_with_no_more_splits(support):
     first, fewest = (
@@ -120,7 +110,6 @@ def test_compact_trees_are_as_accurate_with_no_more_splits(support):
     assert fewest["certified"] == first["certified"] == 1
 
 
-@compas
 def test_fewest_rules_never_cost_accuracy():
     record = only(Learning("compas", LISTS, (6,), (0.05,), 60.0), learner=OPTIMAL)
     rows = split("compas", 0)
@@ -131,7 +120,6 @@ def test_fewest_rules_never_cost_accuracy():
     assert record["uncertainty"] <= record["most_uncertainty"] + 1e-12
 
 
-@compas
 def test_exposure_is_written_without_loss():
     rows = split("compas", 0)
     tree = DecisionTreeClassifier(max_depth=6, random_state=0).fit(rows.X, rows.y)
@@ -142,7 +130,6 @@ def test_exposure_is_written_without_loss():
     assert np.average(ratios, weights=counts) == pytest.approx(found.uncertainty, abs=1e-15)
 
 
-@compas
 def test_private_models_are_told_by_released_and_by_true_counts():
     measure = Releasing("compas", (0.05, 1000.0))
     found = {cell: measure(run) for run, cell in enumerate(measure.cells)}
@@ -159,7 +146,6 @@ def test_private_models_are_told_by_released_and_by_true_counts():
         assert accuracy[kind, PRIVATE, 1000.0] == accuracy[kind, OPTIMAL, np.inf] > accuracy[kind, GREEDY, np.inf]
 
 
-@compas
 def test_noise_is_the_same_again_and_another_in_every_split():
     measure = Releasing("compas", (0.05,))
     run = measure.cells.index((TREES, PRIVATE, 0.05))

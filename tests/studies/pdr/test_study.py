@@ -10,11 +10,9 @@ from hedgerow.studies import reproduce_pdr
 from hedgerow.studies.pdr.figures import PICTURES, SUPPORTS
 from hedgerow.studies.pdr.plots import draw_entropy_ratios, draw_pairs, draw_private
 from hedgerow.studies.pdr.runs import Learning
-from tests.learn.files import needs
 
 pytestmark = pytest.mark.statistics
 
-compas, adult = needs("compas_binary"), needs("adult_binary")
 TINY = {"depths": (1, 2), "supports": (0.02, 0.05), "epsilons": (2.0,)}
 PNG = b"\x89PNG"
 
@@ -33,7 +31,6 @@ def run(monkeypatch, capsys, tmp_path):
     return call
 
 
-@compas
 @pytest.mark.parametrize(
     ("figure", "records"),
     [
@@ -60,8 +57,6 @@ def test_every_figure_goes_from_runs_to_pictures_and_tables(figure, records, tmp
     assert "nan" not in text
 
 
-@compas
-@adult
 def test_both_datasets_share_their_tables(tmp_path):
     text = reproduce_pdr(figure=5, seeds=1, folder=tmp_path, depths=(1, 2), supports=(0.05,))
     assert "by less on COMPAS than on Adult" in text
@@ -69,7 +64,6 @@ def test_both_datasets_share_their_tables(tmp_path):
     assert "greedy trees contain less information for the same parameters (compas)" in text
 
 
-@compas
 @pytest.mark.slow
 def test_a_run_that_is_stored_is_not_repeated_and_figures_share_runs(tmp_path, monkeypatch):
     done = []
@@ -91,7 +85,6 @@ def test_a_run_that_is_stored_is_not_repeated_and_figures_share_runs(tmp_path, m
     assert done == [*range(16), 13, 14, 15]
 
 
-@compas
 def test_runs_of_other_limits_are_not_mixed(tmp_path):
     reproduce_pdr(figure=3, dataset="compas", seeds=1, folder=tmp_path, depths=(1,), supports=(0.05,))
     with pytest.raises(ValueError, match=r"lists-compas holds runs with other settings \(depths\)"):
@@ -100,7 +93,6 @@ def test_runs_of_other_limits_are_not_mixed(tmp_path):
         reproduce_pdr(figure=6, dataset="compas", seeds=1, folder=tmp_path, depths=(1,), supports=(0.05,))
 
 
-@compas
 @pytest.mark.slow
 def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
     words = ("--figure", 3, "--dataset", "compas", "--max-depth", 1, "-o", "out", "--jobs", 1)

@@ -18,12 +18,8 @@ from hedgerow.studies.ssrl.runs import (
     load,
     noise_seed,
 )
-from tests.learn.files import needs
-
-compas = needs("compas_binary")
 
 
-@compas
 @pytest.mark.parametrize("method", [GREEDY, "smooth-laplace", "noisy-counts", "permute-and-flip", EXACT])
 def test_a_record_says_what_fitting_and_scoring_the_rows_says(method):
     data = load("compas")
@@ -40,12 +36,10 @@ def test_a_record_says_what_fitting_and_scoring_the_rows_says(method):
         assert record[f"by chance{suffix}"] == found.vulnerability_by_chance
 
 
-@compas
 def test_no_sensitive_column_is_left():
     assert not set(load("compas").schema.names) & set(hr.datasets.SENSITIVE["compas_binary"])
 
 
-@compas
 def test_parameters_are_those_of_the_paper():
     clf = learner("compas", "smooth-laplace", 1.0, 0, 100)
     assert (clf.max_rules, clf.max_literals, clf.min_remaining, clf.confidence, clf.delta) == (
@@ -78,7 +72,6 @@ def test_every_fit_has_noise_of_its_own():
     assert noise_seed("compas", 3, "smooth-laplace", 0.1) == noise_seed("compas", 3, "smooth-laplace", 0.1)
 
 
-@compas
 def test_a_method_finds_the_same_whatever_else_is_studied():
     few = Learning("compas", ("exponential",), (1.0,))(2)
     many = Learning("compas", ("smooth-cauchy", "exponential"), (0.5, 1.0))(2)
@@ -91,7 +84,6 @@ def test_unknown_methods_are_refused():
         Learning("compas", ("smooth-gauss",), (1.0,))
 
 
-@compas
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["smooth-laplace", "permute-and-flip"])
 def test_seeded_noise_agrees_with_secure_noise_in_distribution(method):

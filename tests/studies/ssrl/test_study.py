@@ -10,11 +10,9 @@ from hedgerow.privacy.smooth_sensitivity import local_sensitivity
 from hedgerow.studies import reproduce_ssrl
 from hedgerow.studies.ssrl.figures import ALL_METHODS, ARTIFACTS, amplitudes
 from hedgerow.studies.ssrl.study import draw
-from tests.learn.files import needs
 
 pytestmark = pytest.mark.statistics
 
-compas, german = needs("compas_binary"), needs("german_binary")
 PNG = b"\x89PNG"
 
 
@@ -45,11 +43,11 @@ def test_figure_1_needs_no_data_and_shows_when_smooth_sensitivity_pays():
 @pytest.mark.parametrize(
     ("name", "dataset", "epsilons", "records"),
     [
-        pytest.param("figure-2", "compas", (0.5, 5), 1 + 2 * 2, marks=compas),
-        pytest.param("figure-3", "compas", (0.5, 5), 1 + 8 * 2, marks=[compas, pytest.mark.slow]),
-        pytest.param("figure-4", "german", (5,), 1 + 2, marks=german),
-        pytest.param("figure-6", "compas", (10,), 2 * 201, marks=[compas, pytest.mark.slow]),
-        pytest.param("table-1", "compas", (10,), 3, marks=compas),
+        ("figure-2", "compas", (0.5, 5), 1 + 2 * 2),
+        pytest.param("figure-3", "compas", (0.5, 5), 1 + 8 * 2, marks=pytest.mark.slow),
+        ("figure-4", "german", (5,), 1 + 2),
+        pytest.param("figure-6", "compas", (10,), 2 * 201, marks=pytest.mark.slow),
+        ("table-1", "compas", (10,), 3),
     ],
 )
 def test_every_figure_goes_from_runs_to_pictures_and_tables(name, dataset, epsilons, records, tmp_path):
@@ -65,7 +63,6 @@ def test_every_figure_goes_from_runs_to_pictures_and_tables(name, dataset, epsil
     assert (folder / f"{folder.name}.png").exists() == (kind == "figure")
 
 
-@compas
 def test_figures_are_drawn_again_from_the_raw_runs_alone(tmp_path):
     reproduce_ssrl(figure=2, runs=2, epsilons=(1.0, 3.0), folder=tmp_path)
     folder = tmp_path / "figure-2-compas"
@@ -80,7 +77,6 @@ def test_figures_are_drawn_again_from_the_raw_runs_alone(tmp_path):
     assert svg.count("<svg") == 1
 
 
-@compas
 def test_the_picture_says_what_it_shows():
     cells = [
         {"dataset": "compas", "method": method, "epsilon": e, "runs": 9, "accuracy": 0.6, "accuracy se": 0.01}
@@ -108,7 +104,6 @@ def test_values_of_epsilon_are_those_of_the_paper():
     assert ARTIFACTS["table-1"].epsilons == (10.0,)
 
 
-@compas
 @pytest.mark.slow
 def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
     words = ("--figure", 2, "--dataset", "compas", "-o", "out", "--jobs", 1)

@@ -95,8 +95,6 @@ def reproduce_pdr(
     ------
     ValueError
         If there is no such figure or dataset, a parameter is out of range, or the folder cannot be used.
-    DatasetUnavailableError
-        If the file of a dataset is not to be had.
 
     References
     ----------
