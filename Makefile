@@ -4,6 +4,9 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { command -v $$p; break; }; done)
 
+# Of the installer errors alone are shown; it may warn of a machine's own settings at length.
+PIP := $(BIN)/python -m pip --quiet --quiet
+
 # Compiled modules are kept: the tests start the command hundreds of times, and each worker reads every file of them.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -18,7 +21,7 @@ help:  ## show what can be made
 demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data and print it with its card
 	$(BIN)/python examples/quickstart.py
 
-test: $(TESTED)  ## run the tests (real data from $HEDGEROW_DATA where it is set)
+test: $(TESTED)  ## run the tests
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not statistics and not postgres and not spark"
 
 QUICK := $(addprefix tests/,privacy schema learn/search audit/counting engines/test_count.py test_tally.py) \
@@ -81,36 +84,43 @@ clean:  ## remove the environment
 
 $(VENV)/.made:
 	@test -n "$(PYTHON)" || { echo "hedgerow needs Python 3.11 or newer on the PATH, or PYTHON=/path/to/python."; exit 1; }
+	@echo "$(VENV): an environment of $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make a virtual environment (Debian: apt install python3-venv)."; \
 		rm -rf $(VENV); exit 1; }
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(PIP) install --upgrade pip
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	@echo "$(VENV): installing hedgerow"
+	@$(PIP) install --editable .
 	@touch $@
 
 $(TESTED): $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[test,postgres,service$(patsubst $(VENV)/.test%,%,$@)]'
+	@echo "$(VENV): installing what the tests need"
+	@$(PIP) install --editable '.[test,postgres,service$(patsubst $(VENV)/.test%,%,$@)]'
 	@touch $@
 
 # A peer that does not install with this Python is told with pip's reason; its tests are then skipped.
 $(VENV)/.peers: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[test,service]'
-	for peer in dl85 streed imodels attacks contracts; do $(BIN)/python -m pip install --quiet --editable ".[$$peer]" || \
+	@echo "$(VENV): installing peers"
+	@$(PIP) install --editable '.[test,service]'
+	@for peer in dl85 streed imodels attacks contracts; do $(PIP) install --editable ".[$$peer]" || \
 		echo "The extra $$peer does not install with this Python, for the reason above: its tests are skipped."; done
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@echo "$(VENV): installing what the documentation needs"
+	@$(PIP) install --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.dist: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[dist]'
+	@echo "$(VENV): installing what packaging needs"
+	@$(PIP) install --editable '.[dist]'
 	@touch $@
 
 # The stubs are for the examples of the docs, which are checked as users' code; scikit-learn's lag behind its releases.
 $(VENV)/.check: $(TESTED)
-	$(BIN)/python -m pip install --quiet --editable '.[check]'
-	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/stubs 'pandas-stubs>=2.2' 'scikit-learn-stubs>=0.0.3'
+	@echo "$(VENV): installing what lint and types need"
+	@$(PIP) install --editable '.[check]'
+	@$(PIP) install --no-deps --upgrade --target $(VENV)/stubs 'pandas-stubs>=2.2' 'scikit-learn-stubs>=0.0.3'
 	@touch $@
