@@ -177,7 +177,6 @@ POLARS = {
 NUMPY = {
     "text": np.array([WORD] * N),
     "bytes": np.array([WORD.encode()] * N),
-    "variable text": np.array([WORD] * N, dtype=np.dtypes.StringDType()),
     "records": np.array([(WORD, NUMBER)] * N, dtype=[("a", "U20"), ("b", "i8")]),
     "void": np.array([WORD.encode()] * N, dtype=np.void),
     "complex": np.full(N, complex(NUMBER, NUMBER)),
@@ -190,6 +189,8 @@ NUMPY = {
     "moments": np.array(["1867-05-30T09:08:07"] * N, dtype="datetime64[ns]"),
     "durations": np.full(N, NUMBER, dtype="timedelta64[s]"),
 }
+if hasattr(np.dtypes, "StringDType"):  # since NumPy 2.0
+    NUMPY["variable text"] = np.array([WORD] * N, dtype=np.dtypes.StringDType())
 COLUMNS = {
     **{f"pyarrow {name}": (pa.table({"a": column}), pa.chunked_array([column])) for name, column in ARROW.items()},
     **{f"pandas {name}": (pd.DataFrame({"a": column}), column) for name, column in PANDAS.items()},
