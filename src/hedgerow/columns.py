@@ -73,6 +73,10 @@ class Column:
         equal = np.zeros(len(self), dtype=bool) if number is None else np.asarray(self.values == number)
         return equal if self.missing is None else equal & ~self.missing
 
+    def can_hold(self, value: Value) -> bool:
+        """Return whether the column's type has room for `value`, whatever values it holds."""
+        return self.is_text or self._stored(value) is not None
+
     def index_in(self, words: Sequence[str], *, ignore_case: bool = False) -> NDArray[np.int32]:
         """Return which of `words` each row of a text column is, -1 for none; "1.0" and "1" are one word."""
 

@@ -234,6 +234,19 @@ def check_same_index(data: Any, labels: Any) -> None:
         )
 
 
+def type_of(labels: Any, name: str) -> Column | None:
+    """Return a column without rows of the type of labels' series or array; None for a list, whose values decide.
+
+    Raises
+    ------
+    DomainError
+        If no column is of this type.
+    """
+    if _series_of(labels) is None and not hasattr(type(labels), "__array__"):
+        return None
+    return column_of(guarded(lambda: labels[:0], _no_labels(labels)), name)
+
+
 def is_boolean(labels: Any) -> bool:
     """Return whether labels are boolean by the type of their series or array, without reading them."""
     series = _series_of(labels)

@@ -1,7 +1,7 @@
 """What was paid for is written or printed, and whatever fails after a charge says that the charge stays.
 
 Claims of docs/privacy.md: "the output's place is kept on the disk before the charge"; "If writing fails all the same,
-the model is printed, with what was charged"; "Any error after a charge to a budget's file says that the charge stays".
+the model is printed, with what was charged"; "Any error after a charge to a budget […] says that the charge stays".
 """
 
 import json

@@ -14,7 +14,7 @@ ROWS = np.zeros((3, 2))
 
 def test_labels_are_one_column_as_long_as_the_table():
     for y in ([0, 1, 0], np.zeros(3), pd.Series([1, 2, 3]), ("a", "b", "c")):
-        check_labels(Table.of(ROWS), y)
+        check_labels(Table.of(ROWS), y, None)
     for y, message in (
         (np.zeros((3, 1)), "one column of labels, got 2 dimensions"),
         (7, "one column of labels, got 0 dimensions"),
@@ -22,7 +22,7 @@ def test_labels_are_one_column_as_long_as_the_table():
         ([0, 1, 0, 1], "as many labels as X has rows"),
     ):
         with pytest.raises(ValueError, match=message):
-            check_labels(Table.of(ROWS), y)
+            check_labels(Table.of(ROWS), y, None)
 
 
 def test_a_frame_stays_as_it_is_and_all_else_becomes_numbers():

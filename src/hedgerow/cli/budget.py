@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +14,7 @@ from hedgerow.cli.output import check_output, say
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Accounting
 from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.budget import told_charges
 from hedgerow.privacy.budget_file import FileBudget
 
 app = typer.Typer(
@@ -101,10 +102,11 @@ def open_budget(file: Path | None) -> FileBudget | None:
 def telling_charges(budget: FileBudget | None) -> Generator[None]:
     """Print to stderr what stays charged to the budget's file, if the block fails for any reason."""
     try:
-        yield
-    except BaseException:
-        if budget is not None and budget.spent_here:
-            typer.echo(f"{_charged(budget)}.", err=True)
+        with nullcontext() if budget is None else budget.telling():
+            yield
+    except BaseException as error:
+        for note in told_charges(error):
+            typer.echo(note, err=True)
         raise
 
 

@@ -202,7 +202,7 @@ class RemoteDataset:
             return model_from_dict(answer["model"])
         except (ModelFormatError, KeyError, TypeError):
             pass
-        raise ServiceError("expected a model from the service, got another answer.", charged=True)
+        raise ServiceError("expected a model from the service, got another answer; the charge stays.", charged=True)
 
     def answer(self, kind: str, question: dict[str, Any]) -> bytes:
         """Return the answer to a question in the service's own form, as the receipt signs it: JSON.

@@ -189,7 +189,9 @@ class RemoteOracle:
         except (ValueError, KeyError, TypeError):
             card = own = None
         if card is None or own is None or own.unit != self._form.unit or card.unit != own.unit:
-            raise ServiceError("expected an answer with its card from the service, got another.", charged=True)
+            raise ServiceError(
+                "expected an answer with its card from the service, got another; the charge stays.", charged=True
+            )
         self._cards.append(card)
         self._count([(own, own), *((charge, renewed(charge)) for charge in bins.charges)])
         return answer
@@ -221,5 +223,7 @@ def _counts(bins: Schema, answer: Any, n_classes: int | None = None) -> NDArray[
     except (ValueError, KeyError, TypeError, OverflowError):
         pass
     if found is None:
-        raise ServiceError("expected the counts of all bins from the service, got another answer.", charged=True)
+        raise ServiceError(
+            "expected the counts of all bins from the service, got another answer; the charge stays.", charged=True
+        )
     return found

@@ -87,7 +87,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
                 _check_usable(schema)
                 schema.check_columns(table)
                 schema.check_unit(table)
-                check_labels(table, y)
+                check_labels(table, y, schema.label)
             self._warn(schema)
             seed = getattr(self, "random_state", None)
             return self._learn(

@@ -11,7 +11,8 @@ from sklearn.base import ClassifierMixin
 from hedgerow.columns import Column
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.foreign_code import guarded
-from hedgerow.frames import Table, check_same_index, is_frame
+from hedgerow.frames import Table, check_same_index, is_frame, type_of
+from hedgerow.schema.label import Label
 
 
 class AccuracyMixin(ClassifierMixin):
@@ -29,13 +30,16 @@ class AccuracyMixin(ClassifierMixin):
         return super().score(X, y, sample_weight)
 
 
-def check_labels(table: Table, y: Any) -> None:
-    """Check that labels are one column, as long as the table."""
+def check_labels(table: Table, y: Any, label: Label | None) -> None:
+    """Check that labels are one column, as long as the table, of a type that the classes have. No label is read."""
     shape = guarded(lambda: _shape(y), ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}."))
     if len(shape) != 1:
         raise ArgumentError(f"y must be one column of labels, got {len(shape)} dimensions.")
     if shape[0] != len(table):
         raise ArgumentError("y must have as many labels as X has rows.")
+    found = None if label is None else type_of(y, label.name)
+    if label is not None and found is not None:
+        label.check_type(found)
 
 
 def _shape(y: Any) -> tuple[int, ...]:

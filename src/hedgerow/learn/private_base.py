@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol, Self
 
@@ -177,10 +177,13 @@ class PrivateEstimator(TallyEstimator):
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         plan, noise = self._plan(schema), self._noise()
         plan.prepare(noise)
-        with _searching(plan.cost, verbose=bool(self.verbose)) as progress:
+        with (
+            nullcontext() if self.budget is None else self.budget.telling(),
+            _searching(plan.cost, verbose=bool(self.verbose)) as progress,
+        ):
             share = self._open_budget(plan, schema, noise)
             learned = plan.learn(count(), Gate(share, noise, schema.unit), progress)
-        return self._publish(schema, learned, _card(plan, schema, share, noise))
+            return self._publish(schema, learned, _card(plan, schema, share, noise))
 
     def _noise(self) -> NoiseSource:
         seed = self.random_state

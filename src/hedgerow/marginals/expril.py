@@ -23,7 +23,7 @@ from hedgerow.marginals.labels import Equations, estimate_labels
 from hedgerow.marginals.network import network
 from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorMasses
 from hedgerow.marginals.oracle.hypothesis import Always, codes_of
-from hedgerow.marginals.oracle.protocol import MarginalOracle, check_oracle
+from hedgerow.marginals.oracle.protocol import MarginalOracle, check_oracle, telling_answers
 from hedgerow.marginals.reweight import Weights, equal_weights, reweight
 from hedgerow.marginals.synthetic import Synthetic
 from hedgerow.messages import shown_argument
@@ -146,6 +146,12 @@ class ExprilClassifier(AccuracyMixin, BaseEstimator):
         check_oracle(oracle, y)
         self._check(X, oracle)
         self.classes_ = np.array(oracle.classes)
+        with telling_answers(oracle):
+            self._ask_and_learn(X, oracle)
+        self.n_features_in_ = Table.of(X).width
+        return self
+
+    def _ask_and_learn(self, X: Any, oracle: MarginalOracle) -> None:
         questions: list[_Question] = []
         weights, hypothesis = self._first_weights(X, oracle), cast(Any, Always(oracle.classes[1]))
         labels, history = np.empty(0), list[dict[str, Any]]()
@@ -159,8 +165,6 @@ class ExprilClassifier(AccuracyMixin, BaseEstimator):
         self.hypothesis_, self.history_ = hypothesis, history
         self.synthetic_ = Synthetic(X, self.classes_[np.where(labels >= ONE, 1, 0)], weights.values, labels)
         self.privacy_ = oracle.privacy
-        self.n_features_in_ = Table.of(X).width
-        return self
 
     def _error_questions(self, oracle: MarginalOracle) -> int:
         """Return the number of questions on errors: all, but one less if ratios need a question on marginals."""

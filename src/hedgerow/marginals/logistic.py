@@ -21,7 +21,7 @@ from hedgerow.learn.scorecard.points import Part, rounded
 from hedgerow.learn.scorecard.smoothing import Prior
 from hedgerow.marginals.binning import bin_matrix
 from hedgerow.marginals.log_odds import SPREADS, Evidence, LogOdds, estimated
-from hedgerow.marginals.oracle.protocol import MarginalOracle, check_oracle
+from hedgerow.marginals.oracle.protocol import MarginalOracle, check_oracle, telling_answers
 from hedgerow.marginals.reweight import equal_weights, reweight
 from hedgerow.marginals.source import source_bins
 from hedgerow.models.scorecard import Scorecard
@@ -116,19 +116,20 @@ class MarginalLogisticClassifier(ReadablePoints, AccuracyMixin, BaseEstimator):
         self._check(X, oracle)
         bins, left_out = source_bins(self.bins, X, oracle.noise_scale)
         matrix, schema = bin_matrix(bins, X), replace(bins, label=oracle.label)
-        answer = oracle.class_marginals(bins)
-        self.weights_ = (
-            reweight(matrix, answer.masses, len(bins), variance=answer.variance)
-            if self.reweight
-            else equal_weights(matrix.shape[1])
-        )
-        rows = answer.n_rows * self.weights_.values
-        evidence = Evidence(matrix, rows, answer.rows.astype(np.float64), answer.noise)
-        spreads = SPREADS if isinstance(self.smooth, str) else (float(self.smooth),)
-        found = estimated(evidence, _prior(bins), spreads)
-        learned = _learned(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
-        self.model_ = learned.model(schema, _card(oracle, left_out))
-        self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)
+        with telling_answers(oracle):
+            answer = oracle.class_marginals(bins)
+            self.weights_ = (
+                reweight(matrix, answer.masses, len(bins), variance=answer.variance)
+                if self.reweight
+                else equal_weights(matrix.shape[1])
+            )
+            rows = answer.n_rows * self.weights_.values
+            evidence = Evidence(matrix, rows, answer.rows.astype(np.float64), answer.noise)
+            spreads = SPREADS if isinstance(self.smooth, str) else (float(self.smooth),)
+            found = estimated(evidence, _prior(bins), spreads)
+            learned = _learned(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
+            self.model_ = learned.model(schema, _card(oracle, left_out))
+            self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)
         self.n_features_in_ = Table.of(X).width
         return self
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NoReturn, Self
@@ -53,6 +54,8 @@ class Budget:
         The largest ε that can still be charged without δ.
     spent_rho, remaining_rho : Fraction or None
         ρ charged so far, None where that of a charge is not known; and ρ left, None where it has no cap.
+    spent_here : Fraction
+        ε charged through this object by this thread.
     charges : tuple of Charge
         Every charge, in order.
     void : str or None
@@ -94,6 +97,7 @@ class Budget:
         self._allocated: Charge | None = None  # that charge, as it was made
         self._process = os.getpid()
         self._lock = threading.Lock()
+        self._here = threading.local()
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -124,6 +128,11 @@ class Budget:
     def spent(self) -> Fraction:
         """ε charged so far, by addition."""
         return self._read().spent
+
+    @property
+    def spent_here(self) -> Fraction:
+        """ε charged through this object by this thread."""
+        return getattr(self._here, "spent", Fraction(0))
 
     @property
     def remaining(self) -> Fraction:
@@ -229,6 +238,10 @@ class Budget:
         share._parent, share._allocated = (self, self._enter(charge)), charge
         return share
 
+    def telling(self) -> AbstractContextManager[None]:
+        """Note on any error of the block what this thread charges in it, which stays charged."""
+        return telling_charges(lambda: self.spent_here)
+
     def _enter(self, charge: Charge) -> int:
         """Record a charge, if it fits, and return its place in the record."""
         if charge.epsilon == 0 and not charge.void:
@@ -241,7 +254,8 @@ class Budget:
                 self._void_parent(charge.void)
             return after
 
-        return len(self._update(change).charges) - 1
+        with self.telling():
+            return len(self._update(change).charges) - 1
 
     def _check_unit(self, charge: Charge) -> None:
         """Check that a charge is of the unit that this budget was allocated for; raises ValueError."""
@@ -267,8 +281,14 @@ class Budget:
                 "Keep fits that share a budget in one process, or use a budget file."
             )
         with self._lock:
-            self._account = change(self._account)
-            return self._account
+            after = change(self._account)
+            self._count(self._account, after)
+            self._account = after
+            return after
+
+    def _count(self, before: Account, after: Account) -> None:
+        """Count what this thread charges."""
+        self._here.spent = self.spent_here + after.spent - before.spent
 
     def __str__(self) -> str:
         return str(self._read())
@@ -296,6 +316,39 @@ class Budget:
             "A Budget cannot be pickled: a copy would be a second budget. "
             "Keep fits that share a budget in one process (n_jobs=1, or threads)."
         )
+
+
+@contextmanager
+def telling_charges(spent: Callable[[], Fraction], to: str = "") -> Generator[None]:
+    """Note on any error of the block, of whatever class, what was charged in it: that stays charged.
+
+    The note takes the place of those of blocks inside, which charged parts of it.
+
+    Parameters
+    ----------
+    spent : callable
+        The ε charged so far.
+    to : str
+        Where it is charged, such as " to FILE".
+    """
+    before = spent()
+    try:
+        yield
+    except BaseException as error:
+        charged = spent() - before
+        if charged > 0:
+            told = told_charges(error)
+            error.__notes__ = [note for note in getattr(error, "__notes__", ()) if note not in told]
+            error.add_note(f"{_STAYS} {amount_text(charged)} stays charged{to}.")
+        raise
+
+
+_STAYS = "The epsilon of"
+
+
+def told_charges(error: BaseException) -> list[str]:
+    """Return the notes of `telling_charges` on an error."""
+    return [note for note in getattr(error, "__notes__", ()) if str(note).startswith(_STAYS)]
 
 
 def account_of(

@@ -10,8 +10,7 @@ import re
 import stat
 import tempfile
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
-from fractions import Fraction
+from contextlib import AbstractContextManager, contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -20,7 +19,7 @@ from hedgerow.durable import sync_folder, write_synced
 from hedgerow.errors import ArgumentError, FileAccessError, FileError, LedgerError, ModelFormatError, StateError
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.amounts import Amount
-from hedgerow.privacy.budget import Budget, account_of
+from hedgerow.privacy.budget import Budget, account_of, telling_charges
 from hedgerow.privacy.record import FORMAT, Record
 from hedgerow.privacy.unit import Unit
 from hedgerow.untrusted_text import LARGEST_FILE, parse_json, read_all, read_text
@@ -41,8 +40,6 @@ class FileBudget(Budget):
 
     Attributes
     ----------
-    spent_here : Fraction
-        ε charged through this object.
     record : Record
         The caps, charges and entries that the file holds now.
     head : str
@@ -73,7 +70,6 @@ class FileBudget(Budget):
         self._folder = self._path.parent.stat()
         account = self._read()
         super().__init__(account.epsilon, account.delta, rho=account.rho, accounting=account.accounting)
-        self.spent_here = Fraction(0)
         self._last_charge: int | None = None
 
     @classmethod
@@ -105,6 +101,10 @@ class FileBudget(Budget):
     def path(self) -> Path:
         """The file."""
         return self._path
+
+    def telling(self) -> AbstractContextManager[None]:
+        """Note on any error of the block what this thread charges in it, which stays charged to the file."""
+        return telling_charges(lambda: self.spent_here, f" to {self._path}")
 
     @property
     def record(self) -> Record:
@@ -213,11 +213,17 @@ class FileBudget(Budget):
             before = _parse(self._path, file)
             after = change(before)
             if after != before:
-                _replace(self._path, _text(after), like=os.fstat(file.fileno()))
-                self.spent_here += after.account.spent - before.account.spent
-                if len(after.account.charges) > len(before.account.charges):
-                    self._last_charge = len(after.account.charges)
-                sync_folder(self._path)
+                text = _text(after)
+                self._count(before.account, after.account)
+                try:
+                    _replace(self._path, text, like=os.fstat(file.fileno()))
+                    if len(after.account.charges) > len(before.account.charges):
+                        self._last_charge = len(after.account.charges)
+                    sync_folder(self._path)
+                except BaseException:  # an interrupt may come once the file is replaced
+                    if after.head not in self.record.hashes:
+                        self._count(after.account, before.account)
+                    raise
         return after
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from os import PathLike
@@ -405,12 +406,13 @@ class Schema:
         void = join_reasons(declared.void, *(charge.void for charge in declared.charges), source.void)
         unit_of((*declared.charges, Charge("cut points", own.remaining, unit=unit)))  # raises before the charge
         rho, purpose = total(plan.mechanism.rho for plan in planned) * rows_of(unit) ** 2, "cut points of a schema"
-        share = own if budget is None else budget.allocate(epsilon, rho=rho, purpose=purpose, void=void, unit=unit)
         counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
-        cuts = learn_cuts(counted, dict(declared.attributes), planned, Gate(share, source, unit))
-        attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
-        charges = (*declared.charges, *share.charges)
-        return cls(tuple(attributes), declared.label, charges, declared.void, declared.unit)
+        with nullcontext() if budget is None else budget.telling():
+            share = own if budget is None else budget.allocate(epsilon, rho=rho, purpose=purpose, void=void, unit=unit)
+            cuts = learn_cuts(counted, dict(declared.attributes), planned, Gate(share, source, unit))
+            attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
+            charges = (*declared.charges, *share.charges)
+            return cls(tuple(attributes), declared.label, charges, declared.void, declared.unit)
 
     @property
     def _lines(self) -> list[tuple[str, str, str]]:

@@ -427,7 +427,8 @@ class Oracle:
                 self._denials |= dict.fromkeys(denials)
                 return query()
 
-            return Gate(self._budget, noise, self._unit).release(mechanism, charged, purpose=purpose, void=why)
+            with self._budget.telling():
+                return Gate(self._budget, noise, self._unit).release(mechanism, charged, purpose=purpose, void=why)
 
     def __repr__(self) -> str:
         return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"

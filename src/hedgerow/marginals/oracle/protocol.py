@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.marginals.oracle.hypothesis import Hypothesis
 from hedgerow.marginals.oracle.release import Release
+from hedgerow.privacy.budget import telling_charges
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.label import Label
@@ -72,6 +75,11 @@ class MarginalOracle(Protocol):
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts | ErrorRatios:
         """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right."""
         ...
+
+
+def telling_answers(oracle: MarginalOracle) -> AbstractContextManager[None]:
+    """Note on any error of the block what answers in it were charged, which stays charged."""
+    return telling_charges(lambda: oracle.privacy.epsilon or Fraction(0))
 
 
 def check_oracle(oracle: object, y: object) -> None:
