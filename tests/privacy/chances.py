@@ -15,10 +15,10 @@ IDS = ["secure", "seeded"]
 
 
 def p_value(counts, chances):
-    counts, chances = np.asarray(counts, dtype=float), np.asarray(chances)
-    few = chances * counts.sum() < 10
-    if few.any():
-        counts = np.append(counts[~few], counts[few].sum())
-        chances = np.append(chances[~few], chances[few].sum())
-    kept = chances > 0
-    return chisquare(counts[kept], chances[kept] / chances[kept].sum() * counts[kept].sum()).pvalue
+    """Return Pearson's p-value; what is expected fewer than 10 times is one outcome, with as many more as that takes."""
+    counts, chances = np.asarray(counts, dtype=float), np.asarray(chances, dtype=float)
+    order = np.argsort(chances)
+    counts, expected = counts[order], chances[order] / chances.sum() * counts.sum()
+    few = max(np.searchsorted(expected, 10), np.searchsorted(expected.cumsum(), 10) + 1)
+    counts, expected = (np.append(part[:few].sum(), part[few:]) for part in (counts, expected))
+    return chisquare(counts, expected).pvalue

@@ -142,6 +142,14 @@ def exact_gaussian(scale):
     return inside
 
 
+def test_one_draw_of_a_rare_kind_is_no_alarm():
+    """Of 20,000 draws at σ = .56, one in sixty runs has a 3; taken alone, its p-value was below 1e-10."""
+    chances = exact_gaussian(0.56)
+    counts = np.round(chances * 20_000)
+    counts[83] = 1
+    assert p_value(counts, chances) > 0.1
+
+
 @pytest.mark.statistics
 @pytest.mark.parametrize("draws", [20_000, pytest.param(400_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [0.8, 4, 20])
