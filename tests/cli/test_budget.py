@@ -44,7 +44,7 @@ def test_a_bad_row_wastes_no_charge(folder, run):
 def test_a_budget_that_adds_up_rho_takes_more_draws(folder, run):
     assert "rho: 0 of 0.1 spent" in run("budget", "new", "r.json", "--rho", "0.1")[1]
     words = ("budget", "new", "z.json", "--epsilon", "1", "--delta", "1e-6", "--accounting", "zcdp")
-    assert "of 1 at delta 1e-06 in zero-concentrated accounting" in run(*words)[1]
+    assert "guarantee: epsilon at most 1 at delta 1e-06" in run(*words)[1]
     assert "expected a cap" in run("budget", "new", "b.json")[2]
     fit = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "0.5", "--search", "exact", "--budget", "r.json")
     assert [run(*fit, "-o", f"{number}.json")[0] for number in range(4)] == [0, 0, 0, 2]

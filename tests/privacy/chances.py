@@ -15,7 +15,7 @@ IDS = ["secure", "seeded"]
 
 
 def p_value(counts, chances):
-    """Return Pearson's p-value; what is expected fewer than 10 times is one outcome, with as many more as that takes."""
+    """Return Pearson's p-value; outcomes expected fewer than 10 times are one, with more of them until it is 10."""
     counts, chances = np.asarray(counts, dtype=float), np.asarray(chances, dtype=float)
     order = np.argsort(chances)
     counts, expected = counts[order], chances[order] / chances.sum() * counts.sum()

@@ -110,7 +110,10 @@ def test_zero_concentrated_accounting_takes_what_fits_either_way():
     for _ in range(70):
         account = account.charged(small)  # by ρ: 3.5 by addition
     assert epsilon_at(account.spent_rho, DELTA) < 1 < account.spent
-    assert str(account).startswith("epsilon: 0.94")
+    assert str(account).startswith(
+        "guarantee: epsilon at most 1 at delta 1e-06 for all that is charged, whenever one stops\n"
+        "epsilon by addition: 3.5 of 1 spent, 0 left\nrho: "
+    )
     with pytest.raises(BudgetExceededError):
         account.charged(Charge("one", Fraction(1)))
     assert account.remaining_with_delta == epsilon_at(account.remaining_rho, DELTA) > account.remaining

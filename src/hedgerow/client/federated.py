@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import sqrt
 from typing import Any
 
@@ -136,12 +135,15 @@ class FederatedOracle:
         if self.unit is not None:
             whose = f"rows of one {quoted_text(self.unit.column)} can be with every curator: the charge is the sum"
         more = (f"rows of {len(cards)} curators; {'; '.join(each)}", whose)
+        together = _largest if self.unit is None else _sum_of
+        reserves = [(card.reserve,) for card in charged if card.reserve is not None]
         return PrivacyCard(
-            (_largest(charged) if self.unit is None else _sum_of(charged, self.unit),),
+            (together("all answers", [card.charges for card in charged]),),
             noise="; ".join(dict.fromkeys(card.noise for card in charged)),
             software=charged[0].software,
             void=join_reasons(*(card.void for card in charged)),
             notes=(*notes, *more),
+            reserve=together("questions left", reserves) if reserves else None,
         )
 
     def noise_scale(self, n_attributes: int) -> float:
@@ -187,22 +189,23 @@ def _sum(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.sum(list(parts), axis=0)
 
 
-def _largest(cards: Sequence[PrivacyCard]) -> Charge:
-    """Return a charge of the largest ε, δ and ρ that one of the cards has."""
-    rho = [total_rho(card.charges) for card in cards]
+def _largest(what: str, each: Sequence[Sequence[Charge]]) -> Charge:
+    """Return a charge of the largest ε, δ and ρ that one of the curators has charged."""
+    rho = [total_rho(charges) for charges in each]
     known = [one for one in rho if one is not None]
     return Charge(
-        "all answers, of the curator who charged most",
-        max(card.epsilon or Fraction(0) for card in cards),
-        max(card.delta or Fraction(0) for card in cards),
+        f"{what}, of the curator who charged most",
+        max(total(charge.epsilon for charge in charges) for charges in each),
+        max(total(charge.delta for charge in charges) for charges in each),
         _AS_SAID,
         rho=max(known) if len(known) == len(rho) else None,
-        unit=unit_of([charge for card in cards for charge in card.charges]),
+        unit=unit_of([charge for charges in each for charge in charges]),
     )
 
 
-def _sum_of(cards: Sequence[PrivacyCard], unit: Unit) -> Charge:
-    """Return a charge of all that the cards have, for a unit that may have rows with every curator."""
-    charges = [charge for card in cards for charge in card.charges]
+def _sum_of(what: str, each: Sequence[Sequence[Charge]]) -> Charge:
+    """Return a charge of all that was charged, for a unit that may have rows with every curator."""
+    charges = [charge for one in each for charge in one]
     epsilon, delta = total(charge.epsilon for charge in charges), total(charge.delta for charge in charges)
-    return Charge("all answers, of all curators", epsilon, delta, _AS_SAID, rho=total_rho(charges), unit=unit)
+    rho, unit = total_rho(charges), unit_of(charges)
+    return Charge(f"{what}, of all curators", epsilon, delta, _AS_SAID, rho=rho, unit=unit)

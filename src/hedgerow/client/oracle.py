@@ -122,7 +122,8 @@ class RemoteOracle:
         last = self._cards[-1]
         denials = tuple(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials)
         charges = tuple(made for _, made in self._charges.values())
-        return PrivacyCard(charges, last.noise, last.software, last.void, (*last.notes, *denials))
+        notes, reserve = (*last.notes, *denials), self._form.reserve(self.queries_left)
+        return PrivacyCard(charges, last.noise, last.software, last.void, notes, reserve)
 
     def noise_scale(self, n_attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from hedgerow.arguments import check_choice
 from hedgerow.errors import ArgumentError, BudgetExceededError
 from hedgerow.privacy.amounts import amount_text, exact, total
-from hedgerow.privacy.charge import Charge, join_reasons, total_rho, unit_of
+from hedgerow.privacy.charge import Charge, check_delta, join_reasons, total_rho, unit_of
 from hedgerow.privacy.zcdp import epsilon_at, largest_pure, largest_rho
 
 Accounting = Literal["basic", "zcdp"]
@@ -146,12 +146,15 @@ class Account:
             "the cap says nothing about what was released under them"
         )
 
-    def _zcdp_line(self, epsilon: Fraction) -> str:
-        """Return the caps, and what was spent both ways, as one line."""
-        in_rho = [] if self.spent_rho is None else [f"{amount_text(epsilon_at(self.spent_rho, self.delta))} by rho"]
-        spent = ", ".join([*in_rho, f"{amount_text(self.spent)} by addition"])
-        cap = f"{amount_text(epsilon, left=True)} at delta {amount_text(self.delta, left=True)}"
-        return f"epsilon: {spent}, of {cap} in zero-concentrated accounting"
+    def epsilon_at(self, delta: Fraction) -> Fraction:
+        """Return the ε at δ that the caps guarantee for all that is ever charged; ValueError if δ is too small."""
+        check_delta(delta)
+        known = [] if self.largest_rho is None else [epsilon_at(self.largest_rho, delta)]
+        if self.epsilon is not None and (self._either or (self.accounting == "basic" and self.delta <= delta)):
+            known.append(self.epsilon)
+        if not known:
+            raise ArgumentError("expected a delta as large as the cap's, without a cap on rho; got a smaller one.")
+        return max(known) if self._either else min(known)
 
     def check(self, charge: Charge) -> None:
         """Check that a charge fits; raises BudgetExceededError, or ValueError if it is of another unit of privacy.
@@ -191,15 +194,23 @@ class Account:
         return replace(self, charges=(*self.charges[:place], marked, *self.charges[place + 1 :]))
 
     @property
+    def guarantee(self) -> str | None:
+        """What a cap on (ε, δ) that is kept by ρ guarantees, in words; None where caps speak for themselves."""
+        if self.accounting != "zcdp" or self.epsilon is None:
+            return None
+        cap = f"{amount_text(self.epsilon)} at delta {amount_text(self.delta)}"
+        return f"guarantee: epsilon at most {cap} for all that is charged, whenever one stops"
+
+    @property
     def caps(self) -> list[str]:
         """A line for each cap: what of it is spent, and what is left; and whose losses these are, if not of a row."""
-        lines: list[str] = []
-        if self.accounting == "zcdp" and self.epsilon is not None:
-            lines.append(self._zcdp_line(self.epsilon))
-        elif self.epsilon is not None:
+        lines = [] if self.guarantee is None else [self.guarantee]
+        if self.epsilon is not None and self.accounting == "basic":
             lines.append(_line("epsilon", self.epsilon, self.spent, self.epsilon - self.spent))
             if self.delta:
                 lines.append(_line("delta", self.delta, self.spent_delta, self.remaining_delta))
+        elif self.epsilon is not None and self._remaining_sum is not None:
+            lines.append(_line("epsilon by addition", self.epsilon, self.spent, max(self._remaining_sum, Fraction(0))))
         if self.largest_rho is not None and self.remaining_rho is not None:
             lines.append(_line("rho", self.largest_rho, self.spent_rho, self.remaining_rho))
         unit = unit_of(self.charges)

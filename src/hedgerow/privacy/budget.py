@@ -238,6 +238,23 @@ class Budget:
         share._parent, share._allocated = (self, self._enter(charge)), charge
         return share
 
+    def epsilon_at(self, delta: Amount) -> Fraction:
+        """Return the ε at δ that the cap guarantees for all that is ever charged, whenever one stops.
+
+        What was charged so far would imply less, but is no bound for who stops by the answers.
+
+        Raises
+        ------
+        ValueError
+            If δ is not in (0, 1), or less than the cap's own without a cap on ρ.
+
+        Examples
+        --------
+        >>> round(float(Budget(rho=0.5).epsilon_at(1e-6)), 2)
+        5.09
+        """
+        return self._read().epsilon_at(exact(delta, "delta"))
+
     def telling(self) -> AbstractContextManager[None]:
         """Note on any error of the block what this thread charges in it, which stays charged."""
         return telling_charges(lambda: self.spent_here)

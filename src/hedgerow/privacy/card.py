@@ -37,6 +37,8 @@ class PrivacyCard:
         Why there is no guarantee; None where there is one. The reasons of the charges are added to it.
     notes : tuple of str
         What the guarantee does not cover.
+    reserve : Charge or None
+        What the questions may still be charged that an oracle has left; None where nothing more can be asked.
 
     Raises
     ------
@@ -62,10 +64,11 @@ class PrivacyCard:
     software: str
     void: str | None = None
     notes: tuple[str, ...] = ()
+    reserve: Charge | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "void", join_reasons(self.void, *(charge.void for charge in self.charges)))
-        _ = self.epsilon, self.delta, self.rho, self.unit  # raises if they do not add up
+        _ = self.epsilon, self.delta, self.rho, unit_of(self.planned)  # raises if they do not add up
         if not self.charges and not self.void:
             raise ArgumentError("Expected a reason in `void` for a card without charges, got none.")
 
@@ -99,10 +102,17 @@ class PrivacyCard:
         """The ρ of all charges together (zCDP); None where that of one is not known, or there are no charges."""
         return total_rho(self.charges) if self.charges else None
 
-    def epsilon_at(self, delta: Amount) -> Fraction | None:
-        """Return the least ε at which the charges are known to be (ε, δ)-differentially private together.
+    @property
+    def planned(self) -> tuple[Charge, ...]:
+        """The charges, and what may still be charged: what was fixed before the first answer."""
+        return (*self.charges, *([] if self.reserve is None else [self.reserve]))
 
-        The sum of all ε, or what the sum of all ρ means at δ, whichever is less.
+    def epsilon_at(self, delta: Amount) -> Fraction | None:
+        """Return the least ε at which all that was fixed beforehand is known to be (ε, δ)-differentially private.
+
+        The sum of all ε, or what the sum of all ρ means at δ, whichever is less; of an oracle's card, with all the
+        questions that it has left. Of charges that were put together afterwards, of releases that somebody chose by the
+        answers, it is a running figure and no bound: that is `Budget.epsilon_at`, of a cap.
 
         Raises
         ------
@@ -115,7 +125,7 @@ class PrivacyCard:
         >>> float(card.epsilon), float(card.rho), round(float(card.epsilon_at(1e-6)), 2)
         (5.0, 0.3125, 4.01)
         """
-        return least_epsilon(self.charges, exact(delta, "delta")) if self.charges else None
+        return least_epsilon(self.planned, exact(delta, "delta")) if self.charges else None
 
     @property
     def is_private(self) -> bool:
@@ -155,6 +165,11 @@ class PrivacyCard:
         if self.epsilon is not None and self.delta is not None:
             rho = "" if self.rho is None else f", rho = {amount_text(self.rho)}"
             head.append(("spent", f"epsilon = {amount_text(self.epsilon)}, delta = {amount_text(self.delta)}{rho}"))
+        if self.reserve is not None:
+            most = f"epsilon = {amount_text(self.reserve.epsilon)}"
+            head.append(
+                ("reserve", f"{self.reserve.purpose}, of up to {most} more: bounds in rho hold for all together")
+            )
         return head, [("noise", self.noise), ("software", self.software), *(("note", note) for note in self.notes)]
 
     def to_html(self) -> str:
@@ -180,6 +195,7 @@ class PrivacyCard:
             "delta_exact": None if self.delta is None else str(self.delta),
             **(_rho_entries(self.rho) if in_rho else {}),
             "charges": [charge.to_dict() for charge in self.charges],
+            **({} if self.reserve is None else {"reserve": self.reserve.to_dict()}),
             "noise": self.noise,
             "software": self.software,
             "void": self.void,
@@ -201,6 +217,7 @@ class PrivacyCard:
             software=str(data["software"]),
             void=None if data["void"] is None else str(data["void"]),
             notes=tuple(str(note) for note in data["notes"]),
+            reserve=Charge.from_dict(data["reserve"]) if "reserve" in data else None,
         )
         written = card.to_dict()
         for key in (*_FOLLOWS, *(key for key in _rho_entries(None) if key in written or key in data)):

@@ -190,20 +190,27 @@ def total_rho(charges: Sequence[Charge]) -> Fraction | None:
 
 
 def least_epsilon(charges: Sequence[Charge], delta: Fraction) -> Fraction:
-    """Return the least ε at which charges are known to be (ε, δ)-differentially private together.
+    """Return the least ε at which charges that were fixed beforehand are (ε, δ)-differentially private together.
+
+    Of charges that an analyst chose by the answers, or stopped by them, it is a running figure and no bound.
 
     Raises
     ------
     ValueError
         If δ is not in (0, 1), or less than the charges' own without a known ρ.
     """
-    if not 0 < delta < 1:
-        raise ArgumentError(f"delta must be in (0, 1), got {float(delta):g}.")
+    check_delta(delta)
     rho, basic = total_rho(charges), total(charge.delta for charge in charges) <= delta
     known = [total(charge.epsilon for charge in charges)] if basic else []
     if not known and rho is None:
         raise ArgumentError("expected a delta as large as that of the charges, whose rho is not known; got a smaller.")
     return min([*known, *([] if rho is None else [epsilon_at(rho, delta)])])
+
+
+def check_delta(delta: Fraction) -> None:
+    """Check that a δ at which ρ is expressed as ε is in (0, 1)."""
+    if not 0 < delta < 1:
+        raise ArgumentError(f"delta must be in (0, 1), got {float(delta):g}.")
 
 
 def join_reasons(*given: str | None) -> str | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from hedgerow.messages import number_of
 from hedgerow.privacy.amounts import amount_text
-from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.charge import Charge, total_rho
 from hedgerow.privacy.unit import Unit, name_of
 from hedgerow.report.contents import Fact, Grid, Kind, Section
 from hedgerow.report.odds import factor_text, largest_belief, percent_up
@@ -56,7 +56,8 @@ def guarantee(subject: Subject) -> Section:
         return Section("guarantee", question, answer, tuple(facts), measure="" if subject.form.unit else BY_FORM)
     epsilon, delta = card.epsilon, card.delta or Fraction(0)
     facts += [Fact("epsilon", amount_text(epsilon), float(epsilon)), Fact("delta", amount_text(delta), float(delta))]
-    facts += [] if card.rho is None else [Fact("rho", amount_text(card.rho), float(card.rho))]
+    rho = total_rho(card.planned)
+    facts += [] if rho is None else [Fact("rho", amount_text(rho), float(rho))]
     facts += [Fact("no output becomes more likely by a factor of more than", factor_text(epsilon))]
     half = percent_up(largest_belief(0.5, epsilon))
     answer = (
@@ -221,7 +222,7 @@ def _losses(releases: Releases) -> Iterator[Fact]:
         yield Fact(f"epsilon of all, by addition{whose}", amount_text(one.epsilon), float(one.epsilon))
         yield Fact(f"delta of all, by addition{whose}", amount_text(one.delta), float(one.delta))
         if one.rho is not None:
-            yield Fact(f"rho of all{whose}", amount_text(one.rho), float(one.rho))
+            yield Fact(f"rho of all so far, a running figure{whose}", amount_text(one.rho), float(one.rho))
 
 
 def noise(subject: Subject) -> Section:

@@ -11,6 +11,7 @@ from typing import Any
 
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import total_rho
 from hedgerow.report.form import Form
 from hedgerow.report.report import Report
 from hedgerow.schema.files import mapping_text
@@ -87,8 +88,9 @@ def _basic(form: Form, kind: str) -> dict[str, Any]:
 
 def _loss(form: Form, card: PrivacyCard) -> dict[str, Any]:
     parameters = {"epsilon": card.epsilon, **({"delta": card.delta} if card.delta else {})}
-    if card.rho is not None:
-        parameters["rho"] = card.rho
+    rho = total_rho(card.planned)
+    if rho is not None:
+        parameters["rho"] = rho
     return {
         "privacy_unit": form.unit,
         "privacy_unit_details": f"Neighbouring tables: {card.neighbours}.",

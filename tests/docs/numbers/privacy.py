@@ -14,6 +14,7 @@ from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.zcdp import drawn_rho, epsilon_at, pure_rho
 from hedgerow.schema.private_cuts import MOST_CANDIDATES
 from tests.adversarial.end_to_end import FULL
+from tests.adversarial.test_running_figures import largest_delta
 from tests.docs.page import Page, records, short
 
 PAGE = "docs/privacy.md"
@@ -69,6 +70,11 @@ def _composition(page: Page) -> None:
         cells = f"{float(basic):g}", f"{float(rho):g}", _amount(drawn), _amount(others)
         page.row(f"{releases} of ε = {float(epsilon)}", *cells)
     page.says("ε at δ = 10⁻⁶")
+    answers, each = 1000, Fraction(1, 10)
+    said = {k: float(epsilon_at(k * pure_rho(each), delta)) for k in range(1, answers + 1)}
+    beyond = f"{largest_delta(float(each), answers, said) * 10**6:.2f}"
+    page.says("with {} answers of ε = {}", f"{answers:,}", str(float(each)))
+    page.says("a δ of {}·10⁻⁶ at the figure for 10⁻⁶", beyond)
 
 
 def _amount(epsilon: Fraction) -> str:

@@ -264,6 +264,7 @@ class Oracle:
                 *(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials),
                 _of_unit(self._unit, with_delta=any(charge.delta for charge in charges)),
             ),
+            reserve=None if self._form is None else self._form.reserve(self.queries_left),
         )
 
     def noise_scale(self, n_attributes: int) -> float:

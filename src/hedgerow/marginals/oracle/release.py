@@ -10,11 +10,14 @@ import numpy as np
 
 from hedgerow.arguments import check_choice, check_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.messages import number_of
 from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.expril_ratios import PublishedRatios
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.privacy.unit import Unit, rows_of
+from hedgerow.privacy.zcdp import largest_rho, pure_rho
 
 Release = Literal["counts", "ratio", "gaussian"]
 RELEASES: tuple[Release, ...] = get_args(Release)
@@ -56,6 +59,16 @@ class Form:
             rows = rows_of(self.unit)
             return GaussianCounts(self.epsilon, self.delta, self.questions, question, attributes, rows=rows)
         return DiscreteLaplace(self.epsilon / self.questions / rows_of(self.unit), attributes)
+
+    def reserve(self, left: int) -> Charge | None:
+        """Return what questions that are left may cost at most, once one was answered; None where that is nothing."""
+        if not left or (self.release == "gaussian" and self.questions > 1):  # all were charged with the first
+            return None
+        epsilon, delta = self.epsilon / self.questions, self.delta if self.release == "gaussian" else Fraction(0)
+        rho = largest_rho(epsilon, delta) if delta else pure_rho(epsilon)
+        return Charge(
+            number_of(left, "question") + " left", left * epsilon, left * delta, rho=left * rho, unit=self.unit
+        )
 
     def scale(self, question: int, attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""

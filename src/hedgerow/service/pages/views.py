@@ -89,7 +89,8 @@ class Views:
             whole = shares.pop(WHOLE) if own is None else shares.pop(own, None)
             if whole is not None:
                 people = [_person(name, share, asked) for name, share in shares.items()] if own is None else []
-                found.append({"declared": declared, "parts": _parts(whole), "people": people, "asked": asked})
+                said = {"declared": declared, "guarantee": whole.guarantee, "parts": _parts(whole)}
+                found.append({**said, "people": people, "asked": asked})
         waiting = 0
         if self._approvals is not None and visit.session.caller.role == "curator":
             waiting = len(self._approvals.pending())
