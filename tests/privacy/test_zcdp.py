@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from hedgerow.errors import ArgumentError
+from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.zcdp import LARGEST_RHO, drawn_rho, epsilon_at, largest_pure, largest_rho, pure_rho
 from tests.privacy.renyi import rho_of
 
@@ -107,3 +108,12 @@ def test_without_a_delta_there_is_no_epsilon():
     assert epsilon_at(Fraction(0), Fraction(1, 10)) == largest_pure(Fraction(0)) == 0
     with pytest.raises(ArgumentError, match="delta must be > 0"):
         epsilon_at(Fraction(1), Fraction(0))
+
+
+@pytest.mark.parametrize("epsilon", ["1e-300", "1e-12", "1e155", "1e160", "1e299"])
+def test_every_epsilon_that_can_be_charged_has_a_rho_that_can_be_charged(epsilon):
+    """A draw of ε = 1e160 raised OverflowError, as the square of ε has no float."""
+    epsilon = exact(epsilon, "epsilon")
+    for rho in (drawn_rho(epsilon, epsilon), drawn_rho(epsilon, epsilon * 99 / 100), pure_rho(epsilon)):
+        assert 0 < exact(rho, "rho") <= epsilon * (1 + Fraction(1, 2**60))
+        assert (epsilon_at(rho, Fraction(1, 10**6)) > 0) == (epsilon > 1)  # so little is (0, δ)

@@ -130,5 +130,6 @@ def gaussian(scale: float) -> dp.Measurement:
 
 def _rounded_up(amount: Fraction) -> Fraction:
     """Return the least fraction of so many binary digits that is no smaller."""
-    unit = Fraction(2) ** (math.frexp(float(amount))[1] - _DIGITS)
+    power = amount.numerator.bit_length() - amount.denominator.bit_length()  # the square of a huge ε has no float
+    unit = Fraction(2) ** (power + (amount >= Fraction(2) ** power) - _DIGITS)
     return math.ceil(amount / unit) * unit
