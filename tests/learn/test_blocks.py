@@ -332,6 +332,15 @@ def test_the_cost_of_a_tree_is_that_of_all_subtrees_that_there_can_be():
     assert costs((2, 1), False).evaluations == of_two.evaluations + 4 * of_one.evaluations
 
 
+def test_all_subtrees_of_a_block_pay_for_rounding():
+    """A row is in one of them, but BLAS may add up the others' weights in another order when they are drawn again."""
+    plan = TreeDraw(Space.of_trees(TWO), (1, 2, 1), 0.5)
+    epsilon = Fraction(1, 10**9)
+    draws = [plan.block(number) for number in range(3)]
+    assert [draw.siblings for draw in draws] == [1, 2, 8]
+    assert draws[2].mechanism(epsilon).weight < replace(draws[2], siblings=1).mechanism(epsilon).weight
+
+
 def test_a_list_whose_rules_close_all_others_is_drawn_to_its_end():
     """After one of a boolean's two candidates the other divides nothing: later blocks only choose a label."""
     candidates = Candidates.of(schema_of(Boolean()), 1)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -10,15 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hedgerow as hr
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.exhaustive import exhaustive_levels
+from hedgerow.learn.search.last_choice import LastChoice
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search
-from hedgerow.learn.search.losses import OBJECTIVES
+from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.sampler import Draw, ModelSampler
 from hedgerow.learn.search.semirings import all_models
-from hedgerow.learn.search.space import Space
-from hedgerow.privacy.exponential_mechanism import MOST_ROWS, ModelDraw, Rounding
+from hedgerow.learn.search.space import CAUGHT, Space
+from hedgerow.privacy.exponential_mechanism import MOST_ROWS, ModelDraw, Rounding, check_functions
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from hedgerow.schema import Boolean, Categorical
 from tests.learn.draws import plan_of
@@ -28,6 +30,7 @@ from tests.learn.enumerate_models import (
     Table,
     all_worlds,
     coarse_grid,
+    decimal,
     exact_chance,
     executions,
     list_space,
@@ -50,6 +53,7 @@ sizes = st.builds(
     values=st.integers(2, 20),
     stop_probability=st.sampled_from([1e-9, 0.1, 0.5, 0.9, 1 - 1e-9]),
     steps=st.sampled_from([1, 64]),
+    siblings=st.sampled_from([1, 2, 1024]),
 )
 epsilons = st.fractions(Fraction(1, 10**5), 10**5)
 
@@ -104,10 +108,12 @@ def worst_rounding_of_sizes(found, table, weight):
     )
 
 
+def room(value):
+    return Decimal(float(value)) * Decimal(2) ** -53
+
+
 def reserved(mechanism):
-    return Decimal((mechanism.epsilon - mechanism.weight).numerator) / Decimal(
-        (mechanism.epsilon - mechanism.weight).denominator
-    )
+    return decimal(mechanism.epsilon - mechanism.weight)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -125,6 +131,85 @@ def test_rounding_of_two_tables_is_within_what_is_kept_for_it(examples, objectiv
             for table in (one, other)
         )
         assert together <= reserved(mechanism)
+
+    with coarse_grid():
+        within()
+
+
+counts_of_leaves = st.one_of(st.integers(0, 3), st.integers(0, 2**31 - 1), st.integers(2**31 - 9, 2**31 - 1))
+
+
+@given(st.sampled_from(OBJECTIVES), st.lists(counts_of_leaves, min_size=2, max_size=2), st.sampled_from(EPSILONS))
+def test_a_leaf_rounds_its_rows_once(objective, counts, epsilon):
+    """Of docs/mathematics.md, Leaves: ``w·n + v + 8 + 8·ln v``, and of differences ``w·d/2 + 11``."""
+    loss = Loss.of(objective, 2)
+    v, weight = len(loss.values), Rounding(3, 8, 40, 2, 0.1, loss.steps).weight(epsilon)
+    semiring = all_models(float(weight), 0.1, loss if loss.draws_probabilities else None)
+    losses = [PRECISE.multiply(decimal(-weight / loss.steps), Decimal(int(x))) for x in loss.totals(np.array(counts))]
+    expected = PRECISE.subtract(log_sum(losses), PRECISE.ln(Decimal(v)))
+    found = semiring.leaf(np.array(counts, dtype=float)[:, None])[0]
+    assert abs(PRECISE.subtract(Decimal(found), expected)) <= room(float(weight) * sum(counts) + v + 8 + 8 * np.log(v))
+    if semiring.spread is not None:
+        half = PRECISE.multiply(decimal(weight / 2), Decimal(abs(counts[0] - counts[1])))
+        expected = PRECISE.subtract(log_sum([half, -half]), PRECISE.ln(Decimal(2)))
+        found = semiring.spread(np.array([abs(counts[0] - counts[1])], dtype=float))[0]
+        assert abs(PRECISE.subtract(Decimal(found), expected)) <= room(float(half) + 11)
+
+
+@settings(max_examples=60)
+@given(st.data(), st.integers(0, 60), st.sampled_from([1.0, 40.0, 3000.0, 2.0**33]))
+def test_a_sum_rounds_its_largest_distance_and_its_length(data, k, size):
+    """Of docs/mathematics.md, Sums: of terms as they are given, ``|distance| + |sum| + k + 9 + 8·ln(k + 1)``."""
+    near = st.floats(-1, 1).map(lambda x: x - size)
+    terms = data.draw(st.lists(st.one_of(near, st.floats(-size, 0)), min_size=k + 1, max_size=k + 1))
+    first, others = np.array(terms[:1]), np.array(terms[1:])
+    found = all_models(1.0, 0.5).plus(first, others[None], np.ones(k))[0]
+    expected = log_sum([Decimal(x) for x in terms])
+    allowed = room(max(terms) - min(terms) + abs(found) + k + 9 + 8 * np.log(k + 1))
+    assert abs(PRECISE.subtract(Decimal(found), expected)) <= allowed
+
+
+@settings(max_examples=60)
+@given(st.data(), st.tuples(counts_of_leaves, counts_of_leaves), st.integers(0, 5), st.sampled_from(EPSILONS))
+def test_a_last_choice_by_differences_rounds_its_rows_four_and_a_half_times(data, total, k, epsilon):
+    """Of docs/mathematics.md, States, with one choice left: against the leaves of every option, as counted."""
+    size, n = Rounding(1, 2, k, 2, 0.25), sum(total)
+    weight = size.weight(epsilon)
+    caught = [[data.draw(st.integers(0, rows)) for rows in total] for _ in range(k)]
+
+    def leaf(one, other):
+        errors = [PRECISE.multiply(decimal(-weight), Decimal(rows)) for rows in (one, other)]
+        return PRECISE.subtract(log_sum(errors), PRECISE.ln(Decimal(2)))
+
+    stop, go = (Decimal("0.25"), Decimal("0.75") / k) if k else (Decimal(1), Decimal(1))
+    with localcontext(PRECISE):
+        options = [leaf(*one) + leaf(*np.subtract(total, one).tolist()) + go.ln() for one in caught]
+        expected = log_sum([leaf(*total) + stop.ln(), *options])
+    differences = np.array([abs((2 * a - total[0]) - (2 * b - total[1])) for a, b in caught], dtype=float)[None]
+    last = LastChoice.of(all_models(float(weight), 0.25), np.array(total, dtype=float))
+    found = last.values(np.array(total, dtype=float)[:, None], np.array([k]), differences, np.ones(k))[0]
+    allowed = room(4.5 * float(weight) * n + size.constant)
+    assert abs(PRECISE.subtract(Decimal(found), expected)) <= allowed
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("examples", SIZES)
+def test_a_state_rounds_its_rows_five_times_a_level_and_once_more(examples, objective):
+    """Of docs/mathematics.md, States: ``(5j + 1)·w·n + l·c``, by masks and by contingency tables, for every depth."""
+
+    @settings(max_examples=examples)
+    @given(models(60, objective), st.data(), st.sampled_from(EPSILONS))
+    def within(found, data, epsilon):
+        table, plan = data.draw(large(found.schema)), plan_of(found)
+        weight, rows = plan.mechanism(epsilon).weight, sum(times for *_, times in table.rows)
+        for size in range(found.depth + 1):
+            leaves = 2**size if CAUGHT in found.space.branches else size + 1
+            constant = Rounding(size, leaves, found.space.n_options, len(found.row_loss.values), plan.stop_probability)
+            expected = log_sum(replace(found, depth=size).log_weights(table, weight).values())
+            allowed = room(float(weight) * rows * (5 * size + 1) + leaves * constant.constant)
+            for searched in searches(found, table, weight):
+                off = abs(PRECISE.subtract(Decimal(searched.total(size)), expected))
+                assert off <= allowed
 
     with coarse_grid():
         within()
@@ -192,11 +277,10 @@ def test_hardly_anything_is_kept_beyond_what_the_bound_asks_for(size, epsilon):
     d, leaves, weight = size.depth, size.leaves, size.weight(epsilon)
     unit = Fraction(1, 2**53)
     prior = math.log(max(size.options, 1) / (size.stop_probability * (1 - size.stop_probability)))
-    least_constant = 36 * prior + size.options + size.values
-    grows = 4 * unit * (d + 1) * (5 * d + 1) * weight * MOST_ROWS
-    assert epsilon - weight >= grows + 8 * unit * leaves**2 * Fraction(least_constant)
-    most_constant = 36 * (prior + 4 * math.log(size.values) + 4) + size.options + size.values + 21
-    kept = grows + 8 * unit * leaves**2 * Fraction(most_constant)
+    constant = Fraction(24 * prior + 8 * math.log(size.values) + size.options + size.values + 50)
+    grows, each = (4 * unit * (d + 1) * part for part in ((5 * d + 1) * weight * MOST_ROWS, leaves * size.siblings))
+    assert epsilon - weight >= grows + each * constant * (1 - Fraction(1, 10**9))
+    kept = grows + each * (constant + 2)
     last = Fraction(size.steps, 2**19)
     assert epsilon - weight <= (kept + weight * last) * (1 + 2 * last)
 
@@ -225,7 +309,8 @@ def test_a_tiny_epsilon_is_refused_in_words():
 
 
 @pytest.mark.parametrize(
-    "change", [{"depth": 5}, {"leaves": 50}, {"options": 10**6}, {"values": 10**5}, {"stop_probability": 1e-9}]
+    "change",
+    [{"depth": 5}, {"leaves": 50}, {"options": 10**6}, {"values": 10**5}, {"stop_probability": 1e-9}, {"siblings": 64}],
 )
 def test_larger_searches_keep_more(change):
     size = Rounding(4, 5, 40, 2, 0.5)
@@ -294,6 +379,29 @@ def test_numpys_log_is_within_four_units_in_the_last_place(n):
         part = part[part != 1]
         assert ulps(np.log(part), [PRECISE.ln(Decimal(x)) for x in part.tolist()]) <= 4
     assert np.log(1.0) == 0
+
+
+@pytest.mark.parametrize("name", ["exp", "log"])
+@pytest.mark.parametrize("place", ["everywhere", "at the end of an array"])
+def test_a_function_that_is_less_accurate_is_refused_before_the_charge(monkeypatch, name, place):
+    """Eight units in the last place off: of all numbers, or of the last one, as other instructions may compute it."""
+    real, part = getattr(np, name), slice(None if place == "everywhere" else -1, None)
+
+    def coarse(values):
+        found = real(values)
+        found[part] += 8 * np.spacing(np.abs(found[part]))
+        return found
+
+    check_functions.cache_clear()
+    monkeypatch.setattr(np, name, coarse)
+    budget = hr.Budget(2)
+    clf = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=None, budget=budget)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"within 4 units in the last place, got others .* search='greedy'"):
+            clf.fit(np.eye(2), [0, 1])
+    assert budget.spent == 0
+    monkeypatch.undo()
+    clf.fit(np.eye(2), [0, 1])
 
 
 @pytest.mark.parametrize("stop", [1e-9, 0.1, 0.5, 0.75, 0.9, 1 - 1e-9])

@@ -86,7 +86,8 @@ class TreeDraw:
     def block(self, number: int, root: Bins | None = None) -> Draw:
         """Return the plan of a subtree of one block, below a box; at the root of the tree by default."""
         space = self.space if root is None else self.space.below(root)
-        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size, self.objective)
+        siblings = 2 ** sum(self.blocks[:number])
+        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size, self.objective, siblings)
 
 
 def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, StateError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.zcdp import drawn_rho
 
@@ -24,6 +26,14 @@ WEIGHT_DIGITS = 21
 UNIT = Fraction(1, 2**53)
 """Relative rounding error of one operation in float64."""
 
+ULPS = 4
+"""How far NumPy's exp and log may be from the exact value, in units in the last place: the bounds on rounding."""
+
+_LANES = 9  # starts, so that a point is computed at each place of a vector, and in the rest that fills none
+_EXPONENTS = -np.geomspace(2**-30, 700, 21)
+_SUMS = np.concatenate(
+    [np.geomspace(2**-10, 2**30, 11), 1 + 2.0 ** -np.arange(1, 52, 10), 1 - 2.0 ** -np.arange(2, 53, 10)]
+)
 _LARGEST_WEIGHT = 2**40  # beyond it one error less decides anyway, and log-weights could overflow
 Choose = Callable[[NDArray[np.float64]], int]
 """Draw an index with probability proportional to the exponentials of these log-weights."""
@@ -75,6 +85,8 @@ class Rounding:
         The prior probability of stopping at a position.
     steps : int
         Steps in a loss of 1, a power of two; losses are whole numbers of them.
+    siblings : int
+        Tables of different rows that are drawn from for one charge. A row is in one of them, but all are rounded.
     """
 
     depth: int
@@ -83,26 +95,15 @@ class Rounding:
     values: int
     stop_probability: float
     steps: int = 1
+    siblings: int = 1
 
     def weight(self, epsilon: Fraction) -> Fraction:
         """Return the largest weight of a loss of 1 with which a draw costs no more than `epsilon`, rounding included.
 
         The draw is the exponential mechanism with score −loss, which adding a row never raises and lowers by at most
-        one: with weight ``w`` and exact arithmetic the privacy loss is ``w``. The log-weights are computed in float64.
-        With ``u = 2⁻⁵³``, ``n`` rows in a state, ``d`` options still to take and ``l`` leaves below, the error of a
-        state's log-value is at most ``u·((5d + 1)·w·n + 2l·c)``. A leaf's loss under each value is a whole number of
-        steps, below ``2³²·steps``, and ``w/steps`` has ``21 − log₂ steps`` binary digits: their product, half of it
-        where steps are rows, and the difference of two such products are exact. So a leaf rounds ``w·n``, which no loss
-        is above, once, where the least loss is taken off the logarithm; an option and a sum of options round five times
-        together, the states below share the rows (errors of two classes, where one choice is left, are weighed by
-        differences: ``w·n`` rounds 4.5 times at most on the way to stopping, 3 times on that to an option, below the 6
-        of d = 1); and ``c`` bounds what does not grow with the rows, from the size of the prior's logarithms, the
-        lengths of the sums, those over the values included, and four units in the last place for NumPy's exp and log;
-        exponents below −700 are taken as −700, which beside a sum of 1 is far less than ``u``. Each choice's
-        log-probability is off by at most twice that, the choices of one level share the rows, the size, where it is
-        drawn, is one choice more at the root, and there are two tables: ``4·u·((d + 1)·(5d + 1)·w·n + 2l²·c)`` in all,
-        with ``n`` below `MOST_ROWS`. Values are drawn from exact weights, and the draws themselves, by OpenDP, are
-        exact for the log-weights they are given.
+        one: with weight ``w`` and exact arithmetic the privacy loss is ``w``. docs/mathematics.md proves that rounding
+        adds at most ``4u·(d + 1)·((5d + 1)·w·n + s·l·c)``, with ``u = 2⁻⁵³``, ``n`` rows, ``d`` the depth, ``l`` the
+        leaves, ``s`` the siblings, and ``c`` what one state rounds that does not grow with its rows.
 
         Raises
         ------
@@ -114,12 +115,16 @@ class Rounding:
         >>> float(Rounding(depth=4, leaves=5, options=40, values=2, stop_probability=0.5).weight(Fraction(1)))
         0.9997997283935547
         """
-        prior = math.log(max(self.options, 1)) - math.log(self.stop_probability) - math.log1p(-self.stop_probability)
-        constant = math.ceil(36 * (prior + 4 * math.log(self.values) + 4)) + self.options + self.values + 20
-        relative = 4 * UNIT * (self.depth + 1) * (5 * self.depth + 1) * MOST_ROWS
+        each = 4 * UNIT * (self.depth + 1)
+        relative, absolute = each * (5 * self.depth + 1) * MOST_ROWS, each * self.siblings * self.leaves * self.constant
         digits = WEIGHT_DIGITS - (self.steps.bit_length() - 1)
-        absolute = 8 * UNIT * self.leaves**2 * constant
         return largest_weight(epsilon, loss=1 + relative, absolute=absolute, digits=digits)
+
+    @property
+    def constant(self) -> int:
+        """What one state rounds that does not grow with its rows, in units of 2⁻⁵³: ``c`` of docs/mathematics.md."""
+        prior = math.log(max(self.options, 1)) - math.log(self.stop_probability) - math.log1p(-self.stop_probability)
+        return math.ceil(24 * prior + 8 * math.log(self.values)) + self.options + self.values + 50
 
 
 def largest_weight(epsilon: Fraction, *, loss: Fraction, absolute: Fraction, digits: int = WEIGHT_DIGITS) -> Fraction:
@@ -129,13 +134,41 @@ def largest_weight(epsilon: Fraction, *, loss: Fraction, absolute: Fraction, dig
     ------
     ValueError
         If `absolute`, which is kept for rounding, is half of `epsilon` or more.
+    RuntimeError
+        If NumPy's exp or log is less accurate here than the bounds on rounding suppose.
     """
+    check_functions()
     if epsilon <= 2 * absolute:
         raise ArgumentError(
             f"epsilon for one draw must be > {float(2 * absolute):.3g}, got {float(epsilon):.3g}: "
             "rounding errors could cost half of it or more. Use a larger epsilon."
         )
     return _rounded_down((min(epsilon, _LARGEST_WEIGHT) - absolute) / loss, digits)
+
+
+@cache
+def check_functions() -> None:
+    """Check once, at some points, that NumPy's exp and log are within `ULPS` units in the last place on this machine.
+
+    Raises
+    ------
+    RuntimeError
+        If they are not.
+    """
+    digits = Context(prec=30)
+    for function, exactly, points in ((np.exp, digits.exp, _EXPONENTS), (np.log, digits.ln, _SUMS)):
+        right = [exactly(Decimal(x)) for x in points.tolist()]
+        near = np.array(right, dtype=np.float64)
+        rest = np.array([digits.subtract(one, Decimal(x)) for one, x in zip(right, near.tolist(), strict=True)], float)
+        for start in range(_LANES):
+            part = slice(start, None)
+            off = np.abs(function(points[part]) - near[part] - rest[part])
+            if not (off <= ULPS * np.spacing(np.abs(near[part]))).all():
+                raise StateError(
+                    f"Expected exp and log of NumPy to be within {ULPS} units in the last place, got others on this "
+                    "machine, so that what rounding adds to a draw is not bounded. Use another build of NumPy, or "
+                    "search='greedy'."
+                )
 
 
 def _rounded_down(value: Fraction, digits: int) -> Fraction:

@@ -338,7 +338,7 @@ def test_the_mechanism_of_a_plan_knows_how_large_the_search_is(monkeypatch, spac
     seen, real = [], exact.Rounding
     monkeypatch.setattr(exact, "Rounding", lambda *size: seen.append(size) or real(*size))
     mechanism = Draw(space, depth, 0.25).mechanism(Fraction(1, 2))
-    assert seen == [(depth, leaves, space.n_options, 2, 0.25, 1)]
+    assert seen == [(depth, leaves, space.n_options, 2, 0.25, 1, 1)]
     assert isinstance(mechanism, ModelDraw)
     assert mechanism.epsilon == Fraction(1, 2)
     assert mechanism.weight == real(*seen[0]).weight(Fraction(1, 2))

@@ -50,6 +50,8 @@ class Draw:
         of up to that depth its own. Otherwise the depth is `depth`.
     objective : {"errors", "brier", "mixed"}
         The loss of a row.
+    siblings : int
+        The most tables of different rows that are drawn from for the same charge.
     """
 
     space: Space
@@ -57,6 +59,7 @@ class Draw:
     stop_probability: float
     draws_size: bool = False
     objective: Objective = "errors"
+    siblings: int = 1
 
     def __post_init__(self) -> None:
         most = min(self.depth, self.space.n_options)  # on one path each option is taken once at most
@@ -123,8 +126,8 @@ class Draw:
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
         """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
         leaves = 2**self.depth if CAUGHT in self.space.branches else self.depth + 1
-        values, steps = len(self.loss.values), self.loss.steps
-        rounding = Rounding(self.depth, leaves, self.space.n_options, values, self.stop_probability, steps)
+        values, sizes = len(self.loss.values), (self.loss.steps, self.siblings)
+        rounding = Rounding(self.depth, leaves, self.space.n_options, values, self.stop_probability, *sizes)
         score = self.objective if self.objective == "errors" else f"{self.objective} loss"
         return ModelDraw(epsilon, rounding.weight(epsilon), score)
 
@@ -235,7 +238,7 @@ def draw_models(
     """Draw one model for each of several tables of different rows, for one charge (parallel composition).
 
     A row is in one table at most, so that one added row changes the loss of the models of one table only. The
-    mechanism must be that of a draw as large as any of these.
+    mechanism must be that of a draw as large as any of these, with as many siblings.
     """
     each = [(tally, plan, plan.states()) for tally, plan in parts]
     return gate.release(
