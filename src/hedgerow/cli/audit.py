@@ -56,9 +56,9 @@ def audit(
 ) -> None:
     """Measure how much a model discloses about its training rows, by counting possible rows by region.
 
-    Dist_G is 1 if nothing is disclosed, 0 if all rows are. Without --data the supports are those released with the
-    model, and the result is as public as the model; with --data they are counted from the rows, and the result is for
-    the curator's eyes only.
+    Dist_G, given which row is in which leaf, is 1 if nothing is disclosed, 0 if all rows are. Without --data the
+    supports are those released with the model, and the result is as public as the model; with --data they are counted
+    from the rows, and the result is for the curator's eyes only.
 
     [bold]Example[/bold]: hedgerow audit model.json --data train.csv --by sex --plot entropy.png
     """

@@ -23,8 +23,8 @@ _WORLDS = (
     "A possible row is one combination of values that the schema allows; a possible world is a whole table of them. Of "
     "all that fit a leaf, a row is one, and none is known to be likelier. Their number is said in bits: 10 bits are "
     "1,024 possible rows, and one bit less is half as many.",
-    "Dist_G is the share of these bits that is left once the model is known: 1 if the model says nothing of any row, "
-    "0 if every row is known. It is a mean, which the most exposed rows are hidden in.",
+    "Dist_G is the share of these bits that is left once the model is known, and which row is in which leaf: 1 if the "
+    "model says nothing of any row, 0 if every row is known. It is a mean, which the most exposed rows are hidden in.",
 )
 
 

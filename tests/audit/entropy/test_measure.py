@@ -1,5 +1,7 @@
+from collections import Counter
+from dataclasses import replace
 from itertools import product
-from math import log2
+from math import comb, log2
 
 import matplotlib as mpl
 import numpy as np
@@ -45,6 +47,34 @@ def test_tree_of_figure_1():
         "a3 > 1 and a1 <= 11": 8,
         "a3 > 1 and a1 > 11": 16,
     }
+
+
+def test_what_is_left_depends_on_whether_places_are_known():
+    """All tables of 8 rows of two booleans, 4 in each leaf of one split: in order and placed, in order, and neither."""
+    schema = Schema({"a1": Boolean(), "a2": Boolean()}, LABEL)
+    found = reconstruction(Tree(schema, Split(A1, Leaf((2, 2)), Leaf((2, 2))), EXACT))
+    tables = list(product(product((0, 1), repeat=2), repeat=8))
+    fit = [table for table in tables if sum(row[0] for row in table) == 4]
+    placed = [table for table in fit if all(row[0] for row in table[:4])]
+    assert found.entropy_bits == pytest.approx(log2(len(placed)))
+    assert found.unplaced_bits == pytest.approx(log2(len(fit)))
+    before, after = (bits(Counter(tuple(sorted(table)) for table in some)) for some in (tables, fit))
+    shares = found.uncertainty, found.unplaced_uncertainty, after / before
+    assert [f"{share:.3f}" for share in shares] == ["0.500", "0.883", "0.626"]
+
+
+def bits(counts):
+    """The entropy of outcomes that come so often."""
+    total = sum(counts.values())
+    return sum(n / total * log2(total / n) for n in counts.values())
+
+
+@pytest.mark.parametrize("supports", [(10, 0), (5, 5), (3, 40_000), (10**6, 10**9)])
+def test_unplaced_rows_have_at_least_the_entropy_of_placed_ones_and_at_most_that_without_the_model(supports):
+    found = replace(reconstruction(stump("a1", BITS)), supports=supports)
+    assert found.uncertainty <= found.unplaced_uncertainty + 1e-12 <= 1 + 2e-12
+    if sum(supports) < 10**6:
+        assert found.unplaced_bits == pytest.approx(found.entropy_bits + log2(comb(sum(supports), supports[0])))
 
 
 def test_table_2_of_the_paper():
@@ -329,10 +359,11 @@ def test_the_picture_and_the_words_say_the_same():
     mpl.use("Agg")
     found = reconstruction(LIST_1)
     axes = found.plot()
-    assert "Dist_G = 0.450" in axes.get_title(loc="left")
+    assert "Dist_G = 0.450, given which row is in which region." in axes.get_title(loc="left")
     assert found.summary.startswith(
         "Without the model, each of 5 rows is one of 8 possible rows (3.0 bits). Given the model, the residual entropy "
-        "is 1.4 bits a row on average, 45.0 % of that (Dist_G = 0.450). The most exposed 5 % of rows lose 67 %"
+        "is 1.4 bits a row on average, 45.0 % of that (Dist_G = 0.450), given which row is in which region; 77.7 % "
+        "where that is unknown. The most exposed 5 % of rows lose 67 %"
     )
     assert repr(found) == "<Reconstruction: Dist_G = 0.450 of 5 rows>"
 

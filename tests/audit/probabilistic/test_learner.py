@@ -192,12 +192,14 @@ def test_bits_are_never_below_0():
 
 def test_results_are_said_in_words():
     assert in_one_line(LearnerKnowledge(30.0, 60.0, 2**28, 2**30, exact=True)) == (
-        "Given the model, the residual entropy is 30.0 of 60.0 bits (Dist_G = 0.500). To 25 % of the 1,073,741,824 "
+        "Given the model, and which row is in which region, the residual entropy is 30.0 of 60.0 bits "
+        "(Dist_G = 0.500). To 25 % of the 1,073,741,824 "
         "possible tables, the learner fits this model. Given the learner, too, it is 28.0 bits (Dist_G = 0.467)."
     )
     assert "of the about 2^60 possible tables" in in_one_line(LearnerKnowledge(60.0, 99.0, 2**58, 2**60, exact=True))
     assert in_one_line(LearnerKnowledge(30.0, 60.0, 50, 100, exact=False)) == (
-        "Given the model, the residual entropy is 30.0 of 60.0 bits (Dist_G = 0.500). To 50 of 100 possible tables "
+        "Given the model, and which row is in which region, the residual entropy is 30.0 of 60.0 bits "
+        "(Dist_G = 0.500). To 50 of 100 possible tables "
         "drawn at random, the learner fits this model: 40 % to 60 % of all with 95 % confidence. Given the learner, "
         "too, it is 28.7 to 29.3 bits (Dist_G from 0.478 to 0.488)."
     )

@@ -43,8 +43,9 @@ def reconstruction(
     """Measure how much a model discloses about its training rows, by counting the possible rows of its regions.
 
     A row in region j is one of the region's ``R_j`` possible rows, all equally likely; the rows of a table are
-    independent. The residual entropy of the table is then ``H = Σ_j C_j · log2 R_j`` (PDR eq. 11 for trees, 16 for rule
-    lists), and its uncertainty ``Dist_G = H / (n · log2 R)``, where the domain has R possible rows.
+    independent. The residual entropy of the table, given n and which row is in which region, is then ``H = Σ_j C_j ·
+    log2 R_j`` (PDR eq. 11 for trees, 16 for rule lists), and its uncertainty ``Dist_G = H / (n · log2 R)``, where the
+    domain has R possible rows. `Reconstruction.unplaced_bits` is the entropy where the places are unknown, too.
 
     Without `data` no row is read: the result follows from what was released. **With data it is private**: an exact
     function of the rows.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from math import ceil, fsum, isnan, log2, prod
+from math import ceil, fsum, isnan, lgamma, log, log2, prod
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -102,13 +102,29 @@ class Reconstruction:
 
     @cached_property
     def entropy_bits(self) -> float:
-        """The residual entropy of the table given the model, in bits: ``Σ_j C_j · bits_j`` (eq. 11 and 16)."""
+        """The residual entropy in bits: ``H = Σ_j C_j · bits_j`` (eq. 11 and 16).
+
+        Of a table of independent rows, given their number, the model, and **which row is in which region**.
+        """
         return fsum(count * bits for count, bits in zip(self.supports, self.bits, strict=True) if count)
 
     @property
     def uncertainty(self) -> float:
-        """Dist_G (eq. 2): residual entropy as a share of that without the model; 0: all disclosed, 1: nothing."""
+        """Dist_G (eq. 2): `entropy_bits` as a share of the entropy without the model; 0: all disclosed, 1: nothing."""
         return self.entropy_bits / (self.n_rows * self.domain.bits)
+
+    @cached_property
+    def unplaced_bits(self) -> float:
+        """The same if **which row is in which region is unknown**: ``H + log2(n! / Π_j C_j!)``, of a table in order.
+
+        Each way to place the rows in the regions is as likely as any other, given how many are in each.
+        """
+        return self.entropy_bits + (lgamma(self.n_rows + 1) - fsum(lgamma(c + 1) for c in self.supports)) / log(2)
+
+    @property
+    def unplaced_uncertainty(self) -> float:
+        """`unplaced_bits` as a share of the entropy without the model."""
+        return self.unplaced_bits / (self.n_rows * self.domain.bits)
 
     @property
     def ratios(self) -> tuple[float, ...]:
@@ -263,7 +279,8 @@ class Reconstruction:
             f"Without the model, each of {_rows(self.n_rows)} is one of {_number(self.domain.possible_rows)} possible "
             f"rows ({self.domain.bits:.1f} bits). Given the model, the residual entropy is "
             f"{self.entropy_bits / self.n_rows:.1f} bits a row on average, {100 * self.uncertainty:.1f} % of that "
-            f"(Dist_G = {self.uncertainty:.3f}). "
+            f"(Dist_G = {self.uncertainty:.3f}), given which row is in which region; "
+            f"{100 * self.unplaced_uncertainty:.1f} % where that is unknown. "
         )
         if self.prior_bits is not None:
             text += f"Given the public marginals alone, it is {self.prior_bits:.1f} bits. "
@@ -282,6 +299,7 @@ class Reconstruction:
         return {
             "uncertainty": self.uncertainty,
             "entropy_bits": self.entropy_bits,
+            "unplaced_bits": self.unplaced_bits,
             "rows": self.n_rows,
             "domain_worlds": self.domain.possible_rows,
             "domain_bits": self.domain.bits,
@@ -299,7 +317,7 @@ class Reconstruction:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the distribution function of the rows' entropy ratios (PDR, Figure 4), and return the axes."""
         ratios, below = self.curve()
-        caption = f"Dist_G = {self.uncertainty:.3f}. {VIEWS[self.view]}"
+        caption = f"Dist_G = {self.uncertainty:.3f}, given which row is in which region. {VIEWS[self.view]}"
         return residual_entropy_curve(ratios, below, self.uncertainty, caption, ax)
 
     def __str__(self) -> str:

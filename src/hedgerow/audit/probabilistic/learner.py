@@ -37,7 +37,7 @@ class LearnerKnowledge:
     Attributes
     ----------
     model_bits : float
-        The residual entropy of the table given the model alone, in bits.
+        The residual entropy of the table given the model alone, and which row is in which region, in bits.
     domain_bits : float
         The entropy of the table without the model, in bits.
     consistent, examined : int
@@ -108,8 +108,8 @@ class LearnerKnowledge:
     def __str__(self) -> str:
         low, high = self.entropy_interval
         text = (
-            f"Given the model, the residual entropy is {self.model_bits:.1f} of {self.domain_bits:.1f} bits "
-            f"(Dist_G = {self.model_bits / self.domain_bits:.3f}). "
+            f"Given the model, and which row is in which region, the residual entropy is {self.model_bits:.1f} of "
+            f"{self.domain_bits:.1f} bits (Dist_G = {self.model_bits / self.domain_bits:.3f}). "
         )
         if self.exact:
             size = f"{self.examined:,}" if self.examined < 10**15 else f"about 2^{self.examined.bit_length() - 1}"
@@ -188,8 +188,9 @@ def given_learner(
     >>> learner = hr.GreedyRuleListClassifier(schema=None, max_rules=2, max_literals=1, negations=False)
     >>> clf = learner.fit(X, X[:, 1])
     >>> print(given_learner(clf, learner))
-    Given the model, the residual entropy is 4.0 of 8.0 bits (Dist_G = 0.500). To 87.5 % of the 16 possible
-    tables, the learner fits this model. Given the learner, too, it is 3.8 bits (Dist_G = 0.476).
+    Given the model, and which row is in which region, the residual entropy is 4.0 of 8.0 bits (Dist_G = 0.500).
+    To 87.5 % of the 16 possible tables, the learner fits this model. Given the learner, too, it is 3.8 bits
+    (Dist_G = 0.476).
     """
     paths, schema = paths_of(model, schema)
     known = ProbabilisticDataset.of(model, schema, resolution=resolution)
