@@ -34,6 +34,29 @@ def test_theorem_the_published_ratio_costs_more_than_it_claims(rows, scale):
     assert claimed < max(losses.values()) < claimed + jacobian
 
 
+@pytest.mark.parametrize("scale", [1.0, 2.5, 25.0])
+@pytest.mark.parametrize("rows", [1, 2, 3, 10])
+def test_the_largest_loss_of_a_bin_with_rows_is_the_one_that_is_told(scale, rows):
+    """All numerators, a row more that is right or wrong, ratios between the clips and at them, either way."""
+    told = rows / ((rows + 1) * scale) + log((rows + 1) / rows)
+    inner = np.unique(np.concatenate([np.linspace(1e-6, 1 - 1e-6, 4001), [rows / (rows + 1), 1 / (rows + 1)]]))
+    worst = 0.0
+    for wrong in range(rows + 1):
+        for more in (wrong, wrong + 1):
+            log_of = {
+                (u, m): np.concatenate(
+                    [
+                        np.log(m) + laplace.logpdf(inner * m, loc=u, scale=scale),
+                        [laplace.logcdf(0, loc=u, scale=scale), laplace.logsf(m, loc=u, scale=scale)],
+                    ]
+                )
+                for u, m in ((wrong, rows), (more, rows + 1))
+            }
+            one, other = log_of.values()
+            worst = max(worst, np.abs(one - other).max())
+    assert worst == pytest.approx(told, abs=1e-12)
+
+
 def test_theorem_a_bin_of_one_row_loses_seventeen_times_its_claim_at_c_one_half():
     """m = 1, U = 1, λ = 25, c = ½: ln(2·e^(−0)/(1·e^(−½/25))) = ln 2 + ½/25 = .713, and .04 was claimed."""
     loss = log(ratio_density(0.5, 1, 2, 25.0) / ratio_density(0.5, 1, 1, 25.0))
@@ -61,6 +84,13 @@ def test_the_ratio_that_is_drawn_has_the_density_that_breaks_the_claim():
     assert two / one > exp(1 / 25) * 1.3
 
 
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_one_row_in_an_empty_bin_answers_something_else_half_of_the_time(wrong):
+    mechanism, draws = PublishedRatios(Fraction(1), 25), 20_000
+    found = mechanism.simulate((np.full(draws, wrong), np.ones(draws)), np.random.default_rng(3))
+    assert np.mean(np.array(found) != 0) > 0.5 - 6 * sqrt(0.25 / draws)
+
+
 def test_a_bin_without_rows_tells_so_with_certainty():
     mechanism = PublishedRatios(Fraction(1), 25)
     for draw in (mechanism.build(), lambda values: mechanism.simulate(values, np.random.default_rng(0))):
@@ -75,5 +105,5 @@ def test_denominators_that_differ_are_no_neighbours_for_it():
     assert mechanism.distance(one, (np.array([1, 2]), np.array([5, 6]))) == inf
     assert (mechanism.sensitivity, mechanism.scale, mechanism.delta) == (3, 6.0, 0)
     assert "as published" in str(mechanism)
-    assert "Its lemma" in PublishedRatios.__doc__
+    assert "the published lemma" in PublishedRatios.__doc__
     assert "Section 3.5" in PublishedRatios.__doc__

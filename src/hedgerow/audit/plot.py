@@ -115,7 +115,7 @@ def risk_curve(advantage: NDArray[np.float64], draw_bound: float, bound: float, 
     ordered = np.sort(np.maximum(advantage, np.finfo(float).tiny))
     above = 1 - np.arange(len(ordered)) / len(ordered)
     ax.step(ordered, above, where="post", color=colour(0), lw=2, label="rows")
-    ax.axvline(draw_bound, color="0.3", ls="--", lw=1, label="bound of a draw, about tanh(ε/4)")
+    ax.axvline(draw_bound, color="0.3", ls="--", lw=1, label="most that such a draw allows")
     ax.axvline(bound, color="0.3", ls=":", lw=1, label="bound of ε alone, tanh(ε/2)")
     ax.set(xscale="log", yscale="log", xlim=(max(float(ordered[0]) / 2, bound * 1e-6), min(1.0, 2 * bound)))
     ax.set_ylim(0.5 / len(ordered), 1.2)

@@ -96,6 +96,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     ----------
     McKenna and Sheldon, *Permute-and-Flip: A New Mechanism for Differentially Private Selection*, NeurIPS 2020.
     McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007.
+    Kasiviswanathan et al., *What Can We Learn Privately?*, SIAM Journal on Computing 2011, for draws by errors.
     Ly et al., *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, 2024, for the task.
 
     Examples

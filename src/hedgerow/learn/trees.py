@@ -92,6 +92,7 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     References
     ----------
     McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007.
+    Kasiviswanathan et al., *What Can We Learn Privately?*, SIAM Journal on Computing 2011, for draws by errors.
     Nijssen and Fromont, *Mining Optimal Decision Trees from Itemset Lattices*, KDD 2007, for the lattice.
 
     Examples

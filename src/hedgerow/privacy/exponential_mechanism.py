@@ -189,7 +189,10 @@ class ModelDraw:
     References
     ----------
     McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007, Theorem 6; Dwork and Roth, *The
-    Algorithmic Foundations of Differential Privacy*, 2014, Section 3.4.
+    Algorithmic Foundations of Differential Privacy*, 2014, Section 3.4; Kasiviswanathan et al., *What Can We Learn
+    Privately?*, SIAM Journal on Computing 2011 (a class of models, by errors); Wang, Fienberg and Smola, *Privacy for
+    Free*, ICML 2015 (one draw from a posterior); Ilvento, *Implementing the Exponential Mechanism with Base-2
+    Differential Privacy*, CCS 2020 (rounding).
     """
 
     epsilon: Fraction

@@ -21,9 +21,10 @@ class PublishedRatios:
     """EXPRIL's ratio of noisy to exact counts, clipped to [0, 1]: as published; `epsilon` is **not** its loss.
 
     Input: two int64 vectors, of numerators and denominators. Its eq. 7 adds Laplace noise of scale λ = changes/ε to the
-    numerators and divides by the exact denominators. Its lemma compares the densities of a ratio with denominators m
-    and m + 1 without their Jacobians: the loss of one bin is up to ``1/λ + ln((m + 1)/m)``, and unbounded where the
-    denominator is 0. So there is no guarantee.
+    numerators and divides by the exact denominators. Ratios alone are released. There is no guarantee: a bin without
+    rows answers 0 for certain and one with a row does not, so that an answer other than 0 has an infinite loss. Of a
+    bin with m rows the published lemma compares densities with denominators m and m + 1 without their Jacobians; the
+    supremum of the loss there, for λ of 1 or more, is ``m/((m + 1)λ) + ln((m + 1)/m)``, and not 1/λ.
 
     References
     ----------

@@ -50,7 +50,8 @@ def drawn_rho(epsilon: Fraction, weight: Fraction) -> Fraction:
     References
     ----------
     Dong, Durfee and Rogers, *Optimal Differential Privacy Composition for Exponential Mechanisms*, ICML 2020, Lemma
-    3.2; Cesar and Rogers, *Bounding, Concentrating, and Truncating*, ALT 2021, Lemma 3.2.
+    3.2; Cesar and Rogers, *Bounding, Concentrating, and Truncating*, ALT 2021, Lemma 3.2; Harrison and Manurangsi,
+    *Exact zCDP Characterizations for Fundamental Differentially Private Mechanisms*, FORC 2026, for the smallest ρ.
 
     Examples
     --------

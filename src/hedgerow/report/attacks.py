@@ -87,7 +87,8 @@ def attacked(subject: Subject, found: Attacked | None, leaves: Overfit | None) -
         v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
         sentences.append(
             f"Who knows a row's class and leaf guesses right in {100 * v:.1f} % of cases whether the model was learned "
-            f"from it; if it were not learned from any of these rows, in {100 * chance:.1f} %."
+            "from it, where it was from half of the rows of each class; if it were not learned from any of these rows, "
+            f"in {100 * chance:.1f} %."
         )
         facts += [Fact("accuracy of the best guess from class and leaf", f"{v:.3f}", v)]
         facts += [Fact("the same for a model of other rows", f"{chance:.3f}", chance)]

@@ -1,6 +1,7 @@
 """The exact membership risk of a fit, from the estimator to the numbers of each row."""
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -84,6 +85,35 @@ def test_an_even_coin_reaches_the_bound_of_a_draw():
     w = float(found.weight)
     assert found.advantage[0] == pytest.approx(0.5 - 1 / (1 + np.exp(w)))
     assert found.advantage[0] < found.draw_bound == pytest.approx(np.tanh(w / 4))
+
+
+def most_told_apart(w, counts):
+    """The largest advantage, by search: a loss of x of 0, 1/2 or 1 under a draw, in any shares, and one noisy count."""
+    losses, grid = np.array([0.0, 0.5, 1.0]), np.linspace(0, 1, 101)
+    some = np.array([(a, b, 1 - a - b) for a in grid for b in grid if a + b <= 1])
+    some = np.concatenate([some, *(np.stack([p, 0 * p, 1 - p], axis=1) for p in [np.linspace(0, 1, 20_001)])])
+    inside = some * np.exp(-w * losses)
+    inside /= inside.sum(axis=1, keepdims=True)
+    with_count = 1 / (1 + np.exp(-counts))
+    joint = [np.concatenate([d * up, d * (1 - up)], axis=1) for d, up in ((some, 1 - with_count), (inside, with_count))]
+    return np.abs(joint[0] - joint[1]).sum(axis=1).max() / 2
+
+
+@pytest.mark.parametrize("w", [1e-3, 0.2, 1.0, 2.4, 8.0])
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.9, 1.0, 3.0])
+def test_the_bound_of_a_draw_with_counts_is_the_largest_there_is(w, share):
+    X, y = np.array([[0], [1], [1]]), np.array([1, 0, 0])
+    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, max_depth=0), X, y)
+    found = replace(found, weight=w, epsilon_of_counts=share * w)
+    searched = most_told_apart(w, share * w)
+    assert searched <= found.draw_bound * (1 + 1e-12)
+    assert searched == pytest.approx(found.draw_bound, rel=1e-6)
+
+
+def test_counts_add_nothing_to_the_bound_of_a_draw_with_four_times_their_share():
+    """w = 2.4 and .6 for counts: .537, and not .672, which is the union bound."""
+    assert f"{most_told_apart(2.4, 0.6):.3f}" == f"{np.tanh(0.6):.3f}" == "0.537"
+    assert f"{1 - (1 - np.tanh(0.6)) * (1 - np.tanh(0.3)):.3f}" == "0.672"
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1, 50, 120, 450])

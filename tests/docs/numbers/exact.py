@@ -120,4 +120,5 @@ def _tables(page: Page) -> None:
     page.says("Raw Adult, {} patterns, one core", f"{int(rows[0]['patterns']):,}")
     for row in rows:
         page.row(row["what"], f"{int(row['boxes']):,}", row["seconds"], row["by masks"])
-    page.given("ICML 2008", "ICML 2021", "ICML 2022")
+    page.given("ICML 2008", "ICML 2021", "ICML 2022", "SIAM J. Comput. 2011", "FPS 2012, in print 2013", "ICML 2015")
+    page.given("(arXiv 2204.01585, 2022)")

@@ -10,7 +10,7 @@ NAMES = {"compas": "COMPAS", "german": "German Credit", "adult": "Adult"}
 
 def check(page: Page) -> None:
     page.given("99 % of rows below", "(Baker 1979", "Eisner 2016)", "with 60 digits")
-    page.given("game of Salem et al. (2023)", "Cherubin et al. (2024)")
+    page.given("game of Salem et al. (2023)", "CSF 2023; Cherubin et al. 2024")
     page.given("below 1e-45·e^(−w)", "likelier than 1e-45", "w above 500")
     page.given("From ε = 0.1 on", "gains less than .0001 on half")
     speed = {row["what"]: row for row in records("benchmarks/results/exact_risk_speed.csv")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 
 from tests.docs.page import Page, records, short
 
@@ -42,6 +42,9 @@ def check(page: Page) -> None:
     late = sum(run["status"] != "optimal" for run in informed)
     page.says("(stopped after a minute in {} of {} runs)", str(late), str(len(informed)))
     page.given("stopped after two hours", "N = 100 known")
+    ours = [float(run["error"]) for run in without if run["epsilon"] == "10.0"]
+    page.says("its error is {} ± {} (standard error", short(fmean(ours), 3), short(stdev(ours) / len(ours) ** 0.5, 3))
+    page.says("where {} is published, without a deviation", short(PUBLISHED[10.0][0], 3))
     check_words(runs)
 
 

@@ -34,6 +34,8 @@ def check(page: Page) -> None:
         # where what adds up by answers was published
         "*Privacy Odometers and Filters*, 2016",
         "*Individual Privacy Accounting via a Rényi Filter*, 2021",
+        "*Fully-Adaptive Composition in Differential Privacy*, ICML 2023",
+        "*Exact zCDP Characterizations*, FORC 2026, have",
         # where a score was published
         "*Differentially Private Quantiles*, ICML 2021, Section 3",
     )

@@ -120,7 +120,9 @@ def test_the_published_ratio_has_no_guarantee():
     assert ((ratios >= 0) & (ratios <= 1)).all()
     card = asked.privacy
     assert not card.is_private
-    assert card.headline.startswith("none (published as epsilon-differential privacy; its proof is incomplete")
+    assert card.headline.startswith(
+        "none (published as epsilon-differential privacy, which it is not: a bin without rows"
+    )
     assert card.epsilon == Fraction(2, 3)
     assert oracle(hr.Budget(1), release="ratio", random_state=0).privacy.void == "nothing was answered"
 

@@ -77,7 +77,8 @@ def exact_inference(
     References
     ----------
     Salem et al., *SoK: Let the Privacy Games Begin!*, IEEE S&P 2023, for the game. Cherubin et al., *Closed-Form Bounds
-    for DP-SGD against Record-level Inference*, USENIX Security 2024: the advantage is 1 less their Bayes security.
+    for DP-SGD against Record-level Inference*, USENIX Security 2024; Chatzikokolakis et al., *Bayes Security: A Not So
+    Average Metric*, CSF 2023: Bayes security is the least of 1 less the advantage over all priors.
 
     Examples
     --------

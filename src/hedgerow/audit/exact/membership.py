@@ -43,7 +43,8 @@ def exact_membership(
 
     The attacker knows the learner, all its parameters, the schema, and **all other rows**, sees the released model, and
     decides whether the row was in the table. A draw has a normaliser, so the likelihood ratio of every model is known
-    (docs/exact_risk.md has the theorem): nothing is sampled, no model is fitted, and no attack does better.
+    (docs/exact_risk.md has the theorem): nothing is sampled, no model is fitted, and no attack on this one release
+    does better that has nothing else, such as the time that a fit took.
 
     Neighbouring tables differ by one row; the row is in the table, or it is not. **The result is private**: an exact
     function of the rows, for the curator's eyes only. Nothing is charged, and nothing is released.
@@ -224,12 +225,17 @@ class ExactMembership:
 
     @property
     def draw_bound(self) -> float:
-        """What a draw allows on the worst table, ``tanh(weight / 4)``; half of what other mechanisms of that ε do.
+        """The largest advantage that a draw of this weight, and counts with this share of ε, allow on any table.
 
-        With counts that have the share ε₂ of ε, ``1 - (1 - tanh(weight / 4)) * (1 - tanh(ε₂ / 2))``: two independent
-        parts are told apart no more often than one or the other is.
+        ``tanh(w / 4)`` for the weight w and no counts. With the share ε₂ of counts the best test goes by the draw
+        alone, by the counts alone (``tanh(ε₂ / 2)``), or by whether at least one of them speaks for the row;
+        docs/exact_risk.md has the derivation.
         """
-        return float(1 - (1 - np.tanh(self.weight / 4)) * (1 - np.tanh(self.epsilon_of_counts / 2)))
+        w, counts = self.weight, self.epsilon_of_counts
+        if counts >= w:
+            return float(np.tanh(counts / 2))
+        either = np.expm1(-(w + counts) / 2) ** 2 / (-np.expm1(-w) * (1 + np.exp(-counts)))
+        return float(max(np.tanh(w / 4), either))
 
     def trade_off(self, row: int) -> TradeOff:
         """Return the ROC curve of the best attack on one row.

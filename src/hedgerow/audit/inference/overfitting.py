@@ -94,7 +94,10 @@ class Overfit:
 
     @property
     def vulnerability(self) -> float:
-        """V: the accuracy of the best membership guess from class and leaf, from 0.5 (random guessing) to 1."""
+        """V: the accuracy of the best membership guess from class and leaf, from 0.5 (random guessing) to 1.
+
+        Where half of the rows of each class are training rows.
+        """
         return float(self._overall(self._distances()))
 
     @property
@@ -163,12 +166,12 @@ class Overfit:
         if self.as_released_code:
             meaning = (
                 "Shares are of all rows of a set, as in SSRL's released code, not of the rows of a class, as in its\n"
-                "formula: V is smaller than the accuracy of the best guess."
+                "formula: V is not the accuracy of a guess."
             )
         else:
             meaning = (
                 "Given a row's class and leaf, the best guess whether it is a training row is correct in\n"
-                f"{100 * v:.1f} % of cases, if half of the rows are training rows. Random guessing: 50.0 %."
+                f"{100 * v:.1f} % of cases, if half of the rows of each class are. Random guessing: 50.0 %."
             )
         chance = (
             "A model that does not depend on which of these rows are training rows has "

@@ -36,8 +36,8 @@ from hedgerow.schema.schema import Schema
 from hedgerow.values import quoted_text
 
 _UNPROVEN = (
-    "published as epsilon-differential privacy; its proof is incomplete: the loss of a bin of m rows is up to "
-    "1/lambda + ln((m + 1)/m), and exact denominators are released"
+    "published as epsilon-differential privacy, which it is not: a bin without rows answers 0 for certain, and another "
+    "does not; the loss of a bin of m rows is up to m/((m + 1) lambda) + ln((m + 1)/m)"
 )
 _NOTES = (
     "the names, types and order of the columns, the classes, and the number of questions count as public",
@@ -74,7 +74,7 @@ class Oracle:
     release : {"counts", "ratio", "gaussian"}, default="counts"
         ``counts``: numbers of rows with discrete Laplace noise of scale d·(questions)/ε, ε-differential privacy.
         ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
-        EXPRIL's eq. 7, for comparison: its proof is incomplete, and the card has no guarantee.
+        EXPRIL's eq. 7, for comparison: an empty bin gives itself away, and the card has no guarantee.
     run_code : bool, default=False
         Whether a hypothesis that cannot be read as data may be evaluated by its own ``predict``, on the private rows.
         It could store them, or make the prediction for one row depend on the others: such answers have **no

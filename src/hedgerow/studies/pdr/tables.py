@@ -38,10 +38,11 @@ _TITLES: Mapping[str, str] = {
 }
 _READING = (
     "Differences are optimal − greedy: the mean over seeds ± its standard error, and in how many comparisons it is "
-    "above, at and below 0. Dist_G is the share of entropy left: below 0, optimal models disclose more. *yes* and *no* "
-    "are by Student's t test on the means of the seeds, two-sided, p < .05; *on average* is a yes where the paper says "
-    "*always* and some comparisons are against it. *At the same size* or *accuracy*, each distinct greedy model is "
-    "compared with the line through the optimal models of its seed and support."
+    "above, at and below 0. Dist_G is the share of entropy left, given which row is in which leaf: below 0, optimal "
+    "models disclose more. *yes* and *no* are by Student's t test on the means of the seeds, two-sided, p < .05 each, "
+    "not corrected for how many there are; *on average* is a yes where the paper says *always* and some comparisons "
+    "are against it. *At the same size* or *accuracy*, each distinct greedy model is compared with the line through "
+    "the optimal models of its seed and support."
 )
 
 
