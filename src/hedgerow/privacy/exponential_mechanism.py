@@ -160,8 +160,7 @@ def check_functions() -> None:
         right = [exactly(Decimal(x)) for x in points.tolist()]
         near = np.array(right, dtype=np.float64)
         rest = np.array([digits.subtract(one, Decimal(x)) for one, x in zip(right, near.tolist(), strict=True)], float)
-        for start in range(_LANES):
-            part = slice(start, None)
+        for part in (*(slice(start, None) for start in range(_LANES)), slice(None, None, -1)):
             off = np.abs(function(points[part]) - near[part] - rest[part])
             if not (off <= ULPS * np.spacing(np.abs(near[part]))).all():
                 raise StateError(
