@@ -108,8 +108,8 @@ def _reached(found: Attacked) -> tuple[list[Fact], str]:
         worst, bound = float(found.advantage.max()), found.advantage_bound
         loss = float(found.realised_loss.max())
         sentence = (
-            f"The best possible attack on the most exposed row gains {worst:.4f} over guessing; epsilon alone would "
-            f"permit {bound:.4f}."
+            f"The best attack on this release by someone who knows all other rows has true positives {worst:.4f} above "
+            f"false positives, for the most exposed row; epsilon alone would permit {bound:.4f}."
         )
         facts = [Fact("largest advantage of the best attack on any row", f"{worst:.4f}", worst)]
         facts += [Fact("largest privacy loss of any row", f"{loss:.4f}", loss)]
