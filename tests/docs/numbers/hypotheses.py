@@ -6,8 +6,8 @@ from math import log2
 
 from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST
 from hedgerow.service.onnx_files import LARGEST_ONNX
-from hedgerow.service.onnx_files.building import MOST_WORK
-from hedgerow.service.onnx_files.plain import MOST_NODES, MOST_WIDE, OPSETS
+from hedgerow.service.onnx_files.building import LEAST_WORK, MOST_WORK
+from hedgerow.service.onnx_files.plain import MOST_NODES, MOST_OUTPUTS, MOST_WIDE, OPSETS
 from tests.docs.page import Page
 
 PAGE = "docs/hypotheses.md"
@@ -20,7 +20,8 @@ def check(page: Page) -> None:
     )
     page.says("A file has at most {} bytes", f"{LARGEST_ONNX:,}")
     page.says(
-        "{} nodes, {} columns of a value, and {} operations", f"{MOST_NODES:,}", f"{MOST_WIDE:,}", f"{MOST_WORK:,}"
+        "{} nodes, {} outputs, {} columns of a value, and {} operations on a row, at least {} a step",
+        *(f"{bound:,}" for bound in (MOST_NODES, MOST_OUTPUTS, MOST_WIDE, MOST_WORK, LEAST_WORK)),
     )
     assert log2(LARGEST) == 300
     page.given("some 40 binary digits", '"1.0" is "1"')

@@ -76,6 +76,12 @@ def _varint(number):
     return bytes([low | 128]) + _varint(number >> 7) if number > 127 else bytes([low])
 
 
+def long_chain(nodes, outputs):
+    """Return a file whose outputs are all the end of one chain."""
+    names = ["x", *(f"v{i}" for i in range(nodes - 1)), "y"]
+    return model([node("Identity", [a], [b]) for a, b in pairwise(names)], gives=" ".join(["y"] * outputs))
+
+
 MANY = 2_000_000
 BYTES = {
     "nothing": b"",
@@ -146,6 +152,11 @@ FILES = {
     "an input as output of a node": model([node("Neg", ["x"], ["x"]), node("Identity", ["x"], ["y"])]),
     "many nodes": model([node("Identity", ["x"], [f"v{i}"]) for i in range(30_000)] + [node("Identity", ["x"], ["y"])]),
     "many inputs": model(GOOD, constants=WEIGHTS, takes=[value(f"x{i}", shape=(None, 1)) for i in range(10_001)]),
+    "many outputs": long_chain(8_000, 4_000),
+    "many steps of one node": model(
+        [node("Sum", ["x"] * 900, [f"v{i}"]) for i in range(300)]
+        + [node("Sum", ["x"] + [f"v{i}" for i in range(300)], ["y"])]
+    ),
     "columns by doubling": model(wide(40)),
     "large products": model(products(30), takes=[value(shape=("n", 400))], constants={"w": np.eye(400)}),
     "an input of a thousand dimensions": model(GOOD, constants=WEIGHTS, takes=[value(shape=("n", *(1,) * 1_000))]),

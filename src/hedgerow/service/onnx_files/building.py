@@ -17,6 +17,8 @@ from hedgerow.service.onnx_files.plain import MOST_WIDE, Constant, Node
 
 MOST_WORK = 2**21
 """The most numbers, products and comparisons for a row."""
+LEAST_WORK = 64
+"""What a step counts as at least, however narrow: reading it takes time, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ class Building:
             If it is too wide, or there is too much to compute for a row.
         """
         width = prod(shape)
-        self._work += max(width, work)
+        self._work += max(width, work, LEAST_WORK)
         if not 1 <= width <= MOST_WIDE or self._work > MOST_WORK:
             raise HypothesisError(
                 f"expected an ONNX file with 1 to {MOST_WIDE:,} columns, and {MOST_WORK:,} operations on a row, at "

@@ -16,6 +16,7 @@ from hedgerow.messages import shown
 
 MOST_NODES = 20_000
 MOST_INPUTS = 10_000
+MOST_OUTPUTS = 16
 MOST_WIDE = 2**16
 """The most columns of a value."""
 _ML = "ai.onnx.ml"
@@ -119,9 +120,10 @@ def plain_graph(model: Any) -> PlainGraph:
     graph = model.graph
     if model.functions or model.training_info or graph.sparse_initializer:
         raise HypothesisError("expected an ONNX file without functions, training or sparse tensors, got one with them.")
-    if len(graph.node) > MOST_NODES or len(graph.input) > MOST_INPUTS:
+    if len(graph.node) > MOST_NODES or len(graph.input) > MOST_INPUTS or len(graph.output) > MOST_OUTPUTS:
         raise HypothesisError(
-            f"expected an ONNX file of at most {MOST_NODES:,} nodes and {MOST_INPUTS:,} inputs, got more."
+            f"expected an ONNX file of at most {MOST_NODES:,} nodes, {MOST_INPUTS:,} inputs and {MOST_OUTPUTS} "
+            "outputs, got more."
         )
     constants = {one.name: constant(one) for one in graph.initializer}
     inputs = [one for one in graph.input if one.name not in constants]

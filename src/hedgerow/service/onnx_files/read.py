@@ -116,9 +116,13 @@ def _classifier(graph: PlainGraph) -> GraphClassifier:
 
 def _output(graph: PlainGraph) -> tuple[str, tuple[Any, ...] | None]:
     """Return the name of the output to read, a label if there is one; and the labels of a map of scores."""
-    makers = {name: node for node in graph.nodes for name in node.outputs}
+    makers, are_labels = dict[str, Node](), set[str]()
+    for node in graph.nodes:  # each takes earlier values only
+        makers |= dict.fromkeys(node.outputs, node)
+        if node.operator in _LABELLING or (node.operator in _PASSED and are_labels.issuperset(node.inputs[:1])):
+            are_labels.update(node.outputs[:1])
     for name in graph.outputs:
-        if _is_label(name, makers):
+        if name in are_labels:
             return name, None
     for name in graph.outputs:
         maker = makers.get(name)
@@ -129,15 +133,6 @@ def _output(graph: PlainGraph) -> tuple[str, tuple[Any, ...] | None]:
     maker = makers[graph.outputs[0]]
     labels = (*maker.attributes.get("classlabels_strings", ()), *maker.attributes.get("classlabels_int64s", ()))
     return maker.inputs[0] if maker.inputs else "", labels
-
-
-def _is_label(name: str, makers: Mapping[str, Node]) -> bool:
-    for _ in range(len(makers)):
-        maker = makers.get(name)
-        if maker is None or maker.operator not in _PASSED or not maker.inputs:
-            return maker is not None and maker.operator in _LABELLING and name == maker.outputs[0]
-        name = maker.inputs[0]
-    return False
 
 
 def _needed(graph: PlainGraph, output: str) -> set[int]:
