@@ -208,6 +208,8 @@ def test_a_form_that_is_not_of_the_session_changes_nothing(boards):
         {"data": fields | {"form_token": "é"}},
         {"data": fields | {"form_token": own}, "headers": {"Sec-Fetch-Site": "cross-site"}},
         {"data": fields | {"form_token": own}, "headers": {"Sec-Fetch-Site": "same-site"}},
+        {"data": fields | {"form_token": own}, "headers": {"Origin": "http://evil.example"}},
+        {"data": fields | {"form_token": own}, "headers": {"Origin": "null"}},
         {"json": fields | {"form_token": own}},
         {"content": f"form_token={own}&name=mallory&role=curator".encode(), "headers": {"content-type": "text/plain"}},
         {"content": b"form_token=" + own.encode() + b"&name=" + b"m" * 5000, "headers": form},
@@ -217,7 +219,9 @@ def test_a_form_that_is_not_of_the_session_changes_nothing(boards):
     for one in forged:
         assert carla.post("/keys/add", **one).status_code == 403
     assert "mallory" not in {caller.name for caller in boards.keys.callers()}
-    assert carla.post("/login", data={"key": ""}, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "http://evil.example"}, {"Origin": "null"}):
+        assert carla.post("/login", data={"key": ""}, headers=headers).status_code == 403
+    assert carla.post("/login", data={"key": ""}, headers={"Origin": str(carla.base_url)}).status_code == 401
     assert carla.get("/keys/add", params=fields | {"form_token": own}).status_code == 405
 
 
@@ -261,7 +265,7 @@ def test_every_response_has_the_headers(seen):
         )
         assert "frame-ancestors 'none'; base-uri 'none'" in policy
         assert response.headers["x-content-type-options"] == "nosniff"
-        assert response.headers["referrer-policy"] == "no-referrer"
+        assert response.headers["referrer-policy"] == "same-origin"
         assert response.headers["cache-control"] == "no-store"
 
 

@@ -1,9 +1,13 @@
 """The paths of the service: what each returns, who may ask, and that refusals are problems without a cell."""
 
 import json
+import threading
 
 import pytest
 
+from hedgerow.service import forms
+from hedgerow.service.dashboard import mount_dashboard
+from hedgerow.service.forms import MOST_ENTRIES
 from hedgerow.service.receipts import Receipt, Signer
 from hedgerow.service.routes import RECEIPT
 from tests.service.wards import BINS, MARGINALS, WatchedRows, question
@@ -158,3 +162,32 @@ def test_the_openapi_file_describes_every_body_and_refers_to_nothing_that_is_not
     posts = [operation["post"] for operation in found["paths"].values() if "post" in operation]
     assert all("requestBody" in operation for operation in posts)
     assert len(posts) == 4
+
+
+@pytest.mark.parametrize("path", ["/v1/datasets/", "/v1/ledger/", "/dashboard/login/", "/dashboard/ledger/"])
+def test_a_slash_too_many_leads_nowhere(service, path):
+    mount_dashboard(service.app, service.curator.ledger, service.keys, secure=True)
+    response = service.client().get(path, headers={"Host": "evil.example"}, follow_redirects=False)
+    assert (response.status_code, response.headers.get("location")) == (404, None)
+
+
+def test_the_ledger_says_that_it_is_lines(service):
+    (kind,) = service.app.openapi()["paths"]["/v1/ledger"]["get"]["responses"]["200"]["content"]
+    assert service.client().get("/v1/ledger").headers["content-type"].partition(";")[0] == kind == "application/jsonl"
+
+
+def test_a_question_of_more_entries_than_are_checked_quickly_is_refused(service):
+    deep = b'{"question": "marginals", "epsilon": "1", "bins": {"age": [' + b"[]," * MOST_ENTRIES + b"[]]}}"
+    for path in ("cost", "marginals", "fits"):
+        told = problem(
+            service.client().post(f"{WARDS}/{path}", content=deep, headers=key("1")), 422, "question-refused"
+        )
+        assert f"{MOST_ENTRIES:,} entries" in told["detail"]
+
+
+def test_no_body_is_parsed_on_the_event_loop(service, monkeypatch):
+    seen = []
+    monkeypatch.setattr(forms, "parse_json", lambda _: seen.append(threading.current_thread().name) or {})
+    for path in ("cost", "marginals", "error-marginals", "fits"):
+        assert service.client().post(f"{WARDS}/{path}", content=MARGINALS, headers=key("1")).status_code == 422
+    assert set(seen) == {"hedgerow free call", "AnyIO worker thread"}

@@ -1,18 +1,22 @@
 """Questions of one analyst wait for one another, and nobody else for them."""
 
+import asyncio
 import threading
 from functools import partial
 
 import anyio
 import httpx2
+import pytest
 
-from hedgerow.service.turns import MOST_AT_ONCE, Turns
+from hedgerow.errors import ServiceBusyError
+from hedgerow.service import turns
+from hedgerow.service.turns import MOST_AT_ONCE, MOST_TURNS_WAITING, Turns
 from tests.service.wards import ANA, BOB, MARGINALS, WatchedRows
 from tests.service.web import JSON, running
 
 
 def test_an_analyst_has_so_many_turns_and_each_call_has_one():
-    turns, running_now, most, lock = Turns(), [], [], threading.Lock()
+    ana, running_now, most, lock = Turns(MOST_AT_ONCE), [], [], threading.Lock()
     full = threading.Barrier(MOST_AT_ONCE)
 
     def call(number):
@@ -27,7 +31,8 @@ def test_an_analyst_has_so_many_turns_and_each_call_has_one():
     found = []
 
     async def one(number):
-        found.append(await turns.run(ANA, partial(call, number)))
+        async with ana.of(ANA) as turn:
+            found.append(await turn.run(partial(call, number)))
 
     async def all_of_them():
         async with anyio.create_task_group() as group:
@@ -71,3 +76,50 @@ def test_questions_that_take_long_hold_up_neither_others_nor_free_calls(tmp_path
         for thread in (*threads, other):
             thread.join(30)
     assert statuses == [200] * 61
+
+
+def test_a_free_call_is_told_to_take_too_long_keeps_its_turn_and_does_not_keep_the_process(monkeypatch):
+    monkeypatch.setattr(turns, "FREE_SECONDS", 0.05)
+    go, found = threading.Event(), []
+
+    def long():
+        found.append(threading.current_thread().daemon)
+        go.wait(10)
+        raise ValueError("a text that nobody is told")
+
+    async def once(own, call):
+        async with own.of(ANA) as turn:
+            return await turn.run_free(call)
+
+    async def check():
+        own = Turns(1)
+        first = asyncio.create_task(once(own, long))
+        await asyncio.sleep(0.2)
+        second = asyncio.create_task(once(own, lambda: "quick"))
+        await asyncio.sleep(0.2)
+        assert not second.done()
+        go.set()
+        assert await second == "quick"
+        with pytest.raises(ServiceBusyError, match="answered within"):
+            await first
+
+    asyncio.run(check())
+    assert found == [True]
+
+
+def test_a_caller_of_whom_too_many_requests_wait_is_told_so():
+    async def hold(own, until):
+        async with own.of(ANA) as turn:
+            await turn.run(until.wait)
+
+    async def check():
+        own, until = Turns(1), threading.Event()
+        waiting = [asyncio.create_task(hold(own, until)) for _ in range(1 + MOST_TURNS_WAITING)]
+        await asyncio.sleep(0.1)
+        with pytest.raises(ServiceBusyError, match="nothing was charged"):
+            await hold(own, until)
+        async with own.of(BOB):
+            until.set()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(check())

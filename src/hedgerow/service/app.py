@@ -14,11 +14,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hedgerow._version import __version__
 from hedgerow.errors import HedgerowError
 from hedgerow.service.curator import Caller, Curator
-from hedgerow.service.jobs import Jobs
+from hedgerow.service.jobs import MOST_OF_ONE, Jobs
 from hedgerow.service.openapi import PROBLEMS, Described, named
 from hedgerow.service.problems import TYPE, ProblemError, problem_of
 from hedgerow.service.routes import router
-from hedgerow.service.turns import Turns
+from hedgerow.service.turns import MOST_AT_ONCE, MOST_FREE_AT_ONCE, Turns
 
 Authenticate = Callable[[str], Caller]
 _LOG = logging.getLogger(__name__)
@@ -43,11 +43,13 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
         description="Every charged question is on disk in a ledger before a row is touched. See docs/service.md.",
         docs_url=None,  # pages that load their scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # to the host that a request says it is for
         generate_unique_id_function=named,
         responses=PROBLEMS,
     )
     app.state.curator, app.state.authenticate, app.state.jobs = curator, authenticate, jobs
-    app.state.turns = Turns()
+    app.state.charged, app.state.free = Turns(MOST_AT_ONCE), Turns(MOST_FREE_AT_ONCE)
+    app.state.watching = Turns(MOST_OF_ONE)
     app.include_router(router)
     app.add_exception_handler(HTTPException, _told_http)
     app.add_exception_handler(RequestValidationError, _told_invalid)

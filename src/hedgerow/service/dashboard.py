@@ -114,7 +114,9 @@ def _shared(views: Views, door: Door) -> list[BaseRoute]:
 def _app(routes: list[BaseRoute], *middleware: Middleware) -> ASGIApp:
     """Return an app whose every response has the headers, those of failures included."""
     handlers = {HTTPException: _told, Exception: _failed}
-    return Headers(Starlette(routes=routes, middleware=middleware, exception_handlers=handlers))
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+    app.router.redirect_slashes = False  # to the host that a request says it is for
+    return Headers(app)
 
 
 async def _told(request: Request, error: Exception) -> Response:

@@ -15,6 +15,7 @@ from hedgerow.schema.numbers import Integer
 from hedgerow.schema.schema import Schema
 
 MOST_ROWS = 10_000
+MOST_CELLS = 500_000
 
 
 def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any]]:
@@ -25,7 +26,7 @@ def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any
     Raises
     ------
     ValueError
-        If the number of rows is not 1 to 10,000.
+        If the number of rows is not 1 to 10,000, or they have more than 500,000 values.
 
     Examples
     --------
@@ -36,6 +37,8 @@ def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any
     """
     if check_whole("rows", n_rows, 1) > MOST_ROWS:
         raise ArgumentError(f"expected at most {MOST_ROWS:,} dummy rows, got {n_rows:,}.")
+    if n_rows * len(schema) > MOST_CELLS:
+        raise ArgumentError(f"expected dummy rows of at most {MOST_CELLS:,} values, got more; ask for fewer rows.")
     rng = np.random.default_rng(seed)
     columns = {name: _drawn(attribute, n_rows, rng) for name, attribute in schema.attributes}
     if schema.label is not None:

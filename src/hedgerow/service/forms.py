@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from hedgerow.errors import UnreadableError
+from hedgerow.errors import QuestionError, UnreadableError
 from hedgerow.messages import shown
 from hedgerow.untrusted_text import parse_json
 
 LARGEST_QUESTION = 2**23
 """The most bytes of a question."""
+MOST_ENTRIES = 100_000
+"""The most entries of a question's lists and mappings: what takes long to check is many of them, not long text."""
 MOST_ATTRIBUTES = 10_000
 AmountText = Annotated[
     str,
@@ -102,21 +105,46 @@ def read_form(kind: Kind, body: bytes) -> Asked:
     UnreadableError
         If it is too large or deep, not JSON, or not of the form; it names the entry at fault.
     """
-    if len(body) > LARGEST_QUESTION:
-        raise UnreadableError(f"expected a question of at most {LARGEST_QUESTION:,} bytes, got a larger one.")
+    problem = None
+    try:
+        return FORMS[kind].model_validate(_data(body))
+    except ValidationError as error:  # it holds the whole body
+        problem = _first(error)
+    raise UnreadableError(problem)
+
+
+def split_kind(body: bytes) -> tuple[Kind, bytes]:
+    """Return the kind of a question whose cost is asked, its entry `question`, and the question without it.
+
+    Raises
+    ------
+    QuestionError
+        If it is too large, not JSON, or says no kind.
+    """
+    problem = f"expected `question` to be one of {', '.join(FORMS)}."
+    try:
+        data = _data(body)
+        if isinstance(data, dict) and data.get("question") in FORMS:
+            return data.pop("question"), json.dumps(data).encode()
+    except UnreadableError as error:
+        problem = str(error)
+    except TypeError:  # of a kind that is a list
+        pass
+    raise QuestionError(problem)
+
+
+def _data(body: bytes) -> Any:
+    if len(body) > LARGEST_QUESTION or sum(map(body.count, (b",", b"[", b"{"))) > MOST_ENTRIES:
+        raise UnreadableError(
+            f"expected a question of at most {LARGEST_QUESTION:,} bytes and {MOST_ENTRIES:,} entries, got a larger one."
+        )
     try:
         text = body.decode()
     except UnicodeDecodeError:
         text = None
     if text is None:
         raise UnreadableError("expected text in UTF-8, found bytes that are not text.")
-    data = parse_json(text)
-    problem = None
-    try:
-        return FORMS[kind].model_validate(data)
-    except ValidationError as error:  # it holds the whole body
-        problem = _first(error)
-    raise UnreadableError(problem)
+    return parse_json(text)
 
 
 def _first(error: ValidationError) -> str:

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from functools import partial
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from starlette.concurrency import run_in_threadpool
 
 from hedgerow._version import __version__
-from hedgerow.errors import AccessError, UnreadableError
+from hedgerow.errors import AccessError
 from hedgerow.service.curator import Answer, Caller, Curator
-from hedgerow.service.forms import FORMS, LARGEST_QUESTION, Kind
+from hedgerow.service.forms import FORMS, LARGEST_QUESTION, split_kind
 from hedgerow.service.jobs import Job, Jobs
+from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.openapi import described, described_cost
 from hedgerow.service.problems import ProblemError, problem_of
-from hedgerow.service.turns import Turns
-from hedgerow.untrusted_text import parse_json
+from hedgerow.service.turns import Turn, Turns
 
 RECEIPT = "Hedgerow-Receipt"
+_LINES = "application/jsonl"
+_AT_ONCE = 500  # entries of the ledger
 router = APIRouter()
 _bearer = HTTPBearer(auto_error=False, description="An API key of this service, or a token of its identity provider.")
 
@@ -45,8 +47,15 @@ async def _jobs(request: Request) -> Jobs:
     return request.app.state.jobs
 
 
-async def _turns(request: Request) -> Turns:
-    return request.app.state.turns
+def _turn_of(kind: str) -> Any:
+    """Return the dependency that waits for a turn of the caller's, before a body is read, and holds it until the end."""
+
+    async def turn(request: Request, caller: Annotated[Caller, Depends(_caller)]) -> AsyncGenerator[Turn]:
+        turns: Turns = getattr(request.app.state, kind)
+        async with turns.of(caller) as taken:
+            yield taken
+
+    return Depends(turn)
 
 
 async def _body(request: Request) -> bytes:
@@ -78,63 +87,86 @@ async def _key(
 
 Known = Annotated[Caller, Depends(_caller)]
 Asked = Annotated[Curator, Depends(_curator)]
-Waiting = Annotated[Turns, Depends(_turns)]
+Charged = Annotated[Turn, _turn_of("charged")]
+Free = Annotated[Turn, _turn_of("free")]
+Watching = Annotated[Turn, _turn_of("watching")]
 Queue = Annotated[Jobs, Depends(_jobs)]
 Body = Annotated[bytes, Depends(_body)]
 Idempotency = Annotated[str, Depends(_key)]
 
 
 @router.get("/healthz", summary="Whether the service runs.")
-def healthz() -> dict[str, str]:
+async def healthz() -> dict[str, str]:
     """Tell that it does, and which software it is."""
     return {"status": "ok", "software": f"hedgerow {__version__}"}
 
 
-@router.get("/v1/datasets", summary="The datasets that you may ask about.")
-def datasets(curator: Asked, caller: Known) -> list[str]:
+@router.get(
+    "/v1/datasets",
+    response_model=list[str],
+    summary="The datasets that you may ask about.",
+)
+async def datasets(curator: Asked, caller: Known, turn: Free) -> Response:
     """Return their names."""
-    return curator.datasets(caller)
+    return await turn.run_free(lambda: JSONResponse(curator.datasets(caller)))
 
 
-@router.get("/v1/datasets/{dataset}", summary="What is public of a dataset: schema, columns, questions, timing.")
-def describe(dataset: str, curator: Asked, caller: Known) -> dict[str, Any]:
+@router.get(
+    "/v1/datasets/{dataset}",
+    response_model=dict[str, Any],
+    summary="What is public of a dataset: schema, columns, questions, timing.",
+)
+async def describe(dataset: str, curator: Asked, caller: Known, turn: Free) -> Response:
     """Return what is public."""
-    return curator.describe(caller, dataset)
+    return await turn.run_free(lambda: JSONResponse(curator.describe(caller, dataset)))
 
 
-@router.get("/v1/datasets/{dataset}/budget", summary="Your cap, what was charged to it, and what is left.")
-def budget(dataset: str, curator: Asked, caller: Known) -> dict[str, Any]:
+@router.get(
+    "/v1/datasets/{dataset}/budget",
+    response_model=dict[str, Any],
+    summary="Your cap, what was charged to it, and what is left.",
+)
+async def budget(dataset: str, curator: Asked, caller: Known, turn: Free) -> Response:
     """Return exact amounts, as text."""
-    return curator.budget(caller, dataset)
+    return await turn.run_free(lambda: JSONResponse(curator.budget(caller, dataset)))
 
 
-@router.get("/v1/datasets/{dataset}/dummy", summary="Made-up rows by column, drawn from the schema alone.")
-def dummy(
+@router.get(
+    "/v1/datasets/{dataset}/dummy",
+    response_model=dict[str, list[Any]],
+    summary="Made-up rows by column, drawn from the schema alone.",
+)
+async def dummy(
     dataset: str,
     curator: Asked,
     caller: Known,
+    turn: Free,
     rows: Annotated[int, Query(ge=1, le=10_000)] = 100,
     seed: Annotated[int, Query(ge=0, lt=2**32)] = 0,
-) -> dict[str, list[Any]]:
+) -> Response:
     """Return columns."""
-    return curator.dummy(caller, dataset, rows, seed)
+    return await turn.run_free(lambda: JSONResponse(curator.dummy(caller, dataset, rows, seed)))
 
 
-@router.post("/v1/datasets/{dataset}/cost", summary="What a question would cost; free.", openapi_extra=described_cost())
-async def cost(dataset: str, curator: Asked, caller: Known, body: Body) -> dict[str, Any]:
+@router.post(
+    "/v1/datasets/{dataset}/cost",
+    response_model=dict[str, Any],
+    summary="What a question would cost; free.",
+    openapi_extra=described_cost(),
+)
+async def cost(dataset: str, curator: Asked, caller: Known, turn: Free, body: Body) -> Response:
     """Return the charge, and whether it is left."""
-    kind, question = _split_kind(body)
-    return await run_in_threadpool(curator.cost, caller, dataset, kind, question)
+    return await turn.run_free(lambda: JSONResponse(curator.cost(caller, dataset, *split_kind(body))))
 
 
 @router.post(
     "/v1/datasets/{dataset}/marginals", summary=FORMS["marginals"].__doc__, openapi_extra=described("marginals")
 )
 async def marginals(
-    dataset: str, curator: Asked, turns: Waiting, caller: Known, key: Idempotency, body: Body
+    dataset: str, curator: Asked, caller: Known, turn: Charged, key: Idempotency, body: Body
 ) -> Response:
     """Return noisy counts."""
-    return _answered(await turns.run(caller, partial(curator.ask, caller, dataset, "marginals", key, body)))
+    return _answered(await turn.run(partial(curator.ask, caller, dataset, "marginals", key, body)))
 
 
 @router.post(
@@ -143,29 +175,29 @@ async def marginals(
     openapi_extra=described("error-marginals"),
 )
 async def error_marginals(
-    dataset: str, curator: Asked, turns: Waiting, caller: Known, key: Idempotency, body: Body
+    dataset: str, curator: Asked, caller: Known, turn: Charged, key: Idempotency, body: Body
 ) -> Response:
     """Return noisy counts."""
-    return _answered(await turns.run(caller, partial(curator.ask, caller, dataset, "error-marginals", key, body)))
+    return _answered(await turn.run(partial(curator.ask, caller, dataset, "error-marginals", key, body)))
 
 
 @router.post(
     "/v1/datasets/{dataset}/fits", status_code=202, summary=FORMS["fits"].__doc__, openapi_extra=described("fits")
 )
-async def fits(dataset: str, jobs: Queue, caller: Known, key: Idempotency, body: Body) -> Response:
+async def fits(dataset: str, jobs: Queue, caller: Known, turn: Free, key: Idempotency, body: Body) -> Response:
     """Return the job that the fit is; nothing is charged before it is running."""
-    job = await run_in_threadpool(jobs.submit, caller, dataset, "fits", key, body)
+    job = await turn.run_free(lambda: jobs.submit(caller, dataset, "fits", key, body))
     return JSONResponse(_job_data(job), 202, {"Location": f"/v1/jobs/{job.name}"})
 
 
 @router.get("/v1/jobs/{job}", summary="What became of a fit.")
-def job_state(job: str, jobs: Queue, caller: Known) -> dict[str, Any]:
+async def job_state(job: str, jobs: Queue, caller: Known) -> dict[str, Any]:
     """Return its state."""
     return _job_data(jobs.get(caller, job))
 
 
 @router.get("/v1/jobs/{job}/answer", summary="The model of a fit that was answered.")
-def job_answer(job: str, jobs: Queue, caller: Known) -> Response:
+async def job_answer(job: str, jobs: Queue, caller: Known) -> Response:
     """Return the answer, or the problem."""
     found = jobs.get(caller, job)
     if found.answer is not None:
@@ -176,21 +208,43 @@ def job_answer(job: str, jobs: Queue, caller: Known) -> Response:
 
 
 @router.get("/v1/jobs/{job}/events", summary="What becomes of a fit, as server-sent events.")
-def job_events(job: str, jobs: Queue, caller: Known) -> StreamingResponse:
+async def job_events(
+    job: str,
+    jobs: Queue,
+    caller: Known,
+    turn: Watching,  # noqa: ARG001 (as many streams as an analyst has turns)
+) -> StreamingResponse:
     """Return each state once."""
     return StreamingResponse(_events(jobs.get(caller, job)), media_type="text/event-stream")
 
 
 @router.delete("/v1/jobs/{job}", summary="Cancel a fit that still waits; one that runs is charged, and goes on.")
-def job_cancel(job: str, jobs: Queue, caller: Known) -> dict[str, Any]:
+async def job_cancel(job: str, jobs: Queue, caller: Known) -> dict[str, Any]:
     """Return its state."""
     return _job_data(jobs.cancel(caller, job))
 
 
-@router.get("/v1/ledger", summary="Entries of the ledger, one a line: your own requests; for auditors, all.")
-def ledger(curator: Asked, caller: Known) -> StreamingResponse:
+@router.get(
+    "/v1/ledger",
+    summary="Entries of the ledger, one a line: your own requests; for auditors, all.",
+    response_class=StreamingResponse,
+    responses={200: {"content": {_LINES: {"schema": {"type": "string"}}}}},
+)
+async def ledger(curator: Asked, caller: Known, turn: Free) -> StreamingResponse:
     """Return the entries as they are hashed."""
-    return StreamingResponse((f"{one.content}\n" for one in curator.entries(caller)), media_type="application/jsonl")
+    entries = curator.entries(caller)
+    first = await turn.run_free(partial(_part, entries))
+    return StreamingResponse(_parts(turn, entries, first), media_type=_LINES)
+
+
+async def _parts(turn: Turn, entries: Iterator[Entry], part: str) -> AsyncIterator[str]:
+    while part:
+        yield part
+        part = await turn.run_free(partial(_part, entries))
+
+
+def _part(entries: Iterator[Entry]) -> str:
+    return "".join(f"{one.content}\n" for one in islice(entries, _AT_ONCE))
 
 
 async def _events(job: Job) -> AsyncIterator[str]:
@@ -213,16 +267,3 @@ def _job_data(job: Job) -> dict[str, Any]:
 def _answered(answer: Answer) -> Response:
     headers = {RECEIPT: answer.receipt} if answer.receipt else {}
     return Response(answer.body, media_type="application/json", headers={**headers, "Cache-Control": "no-store"})
-
-
-def _split_kind(body: bytes) -> tuple[Kind, bytes]:
-    """Return the kind of a question whose cost is asked, and the question."""
-    try:
-        data = parse_json(body.decode())
-        kind = data.pop("question")
-        if kind in FORMS:
-            return kind, json.dumps(data).encode()
-    except (UnreadableError, UnicodeDecodeError, TypeError, KeyError, AttributeError):
-        pass
-    kinds = ", ".join(FORMS)
-    raise ProblemError(422, "question-refused", "The question cannot be asked", f"Expected `question` to be {kinds}.")

@@ -14,12 +14,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from hedgerow.chain import digest
-from hedgerow.errors import LedgerError
+from hedgerow.errors import LedgerError, ServiceBusyError
 from hedgerow.messages import shown
 from hedgerow.service.curator import Caller, Role
 from hedgerow.service.keys import Keys
 from hedgerow.service.pages.render import render
 from hedgerow.service.pages.sessions import Session, Sessions
+from hedgerow.service.turns import MOST_FREE_AT_ONCE, Turns
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 FAILED, UNTOLD = "The page failed", "Its reason is not told here."
@@ -77,7 +78,7 @@ class Door:
 
     def __init__(self, keys: Keys, roles: tuple[Role, ...], *, secure: bool) -> None:
         self._keys, self._roles, self._secure = keys, roles, secure
-        self._sessions = Sessions(keys)
+        self._sessions, self._turns = Sessions(keys), Turns(MOST_FREE_AT_ONCE)
         self.token = secrets.token_urlsafe(32)
         self._used = False
 
@@ -90,10 +91,10 @@ class Door:
                 return self._unknown(request)
             if session.caller.role not in roles:
                 return Visit(request, session, {}).missing()
-            form = {} if request.method in ("GET", "HEAD") else await _form(request)
+            form = {} if request.method in ("GET", "HEAD") else await self._form(request)
             if form is None or (request.method == "POST" and not session.sent(form.get("form_token", ""))):
                 return _refused(request, session)
-            return await run_in_threadpool(_shown, view, Visit(request, session, form))
+            return await self._shown(view, Visit(request, session, form))
 
         return endpoint
 
@@ -119,7 +120,7 @@ class Door:
 
     async def log_in(self, request: Request) -> Response:
         """Take a key, and begin a session; whatever is wrong with it is told in the same words."""
-        form = await _form(request)
+        form = await self._form(request)
         if form is None:
             return _refused(request, None)
         hashed = digest(form.get("key", "").strip())
@@ -137,6 +138,12 @@ class Door:
         response.delete_cookie(_name(visit.request), path=_path(visit.request))
         return response
 
+    async def _form(self, request: Request) -> dict[str, str] | None:
+        """Return a form; None for one from another site, by what the browser says of it."""
+        headers, own = request.headers, f"{'https' if self._secure else 'http'}://{request.headers.get('host', '')}"
+        site = headers.get("sec-fetch-site") or ("none" if headers.get("origin", own) == own else "cross-site")
+        return await _form(request) if site in ("same-origin", "none") else None
+
     def _begun(self, request: Request, caller: Caller, key: str | None) -> Response:
         _LOG.info("log-in of %s, %s", shown(caller.name), caller.role)
         response, name = _go(request, "/"), self._sessions.begin(caller, key)
@@ -144,6 +151,18 @@ class Door:
             _name(request), name, path=_path(request), secure=self._secure, httponly=True, samesite="strict"
         )
         return response
+
+    async def _shown(self, view: View, visit: Visit) -> Response:
+        try:
+            async with self._turns.of(visit.session.caller) as turn:
+                return await turn.run_free(lambda: view(visit))
+        except ServiceBusyError as error:
+            return visit.render("problem.html", 503, title="Too much is asked for", detail=str(error))
+        except LedgerError as error:  # made of entries' numbers and public names
+            return visit.render("problem.html", 500, title="The ledger cannot be read", detail=str(error))
+        except Exception as error:  # its text could hold anything
+            _LOG.error("%s: %s", visit.request.scope["path"], type(error).__name__)
+        return visit.render("problem.html", 500, title=FAILED, detail=UNTOLD)
 
     def _cookie(self, request: Request) -> str:
         return request.cookies.get(_name(request), "")
@@ -157,25 +176,13 @@ class Door:
         return render(request, "login.html", status, problem=problem, curator="curator" in self._roles)
 
 
-def _shown(view: View, visit: Visit) -> Response:
-    try:
-        return view(visit)
-    except LedgerError as error:  # made of entries' numbers and public names
-        return visit.render("problem.html", 500, title="The ledger cannot be read", detail=str(error))
-    except Exception as error:  # its text could hold anything
-        _LOG.error("%s: %s", visit.request.scope["path"], type(error).__name__)
-    return visit.render("problem.html", 500, title=FAILED, detail=UNTOLD)
-
-
 def _refused(request: Request, session: Session | None) -> Response:
     detail = "It was not sent from a page of this session. Go back, load the page again, and send it from there."
     return render(request, "problem.html", 403, session=session, title="The form was refused", detail=detail)
 
 
 async def _form(request: Request) -> dict[str, str] | None:
-    """Return a form; None for one from another site, too large, or malformed."""
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return None
+    """Return a form; None for one that is too large or malformed."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         return None
     body = bytearray()
