@@ -3,11 +3,13 @@
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 import uvicorn
 
 from hedgerow.service.app import create_app
+from hedgerow.service.connections import Connection, Connections
 from hedgerow.service.jobs import Jobs
 from hedgerow.service.keys import Keys
 from tests.service.wards import curator_of
@@ -45,15 +47,16 @@ def web(folder, rows=None, url=None, **more):
 
 
 @contextmanager
-def served(app):
-    """Serve an app at a port of this machine, and yield its URL."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
+def served(app, most=1000, tls=None):
+    """Serve an app at a port of this machine, with so many connections at most, and yield its URL."""
+    protocol = partial(Connection, Connections(most), tls)
+    server = uvicorn.Server(uvicorn.Config(app, http=protocol, ws="none", port=0, log_config=None, access_log=False))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.01)
     try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        yield f"http{'s' if tls else ''}://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(10)

@@ -48,7 +48,7 @@ async def _jobs(request: Request) -> Jobs:
 
 
 def _turn_of(kind: str) -> Any:
-    """Return the dependency that waits for a turn of the caller's, before a body is read, and holds it until the end."""
+    """Return the dependency that holds a turn of the caller's, from before a body is read to the end."""
 
     async def turn(request: Request, caller: Annotated[Caller, Depends(_caller)]) -> AsyncGenerator[Turn]:
         turns: Turns = getattr(request.app.state, kind)

@@ -6,9 +6,11 @@ import asyncio
 import logging
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from hedgerow.errors import ArgumentError, FileError
+from hedgerow.service.connections import Connection, Connections
+from hedgerow.service.resources import allowed_connections
 
 LOCAL = "127.0.0.1"
 
@@ -85,18 +89,10 @@ def serve(app: ASGIApp, address: Address, own: ASGIApp, own_port: int, ready: Ca
     """
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its records can hold the text of an exception
     public, private = _bound(address.host, address.port), _bound(LOCAL, own_port)
-    tls: Any = (
-        {}
-        if address.certificate is None
-        else {
-            "ssl_certfile": str(address.certificate),
-            "ssl_keyfile": str(address.private_key),
-        }
-    )
-    common: Any = {"log_config": None, "access_log": False, "server_header": False, "timeout_graceful_shutdown": 30}
+    connections = Connections(allowed_connections())
     servers = [
-        (_Server(uvicorn.Config(app, proxy_headers=False, **common, **tls)), public),
-        (_Server(uvicorn.Config(own, proxy_headers=False, **common)), private),
+        (_server(app, connections, _tls(address), address.behind_proxy), public),
+        (_server(own, connections, None, behind_proxy=False), private),
     ]
 
     def stop() -> None:
@@ -116,6 +112,32 @@ def serve(app: ASGIApp, address: Address, own: ASGIApp, own_port: int, ready: Ca
         await asyncio.gather(*tasks)
 
     asyncio.run(run())
+
+
+def _server(app: ASGIApp, connections: Connections, tls: ssl.SSLContext | None, behind_proxy: bool) -> _Server:
+    protocol: Any = partial(Connection, connections, tls)
+    return _Server(
+        uvicorn.Config(
+            app,
+            http=protocol,
+            ws="none",
+            backlog=128,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=behind_proxy,
+            forwarded_allow_ips="*",  # the port is the proxy's alone, which writes whom it asks for
+            timeout_graceful_shutdown=30,
+        )
+    )
+
+
+def _tls(address: Address) -> ssl.SSLContext | None:
+    if address.certificate is None:
+        return None
+    found = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    found.load_cert_chain(address.certificate, address.private_key)
+    return found
 
 
 class _Server(uvicorn.Server):

@@ -1,0 +1,77 @@
+"""What the process may use of its machine: file descriptors and memory, some of them kept for questions."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import resource
+from contextlib import suppress
+
+from hedgerow.errors import ArgumentError, ServiceBusyError
+
+MOST_CONNECTIONS = 1000
+"""The most connections of all ports together."""
+RESERVED = 512
+"""File descriptors that no connection takes: they are for the ledger, the engines, and connections that are ended."""
+_FEWEST_CONNECTIONS = 64
+_OF_A_QUESTION = 64  # file descriptors
+_MEMORY = 2**26  # bytes, of a question
+
+
+def allowed_connections() -> int:
+    """Return how many connections there may be; raises the process's limit of open files for them, if it can.
+
+    Raises
+    ------
+    ArgumentError
+        If the limit leaves too few.
+    """
+    limit, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + RESERVED
+    if limit != resource.RLIM_INFINITY and limit < wanted:
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    found = MOST_CONNECTIONS if limit == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, limit - RESERVED)
+    if found < _FEWEST_CONNECTIONS:
+        raise ArgumentError(
+            f"expected a limit of at least {RESERVED + _FEWEST_CONNECTIONS} open files, got {limit}; raise it, as "
+            "with ulimit -n."
+        )
+    return found
+
+
+def check_room() -> None:
+    """Check that there are file descriptors and memory for a question, before it is charged.
+
+    Raises
+    ------
+    ServiceBusyError
+        If there are too few.
+    """
+    if not has_room():
+        raise ServiceBusyError(
+            "the service is short of file descriptors or memory; nothing was charged. Ask again later."
+        )
+
+
+def has_room() -> bool:
+    """Return whether there are file descriptors and memory for a question."""
+    held = list[int]()
+    try:
+        held.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        for _ in range(_OF_A_QUESTION):
+            held.append(os.dup(held[0]))  # noqa: PERF401 (those before one that fails are to be closed)
+        mmap.mmap(-1, _MEMORY).close()
+    except OSError:
+        return False
+    finally:
+        for one in held:
+            os.close(one)
+    return _available() >= _MEMORY
+
+
+def _available() -> int:
+    """Return the machine's free memory in bytes, where it tells."""
+    with suppress(OSError, ValueError), open("/proc/meminfo") as file:
+        return next((1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable:")), _MEMORY)
+    return _MEMORY

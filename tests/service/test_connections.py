@@ -1,0 +1,128 @@
+"""Strangers who open connections, or send slowly, push out each other, and nobody who asks."""
+
+import datetime
+import ipaddress
+import socket
+import ssl
+import time
+from contextlib import ExitStack, contextmanager, suppress
+
+import h11
+import httpx2
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from hedgerow.service import connections
+from tests.service.web import served
+
+MOST = 8
+SOON = 0.3  # seconds
+
+
+async def echo(request):
+    return PlainTextResponse(await request.body())
+
+
+@pytest.fixture
+def app():
+    return Starlette(routes=[Route("/", echo, methods=["GET", "POST"])])
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(connections, "SECONDS", {h11.IDLE: SOON, h11.SEND_BODY: SOON})
+
+
+@contextmanager
+def opened(url):
+    """Open a connection that says nothing yet."""
+    host, port = url.partition("://")[2].split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as one:
+        yield one
+
+
+def is_closed(one, within=3.0):
+    """Return whether the other side closes a connection in time, whatever it sends before."""
+    one.settimeout(within)
+    with suppress(ConnectionError):
+        try:
+            while one.recv(65536):
+                pass
+        except TimeoutError:
+            return False
+    return True
+
+
+def test_silent_connections_push_out_each_other_and_no_request(app):
+    with served(app, MOST) as url, ExitStack() as strangers:
+        silent = []
+        for number in range(6 * MOST):
+            silent.append(strangers.enter_context(opened(url)))
+            if number % MOST == 0:
+                began = time.monotonic()
+                assert httpx2.post(url, content=b"x" * 100_000).status_code == 200
+                assert time.monotonic() - began < 2
+        assert all(is_closed(one) for one in silent[: 4 * MOST])
+        assert not is_closed(silent[-1], within=0.1)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    "begun",
+    [b"", b"GET / HTTP/1.1\r\nhost: x\r\nx-", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n"],
+    ids=["silence", "a header", "a body"],
+)
+def test_a_request_that_is_sent_slowly_is_ended(app, begun):
+    with served(app) as url, opened(url) as slow, suppress(ConnectionError):
+        slow.sendall(begun)
+        began = time.monotonic()
+        while time.monotonic() - began < 10 * SOON:
+            slow.sendall(b"a" if begun else b"")
+            time.sleep(SOON / 10)
+            if is_closed(slow, within=0.001):
+                break
+        assert time.monotonic() - began < 5 * SOON
+
+
+@pytest.mark.usefixtures("impatient")
+def test_requests_one_after_the_other_on_one_connection_each_have_their_time(app):
+    with served(app) as url, httpx2.Client(timeout=5) as client:
+        for _ in range(4):
+            assert client.post(url, content=b"abc").text == "abc"
+            time.sleep(SOON / 2)
+
+
+@pytest.fixture
+def encrypted(tmp_path):
+    """The two sides of TLS."""
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
+    now = datetime.datetime.now(datetime.UTC)
+    alone = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now.replace(year=9999))
+    signed = made.add_extension(alone, critical=True).sign(key, hashes.SHA256())
+    private = (
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    path = tmp_path / "both.pem"
+    path.write_bytes(signed.public_bytes(serialization.Encoding.PEM) + key.private_bytes(*private))
+    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.load_cert_chain(path)
+    return server, ssl.create_default_context(cafile=path)
+
+
+def test_with_tls_silence_and_nonsense_are_ended_and_requests_answered(app, encrypted, impatient):  # noqa: ARG001
+    server, client = encrypted
+    with served(app, MOST, server) as url, ExitStack() as strangers:
+        silent = [strangers.enter_context(opened(url)) for _ in range(3 * MOST)]
+        silent[-1].sendall(b"GET / HTTP/1.1\r\n\r\n")
+        for size in (1, 1_000_000):
+            assert len(httpx2.post(url, content=b"x" * size, verify=client).content) == size
+        assert all(is_closed(one) for one in silent)
+        assert httpx2.post(url, content=b"abc", verify=client).text == "abc"
