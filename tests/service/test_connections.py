@@ -103,7 +103,9 @@ def encrypted(tmp_path):
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
     now = datetime.datetime.now(datetime.UTC)
     alone = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now.replace(year=9999))
+    made = x509.CertificateBuilder(
+        name, name, key.public_key(), x509.random_serial_number(), now, now.replace(year=9999)
+    )
     signed = made.add_extension(alone, critical=True).sign(key, hashes.SHA256())
     private = (
         serialization.Encoding.PEM,

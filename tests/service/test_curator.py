@@ -1,5 +1,6 @@
 """A curator checks, charges, answers, and stores; rows are touched in no other order, and free calls touch none."""
 
+import errno
 import json
 import time
 from fractions import Fraction
@@ -22,6 +23,7 @@ from hedgerow.privacy.account import Account
 from hedgerow.privacy.amounts import total
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Schema
+from hedgerow.service import resources
 from hedgerow.service.curator import Caller
 from hedgerow.service.questions import LARGEST_DIVISOR
 from hedgerow.service.receipts import Receipt, Signer
@@ -331,3 +333,39 @@ def test_the_longest_total_of_amounts_that_are_taken_can_be_written():
     ends = [Fraction("9" * 30 + "." + "9" * 30 + "e-99"), Fraction(1, 2**99), Fraction(1, 5**42)]
     assert parse_amount(str(total([*every, *ends]))) > 0
     assert len(str(total([*every, *ends]).denominator)) < 350
+
+
+class ShortRows(WatchedRows):
+    """Rows that cannot be read for want of memory or descriptors, so often; then they can."""
+
+    def __init__(self, *errors):
+        super().__init__()
+        self.errors = list(errors)
+
+    def _touch(self):
+        super()._touch()
+        if self.errors:
+            raise self.errors.pop()
+
+
+@pytest.mark.parametrize("error", [MemoryError("CANARY"), OSError(errno.EMFILE, "CANARY")])
+def test_where_the_service_runs_short_the_charge_is_for_the_same_request_asked_again(tmp_path, error):
+    rows = ShortRows(error, error, error)
+    with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
+        for _ in range(3):
+            with pytest.raises(RequestRunningError, match="The charge stays") as raised:
+                curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+            assert "CANARY" not in str(raised.value)
+        answer = curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS) == answer
+        assert curator.ledger.account("wards").spent == Fraction(1, 4)
+        curator.ledger.verify()
+
+
+def test_a_question_without_room_to_answer_it_is_not_charged(tmp_path, monkeypatch):
+    rows = WatchedRows()
+    with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
+        monkeypatch.setattr(resources, "has_room", lambda: False)
+        with pytest.raises(ServiceBusyError, match="nothing was charged"):
+            curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)

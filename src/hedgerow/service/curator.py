@@ -19,6 +19,7 @@ from hedgerow.errors import (
     LedgerError,
     QuestionError,
     RequestFailedError,
+    RequestRunningError,
 )
 from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
@@ -34,6 +35,7 @@ from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.ledger import Answered, Ledger, Request, Reserved
 from hedgerow.service.questions import Question, read_question
 from hedgerow.service.receipts import Signer
+from hedgerow.service.resources import check_room, has_room
 from hedgerow.service.rows import Rows
 
 _LOG = logging.getLogger(__name__)
@@ -247,6 +249,8 @@ class Curator:
             If the curator is to approve it first, or has refused it. Nothing is charged.
         BudgetExceededError, RequestConflictError, RequestRunningError
             As `Ledger.reserve`. Nothing more is charged.
+        ServiceBusyError
+            If there is too little memory, or too few file descriptors. Nothing is charged.
         RequestFailedError
             If the evaluation failed, now or before. It stays charged.
         """
@@ -254,6 +258,7 @@ class Curator:
         asked = hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
         self._approve(caller, dataset, question, f"{key}\n{asked}")
         epoch = self._datasets[dataset].epoch
+        check_room()
         found = self.ledger.reserve(Request(dataset, caller.name, key, asked, question.charge, epoch))
         if isinstance(found, Answered):
             return Answer.read(found.content)
@@ -284,15 +289,22 @@ class Curator:
         def noted(card: PrivacyCard) -> PrivacyCard:
             return replace(card, notes=(*card.notes, *_notes(dataset, reserved.epoch, held)))
 
-        answer: Answer | None = None
+        answer, is_ours = None, False
         try:
             found = question.answer(held.rows, noted, self._noise)
             head = {"format": "hedgerow/answer", "version": 1, "dataset": dataset, "epoch": reserved.epoch}
             body = json.dumps({**head, "request": reserved.request, **found}, separators=(",", ":")).encode()
             answer = Answer(body, self._receipt(caller, dataset, question, asked, reserved, body, found))
         except Exception as error:  # its text could quote a row
+            is_ours = isinstance(error, MemoryError | OSError) or not has_room()
             _LOG.warning("request %s failed: %s", reserved.request, type(error).__name__)
         _wait(began, held.answer_after)
+        if is_ours:
+            self.ledger.put_down(reserved)
+            raise RequestRunningError(
+                "the service ran short of memory or files before it had an answer. The charge stays, and is for the "
+                "same request: ask again later, with the same key."
+            )
         if answer is None:
             self.ledger.fail(reserved, "the evaluation failed")
             raise RequestFailedError(

@@ -60,7 +60,7 @@ def has_room() -> bool:
     try:
         held.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         for _ in range(_OF_A_QUESTION):
-            held.append(os.dup(held[0]))  # noqa: PERF401 (those before one that fails are to be closed)
+            held.append(os.dup(held[0]))
         mmap.mmap(-1, _MEMORY).close()
     except OSError:
         return False

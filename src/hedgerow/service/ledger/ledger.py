@@ -35,9 +35,6 @@ from hedgerow.service.ledger.runs import begin_run
 from hedgerow.service.ledger.tables import ANSWERS, ENTRIES, HEAD, REQUESTS
 from hedgerow.service.ledger.verify import Verified, verified
 
-MOST_ATTEMPTS = 2
-"""How often a request is evaluated: once, and once more where its answer did not get on disk."""
-
 _AT_ONCE = 500  # entries that are read in one transaction
 _HEAD = sa.select(HEAD.c.sequence, HEAD.c.hash)
 _KNOWN = sa.select(REQUESTS).where(REQUESTS.c.analyst == sa.bindparam("by"), REQUESTS.c.key == sa.bindparam("called"))
@@ -88,7 +85,7 @@ class Reserved:
     request : str
         Its name in the ledger.
     attempt : int
-        1, or 2 where the first answer did not get on disk.
+        1, or 2 where an earlier answer did not get on disk.
     epoch : int
         The epoch of the dataset in which it was charged.
     entry : str
@@ -291,6 +288,10 @@ class Ledger:
         with self._ending(reserved), self._database.writing() as connection:
             self._finish(connection, reserved, "failed", {"reason": reason})
 
+    def put_down(self, reserved: Reserved) -> None:
+        """Evaluate a request no further, and leave it charged: asked again, it is evaluated again."""
+        self._answering.discard(reserved.request)
+
     def account(self, dataset: str, analyst: str = WHOLE) -> Account:
         """Return the caps of a dataset's current epoch, or of an analyst's share, with all charges so far as one.
 
@@ -371,7 +372,7 @@ class Ledger:
         try:
             yield
         finally:
-            self._answering.discard(reserved.request)
+            self.put_down(reserved)
 
     def _reserved(self, connection: Connection, request: Request) -> Reserved | Answered | None:
         """Charge a request, or return what becomes of it if it was charged before; None if it has failed."""
@@ -458,14 +459,12 @@ class Ledger:
             return None
         if self._is_answered_by(known.run, known.request):
             raise RequestRunningError("the same request is being answered; ask again later, with the same key.")
-        reason = None if known.attempt < MOST_ATTEMPTS else f"no answer got on disk, {MOST_ATTEMPTS} times"
         if epoch not in (None, known.epoch):
-            reason = "no answer got on disk, and the rows are those of another epoch"
-        if reason is not None:
             ended = Reserved(known.request, known.attempt, known.epoch, "")
+            reason = "no answer got on disk, and the rows are those of another epoch"
             self._finish(connection, ended, "failed", {"reason": reason}, run=known.run)
             return None
-        attempt = known.attempt + 1
+        attempt = 2  # however often: whoever asks does not pay for a process that ends
         self._append(connection, "retried", {"request": known.request, "attempt": attempt})
         connection.execute(
             REQUESTS.update().where(REQUESTS.c.request == known.request).values(attempt=attempt, run=self._run.name)
