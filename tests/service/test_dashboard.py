@@ -1,5 +1,6 @@
 """The dashboard: each role sees what is its own, forms are taken from the session's pages alone, no row is on any."""
 
+import json
 import re
 import time
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from hedgerow.service.curator import Caller
 from hedgerow.service.dashboard import create_dashboard, mount_dashboard
 from hedgerow.service.ledger.ledger import Request
 from hedgerow.service.ledger.tables import ENTRIES
+from hedgerow.service.logs import log_to_stderr
 from hedgerow.service.metrics import Metrics
 from hedgerow.service.pages import sessions
 from hedgerow.service.receipts import Receipt, Signer
@@ -446,16 +448,19 @@ def test_one_verification_runs_at_a_time_and_others_do_not_wait(boards, monkeypa
     assert "whole; the last" in post(kim, "/ledger/verify").text
 
 
-def test_the_log_has_names_and_roles_and_no_key(boards, caplog):
-    caplog.set_level("INFO")
+def test_log_ins_are_logged_with_names_and_roles_and_no_key(boards, capsys):
+    log_to_stderr()
     client = boards.client("ana")
     boards.client().post("/dashboard/login", data={"key": "hr_wrong"})
+    boards.client().post("/dashboard/login", data={"key": "x"}, headers={"Sec-Fetch-Site": "cross-site"})
     boards.stranger("").get(f"/?token={boards.token}x")
     post(client, "/logout")
-    assert "log-in of 'ana', analyst" in caplog.text
-    assert "log-out of 'ana'" in caplog.text
+    err = capsys.readouterr().err
+    told = [(one["outcome"], one["name"], one["role"], one["status"]) for one in map(json.loads, err.splitlines())]
+    refused = [("log-in refused", None, None, status) for status in (401, 403, 401)]
+    assert told == [("logged in", "ana", "analyst", 303), *refused, ("logged out", "ana", "analyst", 303)]
     for secret in (boards.service.tokens["ana"], "hr_wrong", boards.token):
-        assert not any(secret in record.getMessage() for record in caplog.records if record.name.startswith("hedgerow"))
+        assert secret not in err
 
 
 def test_long_tables_are_paged(fresh):

@@ -15,6 +15,8 @@ from hedgerow._version import __version__
 from hedgerow.errors import HedgerowError
 from hedgerow.service.curator import Caller, Curator
 from hedgerow.service.jobs import MOST_OF_ONE, Jobs
+from hedgerow.service.logs import Logged, note
+from hedgerow.service.metrics import template
 from hedgerow.service.openapi import PROBLEMS, Described, named
 from hedgerow.service.problems import TYPE, ProblemError, problem_of
 from hedgerow.service.routes import router
@@ -56,6 +58,7 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
     for kind in (ProblemError, HedgerowError):
         app.add_exception_handler(kind, _told)
     app.add_middleware(_LastResort)
+    app.add_middleware(Logged)
     return app
 
 
@@ -67,19 +70,24 @@ def response_of(error: Exception) -> JSONResponse:
     return JSONResponse(problem.to_dict(), problem.status, headers, media_type=TYPE)
 
 
-async def _told(_: Request, error: Exception) -> JSONResponse:
+def _noted(request: Request, error: Exception) -> JSONResponse:
+    note(request, problem_of(error).kind)
     return response_of(error)
 
 
-async def _told_http(_: Request, error: Exception) -> JSONResponse:
+async def _told(request: Request, error: Exception) -> JSONResponse:
+    return _noted(request, error)
+
+
+async def _told_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return response_of(ProblemError(error.status_code, "http", str(error.detail), "See /openapi.json."))
+    return _noted(request, ProblemError(error.status_code, "http", str(error.detail), "See /openapi.json."))
 
 
-async def _told_invalid(_: Request, error: Exception) -> JSONResponse:
+async def _told_invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     places = ", ".join(sorted({".".join(map(str, one["loc"])) for one in error.errors()}))
-    return response_of(ProblemError(422, "malformed", "The request is malformed", f"Check {places}."))
+    return _noted(request, ProblemError(422, "malformed", "The request is malformed", f"Check {places}."))
 
 
 class _LastResort:
@@ -99,6 +107,6 @@ class _LastResort:
         try:
             await self._app(scope, receive, sending)
         except Exception as error:
-            _LOG.error("%s: %s", scope.get("path", ""), type(error).__name__)
+            _LOG.error("%s: %s", template(scope), type(error).__name__)
             if not began and scope["type"] == "http":
                 await response_of(error)(scope, receive, send)

@@ -17,6 +17,7 @@ from hedgerow.service.approvals import Approvals
 from hedgerow.service.curator import ROLES, Role
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.logs import Logged
 from hedgerow.service.metrics import Metrics
 from hedgerow.service.pages.door import FAILED, UNTOLD, Door, Endpoint
 from hedgerow.service.pages.render import FOLDER, HEADERS, Headers, render
@@ -65,7 +66,7 @@ def create_dashboard(
     ]
     # A page of another name that resolves to this machine would else be one that the browser takes for ours.
     host = Middleware(TrustedHostMiddleware, allowed_hosts=_LOCAL, www_redirect=False)
-    return _app([*routes, *_shared(views, door)], host), door.token
+    return Logged(_app([*routes, *_shared(views, door)], host)), door.token
 
 
 def mount_dashboard(app: FastAPI, ledger: Ledger, keys: Keys, *, secure: bool) -> None:

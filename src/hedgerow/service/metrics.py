@@ -42,8 +42,7 @@ class Metrics:
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""
-        known = method if method in _METHODS else "other"
-        self._requests.labels(route, known, str(status)).inc()
+        self._requests.labels(route, known_method(method), str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
     def text(self) -> bytes:
@@ -81,10 +80,15 @@ class Metered:
         try:
             await self._app(scope, receive, sending)
         finally:
-            self._metrics.count(_template(scope), scope["method"], status, time.perf_counter() - began)
+            self._metrics.count(template(scope), scope["method"], status, time.perf_counter() - began)
 
 
-def _template(scope: Scope) -> str:
+def known_method(method: str) -> str:
+    """Return a method of HTTP, or ``other``."""
+    return method if method in _METHODS else "other"
+
+
+def template(scope: Scope) -> str:
     """Return the template of the route that took a request, which has none of the names in its path."""
     route, root = scope.get("route"), scope.get("root_path", "")
     if isinstance(route, Mount):  # whose path is part of the root already

@@ -33,7 +33,8 @@ _bearer = HTTPBearer(auto_error=False, description="An API key of this service, 
 def _caller(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Caller:
     try:
         if given is not None:
-            return request.app.state.authenticate(given.credentials)
+            request.state.caller = request.app.state.authenticate(given.credentials)
+            return request.state.caller
     except AccessError:
         pass
     raise ProblemError(401, "unknown-key", "Expected a key", "Send the header Authorization: Bearer KEY.")

@@ -15,9 +15,10 @@ from starlette.responses import RedirectResponse, Response
 
 from hedgerow.chain import digest
 from hedgerow.errors import LedgerError, ServiceBusyError
-from hedgerow.messages import shown
 from hedgerow.service.curator import Caller, Role
 from hedgerow.service.keys import Keys
+from hedgerow.service.logs import note
+from hedgerow.service.metrics import template
 from hedgerow.service.pages.render import render
 from hedgerow.service.pages.sessions import Session, Sessions
 from hedgerow.service.turns import MOST_FREE_AT_ONCE, Turns
@@ -89,6 +90,7 @@ class Door:
             session = await run_in_threadpool(self._sessions.get, self._cookie(request))
             if session is None:
                 return self._unknown(request)
+            request.state.caller = session.caller
             if session.caller.role not in roles:
                 return Visit(request, session, {}).missing()
             form = {} if request.method in ("GET", "HEAD") else await self._form(request)
@@ -107,7 +109,7 @@ class Door:
             if token is None or request.method != "GET":
                 return await page(request)
             if self._used or not hmac.compare_digest(token.encode(), self.token.encode()):
-                _LOG.warning("log-in refused: a link that was used, or is another")
+                note(request, "log-in refused")
                 return self._log_in(request, 401, "This link was used before, or is not of this run of the service.")
             self._used = True
             return self._begun(request, Caller("curator", "curator"), None)
@@ -122,18 +124,19 @@ class Door:
         """Take a key, and begin a session; whatever is wrong with it is told in the same words."""
         form = await self._form(request)
         if form is None:
+            note(request, "log-in refused")
             return _refused(request, None)
         hashed = digest(form.get("key", "").strip())
         caller = await run_in_threadpool(self._keys.holder, hashed)
         if caller is None or caller.role not in self._roles:
-            _LOG.warning("log-in refused: a key that opens nothing here")
+            note(request, "log-in refused")
             return self._log_in(request, 401, "This key opens nothing here.")
         return self._begun(request, caller, hashed)
 
     def log_out(self, visit: Visit) -> Response:
         """End the session."""
         self._sessions.end(self._cookie(visit.request))
-        _LOG.info("log-out of %s", shown(visit.session.caller.name))
+        note(visit.request, "logged out")
         response = visit.go("/login")
         response.delete_cookie(_name(visit.request), path=_path(visit.request))
         return response
@@ -145,7 +148,7 @@ class Door:
         return await _form(request) if site in ("same-origin", "none") else None
 
     def _begun(self, request: Request, caller: Caller, key: str | None) -> Response:
-        _LOG.info("log-in of %s, %s", shown(caller.name), caller.role)
+        note(request, "logged in", caller)
         response, name = _go(request, "/"), self._sessions.begin(caller, key)
         response.set_cookie(
             _name(request), name, path=_path(request), secure=self._secure, httponly=True, samesite="strict"
@@ -161,7 +164,7 @@ class Door:
         except LedgerError as error:  # made of entries' numbers and public names
             return visit.render("problem.html", 500, title="The ledger cannot be read", detail=str(error))
         except Exception as error:  # its text could hold anything
-            _LOG.error("%s: %s", visit.request.scope["path"], type(error).__name__)
+            _LOG.error("%s: %s", template(visit.request.scope), type(error).__name__)
         return visit.render("problem.html", 500, title=FAILED, detail=UNTOLD)
 
     def _cookie(self, request: Request) -> str:

@@ -1,0 +1,71 @@
+"""The log says who asked, from where, and what came of it; and holds no key, no path, no text and no cell."""
+
+import json
+import logging
+
+import pytest
+
+from hedgerow.service.logs import Lines, log_to_stderr
+from tests.service.wards import BINS, MARGINALS, WatchedRows, question
+from tests.service.web import JSON, web
+
+WARDS = "/v1/datasets/wards"
+
+
+@pytest.fixture(autouse=True)
+def as_before():
+    """Leave the service's logger as it was."""
+    logger = logging.getLogger("hedgerow.service")
+    kept = logger.handlers, logger.propagate, logger.level
+    yield
+    logger.handlers, logger.propagate, logger.level = kept
+
+
+def told(capsys):
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+def test_questions_refusals_and_bad_keys_are_logged_and_looking_is_not(tmp_path, capsys):
+    log_to_stderr()
+    with web(tmp_path) as service:
+        ana, nobody = service.client(), service.client("", Authorization="Bearer hr_CANARY")
+        key = JSON | {"Idempotency-Key": "CANARY"}
+        ana.get(f"{WARDS}/budget")
+        ana.get("/healthz")
+        nobody.get("/v1/datasets")
+        ana.post(f"{WARDS}/marginals", content=MARGINALS, headers=key)
+        ana.post(f"{WARDS}/marginals", content=question(epsilon="9", bins=BINS), headers=key | {"Idempotency-Key": "2"})
+        ana.post("/v1/datasets/CANARY/marginals", content=MARGINALS, headers=key)
+        ana.get("/CANARY?CANARY=1")
+        token = service.tokens["ana"]
+    lines = told(capsys)
+    assert [(one["name"], one["outcome"], one["status"], one["dataset"]) for one in lines] == [
+        (None, "unknown-key", 401, None),
+        ("ana", "done", 200, "wards"),
+        ("ana", "budget-exceeded", 403, None),
+        ("ana", "not-allowed", 403, None),
+        (None, "http", 404, None),
+    ]
+    assert lines[1]["route"] == "/v1/datasets/{dataset}/marginals"
+    assert {one["address"] for one in lines} == {"testclient"}
+    assert all(one["time"].endswith("+00:00") for one in lines)
+    assert not any(secret in json.dumps(lines) for secret in ("CANARY", token))
+
+
+def test_a_failure_is_logged_by_its_type_alone(tmp_path, capsys):
+    log_to_stderr()
+    with web(tmp_path, WatchedRows(fails=True)) as service:
+        service.client().post(f"{WARDS}/marginals", content=MARGINALS, headers=JSON | {"Idempotency-Key": "1"})
+    failed, line = told(capsys)
+    assert failed["event"].endswith("failed: ValueError")
+    assert (line["name"], line["outcome"]) == ("ana", "evaluation-failed")
+    assert "CANARY" not in json.dumps([failed, line])
+
+
+def test_no_exception_and_no_end_of_line_comes_into_a_line():
+    record = logging.LogRecord(
+        "x", logging.ERROR, "", 1, "a\n%s", ("b\u2028",), (ValueError, ValueError("CANARY"), None)
+    )
+    line = Lines().format(record)
+    assert len(line.splitlines()) == 1
+    assert "CANARY" not in line
