@@ -1,10 +1,14 @@
 """`hedgerow ask`, `answer` and `verify`: over a network and by hand, one answer, one charge, one receipt."""
 
+import errno
 import json
+from contextlib import suppress
+from fractions import Fraction
 
 import pytest
 import yaml
 
+from hedgerow.client.connect import RemoteDataset
 from hedgerow.client.question_files import QuestionFile
 from hedgerow.errors import UnreadableError
 from hedgerow.models import load_model
@@ -19,6 +23,7 @@ SIGNER = Signer.new()
 def folder(tmp_path, monkeypatch):
     """A curator's folder, and the analyst's too, as the working directory."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     frame, labels = table()
     frame.assign(ill=labels).to_csv("wards.csv", index=False)
     SCHEMA.save("wards.yaml")
@@ -59,6 +64,32 @@ def test_over_a_network(run):
     assert run("ask", "budget", "wards")[1].startswith("epsilon: 1 of 2 spent")
     code, _, err = run("ask", "fit", "wards", "--epsilon", "5")
     assert (code, "left: 1. Nothing was charged" in err) == (2, True)
+
+
+@pytest.mark.parametrize("lost", ["interrupted", "a full disk", "before it is sent"])
+def test_a_question_that_was_interrupted_is_asked_again_at_no_further_charge(folder, service, run, monkeypatch, lost):
+    words = ("ask", "marginals", "wards", "--epsilon", "1/4", "--bins", "bins.yaml", "-o", "rows.json")
+    sent = []
+
+    def send(dataset, kind, question, key):
+        (kept,) = (folder / "state/hedgerow/asked").iterdir()
+        assert QuestionFile.read(kept).key == key
+        sent.append(key)
+        if lost != "before it is sent":
+            answered(dataset, kind, question, key)
+        raise OSError(errno.ENOSPC, "no space") if lost == "a full disk" else KeyboardInterrupt
+
+    answered = RemoteDataset.answer
+    with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
+        patched.setattr(RemoteDataset, "answer", send)
+        run(*words)
+    assert not (folder / "rows.json").exists()
+    assert run(*words)[0] == 0
+    assert (len(json.loads((folder / "rows.json").read_bytes())["rows"]["age"]), len(sent)) == (4, 1)
+    assert service.curator.ledger.account("wards").spent == Fraction(1, 4)
+    assert list((folder / "state/hedgerow/asked").iterdir()) == []
+    assert run(*words[:-1], "more.json")[0] == 0  # asked anew once the first was answered
+    assert service.curator.ledger.account("wards").spent == Fraction(1, 2)
 
 
 def test_by_hand(folder, run):

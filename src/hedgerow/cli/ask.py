@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from hedgerow.chain import digest
 from hedgerow.cli.output import check_output, say
 from hedgerow.client.connect import RemoteCurator, connect
+from hedgerow.client.http import SETTLED
 from hedgerow.client.hypotheses import hypothesis_data
 from hedgerow.client.question_files import QuestionFile
 from hedgerow.durable import write_whole
@@ -26,7 +29,9 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     help="Ask a curator's service. The API key is read from $HEDGEROW_KEY.",
-    epilog="Without a network: add --to question.json, and carry the file to the curator (hedgerow answer).",
+    epilog="Without a network: add --to question.json, and carry the file to the curator (hedgerow answer). A question "
+    "that was sent is kept, with its key, in $XDG_STATE_HOME/hedgerow/asked (~/.local/state/hedgerow/asked) until its "
+    "answer is written: after an interruption, the same command gets the same answer at no further charge.",
 )
 Url = Annotated[str | None, typer.Option(envvar="HEDGEROW_URL", help="URL of the service.")]
 Name = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the dataset.")]
@@ -144,9 +149,31 @@ def _ask(
         check_output(path, force=False)
     with _connected(url) as curator:
         found = curator[dataset]
-        data = found.answer(kind, question)
-        receipt = found.receipts[-1] if found.receipts else ""
-    write_answer(kind, data, receipt, output)
+        with _kept(url, QuestionFile.new(dataset, kind, question)) as key:
+            data = found.answer(kind, question, key)
+            write_answer(kind, data, found.receipts[-1] if found.receipts else "", output)
+
+
+@contextmanager
+def _kept(url: str | None, asked: QuestionFile) -> Generator[str]:
+    """Yield a question's key, which is on disk until the block has ended well: that of an interrupted one, if any."""
+    named = digest(json.dumps([url, asked.dataset, asked.kind, asked.question], sort_keys=True))
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    path = Path(home) / "hedgerow" / "asked" / f"{named}.json"
+    if path.exists():
+        asked = QuestionFile.read(path)
+    else:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_whole(path, asked.text)
+    try:
+        yield asked.key
+    except BaseException as error:
+        if getattr(error, "kind", None) in SETTLED:
+            path.unlink(missing_ok=True)
+        elif getattr(error, "charged", None) is not False:
+            say(f"the question is kept in {path}: the same command asks again at no further charge", err=True)
+        raise
+    path.unlink(missing_ok=True)
 
 
 def answer_files(output: Path | None) -> Sequence[Path]:

@@ -204,22 +204,24 @@ class RemoteDataset:
             pass
         raise ServiceError("expected a model from the service, got another answer; the charge stays.", charged=True)
 
-    def answer(self, kind: str, question: dict[str, Any]) -> bytes:
+    def answer(self, kind: str, question: dict[str, Any], key: str | None = None) -> bytes:
         """Return the answer to a question in the service's own form, as the receipt signs it: JSON.
+
+        With an idempotency `key` of your own, kept elsewhere, another connection gets the same answer by it.
 
         Raises
         ------
         ServiceError
             If the service refuses, or cannot be reached. The same question, asked again, is charged once.
         """
-        return self._sent(kind, question).content
+        return self._sent(kind, question, key).content
 
     def _ask(self, kind: str, question: dict[str, Any]) -> Any:
         return self._connection.json(self._sent(kind, question))
 
-    def _sent(self, kind: str, question: dict[str, Any]) -> httpx2.Response:
+    def _sent(self, kind: str, question: dict[str, Any], key: str | None = None) -> httpx2.Response:
         awaited = (lambda response: self._awaited(self._connection.json(response))) if kind == "fits" else None
-        response = self._connection.ask(f"{self._path}/{kind}", question, awaited)
+        response = self._connection.ask(f"{self._path}/{kind}", question, awaited, key)
         if RECEIPT in response.headers:
             self.receipts.append(response.headers[RECEIPT])
         return response

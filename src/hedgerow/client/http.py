@@ -23,7 +23,7 @@ _FIRST_PAUSE = 0.25  # seconds, then twice as long each time
 _LARGEST = 2**26  # bytes of an answer
 _AGAIN = ("still-running", "busy")
 """Problems that another try may solve."""
-_SETTLED = ("evaluation-failed", "key-reused")
+SETTLED = ("evaluation-failed", "key-reused")
 """Problems that the same key would meet again. After any other the question is sent with its key: it may be charged."""
 
 
@@ -70,7 +70,11 @@ class Connection:
         return self.json(self._until_answered(lambda: self._client.post(path, json=question)))
 
     def ask(
-        self, path: str, question: dict[str, Any], awaited: Callable[[httpx2.Response], httpx2.Response] | None = None
+        self,
+        path: str,
+        question: dict[str, Any],
+        awaited: Callable[[httpx2.Response], httpx2.Response] | None = None,
+        key: str | None = None,
     ) -> httpx2.Response:
         """Return the answer to a question that is charged: once, however often it has to be sent.
 
@@ -84,6 +88,8 @@ class Connection:
             The question.
         awaited : callable, optional
             Returns the answer of the job that the response tells of.
+        key : str, optional
+            The idempotency key, where it is kept elsewhere.
 
         Raises
         ------
@@ -92,13 +98,13 @@ class Connection:
         """
         body = json.dumps(question, separators=(",", ":")).encode()
         asked = hashlib.sha256(path.encode() + body).hexdigest()
-        key = self._pending.setdefault(asked, str(uuid4()))
+        key = self._pending.setdefault(asked, key or str(uuid4()))
         headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
         try:
             response = self._until_answered(lambda: self._client.post(path, content=body, headers=headers))
             response = response if awaited is None else awaited(response)
         except ServiceError as error:
-            if error.kind in _SETTLED:
+            if error.kind in SETTLED:
                 del self._pending[asked]
             raise
         del self._pending[asked]
