@@ -11,7 +11,6 @@ import json
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -22,7 +21,6 @@ from uuid import uuid4
 import httpx2
 import numpy as np
 import pandas as pd
-import uvicorn
 from measure import RESULTS, use_all_cores
 
 from hedgerow.privacy.account import Account
@@ -34,6 +32,8 @@ from hedgerow.service.jobs import Jobs
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.ledger import Ledger, Request
 from hedgerow.service.rows import FrameRows
+from hedgerow.service.server import Address
+from hedgerow.service.server import serve as run
 
 QUESTIONS, ROUNDS, CLIENTS = 300, 3, 8
 SCHEMA = Schema({"age": Integer(18, 90, cuts=(40, 60)), "smoker": Boolean()}, Label("ill", ("no", "yes")))
@@ -56,22 +56,9 @@ def serve(url, ready):
     ledger, keys = Ledger(url), Keys(url)
     ledger.declare("wards", Account(Fraction(10_000)), {"ana": Account(Fraction(10_000))}, reason="a benchmark")
     curator = Curator(ledger, {"wards": Held(SCHEMA, FrameRows.of(frame, labels, SCHEMA))})
-    server = uvicorn.Server(
-        uvicorn.Config(create_app(curator, keys.caller, Jobs(curator)), port=0, log_config=None, access_log=False)
-    )
-
-    def tell():
-        while not server.started:
-            time.sleep(0.01)
-        ready.send(
-            (
-                server.servers[0].sockets[0].getsockname()[1],
-                keys.add("ana", "analyst"),
-            )
-        )
-
-    threading.Thread(target=tell, daemon=True).start()
-    server.run()
+    jobs, key = Jobs(curator), keys.add("ana", "analyst")
+    apps = [create_app(curator, keys.caller, jobs) for _ in range(2)]
+    run(apps[0], Address(port=0), apps[1], 0, lambda url, _: ready.send((url, key)))
 
 
 def rates(client, path, body, status):
@@ -115,7 +102,7 @@ def measured(name, url):
     receiving, sending = context.Pipe(duplex=False)
     server = context.Process(target=serve, args=(url, sending), daemon=True)
     server.start()
-    port, key = receiving.recv()
+    url_served, key = receiving.recv()
     calls = {
         "answered question": ("marginals", ASKED, 200),
         "refused, budget": ("marginals", DEAR, 403),
@@ -123,7 +110,7 @@ def measured(name, url):
     }
     found = {kind: [] for kind in (*calls, "bare ledger")}
     with httpx2.Client(
-        base_url=f"http://127.0.0.1:{port}/v1/datasets/wards/", headers={"Authorization": f"Bearer {key}"}, timeout=60
+        base_url=f"{url_served}/v1/datasets/wards/", headers={"Authorization": f"Bearer {key}"}, timeout=60
     ) as client:
         rates(client, *calls["cost call"])
         for _ in range(ROUNDS):

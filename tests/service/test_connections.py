@@ -1,7 +1,5 @@
 """Strangers who open connections, or send slowly, push out each other, and nobody who asks."""
 
-import datetime
-import ipaddress
 import socket
 import ssl
 import time
@@ -10,14 +8,12 @@ from contextlib import ExitStack, contextmanager, suppress
 import h11
 import httpx2
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from hedgerow.service import connections
+from tests.service.certificates import certificate
 from tests.service.web import served
 
 MOST = 8
@@ -100,20 +96,7 @@ def test_requests_one_after_the_other_on_one_connection_each_have_their_time(app
 @pytest.fixture
 def encrypted(tmp_path):
     """The two sides of TLS."""
-    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
-    now = datetime.datetime.now(datetime.UTC)
-    alone = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    made = x509.CertificateBuilder(
-        name, name, key.public_key(), x509.random_serial_number(), now, now.replace(year=9999)
-    )
-    signed = made.add_extension(alone, critical=True).sign(key, hashes.SHA256())
-    private = (
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    path = tmp_path / "both.pem"
-    path.write_bytes(signed.public_bytes(serialization.Encoding.PEM) + key.private_bytes(*private))
+    path = certificate(tmp_path)
     server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     server.load_cert_chain(path)
     return server, ssl.create_default_context(cafile=path)

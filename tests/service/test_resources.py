@@ -31,6 +31,6 @@ def told(*limits):
 def test_room_is_what_the_limits_leave():
     assert told("RLIMIT_NOFILE", "400", "soft") == [True, 1000, 4]
     assert told("RLIMIT_NOFILE", "700", "hard") == [True, 700 - 512, 4]
-    room, refusal, open_files = told("RLIMIT_NOFILE", "40", "hard")
+    room, refusal, open_files = told("RLIMIT_NOFILE", "16", "hard")
     assert (room, open_files) == (False, 4)
-    assert "expected a limit of at least 576 open files, got 40" in refusal
+    assert "expected a limit of at least 576 open files, got 16" in refusal

@@ -15,6 +15,7 @@ from hedgerow.service.curator import Caller
 from hedgerow.service.metrics import known_method, template
 
 _LOG = logging.getLogger(__name__)
+logging.getLogger("hedgerow.service").addHandler(logging.NullHandler())  # for who wants no log
 
 
 def log_to_stderr() -> None:

@@ -14,7 +14,7 @@ MOST_CONNECTIONS = 1000
 RESERVED = 512
 """File descriptors that no connection takes: they are for the ledger, the engines, and connections that are ended."""
 _FEWEST_CONNECTIONS = 64
-_OF_A_QUESTION = 64  # file descriptors
+_OF_A_QUESTION = 16  # file descriptors
 _MEMORY = 2**26  # bytes, of a question
 
 

@@ -7,6 +7,7 @@ import logging
 import signal
 import socket
 import ssl
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from hedgerow.service.connections import Connection, Connections
 from hedgerow.service.resources import allowed_connections
 
 LOCAL = "127.0.0.1"
+_SWITCH = 0.0005  # seconds for which a thread that computes holds up those that come back from the ledger's disk
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ def serve(app: ASGIApp, address: Address, own: ASGIApp, own_port: int, ready: Ca
         If a port is taken.
     """
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its records can hold the text of an exception
+    sys.setswitchinterval(_SWITCH)
     public, private = _bound(address.host, address.port), _bound(LOCAL, own_port)
     connections = Connections(allowed_connections())
     servers = [
