@@ -7,6 +7,7 @@ may add rows, or be read in the place of others.
 import datetime
 import os
 from collections import Counter
+from decimal import Decimal
 
 import duckdb
 import pyarrow as pa
@@ -186,28 +187,43 @@ def no_key(folder):
     return "expected folders named key=value"
 
 
-def whole_numbers_and_single_precision(folder):
-    write(folder / "1.parquet", 2**25 + 1)
-    pq.write_table(pa.table({"i": pa.array([0.5], pa.float32())}), folder / "2.parquet")
-    return "expected one type in all files|did not answer"
+def of_several_types(*values):
+    """Files in which a column has another type in each; engines took one that does not hold all values."""
+
+    def case(folder):
+        for number, value in enumerate(values):
+            pq.write_table(pa.table({"i": value}), folder / f"{number}.parquet")
+        return "expected one type in all files, found "
+
+    return case
 
 
-def numbers_and_text(folder):
-    write(folder / "1.parquet", 1)
-    pq.write_table(pa.table({"i": [SECRET]}), folder / "2.parquet")
-    return "expected one type in all files|did not answer"
+def decimals_of_39_digits(folder):
+    pq.write_table(pa.table({"i": pa.array([Decimal(3)], pa.decimal256(39, 2))}), folder / "1.parquet")
+    return "column 'i': expected decimals of at most 38 digits"
 
 
+WHOLE = pa.array([2**53 + 1], pa.int64())
+TYPES = {
+    "whole numbers and float64": (WHOLE, pa.array([0.5])),
+    "whole numbers and single precision": (pa.array([2**25 + 1]), pa.array([0.5], pa.float32())),
+    "whole numbers of 32 and 64 bits": (pa.array([1], pa.int32()), WHOLE),
+    "whole numbers with and without sign": (pa.array([1], pa.uint64()), WHOLE),
+    "decimals": (pa.array([Decimal("1.5")], pa.decimal128(10, 2)), pa.array([Decimal("1.5")], pa.decimal128(12, 2))),
+    "dates and times": (pa.array([1], pa.date32()), pa.array([1], pa.timestamp("us"))),
+    "numbers and text": (WHOLE, pa.array([SECRET])),
+}
 REFUSED = [twice_by_links, twice_by_symbolic_links, links_to_folders, other_keys, files_beside_partitions, a_key_twice]
-REFUSED += [a_key_in_the_file, no_text, no_bytes_of_text, no_key, whole_numbers_and_single_precision, numbers_and_text]
+REFUSED += [a_key_in_the_file, no_text, no_bytes_of_text, no_key, decimals_of_39_digits]
+REFUSED = {case.__name__: case for case in REFUSED} | {name: of_several_types(*kinds) for name, kinds in TYPES.items()}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_folders_are_refused_that_are_not_the_files_of_one_table(tmp_path, request, engine):
     if engine == "spark":
         request.getfixturevalue("spark")
-    for case in REFUSED:
-        folder = tmp_path / case.__name__
+    for name, case in REFUSED.items():
+        folder = tmp_path / name
         folder.mkdir()
         with pytest.raises((DomainError, EngineError), match=case(folder)) as error:
             rows_by(engine, folder)

@@ -27,8 +27,8 @@ _SETTINGS = {
     "allow_persistent_secrets": "false",
     "python_enable_replacements": "false",  # a name is not a variable of this process
 }
-_MIXED = re.compile(r"(U?(TINY|SMALL|BIG)INT|U?INTEGER|DOUBLE)")
-"""Numeric types that may differ between files: whole numbers stay, or become the nearest float64."""
+_MOST_DIGITS = 38
+"""Of decimals that DuckDB reads right: of more digits, it takes their bytes for those of a float64."""
 
 
 @contextmanager
@@ -106,12 +106,11 @@ def _check_functions(connection: Any) -> None:
 def _table_of(connection: Any, files: Files) -> Expression:
     """Return the files as a view, with a column of text for each key of their folders."""
     view, file = f"rows_{uuid4().hex}", f"file_{uuid4().hex}"
-    listed = ", ".join(_text(_literal_path(path)) for path in files.paths)
     options = _parquet_options() if files.csv is None else _csv_options(files.csv)
     if files.keys:
         options = {**options, "filename": _text(file)}
     settings = ", ".join(f"{option} = {value}" for option, value in options.items())
-    reader = f"read_{'parquet' if files.csv is None else 'csv'}([{listed}], {settings})"
+    reader = f"read_{'parquet' if files.csv is None else 'csv'}({_listed(files.paths)}, {settings})"
     query = f"SELECT * FROM {reader}" if not files.keys else _with_partitions(files, reader, file)
     connection.raw_sql(f"CREATE TEMP VIEW {view} AS {query}")
     return connection.table(view, database=("temp", "main"))
@@ -155,21 +154,35 @@ def _csv_options(form: CsvForm) -> Mapping[str, str]:
 
 
 def _check_columns(connection: Any, files: Files) -> None:
-    """Check that a column has one type in all files, or whole numbers in some and float64 in others.
+    """Check that a column has one type in all files, and decimals no more digits than DuckDB reads.
 
-    Of other types DuckDB takes one that does not hold all values: of whole numbers and single precision the latter.
+    Of several types DuckDB takes one that does not hold all values: of whole numbers and float64 the latter.
     """
+    query = f"SELECT name FROM parquet_schema({_listed(files.paths)}) WHERE precision > {_MOST_DIGITS}"
+    long = {name for (name,) in answered("duckdb", lambda: connection.con.execute(query).fetchall())}
     found: dict[str, str] = {}
-    for path in files.paths if len(files.paths) > 1 or files.keys else ():
-        query = f"DESCRIBE SELECT * FROM read_parquet([{_text(_literal_path(path))}], hive_partitioning = false)"
-        rows = answered("duckdb", lambda: connection.raw_sql(query).fetchall())  # noqa: B023 -- called at once
-        check_names([row[0] for row in rows], files.keys)
+    for path in files.paths:
+        query = f"DESCRIBE SELECT * FROM read_parquet({_listed([path])}, hive_partitioning = false)"
+        rows = answered("duckdb", lambda: connection.con.execute(query).fetchall())  # noqa: B023 -- called at once
+        if len(files.paths) > 1 or files.keys:
+            check_names([row[0] for row in rows], files.keys)
         for name, kind, *_ in rows:
-            other = found.setdefault(name, kind)
-            if kind != other and not (_MIXED.fullmatch(kind) and _MIXED.fullmatch(other)):
+            if name in long:
                 raise DomainError(
-                    f"expected one type in all files, found {kind} and {other}; write all with one type.", column=name
+                    f"expected decimals of at most {_MOST_DIGITS} digits, found a type of more; write the column with "
+                    "fewer.",
+                    column=name,
                 )
+            if kind != found.setdefault(name, kind):
+                raise DomainError(
+                    f"expected one type in all files, found {kind} and {found[name]}; write all with one type.",
+                    column=name,
+                )
+
+
+def _listed(paths: Sequence[str]) -> str:
+    """Return a list of paths, each as a pattern that it alone matches."""
+    return f"[{', '.join(_text(_literal_path(path)) for path in paths)}]"
 
 
 def _literal_path(path: str) -> str:
