@@ -368,6 +368,38 @@ def test_a_schema_with_a_dot_is_not_split(tmp_path):
         assert table.count().to_pyarrow().as_py() == 100
 
 
+NAMED = {
+    "postgres.s.t": 1, "s.t": 2, "s.a.b": 3, "here": 4, "public.here": 4, "a.b.c": 5, "public.a.b.c": 5, "seen": 6,
+    "pg_class": 7, 'S".t': 8,
+}  # fmt: skip
+
+
+def test_a_name_is_that_of_one_table_in_postgres(postgres_url):
+    """Ibis takes ``postgres.s`` for the schema ``s`` of a database, and PostgreSQL its own tables before others."""
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as setup:
+        setup.execute('DROP SCHEMA IF EXISTS s, "postgres.s", a CASCADE; DROP TABLE IF EXISTS here, "a.b.c" CASCADE')
+        setup.execute('DROP TABLE IF EXISTS public.pg_class, "S"".t"')
+        setup.execute('CREATE SCHEMA s; CREATE SCHEMA "postgres.s"; CREATE SCHEMA a')
+        for number, place in enumerate(['"postgres.s".t', "s.t", 's."a.b"', "here", '"a.b.c"'], 1):
+            setup.execute(f"CREATE TABLE {place} AS SELECT {number} AS i")
+        setup.execute("CREATE MATERIALIZED VIEW seen AS SELECT 6 AS i FROM here")
+        setup.execute('CREATE TABLE public.pg_class AS SELECT 7 AS i; CREATE TABLE "S"".t" AS SELECT 8 AS i')
+        try:
+            assert {name: rows_by("postgres", f"{postgres_url}::{name}") for name in NAMED} == {
+                name: {(number,): 1} for name, number in NAMED.items()
+            }
+            setup.execute('CREATE TABLE "s.t" AS SELECT 9 AS i')
+            with pytest.raises(EngineError, match=r"has more than one table or view named 's\.t'"):
+                rows_by("postgres", f"{postgres_url}::s.t")
+            with pytest.raises(EngineError, match="has no table and no view named 't'"):
+                rows_by("postgres", f"{postgres_url}::t")
+        finally:
+            setup.execute('DROP SCHEMA s, "postgres.s", a CASCADE; DROP TABLE IF EXISTS "s.t"')
+            setup.execute('DROP TABLE here, "a.b.c", "S"".t", public.pg_class CASCADE')
+
+
 def test_a_macro_of_the_name_of_a_function_is_refused(tmp_path):
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.sql("CREATE TABLE t AS SELECT 'x' AS s")

@@ -27,6 +27,11 @@ _SETTINGS = {
     "allow_persistent_secrets": "false",
     "python_enable_replacements": "false",  # a name is not a variable of this process
 }
+_TABLES = """
+SELECT table_catalog, table_schema, table_name FROM information_schema.tables
+WHERE table_catalog = current_database()
+  AND (table_schema || '.' || table_name = ? OR (table_schema = 'main' AND table_name = ?))
+"""
 _MOST_DIGITS = 38
 """Of decimals that DuckDB reads right: of more digits, it takes their bytes for those of a float64."""
 
@@ -58,14 +63,8 @@ def duckdb_table(path: str, name: str, memory: str) -> Generator[Expression]:
     connection = answered("duckdb", lambda: ibis.duckdb.connect(full, read_only=True, memory_limit=memory, **_SETTINGS))
     try:
         answered("duckdb", lambda: _shut(connection, ()))
-        places = answered("duckdb", lambda: _places(connection, name))
-        if len(places) != 1:
-            found = "more than one table or view" if places else "no table and no view"
-            raise EngineError(f"duckdb did not answer: {shown(path)} has {found} named {printable(name)!r}.")
-        ((schema, table),) = places
         _check_functions(connection)
-        place = (connection.current_catalog, schema)  # in one text, Ibis would split it at a dot
-        yield answered("duckdb", lambda: connection.table(table, database=place))
+        yield named_table(connection, path, name, _TABLES)
     finally:
         connection.disconnect()
 
@@ -78,15 +77,30 @@ def _shut(connection: Any, paths: Sequence[str]) -> None:
     connection.raw_sql("SET lock_configuration = true")
 
 
-def _places(connection: Any, name: str) -> list[tuple[str, str]]:
-    """Return schema and name of the tables and views that are meant: ``schema.name``, or a name of the main schema."""
-    schema, _, table = name.rpartition(".")
-    return connection.con.execute(
-        "SELECT table_schema, table_name FROM information_schema.tables "
-        "WHERE table_catalog = current_database() AND ((table_schema = ? AND table_name = ?) "
-        "OR (table_schema = 'main' AND table_name = ?))",
-        [schema or "main", table, name],
-    ).fetchall()
+def named_table(connection: Any, address: str, name: str, tables: str) -> Expression:
+    """Return the table or view that a name means, with its schema or, in the usual one, without; both may hold dots.
+
+    Parameters
+    ----------
+    connection : Ibis backend
+        The connection.
+    address, name : str
+        Where it leads, for the error, and the name.
+    tables : str
+        The query of the catalogue, given the name twice, for database, schema and table.
+
+    Raises
+    ------
+    EngineError
+        If there is none, or more than one.
+    """
+    engine = connection.name
+    places = answered(engine, lambda: connection.con.execute(tables, [name, name]).fetchall())
+    if len(places) != 1:
+        found = "more than one table or view" if places else "no table and no view"
+        raise EngineError(f"{engine} did not answer: {shown(address)} has {found} named {printable(name)!r}.")
+    ((*place, table),) = places
+    return answered(engine, lambda: connection.table(table, database=tuple(place)))  # in one text, cut at each dot
 
 
 def _check_functions(connection: Any) -> None:

@@ -9,14 +9,14 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
 import ibis
 
 from hedgerow.engines.addresses import EXPECTED, MEMORY, shown
 from hedgerow.engines.columns import Expression
-from hedgerow.engines.duckdb_tables import duckdb_files, duckdb_table
+from hedgerow.engines.duckdb_tables import duckdb_files, duckdb_table, named_table
 from hedgerow.engines.faults import answered
 from hedgerow.engines.files import list_files
 from hedgerow.errors import ArgumentError, MissingFileError, MissingPackageError
@@ -24,6 +24,12 @@ from hedgerow.errors import ArgumentError, MissingFileError, MissingPackageError
 ENGINES = ("duckdb", "spark", "postgres")
 _OPTIONS = "-c default_transaction_read_only=on -c standard_conforming_strings=on"
 """Options of the PostgreSQL session, passed last, so that no option of the address overrides them."""
+_TABLES = """
+SELECT current_database()::text, n.nspname::text, c.relname::text
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+  AND (n.nspname || '.' || c.relname = %s OR (n.nspname = current_schema() AND c.relname = %s))
+"""
 
 
 @contextmanager
@@ -139,7 +145,7 @@ def _postgres(where: str, name: str) -> Generator[Expression]:
     plain = parts._replace(query="", scheme="postgresql").geturl()
     connection = answered("postgres", lambda: ibis.connect(plain, **options))
     try:
-        yield answered("postgres", lambda: _named(connection, name))
+        yield named_table(connection, where, name, _TABLES)
     finally:
         connection.disconnect()
 
@@ -155,8 +161,3 @@ def _split(address: str) -> tuple[str, str]:
         start = shown(address).rstrip(":")
         raise ArgumentError(f"{start}: expected the table after two colons, as in {start}::patients.")
     return where, name
-
-
-def _named(connection: Any, name: str) -> Expression:
-    schema, _, table = name.rpartition(".")
-    return connection.table(table, database=schema) if schema else connection.table(table)
