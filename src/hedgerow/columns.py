@@ -2,8 +2,8 @@
 
 No error quotes a value: foreign code runs on rows only behind `hedgerow.foreign_code.guarded`, and Arrow's arrays are
 validated once. Values mean the same as in databases (`hedgerow.engines`): white space around text is trimmed (that of
-ASCII), a decimal is the float64 nearest to it, a date the number of days since 1970-01-01, a time without a time zone
-its date.
+ASCII), a decimal with places is the float64 nearest to it, one without is the text of its digits, a date the number of
+days since 1970-01-01, a time without a time zone its date.
 """
 
 from __future__ import annotations
@@ -256,6 +256,8 @@ def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     kind = array.type
+    if pa.types.is_decimal(kind) and kind.scale == 0:
+        return array.cast(pa.large_string())  # float64 does not hold each of its digits
     if pa.types.is_decimal(kind):  # by way of text: the cast of one to the other is not to the nearest
         return array.cast(pa.string()).cast(pa.float64())
     if _is_date(kind):

@@ -32,7 +32,7 @@ def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
     TypeError
         If they are of several of these kinds, or of another, such as times with a time zone.
     OverflowError
-        If a whole number is beyond 2⁵³, where float64 rounds, or a decimal is infinite.
+        If a whole number is beyond 2⁵³, where float64 rounds, or a decimal is infinite, or rounded there.
     """
     items = values.tolist()
     missing = [_is_missing(item) for item in items]
@@ -111,9 +111,10 @@ def _date_of(item: Any) -> datetime.date:
 def _number(item: Any) -> float:
     if isinstance(item, (int, np.integer)) and abs(int(item)) > LARGEST_WHOLE:
         raise OverflowError("a whole number beyond 2^53")
-    if isinstance(item, Decimal) and item.is_infinite():
-        raise OverflowError("an infinite decimal")
-    return float(item)
+    number = float(item)
+    if isinstance(item, Decimal) and (item.is_infinite() or (abs(item) > LARGEST_WHOLE and item != number)):
+        raise OverflowError("an infinite decimal, or one of many digits")
+    return number
 
 
 _KINDS: dict[str, tuple[Any, pa.DataType]] = {

@@ -5,8 +5,10 @@ More than 65,536 bins once wrapped silently to 16 bits: the last value was count
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import product
 
+import duckdb
 import ibis
 import numpy as np
 import pyarrow as pa
@@ -99,3 +101,23 @@ def test_a_day_beyond_32_bits_is_none_within_the_bounds() -> None:
     days = np.array([5_000, 2**32 + 5_000, 5_000 - 2**32], dtype="datetime64[D]")
     bounds = Date("1970-01-01", "1999-12-31", cuts=(), outside="bin")
     assert bounds.encode(column_of(days, "c")).tolist() == [0, 1, 1]
+
+
+FAR = [2**53, 2**53 + 1, 2**64, 10**37]
+
+
+def test_whole_numbers_of_many_digits_are_each_their_own_category() -> None:
+    """As HUGEINT, decimals without places and objects: the first two are one float64."""
+    schema = Schema({"c": Categorical(tuple(FAR))}, Label("y", (0, 1)))
+    rows = pa.table({"c": pa.array(list(map(Decimal, FAR)), pa.decimal128(38, 0)), "y": [0, 1] * 2})
+    assert schema["c"].encode(column_of(rows["c"], "c")).tolist() == [0, 1, 2, 3]
+    with duckdb.connect() as connection:
+        connection.register("held", rows)
+        for kind in ("HUGEINT", "DECIMAL(38, 0)"):
+            connection.execute(f"CREATE OR REPLACE TABLE t AS SELECT c::{kind} AS c, y FROM held")
+            tally = Tally.from_table(ibis.duckdb.from_connection(connection).table("t"), schema)
+            assert sorted(tally.bins(["c"])["c"].tolist()) == [0, 1, 2, 3]
+            model = RuleList(schema, (Rule((Literal("c", "=", (FAR[1],)),), (0, 1)), Rule((), (1, 0))), NONE)
+            assert sorted(connection.execute(f"SELECT {model.to_sql()}, c FROM t").fetchall(), key=str)[-1][1] == FAR[1]
+    with pytest.raises(DomainError, match="more digits than float64 has in a column of dtype object"):
+        schema["c"].encode(column_of(np.array(list(map(Decimal, FAR)), dtype=object), "c"))

@@ -8,7 +8,9 @@ import pytest
 
 from hedgerow.columns import Column
 from hedgerow.errors import DomainError
-from hedgerow.schema import Boolean, Categorical, Integer, Real
+from hedgerow.models import Rule, RuleList
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from tests.engines.servers import POSTGRES, SPARK
 from tests.models.sql_engines import agree, in_duckdb, in_postgres, in_spark
 
@@ -42,6 +44,10 @@ COLUMNS = {
     "single": pa.array([0.1, THIRD, 1.0, 0.99999994, -9.1, -9.0, 2.5, 3e38, float("nan"), None], pa.float32()),
     "decimal(38, 20)": pa.array([*map(Decimal, DIGITS), None], pa.decimal128(38, 20)),
     "decimal(12, 3)": pa.array([*map(Decimal, ("0.1", "1", "-9.1", "2.5", "0.8", "-9")), None], pa.decimal128(12, 3)),
+    "decimal(38, 0)": pa.array([None if x is None else Decimal(x) for x in WHOLE], pa.decimal128(38, 0)),
+    "decimal(18, 0)": pa.array([0, 1, -9, -8, 2**53 - 2, 2**53, 2**53 + 1, None])
+    .cast(pa.decimal128(19, 0))
+    .cast(pa.decimal128(18, 0)),
     "bigint": pa.array(WHOLE, pa.int64()),
     "text": pa.array(["0.1", "1", "1.0", "-9.1", "-9.10", "-9", "2.5", "0.3333333333333333", " 0.8", "1e300", None]),
 }
@@ -96,6 +102,25 @@ def test_every_storage_under_every_setting(request, engine, number):
         for values in COLUMNS.values():
             agree(found, [(attribute, fitting(attribute, values)) for attribute in NUMBERS_AND_WORDS])
         agree(found, [(ATTRIBUTES["boolean"], values) for values in FLAGS.values()])
+
+
+def test_numbers_of_any_length_in_postgresql_are_the_nearest_float64(postgres_url):
+    """Text of more than 200 characters is no number, but a `numeric` of as many digits is one."""
+    import psycopg
+
+    numbers = ["1e-400", "-1e-400", "0", "3e-324", "1e-310", "9" * 300, f"-{'9' * 300}", f"0.5{'0' * 300}1", "0.5"]
+    literals = [Literal("x", ">", (cut,)) for cut in (-1e299, 0.0, 5e-324, 0.5, 1e299)] + [Literal("x", "missing")]
+    wide = Real(-8e307, 8e307, (-1e299, 0.0, 5e-324, 0.5, 1e299), missing="bin", missing_values=(0.5, "?"))
+    schema, card = Schema({"x": wide}, Label("y", (0, 1))), PrivacyCard.none("example", software="hedgerow")
+    models = [RuleList(schema, (Rule((literal,), (0, 1)), Rule((), (1, 0))), card) for literal in literals]
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE TEMPORARY TABLE t (i int, x numeric)")
+        for i, number in enumerate(numbers):
+            connection.execute("INSERT INTO t VALUES (%s, %s::numeric)", (i, number))
+        columns = ", ".join(model.to_sql("postgres") for model in models)
+        found = connection.execute(f"SELECT {columns} FROM t ORDER BY i").fetchall()
+    expected = [model.predict(pa.table({"x": list(map(float, numbers))})).tolist() for model in models]
+    assert list(zip(*found, strict=True)) == list(map(tuple, expected))
 
 
 def fitting(attribute, values):

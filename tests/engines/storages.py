@@ -1,5 +1,6 @@
 """The same values in files: Parquet by every writer, with and without statistics, in one row group and in several."""
 
+from decimal import Decimal
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -30,6 +31,16 @@ NUMBERS = {
     for name, values in HIDDEN_BY_STATISTICS.items()
     for kind in (pa.float64(), pa.float32())
 }
+FAR = [0, -1, 10**9, -(10**9), 2**31 - 1, -(2**31), 10**12, -(10**12), 2**62, -(2**62), None]
+IN_FILES = {
+    "wide decimal": pa.array([Decimal("0.5"), Decimal(2**53 + 1), Decimal("-9"), None], pa.decimal256(38, 2)),
+    "decimals in a dictionary": pa.array([Decimal("0.5"), Decimal(30), None], pa.decimal128(20, 2)).dictionary_encode(),
+    "text in a dictionary": pa.array(["red", "1.0", None]).dictionary_encode(),
+    "times in milliseconds": pa.array([x if x is None else x // 2**10 for x in FAR], pa.timestamp("ms")),
+    "times in microseconds": pa.array(FAR, pa.timestamp("us")),
+    "far days": pa.array([x if x is None else max(min(x, 2**31 - 1), 1 - 2**31) for x in FAR], pa.date32()),
+}
+"""What only files by pyarrow hold, and days and times far from any bound."""
 
 
 def one_table(columns: dict[str, pa.Array], rows: int) -> pa.Table:
@@ -39,6 +50,7 @@ def one_table(columns: dict[str, pa.Array], rows: int) -> pa.Table:
 
 
 EVERY_STORAGE = one_table({**COLUMNS, **NUMBERS}, max(ROWS, *map(len, COLUMNS.values())))
+ONLY_IN_FILES = one_table(IN_FILES, ROWS)
 
 
 def _arrow(**options):

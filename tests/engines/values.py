@@ -64,6 +64,11 @@ WORDS = [
 
 
 COLUMNS = {
+    "whole digits": pa.array(
+        [*map(Decimal, (0, 1, 2, -9, 9, 30, 31, 90, 91, 2**53, 2**53 + 1, 2**63, 10**30, -(2**53) - 1)), None],
+        pa.decimal128(38, 0),
+    ),
+    "few whole digits": pa.array([*map(Decimal, (0, 1, 2, -9, 30, 91, 2**53 + 1)), None], pa.decimal128(18, 0)),
     "digits": pa.array(
         [*map(Decimal, ("0.79999999999999990000", "0.3", "0.30000000000000004", "1", "0.5", "30.25")), None],
         pa.decimal128(38, 20),
@@ -138,7 +143,7 @@ ATTRIBUTES = {
     "words, bins": Categorical(("red", "true", "1", "no"), missing_values=("?", "-9", 9), **CELL),
     "codes": Categorical((0, 1, 2)),
     "codes, bins": Categorical((0, 1, 2, 30), missing_values=(-9, "9"), **CELL),
-    "codes, far": Categorical((0, 2**63, -5, 10**30), missing="bin", missing_values=(1e22, "nan")),
+    "codes, far": Categorical((0, 2**53, 2**53 + 1, 2**63, -5, 10**30), missing="bin", missing_values=(1e22, "nan")),
     "codes in words": Categorical(("02", "2", "3", "1.5", "-1"), missing="bin", missing_values=("9",)),
     "date": Date("1969-12-31", "2000-12-31", cuts=("1970-01-01", "1970-01-31")),
     "date, bins": Date("1970-01-01", "2262-04-12", "year", missing_values=("?", "-9", "1970-01-31"), **CELL),

@@ -29,8 +29,8 @@ class EngineColumn:
     name : str
         Its name.
     values : Ibis value expression
-        Booleans, numbers (decimals and single precision as float64, dates and times without a time zone as days since
-        1970-01-01) or text, not trimmed.
+        Booleans, numbers (decimals with places and single precision as float64, dates and times without a time zone as
+        days since 1970-01-01) or text, not trimmed (decimals without places, whose digits float64 does not hold, too).
     kind : {"boolean", "integer", "float", "text"}
         Which of them.
     holds_dates : bool
@@ -71,9 +71,8 @@ class EngineColumn:
             return cls(name, values.cast("int64"), "integer")
         if kind.is_integer():
             return cls(name, values, "integer")
-        if kind.is_decimal():  # one of many digits by way of text: DuckDB's cast is not to the nearest
-            exact = kind.precision is not None and kind.precision <= _EXACT_DIGITS
-            return cls(name, (values if exact else values.cast("string")).cast("float64"), "float")
+        if kind.is_decimal():
+            return cls._of_decimals(name, values)
         if kind.is_floating():
             return cls(name, values if kind.is_float64() else values.cast("float64"), "float")
         if kind.is_date() or _has_one_date(values):
@@ -84,6 +83,15 @@ class EngineColumn:
         raise DomainError(
             f"expected booleans, numbers, dates or text, found the type {word}; cast it in a view.", column=name
         )
+
+    @classmethod
+    def _of_decimals(cls, name: str, values: Expression) -> Self:
+        kind = values.type()
+        if kind.scale == 0:
+            return cls(name, values.cast("string").nullif("NaN"), "text")
+        exact = kind.precision is not None and kind.precision <= _EXACT_DIGITS
+        # one of many digits by way of text: DuckDB's cast is not to the nearest
+        return cls(name, (values if exact else values.cast("string")).cast("float64"), "float")
 
     @cached_property
     def text(self) -> Expression:

@@ -24,10 +24,19 @@ _E_STRING = (
     r"E' \t\n\r\x0B\f'"  # PostgreSQL and DuckDB know no escape for the vertical tab, in plain strings none at all
 )
 _SPELLED = f"CASE WHEN LENGTH(t) <= {LONGEST_NUMBER} AND t ~ '{NUMBER}' THEN CAST(t AS DOUBLE PRECISION) END"
+# A number of any length; to float64, PostgreSQL casts none that is rounded to 0 or to infinity.
+_NUMERIC = """
+CASE WHEN ABS(CAST(t AS NUMERIC)) < 2.4703282292062328e-324 THEN 0
+  WHEN ABS(CAST(t AS NUMERIC)) < 1.7976931348623158e308 THEN CAST(t AS DOUBLE PRECISION) END
+"""
 # Floating point is no text: how many digits of it PostgreSQL writes is a setting.
 _POSTGRES_NUMBER = f"""
-CASE WHEN CAST(PG_TYPEOF(x) AS TEXT) IN ('real', 'double precision') THEN CAST(x AS DOUBLE PRECISION)
-  ELSE {_SPELLED} END
+CASE CAST(PG_TYPEOF(x) AS TEXT) WHEN 'real' THEN CAST(x AS DOUBLE PRECISION)
+  WHEN 'double precision' THEN CAST(x AS DOUBLE PRECISION) WHEN 'numeric' THEN {_NUMERIC} ELSE {_SPELLED} END
+"""
+_POSTGRES_FRACTIONAL = """
+CAST(PG_TYPEOF(x) AS TEXT) IN ('real', 'double precision')
+OR CAST(PG_TYPEOF(x) AS TEXT) = 'numeric' AND NOT t ~ '^-?[0-9]+$'
 """
 # No cast makes booleans and enumerations numbers, and a column may be of these: in rows all types can be compared.
 _POSTGRES_EQUAL = """
@@ -50,7 +59,7 @@ class Dialect:
     number : str
         The number in a column ``x``, or in its trimmed text ``t``; NULL if there is none, never an error.
     fractional : str
-        Whether ``x`` is of a type of numbers that can have a fraction.
+        Whether ``x`` is of a type of numbers that can have a fraction; of PostgreSQL's `numeric`, if it is written so.
     equal : str
         Whether such an ``x`` is one of some numbers: ``spelled``, where ``number`` is or the text spells one of them;
         ``doubles`` and ``singles``, where a row of ``x`` is a row of one in this precision.
@@ -59,7 +68,7 @@ class Dialect:
     white : str
         ASCII white space, as a literal; by default as sqlglot writes it.
     spelled : str
-        As `number`, of text alone; by default the same.
+        As `number`, of an ``x`` that `fractional` holds of and that is not floating point; by default the same.
     flags : str
         The prefix of regular expressions that makes ``$`` match the end only.
 
@@ -200,7 +209,7 @@ DIALECTS = {
             name="duckdb",
             title="DuckDB",
             number=_NUMBER.format("DECIMAL"),
-            fractional="TYPEOF(x) IN ('FLOAT', 'DOUBLE') OR TYPEOF(x) LIKE 'DECIMAL%'",
+            fractional="TYPEOF(x) IN ('FLOAT', 'DOUBLE') OR TYPEOF(x) LIKE 'DECIMAL%' AND NOT TYPEOF(x) LIKE '%,0)'",
             nan=("nan", "-nan"),
             white=_E_STRING,
         ),
@@ -208,16 +217,16 @@ DIALECTS = {
             name="postgres",
             title="PostgreSQL",
             number=_POSTGRES_NUMBER,
-            fractional="CAST(PG_TYPEOF(x) AS TEXT) IN ('real', 'double precision', 'numeric')",
+            fractional=_POSTGRES_FRACTIONAL,
             white=_E_STRING,
             equal=_POSTGRES_EQUAL,
-            spelled=_SPELLED,
+            spelled=_NUMERIC,
         ),
         Dialect(
             name="spark",
             title="Spark",
             number=_NUMBER.format("decimal"),
-            fractional="TYPEOF(x) IN ('float', 'double') OR TYPEOF(x) LIKE 'decimal%'",
+            fractional="TYPEOF(x) IN ('float', 'double') OR TYPEOF(x) LIKE 'decimal%' AND NOT TYPEOF(x) LIKE '%,0)'",
             white=_spark_text(" \t\n\r\v\f"),
             flags="(?d)",
         ),
