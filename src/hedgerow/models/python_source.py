@@ -1,10 +1,20 @@
-"""Export of models as Python source without dependencies."""
+"""Export of models as Python source that needs the standard library only.
+
+A cell is what `predict` takes it for in a column of its type:
+
+- None, NaN, text that is empty or white space (ASCII's), and the declared `missing_values` are missing.
+- Text is a word, without the white space around it and the zeros after the point of a whole number: "1.0" is "1", and
+  "01", "+1" and "1e0" are other words. Where numbers, dates or booleans are declared, it is that which it spells.
+- A number of Python's or NumPy's is itself, in every digit; a decimal with places is the nearest float. It is the value
+  of a schema that is this number, or is written as it is. Where numbers are declared, it is the nearest float.
+- A boolean is the word "true" or "false" where words of a boolean are declared.
+- A date, or a time without a time zone, is its date; where numbers are declared, its days since 1970-01-01.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 
 from hedgerow.days import as_plain
 from hedgerow.models.conditions import Pieces
@@ -14,43 +24,69 @@ from hedgerow.schema.dates import Date
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import NUMBER, Value, printable, value_text
+from hedgerow.values import WHOLE, Value, plain_word, printable, spelled_number, value_text
 
-_KNOWN = '''\
-def _known(value, *missing):
-    """Return whether a value is there: not None, NaN or blank, and not one of `missing`."""
-    return value is not None and value == value and value != "" and value not in missing
+_CELL = rf'''import re
+
+
+def _cell(value, *missing):
+    """Return text, a boolean or a number; None where it is missing: None, NaN, blank, one of `missing`."""
+    if value is None or value != value:
+        return None
+    value = value.item() if hasattr(value, "item") else value  # of NumPy
+    if isinstance(value, str):
+        value = re.sub("{WHOLE}", r"\1", value.strip(" \t\n\r\v\f"))
+    elif hasattr(value, "isoformat"):
+        value = value.isoformat()[:10]
+    elif not isinstance(value, (bool, int, float)):  # a decimal
+        digits = format(value, "f")
+        value = float(digits) if "." in digits else int(digits)
+    return None if value == "" or value in missing else value
 
 
 '''
+_INFINITE = (float("inf"), -float("inf"))
+_READERS = {
+    "_number": '''\
+def _number(value, *missing):
+    """Return the float that is nearest to a number, or to that which text spells."""
+    if value == value and hasattr(value, "toordinal"):  # a date: its days since 1970-01-01
+        value = value.toordinal() - 719163
+    value = _cell(value, *missing)
+    spelled = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
+    if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch(spelled, value)):
+        raise ValueError("expected a number")
+    return None if value is None else float(value)
 
 
-_NUMBER = '''\
-def _number(value):
-    """Return text that spells a number, as every cell of a CSV file is text, as this number."""
-    if isinstance(value, str) and value and not value.strip("+-.0123456789eE"):
-        try:
-            return float(value)
-        except ValueError:
-            return value
+''',
+    "_boolean": '''\
+def _boolean(value, *missing):
+    """Return 0 or 1 for a boolean, a number or text."""
+    value = _cell(value, *missing)
+    return {"false": 0, "0": 0, "true": 1, "1": 1}.get(str(value).lower(), value)
+
+
+''',
+    "_word": '''\
+def _word(value, *missing):
+    """Return text or a number; a boolean as text."""
+    value = _cell(value, *missing)
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+''',
+    "_date": '''\
+def _date(value, *missing):
+    """Return a date as text, YYYY-MM-DD, which has the order of the dates."""
+    value = _cell(value, *missing)
+    if value is not None and not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+        raise ValueError("expected a date")
     return value
 
 
-'''
-_BOOLEAN = '''\
-def _boolean(value):
-    """Return the texts "true" and "false", in any case, as booleans."""
-    return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
-
-
-'''
-_DATE = '''\
-def _date(value):
-    """Return a date or a time as the text of its date, YYYY-MM-DD, which has the order of the dates."""
-    return value.isoformat()[:10] if hasattr(value, "isoformat") and value == value else value
-
-
-'''
+''',
+}
 _USED = re.compile(r"""row\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]""")
 
 
@@ -91,85 +127,68 @@ def source(
     before: Sequence[str] = (),
     after: Sequence[str] = (),
 ) -> str:
-    """Return the source of a function of `row` with this body, between the lines of other functions.
-
-    `row` maps column names to booleans, numbers and text, or all to text, as `csv.DictReader` does.
-    """
+    """Return the source of a function of `row` with this body, between the lines of other functions."""
     used = set(_USED.findall("\n".join([*before, *body])))
-    kinds = {name: schema[name] for name in schema.names if repr(name) in used}
-    booleans = tuple(name for name, kind in kinds.items() if isinstance(kind, Boolean) and not kind.true_values)
-    dates = tuple(name for name, kind in kinds.items() if isinstance(kind, Date))
-    numbers = tuple(name for name, kind in kinds.items() if name not in dates and _has_numbers(kind))
+    read = {name: _reader(schema[name]) for name in schema.names if repr(name) in used}
+    cells = [
+        f"        {name!r}: {how}({', '.join([f'row[{name!r}]', *_forms(schema[name].missing_values)])}),"
+        for name, how in read.items()
+    ]
     lines = [
         *before,
         f"def {name}(row):",
-        "    # row maps column names to numbers, booleans and text; None or NaN where a value is missing",
+        "    # row maps column names to numbers, booleans, dates and text; None or NaN where a value is missing",
         f"    # {printable(comment)}",  # a comment that could end its line would be code
-        "    row = {name: value.strip() if isinstance(value, str) else value for name, value in row.items()}",
-        *_read(numbers, "_number"),
-        *_read(booleans, "_boolean"),
-        *_read(dates, "_date"),
+        *(["    row = {", *cells, "    }"] if cells else []),
         *(f"    {line}" for line in body),
         *after,
         "",
     ]
-    known = _KNOWN if any("_known(" in line for line in lines) else ""
-    readers = ((_NUMBER, numbers), (_BOOLEAN, booleans), (_DATE, dates))
-    return known + "".join(text for text, names in readers if names) + "\n".join(lines)
+    readers = [text for how, text in _READERS.items() if how in read.values()]
+    return "".join([_CELL, *readers] if read else []) + "\n".join(lines)
 
 
-def _read(names: Sequence[str], how: str) -> list[str]:
-    """Return the line that reads the texts of these columns."""
-    if not names:
-        return []
-    return [f"    row.update({{name: {how}(row[name]) for name in {names!r} if name in row}})"]
+def _reader(attribute: Attribute) -> str:
+    if isinstance(attribute, Boolean):
+        return "_word" if attribute.true_values else "_boolean"
+    return "_cell" if isinstance(attribute, Categorical) else "_date" if isinstance(attribute, Date) else "_number"
 
 
-def _has_numbers(kind: Attribute) -> bool:
-    """Whether text that spells a number is read as one: the declared values are numbers, and no text spells another."""
-    if isinstance(kind, Boolean) and kind.true_values:
-        values: Sequence[Value] = (*kind.true_values, *kind.false_values)
-    elif isinstance(kind, Categorical):
-        values = kind.values
-    else:
-        return True
-    spelled = [value for value in values if isinstance(value, str) and re.search(NUMBER, value)]
-    return not spelled and not all(isinstance(value, str) for value in values)
+def _forms(values: Iterable[Value]) -> list[str]:
+    """Return what cells equal that are one of some values: the word of each, and the number that it spells."""
+    found: list[str] = []
+    for value in values:
+        number = spelled_number(value)
+        found.append(repr(plain_word(value)))
+        if number is not None and number == number:
+            found.append(f"float('{number}')" if number in _INFINITE else value_text(number))
+    return list(dict.fromkeys(found))
+
+
+def _one_of(cell: str, values: Iterable[Value]) -> str:
+    forms = _forms(values)
+    return f"{cell} in ({', '.join(forms)})" if len(forms) > 1 else f"{cell} == {forms[0]}"
 
 
 def _expression(literal: Literal, attribute: Attribute) -> str:
-    value = f"row[{literal.attribute!r}]"
-    known = f"_known({', '.join([value, *map(repr, _tokens(attribute))])})"
+    cell = f"row[{literal.attribute!r}]"
     match literal.operator:
         case "missing":
-            return f"not {known}"
+            return f"{cell} is None"
         case "known":
-            return known
+            return f"{cell} is not None"
         case "true" | "false" if isinstance(attribute, Boolean) and attribute.true_values:
-            return _one_of(value, words_of(attribute, literal))
+            return _one_of(cell, words_of(attribute, literal))
         case "true" | "false":
-            return f"{value} == {int(literal.operator == 'true')}"
+            return f"{cell} == {int(literal.operator == 'true')}"
         case "=":
-            return f"{value} == {_declared(literal, attribute)!r}"
+            return _one_of(cell, [_declared(literal, attribute)])
         case "!=":
-            return f"{known} and {value} != {_declared(literal, attribute)!r}"
+            return f"{cell} is not None and not {_one_of(cell, [_declared(literal, attribute)])}"
         case "outside":
-            return f"{known} and not ({_inside(attribute, value)})"
+            return f"{cell} is not None and not ({_inside(attribute, cell)})"
         case _:
-            return _comparison(literal, attribute, value, known)
-
-
-def _tokens(attribute: Attribute) -> list[Value]:
-    """Return the values that mean "missing", each as text and, if it spells a number, as a number."""
-    if isinstance(attribute, Date):
-        return list(attribute.missing_values)
-    tokens: list[Value] = []
-    for value in map(value_text, attribute.missing_values):
-        tokens.append(value)
-        with suppress(ValueError, OverflowError):  # OverflowError, ValueError: infinity and NaN are no whole numbers
-            number = float(value)
-            tokens.append(int(number) if int(number) == number else number)
-    return tokens
+            return _comparison(literal, attribute, cell)
 
 
 def _declared(literal: Literal, attribute: Attribute) -> str | int:
@@ -178,27 +197,20 @@ def _declared(literal: Literal, attribute: Attribute) -> str | int:
     return attribute.values[attribute.place(literal)]
 
 
-def _one_of(value: str, words: Sequence[str | int]) -> str:
-    """Return whether a value is one of some words; a boolean is the words "true" and "false", and no number."""
-    booleans = [f"{value} is {word.title()}" for word in ("false", "true") if word in words]
-    plain = f"({value} in {tuple(words)!r} and not isinstance({value}, bool))"
-    return f"({' or '.join([*booleans, plain])})" if booleans else plain
-
-
-def _comparison(literal: Literal, attribute: Attribute, value: str, known: str) -> str:
+def _comparison(literal: Literal, attribute: Attribute, cell: str) -> str:
     operands = [repr(as_plain(operand)) for operand in literal.operands]
     if literal.operator == "between":
-        comparison = f"{operands[0]} < {value} <= {operands[1]}"
+        comparison = f"{operands[0]} < {cell} <= {operands[1]}"
     else:
-        comparison = f"{value} {literal.operator} {operands[0]}"
-    inside = f" and {_inside(attribute, value)}" if attribute.outside == "bin" else ""
-    return f"{known} and {comparison}{inside}"
+        comparison = f"{cell} {literal.operator} {operands[0]}"
+    inside = f" and {_inside(attribute, cell)}" if attribute.outside == "bin" else ""
+    return f"{cell} is not None and {comparison}{inside}"
 
 
-def _inside(attribute: Attribute, value: str) -> str:
+def _inside(attribute: Attribute, cell: str) -> str:
     if isinstance(attribute, Categorical):
-        return f"{value} in {attribute.values!r}"
+        return _one_of(cell, attribute.values)
     assert isinstance(attribute, (Integer, Real))
-    whole = f" and {value} == int({value})" if isinstance(attribute, Integer) else ""
+    whole = f" and {cell} == int({cell})" if isinstance(attribute, Integer) else ""
     low, high = as_plain(attribute.low), as_plain(attribute.high)
-    return f"{low!r} <= {value} <= {high!r}{'' if isinstance(attribute, Date) else whole}"
+    return f"{low!r} <= {cell} <= {high!r}{'' if isinstance(attribute, Date) else whole}"

@@ -182,9 +182,11 @@ class RuleList(LeafModel):
     def to_python(self) -> str:
         """Return the source of a Python function ``predict(row)`` that needs nothing installed.
 
-        `row` maps the names of columns to values typed as the schema types them: booleans or 0 and 1, numbers, text;
-        None, NaN or blank text where missing. Text that spells a number or a boolean is read as such where the schema
-        declares them, so that rows of `csv.DictReader` can be given. Unlike `predict` it does not check domains.
+        `row` maps the names of columns to cells, as `csv.DictReader`, drivers of databases and NumPy give them: text,
+        numbers, decimals, booleans, dates, times; None, NaN or blank text where missing. Each is what `predict` takes
+        it for in a column of its type, and so is what is predicted. A cell that `predict` refuses is an error or, where
+        it is outside the domain, false of every comparison. psycopg reads `real` by its digits, as another number than
+        the single: cast it to double precision.
         """
         return python_source.function(self._cases(), self.schema, self._guarantee)
 

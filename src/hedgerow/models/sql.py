@@ -19,7 +19,7 @@ from hedgerow.schema.dates import Date
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import Value, is_double, plain_word, printable, spelled_number, value_text
+from hedgerow.values import Value, is_double, plain_word, printable, spelled_number
 
 Cases = Sequence[tuple[Sequence[Literal], Value]]
 """The cases of a model in order of first match: literals, and the class. The last case has no literals."""
@@ -151,10 +151,10 @@ class _Raw:
     def absent(self) -> exp.Condition:
         """Whether a value that is not NULL is missing. NULL only if the column is."""
         if isinstance(self.attribute, Date):
-            tokens = [*map(value_text, self.attribute.missing_values)]
+            tokens = [*map(plain_word, self.attribute.missing_values)]
             days = [token for token in tokens if isinstance(as_day(token), Day)]
             of_days = [self._among(self.ordered, days)] if days else []
-            return self.dialect.prewritten(exp.or_(self._among(self.text, [*tokens, ""]), *of_days))
+            return self.dialect.prewritten(exp.or_(self._spelled([*tokens, ""]), *of_days))
         if not isinstance(self.attribute, Categorical):  # text for NaN in a column of text would be an error
             return self.dialect.prewritten(self.one_of(self.attribute.missing_values, "", *self.dialect.nan))
         nan = exp.and_(self.is_fractional, self._among(self.text, self.dialect.nan))
