@@ -1,13 +1,15 @@
 """What was paid for is written or printed, and whatever fails after a charge says that the charge stays.
 
 Claims of docs/privacy.md: "the output's place is kept on the disk before the charge"; "If writing fails all the same,
-the model is printed, with what was charged"; "Any error after a charge to a budget […] says that the charge stays".
+the model is printed, with what was charged"; "Any error after a charge to a budget […], or a signal to end, says that
+the charge stays"; "streams that are full or closed are a warning".
 """
 
 import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
@@ -20,6 +22,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import durable
+from hedgerow.foreign_code import guarded
 from hedgerow.privacy.budget_file import FileBudget
 
 SCHEMA = """\
@@ -281,6 +284,108 @@ def test_a_refused_charge_says_nothing_of_the_kind(run):
     assert (code, out) == (2, "")
     assert "Nothing was charged" in err
     assert "stays" not in err
+
+
+# Signals, and streams that nobody reads.
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_signal_after_the_charge_says_that_it_stays_and_leaves_no_file(command, number, folder, run, monkeypatch):
+    def stop(*_, **__):
+        os.kill(os.getpid(), number)
+        os.kill(os.getpid(), signal.SIGTERM)  # those that follow find it ending
+        pytest.fail("the command went on")
+
+    before = names(folder)
+    for place in ("hedgerow.Tally.of", "hedgerow.schema.schema.learn_cuts"):
+        monkeypatch.setattr(place, stop)
+    code, out, err = run(*COMMANDS[command], "-o", "out.json")
+    assert (code, out) == (128 + number, "")
+    assert f"The epsilon of 1 stays charged to {folder}/b.json.\n" in err
+    assert err.endswith(f"error: stopped by {number.name}\n")
+    assert (spent(), names(folder)) == (1, before)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_signal_that_foreign_code_meets_is_no_success(run, monkeypatch):
+    """The guard drops what an exception carries, also the code of one that leaves."""
+    raised = lambda *_, **__: guarded(lambda: os.kill(os.getpid(), signal.SIGTERM), ValueError())  # noqa: E731
+    monkeypatch.setattr("hedgerow.Tally.of", raised)
+    code, _, err = run(*FIT, "-o", "out.json")
+    assert (code, err.splitlines()[-1]) == (143, "error: stopped by SIGTERM")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_signal_while_the_model_is_written_loses_it_not(run, monkeypatch):
+    def stop(handle, text, write=durable.write_synced):
+        if not text.startswith("\0"):
+            os.kill(os.getpid(), signal.SIGTERM)
+        write(handle, text)
+
+    monkeypatch.setattr(durable, "write_synced", stop)
+    code, out, err = run(*FIT, "-o", "out.json")
+    assert hr.RuleList.from_json(out).privacy.epsilon == 1
+    assert (code, "is the only copy of the release: keep it" in err) == (143, True)
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_a_command_was_started_to_ignore_it_ignores(run, monkeypatch):
+    """Under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    of = hr.Tally.of
+    monkeypatch.setattr("hedgerow.Tally.of", lambda *a, **b: os.kill(os.getpid(), signal.SIGHUP) or of(*a, **b))
+    try:
+        assert run(*FIT, "-o", "out.json")[0] == 0
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def in_a_shell(*words, streams):
+    """Run a command in a shell with other standard streams; return its exit code, and what it says on stderr."""
+    line = f'"{sys.executable}" -m hedgerow "$@" {streams}'
+    done = subprocess.run(["bash", "-c", line, "_", *words], capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("streams", [">/dev/full", ">&-", "2>/dev/full", "<&- >&- 2>&-", "> >(exec true)"])
+def test_streams_that_are_full_or_closed_fail_no_command_that_has_charged_and_written(streams, folder):
+    """The audit's: exit codes 1 and 2 beside a model that was paid for, so that a script paid again."""
+    code, err = in_a_shell(*FIT, "-o", "out.json", streams=streams)
+    assert code == 0
+    assert hr.load_model("out.json").privacy.epsilon == 1
+    assert "2>" in streams or err.endswith("written to out.json\n")
+    assert spent() == 1
+    assert names(folder) == ["b.json", "data.csv", "open.yaml", "out.json", "schema.yaml"]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("streams", [">/dev/full", ">&-"])
+def test_cut_points_that_cannot_be_shown_are_written_all_the_same(streams):
+    code, err = in_a_shell(*LEARN, "-o", "out.json", streams=streams)
+    assert (code, spent()) == (0, 1)
+    assert hr.Schema.load("out.json").charges
+    assert "written to out.json\ncharged: epsilon = 1" in err
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("failure", [KeyError("SECRET"), OSError(5, "x"), UnicodeEncodeError("ascii", "é", 0, 1, "")])
+def test_whatever_fails_once_a_model_is_written_is_a_warning(failure, run, monkeypatch):
+    def fail(*_):
+        raise failure
+
+    monkeypatch.setattr("hedgerow.cli.fit.enter_digest", fail)
+    code, _, err = run(*FIT, "-o", "out.json")
+    assert (code, "SECRET" in err) == (0, False)
+    assert "warning: the release is charged and written" in err
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("streams", "reason"), [(">/dev/full", "No space left on device"), (">&-", "Bad file desc")])
+def test_what_cannot_be_shown_and_is_nowhere_else_is_an_error(streams, reason):
+    code, err = in_a_shell("schema", "show", "schema.yaml", streams=streams)
+    assert (code, err.startswith(f"error: standard output: {reason}"), err.count("\n")) == (2, True, 1)
 
 
 # What is written.

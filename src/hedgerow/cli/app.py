@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from itertools import chain, repeat
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -15,9 +18,11 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from hedgerow._version import __version__
+from hedgerow.cli.output import problem_of, say, standard_streams
 from hedgerow.errors import ArgumentError, HedgerowError, SchemaError, SearchTooLargeError
 from hedgerow.values import printable
 
+_ENDINGS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 COMMANDS: Mapping[str, str] = {
     "plan": "Forecast what private models lose at an epsilon, or which epsilon they need, before anything is spent.",
     "fit": "Learn a rule list, tree or scorecard from a sensitive table under differential privacy.",
@@ -81,26 +86,62 @@ def options(
 
 
 def main() -> None:
-    """Run the command line.
+    """Run the command line, and leave with its exit code: 128 and the number of the signal that stopped it, if one did.
 
     Messages of hedgerow's errors are shown, as they quote no values. Of any other exception the type and location are
     shown, not the message, which might quote values.
     """
+    with standard_streams(), _signals() as stopped_by:
+        code, *lines = _outcome()
+        if stopped_by:
+            code = 128 + stopped_by[0]
+            lines.append(f"stopped by {stopped_by[0].name}")
+        for line, start in zip(lines, chain(["error: "], repeat("  ")), strict=False):
+            say(f"{start}{printable(line)}", err=True)
+    sys.exit(code)
+
+
+@contextmanager
+def _signals() -> Generator[list[signal.Signals]]:
+    """Have the first signal to end leave as `sys.exit` does, and keep it: files are cleaned up, and charges said.
+
+    Later ones are ignored, as are those that the command was started to ignore.
+    """
+    caught: list[signal.Signals] = []
+    numbers = [number for number in _ENDINGS if signal.getsignal(number) != signal.SIG_IGN]
+
+    def leave(number: int, _: object) -> NoReturn:
+        for other in numbers:
+            signal.signal(other, signal.SIG_IGN)
+        caught.append(signal.Signals(number))
+        raise SystemExit
+
+    before = {number: signal.signal(number, leave) for number in numbers}
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _outcome() -> tuple[Any, ...]:
+    """Run a command; return its exit code, and the lines of its error, if there is one."""
     try:
         app(prog_name="hedgerow")
+    except SystemExit as leaving:
+        return (leaving.code,)
     except OSError as error:
-        _leave(2, f"{error.filename}: {error.strerror}" if error.filename else type(error).__name__)
+        return 2, problem_of(error)
     except SchemaError as error:
         several = error.faults if len(error.faults) > 1 else ()
-        message = str(error).partition(": (1) ")[0] + ":" if several else str(error)
-        _leave(2, message, *map(str, several))
-    except (ArgumentError, SearchTooLargeError) as error:
-        _leave(2, _as_typed(str(error), _options(sys.argv[1:])))
+        return 2, str(error).partition(": (1) ")[0] + ":" if several else str(error), *map(str, several)
     except HedgerowError as error:
-        _leave(2, str(error))
-    except Exception as error:
+        has_options = isinstance(error, (ArgumentError, SearchTooLargeError))
+        return 2, _as_typed(str(error), _options(sys.argv[1:])) if has_options else str(error)
+    except BaseException as error:  # a panic of polars is not an Exception
         last = traceback.extract_tb(error.__traceback__)[-1]
-        _leave(1, f"internal error, {type(error).__name__} at {last.filename}:{last.lineno}; please report this line.")
+        return 1, f"internal error, {type(error).__name__} at {last.filename}:{last.lineno}; please report this line."
+    return (0,)
 
 
 def _options(words: list[str]) -> list[str]:
@@ -121,10 +162,3 @@ def _as_typed(message: str, options: list[str]) -> str:
         before, after = (r"(?<![\w'\"`-])", r"(?![\w'\"`])") if "_" in name else ("^", "(?= must )")
         message = re.sub(f"{before}{name}{after}", option, message)
     return message
-
-
-def _leave(code: int, message: str, *details: str) -> NoReturn:
-    typer.echo(f"error: {printable(message)}", err=True)
-    for detail in details:
-        typer.echo(f"  {printable(detail)}", err=True)
-    sys.exit(code)

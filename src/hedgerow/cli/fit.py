@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling_charges
-from hedgerow.cli.output import ROOM, check_output, say, write_or_print
+from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
 from hedgerow.cli.rows import DATA, Decimal, Encoding, Engine, Master, Memory, Rows, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
@@ -222,12 +222,9 @@ def fit(
         with telling_charges(account):
             released = _learn(classifier, rows, label)
         write_or_print(write, released.to_json, released.to_dict(), spent_text(amount, account))
-    enter_digest(account, released.to_dict()["digest"])
-    if as_json:
-        say(json.dumps(released.to_dict(), ensure_ascii=False))
-    else:
-        say(f"{released}\n\n{released.privacy}")
-    say(f"written to {output}", err=True)
+    with written(output):
+        enter_digest(account, released.to_dict()["digest"])
+        say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else f"{released}\n\n{released.privacy}")
 
 
 def _estimator(model: Kind, given: dict[str, Any], epsilon: Fraction, **common: Any) -> Estimator:

@@ -15,8 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from hedgerow.durable import write_whole
-from hedgerow.errors import ArgumentError
-from hedgerow.privacy.budget_file import is_budget
+from hedgerow.errors import ArgumentError, FileError
 from hedgerow.values import printable
 
 if TYPE_CHECKING:
@@ -31,9 +30,87 @@ def say(text: object, *, err: bool = False, newline: bool = True) -> None:
     """Print text; on a terminal, control characters except line breaks and tabs are shown as text.
 
     SQL, JSON and predictions contain names and values verbatim, and the names in a model are its author's.
+
+    Raises
+    ------
+    OSError
+        If standard output cannot be written. What stderr cannot take is dropped.
     """
     shown = printable(str(text), keep="\n\t") if (sys.stderr if err else sys.stdout).isatty() else str(text)
-    typer.echo(shown, err=err, nl=newline)
+    problem = None
+    try:
+        typer.echo(shown, err=err, nl=newline)
+    except OSError as error:
+        problem = FileError.of(error.errno, error.strerror, "standard output")
+    except UnicodeEncodeError as error:
+        problem = ArgumentError(f"standard output: expected a text in {error.encoding}; set PYTHONIOENCODING=utf-8.")
+    if problem is not None:
+        _drop(sys.stdout)
+        raise problem
+
+
+class _Unfailing:
+    """A stream that drops what it cannot write: a message that nobody can read must not end what it is about."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "buffer":  # by which others would write past it
+            raise AttributeError(name)
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        return self._try(lambda: self._stream.write(text)) or len(text)
+
+    def flush(self) -> None:
+        self._try(self._stream.flush)
+
+    def _try(self, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except OSError:
+            _drop(self._stream)
+
+
+def _drop(stream: Any) -> None:
+    """Send nowhere what a stream could not write: Python tries again when it ends, and would fail."""
+    with suppress(OSError, ValueError):
+        number, nowhere = stream.fileno(), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, number)
+        os.close(nowhere)
+        stream.flush()
+
+
+@contextmanager
+def standard_streams() -> Generator[None]:
+    """Open the standard streams that are closed, since a file would get their numbers; no message fails for stderr.
+
+    A closed standard output then fails when it is written to, as one on a full disk does.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDONLY), mode))
+    before: Any = sys.stderr
+    sys.stderr = _Unfailing(before)
+    try:
+        yield
+    finally:
+        sys.stderr = before
+
+
+@contextmanager
+def written(path: Path) -> Generator[None]:
+    """Say where a release is that is charged and written; what the block cannot show of it is no failure.
+
+    A script that takes it for one would run the command again, and pay again.
+    """
+    try:
+        yield
+    except Exception as error:
+        say(f"warning: the release is charged and written, but was not shown whole ({problem_of(error)})", err=True)
+    finally:
+        say(f"written to {path}", err=True)
 
 
 def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
@@ -45,6 +122,8 @@ def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
         If the file exists and `force` is False, or its folder does not exist; or if it is one of the command's own
         inputs, or a budget, whose record would be lost: neither is ever replaced.
     """
+    from hedgerow.privacy.budget_file import is_budget  # which loads OpenDP, and the help needs none
+
     if path.is_dir():
         raise ArgumentError(f"{path} is a folder; give the name of a file.")
     if os.path.lexists(path) and not force:
@@ -81,9 +160,7 @@ def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: 
     try:
         write(text())
     except BaseException as error:  # an interrupt, too
-        problem = type(error).__name__
-        if isinstance(error, OSError) and error.filename:
-            problem = f"{error.filename}: {error.strerror}"
+        problem = problem_of(error)
     else:
         return
     for to_stderr in (False, True):
@@ -91,6 +168,13 @@ def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: 
             typer.echo(json.dumps(data, indent=2), err=to_stderr)
             break
     raise ArgumentError(f"{problem}. {spent}, and the JSON printed above is the only copy of the release: keep it.")
+
+
+def problem_of(error: BaseException) -> str:
+    """Return what a person is told of an error: what the system says of a file, and else the type."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    name = error.filename if isinstance(error, OSError) else None
+    return f"{name}: {reason}" if name else reason or type(error).__name__
 
 
 def print_or_write(text: str, path: Path | None) -> None:

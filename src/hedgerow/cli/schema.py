@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.budget import open_budget, spent_text, telling_charges
-from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print
+from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print, written
 from hedgerow.cli.rows import DATA, FILE, Decimal, Encoding, Engine, Master, Memory, check_values, make_of, open_rows
 from hedgerow.cli.schema_drafts import import_draft
 from hedgerow.cli.schema_wizard import wizard
@@ -167,8 +167,8 @@ def learn(
             learned = Schema.learn(table, schema, epsilon=amount, budget=account, bins=bins)
         found = learned.to_dict()
         write_or_print(write, lambda: mapping_text(output, found), found, spent_text(amount, account))
-    say(learned)
-    say(f"written to {output}", err=True)
+    with written(output):
+        say(learned)
     charged = (
         f"charged: epsilon = {amount_text(amount)} for the cut points; models with this schema carry it on their card."
     )
