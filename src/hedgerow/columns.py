@@ -359,7 +359,7 @@ def found_no_number(name: str) -> DomainError:
     """Return the error of text in a column of numbers."""
     return DomainError(
         "expected numbers, found text that is not a number; correct it, or, if it stands for a missing value, name it "
-        "under `missing_values` in the schema; --decimal , reads decimal commas.",
+        "under `missing_values` in the schema; --decimal , reads decimal commas, and then no points.",
         column=name,
     )
 

@@ -10,6 +10,7 @@ import gzip
 import io
 import sys
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,7 +22,8 @@ import pyarrow.parquet as pq
 from hedgerow.csv_files import read_csv, read_header
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.foreign_code import guarded
-from hedgerow.messages import shown_argument
+from hedgerow.messages import repeated, shown_argument
+from hedgerow.values import listed
 
 PIPE = "-"
 """The name of standard input."""
@@ -31,7 +33,7 @@ LARGEST = 2**30
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 _BLOCK = 2**22
 _HEAD = 2**20  # bytes of which the header is read
-_DECIMAL_COMMA = r"^\s*([-+]?[0-9]*),([0-9]+([eE][-+]?[0-9]+)?)\s*$"
+_DECIMAL = r"^\s*([-+]?[0-9]*){}([0-9]+([eE][-+]?[0-9]+)?)\s*$"
 _NO_FILES = ("idna", "punycode", "raw-unicode-escape", "unicode-escape")  # encodings of parts of texts
 pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
 
@@ -77,6 +79,19 @@ class Make:
         """Whether the text is in UTF-8."""
         return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
 
+    def pointed(self, table: pa.Table, names: Iterable[str]) -> pa.Table:
+        """Return a table of text in which numbers of these columns have a point, as elsewhere.
+
+        With a decimal comma, 1.234 is no number: it may be a thousand and more. It gets a comma, and stays none.
+        """
+        for name in set(names).intersection(table.column_names) if self.decimal == "," else ():
+            column = table[name]
+            without = pc.replace_substring_regex(column, _DECIMAL.format(","), r"\1.\2")
+            is_other = pc.match_substring_regex(column, _DECIMAL.format("[.]"))
+            column = pc.if_else(is_other, pc.replace_substring(column, ".", ","), without)
+            table = table.set_column(table.column_names.index(name), name, column)
+        return table
+
 
 USUAL = Make()
 
@@ -110,13 +125,15 @@ def is_text(data: str) -> bool:
 
 
 def check_no_spreadsheet(data: str) -> None:
-    """Refuse the files of spreadsheets, with what to do instead.
+    """Refuse the files of spreadsheets, and pipes with a name, with what to do instead.
 
     Raises
     ------
     ValueError
         If this is one.
     """
+    if Path(data).is_fifo():  # a table is opened more than once
+        raise ArgumentError(f"{data}: expected a file, got a pipe; give - and pipe the rows to standard input.")
     if data.lower().endswith(_SPREADSHEETS):
         raise ArgumentError(
             f"{data}: expected CSV or Parquet, got a spreadsheet; save the sheet as CSV in UTF-8. Mind that "
@@ -158,8 +175,12 @@ def source_of(data: str, make: Make = USUAL) -> Path | Held:
     return Held(name, _as_usual(name, _bytes(data, name), make))
 
 
-def read_table(data: str, make: Make = USUAL, source: Path | Held | None = None) -> pa.Table:
+def read_table(
+    data: str, make: Make = USUAL, source: Path | Held | None = None, numbers: Iterable[str] = ()
+) -> pa.Table:
     """Return all rows of a file: of text with every field as text, of Parquet with its types.
+
+    Those columns of text that are `numbers` are read as `Make.pointed` has it.
 
     Raises
     ------
@@ -172,10 +193,10 @@ def read_table(data: str, make: Make = USUAL, source: Path | Held | None = None)
     """
     check_table_name(data)
     if is_text(data):
-        found = read_csv(source_of(data, make) if source is None else source)
-        return _with_points(found) if make.decimal == "," else found
+        return make.pointed(read_csv(source_of(data, make) if source is None else source), numbers)
     if not make.is_usual:
         raise ArgumentError("expected no encoding and no decimal mark for Parquet, which has types; got one.")
+    _parquet_names(data)
     with Path(data).open("rb") as file:
         problem = DomainError(f"{data}: expected a Parquet file, found another.")
         # times of 96 bits, as Spark and Hive write them, are nanoseconds by default, which wrap around after 2262
@@ -190,11 +211,17 @@ def columns_of(data: str, make: Make = USUAL) -> list[str]:
     As `read_table` does.
     """
     check_table_name(data)
-    if not is_text(data):
-        with Path(data).open("rb") as file:
-            problem = DomainError(f"{data}: expected a Parquet file, found another.")
-            return list(guarded(lambda: pq.read_schema(file), problem).names)
-    return read_header(source_of(data, make))
+    return read_header(source_of(data, make)) if is_text(data) else _parquet_names(data)
+
+
+def _parquet_names(data: str) -> list[str]:
+    """Return the names of a Parquet file's columns."""
+    with Path(data).open("rb") as file:
+        problem = DomainError(f"{data}: expected a Parquet file, found another.")
+        names = list(guarded(lambda: pq.read_schema(file), problem).names)
+    if found := repeated(names):
+        raise DomainError(f"{data}: expected each column once, found these more than once: {listed(found)}.")
+    return names
 
 
 def _has_returns_alone(path: Path) -> bool:
@@ -251,9 +278,3 @@ def _as_usual(name: str, content: bytes, make: Make) -> bytes:
             "it is in, or save it as CSV in UTF-8."
         )
     return content.replace(b"\r", b"\n") if b"\n" not in content else content
-
-
-def _with_points(table: pa.Table) -> pa.Table:
-    """Return a table of text in which numbers with a decimal comma have a point."""
-    columns = [pc.replace_substring_regex(column, _DECIMAL_COMMA, r"\1.\2") for column in table.columns]
-    return pa.table(columns, names=table.column_names)

@@ -249,4 +249,4 @@ def test_decimal_commas_are_no_numbers_without_the_option(run):
     code, out, err = run("schema", "check", "schema.yaml", "commas.csv", "--json")
     assert code != 0
     assert json.loads(out)["accepted"] is False
-    assert err.endswith("or a policy; --decimal , reads decimal commas.\n")
+    assert err.endswith("or a policy; --decimal , reads decimal commas, and then no points.\n")

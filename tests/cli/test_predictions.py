@@ -5,6 +5,8 @@ import io
 import json
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
@@ -159,3 +161,66 @@ def test_weights_are_refused_where_leaves_have_labels_alone(folder, run):
     assert (code, out) == (2, "")
     assert "got one with labels alone" in err
     assert "finite numbers > 0" in run("predict", "tree.json", "data.csv", "--class-weight", "yes=0")[2]
+
+
+FAR = 2**62
+COPIED = {
+    "bytes": (pa.array([b"=1+1", b"x"]), ["'=1+1", "x"], ["=1+1", "x"]),
+    "views": (pa.array(["=a", "b"], pa.string_view()), ["'=a", "b"], ["=a", "b"]),
+    "categories": (pa.array([b"=a", None]).dictionary_encode(), ["'=a", ""], ["=a", None]),
+    "numbers": (pa.array([float("nan"), float("-inf")]), ["nan", "-inf"], [None, "-inf"]),
+    "times": (pa.array([0, None], pa.timestamp("s")), ["1970-01-01 00:00:00.000", ""], ["1970-01-01 00:00:00", None]),
+}
+REFUSED = {
+    "lists": pa.array([[1], [2]]),
+    "structs": pa.array([{"a": 1}, {"a": 2}]),
+    "bytes that are no text": pa.array([b"\xff", b"x"]),
+    "text that is none": pa.Array.from_buffers(pa.string(), 2, pa.array([b"\xff", b"x"]).buffers()),
+    "far times": pa.array([FAR, 0], pa.timestamp("us")),
+    "far times of a zone": pa.array([FAR, 0], pa.timestamp("us", "UTC")),
+    "far dates": pa.array([2**30, 0], pa.date32()),
+    "durations": pa.array([FAR, 0], pa.duration("s")),
+}
+
+
+def rows_with(folder, column):
+    pq.write_table(
+        pa.table({"age": [70, 20], "sex": ["F", "M"], "dose": [1.0, 0.5], "more": column}), folder / "r.parquet"
+    )
+    a_tree(folder, **COUNTED)
+
+
+@pytest.mark.parametrize("kind", COPIED)
+def test_what_is_copied_is_inert_in_csv_and_valid_in_json(folder, run, kind):
+    column, in_csv, in_json = COPIED[kind]
+    rows_with(folder, column)
+    code, out, _ = run("predict", "tree.json", "r.parquet", "--append")
+    assert (code, [row["more"] for row in table(out)]) == (0, in_csv)
+    code, out, _ = run("predict", "tree.json", "r.parquet", "--append", "--json")
+    strict = json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert (code, [row["more"] for row in strict]) == (0, in_json)
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_columns_that_neither_csv_nor_json_has_a_form_for_are_not_copied(folder, run, kind):
+    rows_with(folder, REFUSED[kind])
+    for more in ((), ("--json",)):
+        code, out, err = run("predict", "tree.json", "r.parquet", "--append", *more)
+        assert (code, out) == (2, "")
+        assert err.startswith("error: column 'more': expected text in UTF-8, numbers, booleans, and dates and times")
+        assert run("predict", "tree.json", "r.parquet", "--id", "sex", *more)[0] == 0
+
+
+def test_a_decimal_comma_is_read_in_numbers_alone_and_what_is_copied_stays(folder, run):
+    (folder / "commas.csv").write_text("id;age;dose\n1,5;70;0,25\n1.234;20;0,75\n")
+    a_tree(folder, **COUNTED)
+    code, out, _ = run("predict", "tree.json", "commas.csv", "--decimal", ",", "--append")
+    assert (code, [list(row.values())[:3] for row in table(out)]) == (
+        0,
+        [["1,5", "70", "0,25"], ["1.234", "20", "0,75"]],
+    )
+    (folder / "points.csv").write_text("age;sex;dose;ill\n70.5;F;0,5;no\n")
+    fit = ("fit", "points.csv", "--schema", "schema.yaml", "--epsilon", "1")
+    for words in (("predict", "tree.json", "points.csv"), ("schema", "check", "schema.yaml", "points.csv"), fit):
+        code, _, err = run(*words, "--decimal", ",")
+        assert (code, err.endswith("--decimal , reads decimal commas, and then no points.\n")) == (2, True)

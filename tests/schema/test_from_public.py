@@ -10,6 +10,7 @@ from hedgerow.errors import DomainError
 from hedgerow.frames import column_of
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real
 from hedgerow.schema.from_public import MOST_CATEGORIES, public_attribute, public_classes, typed_table
+from hedgerow.table_files import Make
 
 NAN = float("nan")
 
@@ -130,3 +131,16 @@ def test_dates_end_where_the_calendar_does():
 def test_dates_beyond_the_calendar_have_no_domain(day):
     with pytest.raises(DomainError, match="column 'until': expected dates of the years 1 to 9999"):
         public_attribute(column_of(pa.array([0, day], pa.int32()).view(pa.date32()), "until"), 4)
+
+
+def test_dates_are_no_classes():
+    with pytest.raises(DomainError, match="column 'until': expected classes, found dates; derive a number or a categ"):
+        public_classes(column_of(pa.array([0, 1], pa.int32()).view(pa.date32()), "until"))
+
+
+def test_a_decimal_comma_makes_numbers_of_columns_that_spell_them_all_and_refuses_points():
+    made, comma = pa.table({"a": ["1,5", "2", ""], "b": ["1,5", "x", "1.5"], "c": ["1", "2", "3"]}), Make(decimal=",")
+    found = typed_table(made, make=comma).to_pydict()
+    assert found == {"a": [1.5, 2.0, None], "b": ["1,5", "x", "1.5"], "c": [1.0, 2.0, 3.0]}
+    with pytest.raises(DomainError, match="column 'a': expected numbers with a decimal comma, found points; correct"):
+        typed_table(pa.table({"a": ["1.234", "2"]}), make=comma)

@@ -103,7 +103,7 @@ def main() -> None:
 
 @contextmanager
 def _signals() -> Generator[list[signal.Signals]]:
-    """Have the first signal to end leave as `sys.exit` does, and keep it: files are cleaned up, and charges said.
+    """Take the first signal to end for Ctrl-C, and keep it: files are cleaned up, and charges said.
 
     Later ones are ignored, as are those that the command was started to ignore.
     """
@@ -114,7 +114,7 @@ def _signals() -> Generator[list[signal.Signals]]:
         for other in numbers:
             signal.signal(other, signal.SIG_IGN)
         caught.append(signal.Signals(number))
-        raise SystemExit
+        raise KeyboardInterrupt
 
     before = {number: signal.signal(number, leave) for number in numbers}
     try:

@@ -68,7 +68,8 @@ def forecast(
     pair = None
     if public is not None:
         with stage(f"reading {public}"):
-            table = nw.from_native(read_table(str(public), make_of(encoding, decimal)), eager_only=True)
+            read = read_table(str(public), make_of(encoding, decimal), numbers=declared.numbers)
+            table = nw.from_native(read, eager_only=True)
         label = target_name(table.columns, None, declared)
         pair = table.drop(label).to_native(), table.get_column(label).to_numpy()
     found = plan(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hedgerow.cli.output import check_output, say, stage
-from hedgerow.cli.predictions import Beside, class_weights, inert_table, predictions, to_csv
+from hedgerow.cli.predictions import Beside, class_weights, inert_table, predictions, to_csv, to_json
 from hedgerow.cli.rows import FILE, Decimal, Encoding, make_of
 from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError
@@ -73,9 +72,10 @@ def predict(
     weights = class_weights(released, class_weight or ())
     beside = Beside(tuple(ids or ()), everything=append, proba=proba, explain=explain, class_weight=weights)
     with stage(f"reading {data}"):
-        found = predictions(released, read_table(data, make_of(encoding, decimal)), beside)
+        rows, make = read_table(data, make_of(encoding, decimal)), make_of(encoding, decimal)
+        found = predictions(released, make.pointed(rows, released.schema.numbers), beside, copied=rows)
     written, is_altered = (found, False) if as_json else inert_table(found)
-    text = json.dumps(written.to_pylist(), ensure_ascii=False, default=str) + "\n" if as_json else to_csv(written)
+    text = to_json(written) if as_json else to_csv(written)
     if output is None:
         say(text, newline=False)
     else:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +14,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from hedgerow.errors import ArgumentError
+from hedgerow.columns import pc
+from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.foreign_code import guarded
 from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.values import NUMBER, Value, listed, quoted_text, value_text
 
 Released = RuleList | Tree | Scorecard
+_TEXTS = (
+    *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view),
+)
 _FORMULAS = (*"=+-@\t\r\n＝＋－＠",)  # the last four as East Asian keyboards write them
 
 
@@ -75,12 +83,12 @@ class Beside:
         return list(dict.fromkeys(self.ids))
 
 
-def predictions(model: Released, rows: pa.Table, beside: Beside) -> pa.Table:
+def predictions(model: Released, rows: pa.Table, beside: Beside, *, copied: pa.Table) -> pa.Table:
     """Return a line for each row, in order: columns of the input, the predicted class, what it follows from.
 
-    No column hides another: one whose name is taken gets a longer name.
+    No column hides another: one whose name is taken gets a longer name. `copied` has the rows as they are written.
     """
-    columns: dict[str, Any] = {name: rows.column(name) for name in beside.columns_of(rows)}
+    columns: dict[str, Any] = {name: _copied(name, copied.column(name)) for name in beside.columns_of(copied)}
     label = "prediction" if model.schema.label is None else model.schema.label.name
     found = _of_points(model, rows, beside) if isinstance(model, Scorecard) else _of_leaves(model, rows, beside)
     columns[_free((label, f"predicted {label}"), columns)] = found.classes
@@ -90,6 +98,38 @@ def predictions(model: Released, rows: pa.Table, beside: Beside) -> pa.Table:
     for name, values in (decided | found.numbers).items():
         columns[_free((name,), columns)] = values
     return pa.table(columns)
+
+
+def _copied(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of the input as CSV and JSON can have it: text of bytes, too.
+
+    Raises
+    ------
+    DomainError
+        If it has another type, text that is not UTF-8, or a time beyond the calendar.
+    """
+    kind, is_a = column.type, pa.types
+    kind = kind.value_type if is_a.is_dictionary(kind) else kind
+    is_number = is_a.is_boolean(kind) or is_a.is_integer(kind) or is_a.is_floating(kind) or is_a.is_decimal(kind)
+    problem = DomainError(
+        "expected text in UTF-8, numbers, booleans, and dates and times of the years 1 to 9999 to copy, found others; "
+        "name other columns with --id.",
+        column=name,
+    )
+    if is_number or is_a.is_null(kind):
+        return column
+    if is_a.is_temporal(kind) and not is_a.is_duration(kind) and not is_a.is_interval(kind):
+        guarded(lambda: pc.min_max(column).as_py(), problem)
+        return column
+    if not any(test(kind) for test in _TEXTS):
+        raise problem
+    return guarded(lambda: _checked_text(column), problem)
+
+
+def _checked_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    text = column.cast(pa.large_string())
+    text.validate(full=True)
+    return text
 
 
 def class_weights(model: Released, given: Sequence[str]) -> dict[Value, float]:
@@ -178,13 +218,12 @@ def inert_table(table: pa.Table) -> tuple[pa.Table, bool]:
 
 def _inert_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column with the texts that `inert` returns; itself if they are its own."""
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
     texts = {value: inert(value) for value in column.unique().to_pylist()}
     if all(value == text for value, text in texts.items()):
         return column
-    return pa.chunked_array([pa.array([texts[value] for value in column.to_pylist()], kind)])
+    return pa.chunked_array([pa.array([texts[value] for value in column.to_pylist()], column.type)])
 
 
 def to_csv(table: pa.Table) -> str:
@@ -192,3 +231,14 @@ def to_csv(table: pa.Table) -> str:
     buffer = io.BytesIO()
     pacsv.write_csv(table, buffer, pacsv.WriteOptions(quoting_style="needed"))
     return buffer.getvalue().decode()
+
+
+def to_json(table: pa.Table) -> str:
+    """Return a table as the text of a JSON list of rows; what is no number is null, and what is infinite text."""
+    rows = [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
+    return json.dumps(rows, ensure_ascii=False, allow_nan=False, default=str) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    is_odd = isinstance(value, float) and not math.isfinite(value)
+    return (None if math.isnan(value) else str(value)) if is_odd else value

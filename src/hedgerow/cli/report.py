@@ -155,6 +155,6 @@ def _labelled(model: RuleList | Tree | Scorecard, path: Path | None, make: Make)
     """Return the rows of a file and their labels; None without a file."""
     if path is None:
         return None
-    table = nw.from_native(read_table(str(path), make), eager_only=True)
+    table = nw.from_native(read_table(str(path), make, numbers=model.schema.numbers), eager_only=True)
     label = target_name(table.columns, None, model.schema)
     return table.drop(label).to_native(), table.get_column(label).to_native()

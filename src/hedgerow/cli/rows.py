@@ -83,27 +83,27 @@ class FileRows:
         self._source = source_of(path, make)
         self.columns = read_header(self._source)
 
-    def _read(self) -> Any:
-        return read_table(self.path, self._make, self._source)
+    def _read(self, schema: Schema | None) -> Any:
+        return read_table(self.path, self._make, self._source, () if schema is None else schema.numbers)
 
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:
         """Read the file, and fit once what is public and each row is checked: one that does not fit costs nothing."""
         classifier.check_public()
         with stage(f"reading {self.path}"):
-            table = nw.from_native(self._read(), eager_only=True)
+            table = nw.from_native(self._read(classifier.schema), eager_only=True)
         X, y = table.drop(label).to_native(), table.get_column(label)
         _check_rows(Table.of(X), column_of(y, label), classifier.schema)
         with nullcontext() if quietly else stage("learning"):
             classifier.fit(X, y)
 
-    def counted(self, schema: Schema) -> Any:  # noqa: ARG002 -- an audit reads what it needs
+    def counted(self, schema: Schema) -> Any:
         """Read the file."""
-        return self._read()
+        return self._read(schema)
 
     def fit(self, schema: Schema) -> TableFit:
         """Read the file and compare its rows."""
         with stage(f"reading {self.path}"):
-            return fit_of(Table.of(self._read()), schema)
+            return fit_of(Table.of(self._read(schema)), schema)
 
     def lines(self, found: TableFit) -> Mapping[int, int] | None:
         """Read the file again, up to the last of the rows."""

@@ -113,9 +113,10 @@ def from_public(
     check_ending(output)
     check_output(output, data, force=force)
     with stage(f"reading {data}"):
-        words, read = tuple(missing or ()), read_table(data, make_of(encoding, decimal))
+        words, make = tuple(missing or ()), make_of(encoding, decimal)
+        read = read_table(data, make)
         _check_present([*(drop or []), *([target] if target is not None else [])], read.column_names)
-        table = typed_table(read.drop_columns(drop or []), words)
+        table = typed_table(read.drop_columns(drop or []), words, make)
         schema = Schema.from_public(table, label=target, bins=bins, missing_values=words, outside=outside.value)
     write_whole(output, mapping_text(output, schema.to_dict()))
     say(schema)
@@ -157,7 +158,7 @@ def learn(
     if account is not None:
         account.check(amount, rho=0, unit=schema.unit)  # which rho it costs follows from the numbers
     with stage(f"reading {data}"):
-        table = read_table(data, make_of(encoding, decimal))
+        table = read_table(data, make_of(encoding, decimal), numbers=schema.numbers)
     planned = plan_cuts(dict(schema.attributes), amount / rows_of(schema.unit), bins)
     schema.check_columns(Table.of(table))
     schema.check_unit(Table.of(table))
@@ -231,7 +232,7 @@ def check(
         if fault.is_absent:
             raise DomainError.absent(fault.name, rows.columns)
         others = f", nor do those of {len(found.faults) - 1} other columns" if len(found.faults) > 1 else ""
-        commas = "; --decimal , reads decimal commas" if fault.unread and decimal is None else ""
+        commas = "; --decimal , reads decimal commas, and then no points" if fault.unread else ""
         problem = (
             f"some values do not fit the schema{others}; correct them, or declare a wider domain or a policy{commas}."
         )

@@ -93,7 +93,7 @@ def _proposals(data: str, make: Make) -> dict[str, Proposal]:
 
 def _of_sample(path: Path, make: Make) -> dict[str, Proposal]:
     """Return the attributes of public rows."""
-    schema = Schema.from_public(typed_table(read_table(str(path), make)))
+    schema = Schema.from_public(typed_table(read_table(str(path), make), make=make))
     return {name: attribute_to_dict(attribute) for name, attribute in schema.attributes}
 
 

@@ -17,6 +17,7 @@ from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.dates import Date
 from hedgerow.schema.numbers import Integer, Real
+from hedgerow.table_files import USUAL, Make
 from hedgerow.values import Value, plain_word
 
 MOST_CATEGORIES = 100
@@ -101,6 +102,8 @@ def public_classes(column: Column) -> tuple[Any, ...]:
     DomainError
         If it shows none.
     """
+    if column.holds_dates:
+        raise DomainError("expected classes, found dates; derive a number or a category from them.", column=column.name)
     values = _some(column)
     found = np.unique(values.astype(str) if column.is_text else values)
     if found.dtype.kind == "f" and bool((found == np.floor(found)).all()):
@@ -108,13 +111,26 @@ def public_classes(column: Column) -> tuple[Any, ...]:
     return tuple(found.tolist())
 
 
-def typed_table(table: pa.Table, missing_values: Sequence[Value] = ()) -> pa.Table:
+def typed_table(table: pa.Table, missing_values: Sequence[Value] = (), make: Make = USUAL) -> pa.Table:
     """Return a public table with each column of text that spells numbers, dates, or true and false, as that type.
 
     Numbers of which one is written with a zero before it, such as 007, are codes, and stay text.
+
+    Raises
+    ------
+    DomainError
+        If a column spells numbers with a decimal point where `make` has a comma.
     """
     columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
-    return pa.table({name: _typed(column) for name, column in columns.items()})
+    found = {name: _typed(column) for name, column in columns.items()}
+    if make.decimal == ",":
+        pointed = typed_table(make.pointed(table, table.column_names), missing_values)
+        for name, column in found.items():
+            if pa.types.is_floating(pointed[name].type):
+                found[name] = pointed[name]
+            elif pa.types.is_floating(column.type):
+                raise DomainError("expected numbers with a decimal comma, found points; correct them.", column=name)
+    return pa.table(found)
 
 
 def _typed(column: Column) -> pa.Array:

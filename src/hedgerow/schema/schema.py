@@ -138,6 +138,11 @@ class Schema:
         """The attributes' names."""
         return tuple(name for name, _ in self.attributes)
 
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The names of those attributes that are numbers."""
+        return tuple(name for name, one in self.attributes if isinstance(one, (Integer, Real)))
+
     @property
     def _label_name(self) -> str | None:
         return None if self.label is None else self.label.name

@@ -91,7 +91,7 @@ class FrameRows:
         OSError
             If it cannot be read.
         """
-        table = Table.of(read_table(str(path), make))
+        table = Table.of(read_table(str(path), make, numbers=schema.numbers))
         label = _label(schema)
         table.require([*schema.names, label.name])
         typed = {
