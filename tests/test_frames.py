@@ -95,3 +95,12 @@ def test_labels_are_booleans_if_their_type_says_so():
     )
     assert all(map(is_boolean, held))
     assert not any(map(is_boolean, (true, typeless, np.array([0, 1]), np.array(true, dtype=object), pl.Series([0]))))
+
+
+def test_a_sparse_column_is_said_to_be_one():
+    frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 1, 0])})
+    with pytest.raises(
+        DomainError, match=r"column 'a': expected dense values, found sparse ones; call sparse\.to_dense"
+    ):
+        Table.of(frame).column("a", 0)
+    assert Table.of(frame.sparse.to_dense()).column("a", 0).values.tolist() == [0, 1, 0]

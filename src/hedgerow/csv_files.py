@@ -21,6 +21,8 @@ import pyarrow.csv as pacsv
 from hedgerow.csv_grammar import check_grammar, not_text
 from hedgerow.errors import DomainError
 from hedgerow.foreign_code import guarded
+from hedgerow.messages import repeated
+from hedgerow.values import listed
 
 _DELIMITERS = (",", ";", "\t")
 _BLOCK = 2**26  # bytes read at a time; the longest line
@@ -67,9 +69,8 @@ def read_header(path: str | PathLike[str] | Source, *, shown: str | None = None)
         raise DomainError(f"{name}: expected every column to have a name, found a blank one in the header.")
     if any('"' in column for column in names):
         raise problem
-    repeated = sorted({column for column in names if names.count(column) > 1})
-    if repeated:
-        raise DomainError(f"{name}: expected each column once, found these more than once: {', '.join(repeated)}.")
+    if found := repeated(names):
+        raise DomainError(f"{name}: expected each column once, found these more than once: {listed(found)}.")
     return names
 
 

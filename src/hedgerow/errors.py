@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Literal, Self
 
 from hedgerow.messages import near_miss, shown, shown_argument
-from hedgerow.values import printable
+from hedgerow.values import listed, printable
 
 _MOST_TOLD = 10  # faults in one message
+_MOST_NAMED = 50  # columns in one message
 _LONGEST = 1000  # characters of a message that quotes names or values of others
 
 
@@ -145,7 +146,7 @@ class DomainError(HedgerowError, ValueError):
     def absent(cls, name: str, columns: Iterable[str]) -> Self:
         """Return the error of a column that a table does not have; which it has is public."""
         found = sorted(columns)
-        return cls(f"expected this column, found: {', '.join(found)}.{near_miss(name, found)}", column=name)
+        return cls(f"expected this column, found: {listed(found, _MOST_NAMED)}.{near_miss(name, found)}", column=name)
 
 
 class BudgetExceededError(HedgerowError, ValueError):

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from hedgerow.columns import Column, unreadable
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.foreign_code import guarded
+from hedgerow.messages import repeated
 from hedgerow.objects import arrow_of_categories, check_digits, has_object_categories
+from hedgerow.values import listed
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,9 +53,8 @@ class Table:
         problem = ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
         if is_frame(data):
             names = guarded(lambda: _names(data), problem)
-            repeated = sorted({name for name in names if names.count(name) > 1})
-            if repeated:
-                raise DomainError(f"expected each column once, found these more than once: {', '.join(repeated)}.")
+            if found := repeated(names):
+                raise DomainError(f"expected each column once, found these more than once: {listed(found)}.")
             return cls(names, guarded(lambda: nw.from_native(_with_text_names(data), eager_only=True), problem))
         if isinstance(data, (list, tuple)):
             raise ArgumentTypeError(
@@ -94,8 +95,9 @@ class Table:
         DomainError
             Naming the first that is absent.
         """
+        present = set(self.names or ())
         for name in names:
-            if self.names is not None and name not in self.names:
+            if self.names is not None and name not in present:
                 raise DomainError.absent(name, self.names)
 
     def __len__(self) -> int:
@@ -168,6 +170,8 @@ def _kind_of_frame(data: Any) -> str:
 
 def series_column(series: Any, name: str) -> Column:
     """Return the column of a narwhals series."""
+    if series.implementation.is_pandas_like() and str(series.to_native().dtype).startswith("Sparse"):
+        raise DomainError("expected dense values, found sparse ones; call sparse.to_dense().", column=name)
 
     def read() -> Any:
         if series.implementation.is_pandas_like():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
 from fractions import Fraction
@@ -46,6 +47,17 @@ def number_of(count: int, one: str, many: str = "") -> str:
     ('1 attribute', '3 attributes', '2 leaves')
     """
     return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Return the names that occur more than once, in order.
+
+    Examples
+    --------
+    >>> repeated(["b", "a", "b"])
+    ['b']
+    """
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def near_miss(word: object, words: Iterable[str]) -> str:

@@ -81,7 +81,8 @@ class EngineColumn:
             return cls(name, values + ibis.literal("") if values.get_backend().name == "postgres" else values, "text")
         word = str(kind).partition("(")[0].partition("<")[0]
         raise DomainError(
-            f"expected booleans, numbers, dates or text, found the type {word}; cast it in a view.", column=name
+            f"expected booleans, numbers, dates or text, found the type {word}; cast it in a view or the file.",
+            column=name,
         )
 
     @classmethod

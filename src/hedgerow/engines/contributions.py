@@ -76,7 +76,7 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
     column = EngineColumn.of(table, unit.column)
     if not tells_units_apart(table, unit):
         raise DomainError(
-            "expected numbers, dates or text that say whose row it is, found times; cast them in a view.",
+            "expected numbers, dates or text that say whose row it is, found times; cast them in a view or the file.",
             column=unit.column,
         )
     words = ibis.cases((column.is_absent, ""), else_=_words(column, table[unit.column]))

@@ -33,7 +33,7 @@ _ADVICE = (
     ),
     (
         ("IOException", "InvalidInputException", "FileNotFound"),
-        "a file is missing, truncated or in use, or a view fails on a row",
+        "a file is missing, truncated or in use, has a line of more than 2 MB, or a view fails on a row",
     ),
     (
         ("ConversionException", "ArithmeticException", "NumericValueOutOfRange"),
