@@ -48,6 +48,7 @@ TESTED_ELSEWHERE = {
     "marginals/oracle/rowwise/data.py": "adversarial/test_hypotheses.py",
     "marginals/oracle/table_target.py": "engines/test_oracle.py",
     "models/model.py": "models/test_rule_list.py",  # its files; and those of every kind of model in its own
+    "privacy/process.py": "adversarial/test_other_processes.py",
     "privacy/opendp.py": "test_init.py",  # names of OpenDP's, and what they import
     "report/contents.py": "report/test_report.py",  # as sheets hold them
     "report/findings.py": "report/test_reasons.py",

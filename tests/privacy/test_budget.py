@@ -1,6 +1,5 @@
 import copy
 import math
-import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -160,35 +159,11 @@ def test_a_reason_against_a_guarantee_is_on_the_record():
         budget.charge(1, purpose="four", void="")
 
 
-def test_a_fork_of_a_share_tells_nobody():
-    budget = Budget(1)
-    share = budget.allocate(1, purpose="a share")
-    share._process += 1
-    with pytest.raises(RuntimeError, match="made in another process"):
-        share.charge(1, purpose="in the copy", void="seeded")
-    assert budget.void is None
-
-
 def test_the_record_reads():
     budget = Budget(2)
     budget.charge(0.5, purpose="row count")
     assert str(budget) == "epsilon: 0.5 of 2 spent, 1.5 left\n  0.5         row count"
     assert repr(budget) == "<Budget epsilon=2 spent=0.5>"
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_forked_copy_of_a_budget_cannot_be_charged():
-    budget = Budget(1)
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            budget.charge(1, purpose="in the copy")
-        except RuntimeError as error:
-            os.write(writing, str(error).encode())
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert "made in another process" in os.read(reading, 1000).decode()
 
 
 def test_a_notebook_shows_what_is_left_and_the_charges_escaped(tmp_path):

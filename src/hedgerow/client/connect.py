@@ -16,6 +16,7 @@ from hedgerow.messages import number_of, shown
 from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.models.files import model_from_dict
 from hedgerow.privacy.amounts import Amount, exact
+from hedgerow.privacy.process import OfOneProcess
 from hedgerow.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def connect(url: str, *, key: str, timeout: float = 120.0) -> RemoteCurator:
         raise
 
 
-class RemoteCurator:
+class RemoteCurator(OfOneProcess):
     """A curator's service.
 
     With one dataset, everything that a `RemoteDataset` has can be asked of the curator itself.
@@ -76,6 +77,7 @@ class RemoteCurator:
     """
 
     def __init__(self, connection: Any) -> None:
+        super().__init__()
         self._connection = connection
         self._known = dict[str, RemoteDataset]()
         self.datasets: tuple[str, ...] = tuple(map(str, connection.get("/v1/datasets")))
@@ -110,7 +112,7 @@ class RemoteCurator:
         return f"<RemoteCurator of {', '.join(self.datasets) or 'no dataset that you may ask about'}>"
 
 
-class RemoteDataset:
+class RemoteDataset(OfOneProcess):
     """A dataset whose rows stay with their curator.
 
     Attributes
@@ -126,6 +128,7 @@ class RemoteDataset:
     """
 
     def __init__(self, connection: Any, name: str) -> None:
+        super().__init__()
         self.name = name
         self.receipts: list[str] = []
         self._connection, self._path = connection, f"/v1/datasets/{name}"

@@ -18,6 +18,7 @@ from hedgerow.marginals.oracle.release import Release
 from hedgerow.privacy.amounts import amount_text, total
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons, total_rho, unit_of
+from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
@@ -34,7 +35,7 @@ class _Open:
     answers: dict[int, Any]
 
 
-class FederatedOracle:
+class FederatedOracle(OfOneProcess):
     """An oracle over the rows of several curators, none of whom sees the others'.
 
     Each is asked the same; answers are added, and so are the variances of their noise. Learners take it as they take
@@ -72,6 +73,7 @@ class FederatedOracle:
     """
 
     def __init__(self, oracles: Sequence[MarginalOracle]) -> None:
+        super().__init__()
         self._oracles = tuple(oracles)
         for oracle in self._oracles:
             if not isinstance(oracle, MarginalOracle):
@@ -173,6 +175,7 @@ class FederatedOracle:
 
     def _ask(self, kind: str, bins: Schema, hypothesis: Any, ask: Callable[[MarginalOracle], Any]) -> list[Any]:
         """Ask each who has not answered this question yet, and return all answers."""
+        self.check_process()
         key = kind, bins.digest if isinstance(bins, Schema) else "", id(hypothesis)
         opened = self._open.setdefault(key, _Open(hypothesis, {}))
         for number, oracle in enumerate(self._oracles):

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from hedgerow._version import __version__
 from hedgerow.errors import ArgumentError, MissingPackageError, ServiceError, UnreadableError
+from hedgerow.privacy.process import OfOneProcess
 from hedgerow.untrusted_text import parse_json
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ SETTLED = ("evaluation-failed", "key-reused")
 """Problems that the same key would meet again. After any other the question is sent with its key: it may be charged."""
 
 
-class Connection:
+class Connection(OfOneProcess):
     """A connection to a curator's service.
 
     Parameters
@@ -48,6 +49,7 @@ class Connection:
     """
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
+        super().__init__()
         _check_url(url)
         if not find_spec("httpx2"):
             raise MissingPackageError("a curator's service needs httpx2; run pip install 'hedgerow[client]'.")
@@ -126,6 +128,7 @@ class Connection:
     def _until_answered(self, send: Callable[[], httpx2.Response]) -> httpx2.Response:
         import httpx2
 
+        self.check_process()
         problem = ServiceError("the service cannot be reached; is it running, and is the URL right?")
         for attempt in range(_TRIES):
             if attempt:

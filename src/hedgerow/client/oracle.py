@@ -18,6 +18,7 @@ from hedgerow.marginals.oracle.release import Form, Release
 from hedgerow.marginals.oracle.rowwise.read import TargetColumns, charges_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons, renewed, unit_of
+from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
@@ -25,7 +26,7 @@ from hedgerow.schema.schema import Schema
 Ask = Callable[[str, dict[str, Any]], Any]
 
 
-class RemoteOracle:
+class RemoteOracle(OfOneProcess):
     """An oracle that asks a curator's service: learners take it as they take `hedgerow.Oracle`.
 
     Every question is charged at the curator's before a row is touched there, an equal share of ε and δ each.
@@ -65,6 +66,7 @@ class RemoteOracle:
         max_queries: int,
         unit: Unit | None = None,
     ) -> None:
+        super().__init__()
         self._ask, self._try_out = ask, try_out
         self._columns, self._kinds, self._label = columns, kinds, label
         self._max_queries, self._asked = max_queries, 0

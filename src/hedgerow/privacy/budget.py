@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NoReturn, Self
 
-from hedgerow.errors import ArgumentError, NotPicklableError, StateError
+from hedgerow.errors import ArgumentError
 from hedgerow.markup import element
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.amounts import Amount, amount_text, exact
 from hedgerow.privacy.charge import Charge, charges_html, unit_of
+from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
 
 _PARTS = 10**20
 """An allocated amount divided by this must still be an exact amount, so that parts of it can be charged."""
 
 
-class Budget:
+class Budget(OfOneProcess):
     """A cap on the privacy loss of all that is released under it, and the record of what was charged.
 
     Neighbouring tables differ by adding or removing one row, or all rows of a `Unit`, the same for all charges. Charges
@@ -91,11 +90,11 @@ class Budget:
         rho: Amount | None = None,
         accounting: Accounting = "basic",
     ) -> None:
+        super().__init__()
         self._account = account_of(epsilon, delta, rho, accounting)
         # The budget that this one was allocated from, and the index of the charge there.
         self._parent: tuple[Budget, int] | None = None
         self._allocated: Charge | None = None  # that charge, as it was made
-        self._process = os.getpid()
         self._lock = threading.Lock()
         self._here = threading.local()
 
@@ -200,7 +199,7 @@ class Budget:
             If there is less left.
         """
         charge = _charge("a check", epsilon, delta, rho, unit=unit)
-        self._check_unit(charge)
+        self._check_here(charge)
         self._read().check(charge)
 
     def allocate(
@@ -263,7 +262,7 @@ class Budget:
         """Record a charge, if it fits, and return its place in the record."""
         if charge.epsilon == 0 and not charge.void:
             raise ArgumentError("epsilon must be a number > 0, got 0.")
-        self._check_unit(charge)
+        self._check_here(charge)
 
         def change(account: Account) -> Account:
             after = account.charged(charge)
@@ -274,8 +273,9 @@ class Budget:
         with self.telling():
             return len(self._update(change).charges) - 1
 
-    def _check_unit(self, charge: Charge) -> None:
-        """Check that a charge is of the unit that this budget was allocated for; raises ValueError."""
+    def _check_here(self, charge: Charge) -> None:
+        """Check the process, and that a charge is of the unit that this budget was allocated for."""
+        self.check_process()
         if self._allocated is not None:
             unit_of((self._allocated, charge))
 
@@ -292,11 +292,6 @@ class Budget:
 
     def _update(self, change: Callable[[Account], Account]) -> Account:
         """Replace the account under a lock, unless `change` raises."""
-        if os.getpid() != self._process:
-            raise StateError(
-                "This Budget was made in another process; a charge in this forked copy would not count there. "
-                "Keep fits that share a budget in one process, or use a budget file."
-            )
         with self._lock:
             after = change(self._account)
             self._count(self._account, after)
@@ -321,18 +316,6 @@ class Budget:
             spent = "unknown" if account.spent_rho is None else amount_text(account.spent_rho)
             return f"<Budget rho={amount_text(account.rho, left=True)} spent={spent}>"
         return f"<Budget epsilon={amount_text(account.epsilon or 0, left=True)} spent={amount_text(account.spent)}>"
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise NotPicklableError(
-            "A Budget cannot be pickled: a copy would be a second budget. "
-            "Keep fits that share a budget in one process (n_jobs=1, or threads)."
-        )
 
 
 @contextmanager

@@ -28,10 +28,11 @@ from hedgerow.untrusted_text import LARGEST_FILE, parse_json, read_all, read_tex
 class FileBudget(Budget):
     """A budget whose cap and charges live in a JSON file; every charge is on disk before it returns.
 
-    Processes on one machine may share it: a charge locks the file, reads what others have charged, and replaces the
-    file whole, with the rights it had. What is left, and every other answer, is read from the file when it is asked
-    for. Each entry has the hash of the one before, and a file whose hashes do not agree is refused. Who can write the
-    file can make all of it anew; who keeps `head` elsewhere finds that out with `check_head`.
+    Processes on one machine may share it, each of which opens it: a charge locks the file, reads what others have
+    charged, and replaces the file whole, with the rights it had. What is left, and every other answer, is read from the
+    file when it is asked for. Each entry has the hash of the one before, and a file whose hashes do not agree is
+    refused. Who can write the file can make all of it anew; who keeps `head` elsewhere finds that out with
+    `check_head`.
 
     Parameters
     ----------

@@ -54,9 +54,12 @@ class Gate:
         ------
         BudgetExceededError
             If the budget has too little left; nothing is charged and no row is touched.
+        StateError
+            If the budget was made in another process; nothing is charged and no row is touched.
         ValueError
             If the mechanism cannot be built; nothing is charged and no row is touched.
         """
+        self.budget.check_process()  # a later release of a series charges nothing
         run = self.noise.prepare(mechanism)
         epsilon, delta, rho = loss_of(mechanism, self.unit)
         reasons = join_reasons(void, self.noise.void)

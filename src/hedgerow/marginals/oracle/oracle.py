@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._version import __version__
 from hedgerow.arguments import check_flag
-from hedgerow.errors import ArgumentError, NotPicklableError, OracleExhaustedError
+from hedgerow.errors import ArgumentError, OracleExhaustedError
 from hedgerow.frames import is_boolean, label_name
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
@@ -29,6 +29,7 @@ from hedgerow.privacy.charge import Charge, join_reasons, renewed, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
+from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit, loss_of
 from hedgerow.randomness import RandomState
 from hedgerow.schema.label import Label
@@ -48,7 +49,7 @@ _UNIT_DELTA = ", and a delta of k·exp((k - 1)·epsilon) times the delta, which 
 _UNIT = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
 
 
-class Oracle:
+class Oracle(OfOneProcess):
     """Holder of a private target that answers, per bin, how many rows there are, of each class, or got wrong.
 
     Every answer is charged before a row is touched (with ``release="gaussian"`` all of them with the first); when the
@@ -198,6 +199,7 @@ class Oracle:
         random_state: Any,
         unit: Unit | None,
     ) -> None:
+        super().__init__()
         max_queries = int(max_queries)  # NumPy's whole numbers overflow
         self._target = target
         self._budget = budget
@@ -405,6 +407,7 @@ class Oracle:
         paid: Sequence[tuple[Charge, Charge]] = (),
         denials: Sequence[str] = (),
     ) -> Any:
+        self.check_process()
         costs = [*((charge, renewed(charge)) for charge in bins.charges), *paid]
         with self._lock:
             if not self.queries_left:
@@ -433,15 +436,6 @@ class Oracle:
 
     def __repr__(self) -> str:
         return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
-
-    def __reduce__(self) -> NoReturn:
-        raise NotPicklableError("An Oracle cannot be pickled: it holds private rows, and a copy would answer again.")
-
-    def __copy__(self) -> Oracle:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Oracle:
-        return self
 
 
 def _of_unit(unit: Unit | None, *, with_delta: bool) -> str:

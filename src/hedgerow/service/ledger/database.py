@@ -21,13 +21,14 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from hedgerow.errors import LedgerError, LedgerUnavailableError, MissingPackageError
+from hedgerow.privacy.process import OfOneProcess
 from hedgerow.service.ledger.tables import HEAD
 
 _WAIT = 60  # seconds for another transaction of SQLite to end
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-class Database:
+class Database(OfOneProcess):
     """A ledger's database. Writing transactions come one after the other, and are on disk when they have ended.
 
     Parameters
@@ -44,6 +45,7 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
+        super().__init__()
         self.url = _checked(url)
         self.engine = _engine(self.url)
         if self.path is not None:
@@ -78,6 +80,7 @@ class Database:
         LedgerUnavailableError
             If the database fails: its disk is full, its connection is lost. Whether it has committed is then unknown.
         """
+        self.check_process()
         with _told(), self._queue, self.engine.begin() as connection:
             if self.path is None:
                 connection.execute(sa.select(HEAD.c.place).with_for_update())
@@ -86,6 +89,7 @@ class Database:
     @contextmanager
     def reading(self) -> Generator[Connection]:
         """Open a transaction that reads one state of the ledger, while others write; raises as `writing` does."""
+        self.check_process()
         level: dict[str, Any] = {} if self.path is not None else {"isolation_level": "REPEATABLE READ"}
         with _told(), self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection:
             yield connection
