@@ -75,3 +75,24 @@ def test_a_run_is_asked_for_on_its_own_connection(postgres_url):
         connection.close()
     run.close()
     database.close()
+
+
+def test_what_ended_runs_leave_is_cleared_away_by_the_next_one(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/ledger.db")
+    for _ in range(3):
+        child = subprocess.Popen(
+            [sys.executable, "-c", HOLD, f"sqlite:///{tmp_path}/ledger.db"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with child:
+            assert child.stdout.readline()
+            child.kill()
+    one, two = begin_run(database), begin_run(database)
+    assert {path.name for path in (tmp_path / "ledger.db-runs").iterdir()} == {one.name, two.name}
+    assert one.is_alive(two.name)
+    assert two.is_alive(one.name)
+    one.close()
+    two.close()
+    database.close()

@@ -50,10 +50,16 @@ class FileRun:
         self.name = str(uuid4())
         self._folder = ledger.with_name(f"{ledger.name}-runs")
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        fresh = self._folder / f".{self.name}"  # of its name once it is locked: who finds it free removes it
-        self._handle = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._handle, fcntl.LOCK_EX)
-        fresh.rename(self._folder / self.name)
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)  # nobody clears away a file that is made and not locked yet
+            for ended in self._folder.iterdir():
+                self.is_alive(ended.name)
+            path = self._folder / self.name
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._handle, fcntl.LOCK_EX)
+        finally:
+            os.close(folder)
 
     def is_alive(self, name: str) -> bool:
         """Whether the file of the run is locked; one that is not is of a process that has ended, and is removed."""
