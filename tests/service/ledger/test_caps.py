@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.chain import canonical
+from hedgerow.errors import ArgumentError
 from hedgerow.privacy.account import Account
-from hedgerow.service.ledger.caps import caps_data, check_shares, read_caps
+from hedgerow.service.ledger.caps import caps_data, check_names, check_shares, read_caps
 
 AMOUNTS = st.fractions(Fraction(1, 10**6), 50)
 CAPS = st.one_of(
@@ -37,3 +38,20 @@ def test_delta_adds_up_too():
     shares = {name: Account(Fraction(1), Fraction(1, 100)) for name in "ab"}
     with pytest.raises(ValueError, match="add up to at most delta"):
         check_shares(Account(Fraction(2), Fraction(1, 100)), shares, oversubscribed=False)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "x" * 201, "an\u0430", "a\nb", " ana", "ana ", "a  b", "an\u200ba", "a\u00adna", "\u202eana", "e\u0301ve"],
+)
+def test_a_name_is_ascii_without_what_is_not_seen(name):
+    with pytest.raises(ArgumentError, match="names of 1 to 200 ASCII characters"):
+        check_names([name])
+
+
+@pytest.mark.parametrize(("one", "other"), [("ana", "Ana"), ("ana1", "anal"), ("bob", "b0b"), ("Iris", "lris")])
+def test_names_that_look_alike_are_refused(one, other):
+    check_names([one], [one])
+    for names, known in (([one, other], []), ([other], [one])):
+        with pytest.raises(ArgumentError, match="names that do not look alike"):
+            check_names(names, known)

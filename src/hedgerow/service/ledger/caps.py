@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +14,7 @@ from hedgerow.untrusted_text import parse_amount
 
 WHOLE = ""
 """The name under which a dataset's own cap stands beside those of its analysts."""
+_ALIKE = str.maketrans("01I|", "olll")  # with case, what looks alike in ASCII
 
 
 def caps_data(account: Account) -> dict[str, Any]:
@@ -30,6 +31,29 @@ def read_caps(data: Mapping[str, Any]) -> Account:
     return Account(amounts["epsilon"], delta, rho=amounts["rho"], accounting=data["accounting"])
 
 
+def check_names(names: Iterable[str], known: Iterable[str] = ()) -> None:
+    """Check that names are ASCII, and that no two of them, or of those that are known, look alike.
+
+    Raises
+    ------
+    ValueError
+        Naming the one that does not fit.
+    """
+    seen = {_looks(name): name for name in known}
+    for name in names:
+        if not (0 < len(name) <= 200 and name.isascii() and name.isprintable()) or name != " ".join(name.split()):
+            raise ArgumentError(
+                f"expected names of 1 to 200 ASCII characters, with single spaces within, got {shown(name)}."
+            )
+        other = seen.setdefault(_looks(name), name)
+        if other != name:
+            raise ArgumentError(f"expected names that do not look alike, got {shown(other)} and {shown(name)}.")
+
+
+def _looks(name: str) -> str:
+    return name.translate(_ALIKE).casefold()
+
+
 def check_shares(dataset: Account, analysts: Mapping[str, Account], *, oversubscribed: bool) -> None:
     """Check that analysts' caps are in the dataset's currency, and add up to no more than its own.
 
@@ -42,9 +66,8 @@ def check_shares(dataset: Account, analysts: Mapping[str, Account], *, oversubsc
         If they are not; `oversubscribed` allows them to add up to more.
     """
     in_rho = dataset.largest_rho is not None
+    check_names(analysts)
     for name, cap in analysts.items():
-        if not name or len(name) > 200 or not name.isprintable():
-            raise ArgumentError(f"expected a name of 1 to 200 characters for each analyst, got {shown(name)}.")
         if (cap.epsilon is None) != in_rho or cap.accounting != "basic":
             kind = "rho alone" if in_rho else "epsilon, with delta or without"
             raise ArgumentError(
