@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from hedgerow.errors import LedgerError
+from hedgerow.untrusted_text import parse_json
 
 FIRST = ""
 """The hash before the first entry."""
@@ -34,6 +35,24 @@ def _refuse_floats(data: Any) -> None:
         raise LedgerError("expected exact amounts, got a float.")
     for part in data.values() if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else ():
         _refuse_floats(part)
+
+
+def exported(content: str, hashed: str) -> str:
+    """Return an entry as a line of an export: with its own hash, which its content does not hold."""
+    return canonical({**json.loads(content), "hash": hashed})
+
+
+def imported(line: str) -> tuple[dict[str, Any], str, str]:
+    """Return what a line of an export holds, as data and as it is hashed, with the hash that is stated.
+
+    Raises
+    ------
+    UnreadableError, KeyError, AttributeError, LedgerError
+        If it is no such line.
+    """
+    data = parse_json(line)
+    hashed = data.pop("hash")
+    return data, canonical(data), hashed
 
 
 def digest(text: str | bytes) -> str:

@@ -16,7 +16,7 @@ def exported(tmp_path):
         declare(ledger)
         ledger.answer(ledger.reserve(asked("one")), b"12")
         ledger.fail(ledger.reserve(asked("two")), "a value outside\u2028 the schema")
-        lines = [entry.content for entry in ledger.entries()]
+        lines = [entry.line for entry in ledger.entries()]
     path = tmp_path / "entries.jsonl"
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path

@@ -20,7 +20,7 @@ def made(tmp_path):
     signer = Signer.new()
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", signer=signer) as curator:
         answers = [curator.ask(ANA, "wards", *what) for what in (("marginals", "a", MARGINALS), ("fits", "b", TREE))]
-        (tmp_path / "ledger.jsonl").write_text("".join(f"{entry.content}\n" for entry in curator.ledger.entries()))
+        (tmp_path / "ledger.jsonl").write_text("".join(f"{entry.line}\n" for entry in curator.ledger.entries()))
     (tmp_path / "answer.json").write_bytes(answers[0].body)
     (tmp_path / "model.json").write_text(json.dumps(json.loads(answers[1].body)["model"], indent=2))
     return tmp_path, signer, [Receipt.verify(answer.receipt, signer.public) for answer in answers], answers
@@ -34,7 +34,7 @@ def test_an_answer_and_a_model_are_those_of_their_receipts(made):
         with pytest.raises(ReceiptError, match="got another"):
             receipt.check(folder / name)
     for receipt in (answer, model):
-        receipt.check_ledger(folder / "ledger.jsonl")
+        assert receipt.check_ledger(folder / "ledger.jsonl")
 
 
 def test_a_changed_answer_model_or_ledger_is_found(made):
@@ -95,3 +95,47 @@ def test_a_signer_is_kept_in_a_file_that_its_owner_alone_reads(tmp_path):
 def _statement():
     names = ("dataset", "epoch", "analyst", "request", "entry", "question", "answer", "epsilon", "delta", "rho")
     return dict.fromkeys(names, "x")
+
+
+def test_receipts_of_a_key_that_was_replaced_are_checked_with_the_file_of_all(made):
+    folder, signer, _, (answer, _) = made
+    signer.save(folder / "curator.key")
+    new, newest = Signer.new(), Signer.new()
+    new.replace(folder / "curator.key")
+    newest.replace(folder / "curator.key")
+    public = read_receipt(folder / "curator.pub")
+    assert public == newest.public + new.public + signer.public
+    assert (folder / "curator.key").stat().st_mode & 0o777 == 0o600
+    assert Signer.load(folder / "curator.key").name == newest.name
+    assert not (folder / "curator.new").exists()
+    for text in (answer.receipt, newest.sign(_statement())):
+        assert Receipt.verify(text, public).statement
+    assert jwt.get_unverified_header(answer.receipt)["kid"] == signer.name
+    unnamed = jwt.encode(_statement(), signer.key, algorithm="EdDSA", headers={"typ": "hedgerow-receipt"})
+    assert Receipt.verify(unnamed, public).statement  # of before keys had names
+    with pytest.raises(ReceiptError, match="not signed with this key"):
+        Receipt.verify(answer.receipt, newest.public)
+    with pytest.raises(ReceiptError, match="public Ed25519"):
+        Receipt.verify(answer.receipt, public + "-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n")
+
+
+def test_an_analysts_own_entries_are_part_of_a_ledger_and_not_a_broken_one(made, tmp_path):
+    folder, _, receipts, _ = made
+    with curator_of(f"sqlite:///{folder}/ledger.db") as curator:
+        lines = [f"{line}\n" for line in curator.entries(ANA)]
+    (tmp_path / "own.jsonl").write_text("".join(lines))
+    for receipt in receipts:
+        assert not receipt.check_ledger(tmp_path / "own.jsonl")
+    (tmp_path / "own.jsonl").write_text("".join(lines).replace('"epsilon":"1/2"', '"epsilon":"1/8"'))
+    with pytest.raises(ReceiptError, match="with the entry"):
+        receipts[1].check_ledger(tmp_path / "own.jsonl")
+    for text in (
+        "[]\n",
+        "{}\n",
+        '{"hash":1}\n',
+        "x\n",
+        lines[0].replace('"charge":{', '"charge":[{').replace("},", "}],", 1),
+    ):
+        (tmp_path / "own.jsonl").write_text(text)
+        with pytest.raises((LedgerError, ReceiptError)):
+            receipts[0].check_ledger(tmp_path / "own.jsonl")

@@ -19,7 +19,7 @@ def verify(
     key: Annotated[Path, typer.Option(help="The curator's public key, curator.pub.")],
     receipt: Annotated[Path | None, typer.Option(help="The receipt.  [the file's name with .receipt]")] = None,
     ledger: Annotated[
-        Path | None, typer.Option(help="An export of the ledger: check that the charge is in it.")
+        Path | None, typer.Option(help="An export of the ledger, or your own entries: check that the charge is there.")
     ] = None,
 ) -> None:
     """Check that a curator signed this very answer or model, and what it was charged.
@@ -32,6 +32,7 @@ def verify(
     path = receipt or answer.with_name(f"{answer.name}.receipt")
     found = Receipt.verify(read_receipt(path), read_receipt(key))
     found.check(answer)
-    if ledger is not None:
-        found.check_ledger(ledger)
     say(f"signed by the holder of {key}\n{found}")
+    if ledger is not None:
+        whole = "a whole chain" if found.check_ledger(ledger) else "part of the ledger: that all is whole, auditors see"
+        say(f"{ledger} has the entry that charged this, and is {whole}")

@@ -9,14 +9,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from hedgerow.chain import FIRST, digest
-from hedgerow.errors import ArgumentError, ModelFormatError, UnreadableError
+from hedgerow.chain import FIRST, digest, imported
+from hedgerow.errors import ArgumentError, LedgerError, ModelFormatError, UnreadableError
 from hedgerow.messages import shown
 from hedgerow.privacy.amounts import total
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.charge import Charge, total_rho, unit_of
 from hedgerow.privacy.unit import Unit
-from hedgerow.untrusted_text import parse_amount, parse_json, read_text
+from hedgerow.untrusted_text import parse_amount, read_text
 
 LARGEST_LEDGER = 2**25
 """The most bytes of a ledger's export."""
@@ -131,7 +131,7 @@ class Releases:
             chosen = _chosen({entry["dataset"] for entry in entries if "dataset" in entry}, dataset)
             found, cap = _released(entries, chosen)
             return cls(found, cap, f"a ledger of {len(entries)} entries, each with the hash of the one before", chosen)
-        except (UnreadableError, KeyError, TypeError, AttributeError):
+        except (UnreadableError, LedgerError, KeyError, TypeError, AttributeError):
             problem = "expected a budget file, or what `hedgerow ledger export` wrote; found other content"
         raise ModelFormatError(f"{path}: {problem}.")
 
@@ -140,11 +140,11 @@ def _chained(lines: Sequence[str]) -> list[dict[str, Any]]:
     """Return the entries of a ledger, each checked to hold the hash of the one before."""
     found, previous = list[dict[str, Any]](), FIRST
     for sequence, line in enumerate(lines, 1):
-        entry = parse_json(line)
-        if entry["previous"] != previous or entry["sequence"] != sequence:
+        entry, content, hashed = imported(line)
+        if (entry["previous"], entry["sequence"], hashed) != (previous, sequence, digest(content)):
             raise UnreadableError("expected entries that follow on one another")
         found.append(entry)
-        previous = digest(line)
+        previous = hashed
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -20,8 +21,9 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from hedgerow.chain import FIRST, digest
-from hedgerow.errors import ReceiptError
+from hedgerow.chain import FIRST, imported
+from hedgerow.durable import sync_folder, write_synced, write_whole
+from hedgerow.errors import LedgerError, ReceiptError, UnreadableError
 from hedgerow.models.files import model_from_dict
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.untrusted_text import parse_json, read_text
@@ -30,6 +32,7 @@ from hedgerow.values import printable
 LARGEST_ANSWER = 2**26
 """The most bytes of an answer."""
 _LARGEST = 2**14  # bytes of a key or receipt
+_END = "-----END PUBLIC KEY-----\n"
 _REQUIRED = ("dataset", "epoch", "analyst", "request", "entry", "question", "answer", "epsilon", "delta", "rho")
 
 
@@ -77,19 +80,38 @@ class Signer:
         OSError
             If there is such a file, or it cannot be written.
         """
-        private = self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(private)
+        _write_private(Path(path), self.key)
         Path(path).with_suffix(".pub").write_text(self.public)
+
+    def replace(self, path: str | Path) -> None:
+        """Write the key in the place of the one in a PEM file, and the public one before those that came earlier.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be read or written.
+        """
+        fresh, published = Path(path).with_suffix(".new"), Path(path).with_suffix(".pub")
+        fresh.unlink(missing_ok=True)
+        _write_private(fresh, self.key)
+        write_whole(published, self.public + read_receipt(published).replace(self.public, ""))
+        fresh.replace(path)
+        sync_folder(Path(path))
 
     @property
     def public(self) -> str:
         """The public key, as PEM."""
         return self.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
+    @property
+    def name(self) -> str:
+        """The key's id, which receipts name: the first half of the SHA-256 of the public key."""
+        return hashlib.sha256(self.key.public_key().public_bytes_raw()).hexdigest()[:32]
+
     def sign(self, statement: dict[str, Any]) -> str:
         """Return the receipt of a statement: a compact JSON Web Signature, ``EdDSA``."""
-        return jwt.encode(statement, self.key, algorithm="EdDSA", headers={"typ": "hedgerow-receipt"})
+        headers = {"typ": "hedgerow-receipt", "kid": self.name}
+        return jwt.encode(statement, self.key, algorithm="EdDSA", headers=headers)
 
 
 @dataclass(frozen=True)
@@ -114,20 +136,18 @@ class Receipt:
         text : str
             The receipt.
         public : str
-            The curator's public key, as PEM.
+            The curator's public keys, as PEM: the one that signs, and those that signed earlier.
 
         Raises
         ------
         ReceiptError
             If it is not signed with this key, or states something else than a receipt does.
         """
-        key = _public(public)
-        try:
-            statement = jwt.decode(
-                text.strip(), key, algorithms=["EdDSA"], options={"verify_aud": False, "verify_iat": False}
-            )
-        except jwt.InvalidTokenError:
-            statement = None
+        statement, options = None, {"verify_aud": False, "verify_iat": False}
+        for key in _public(public):
+            with suppress(jwt.InvalidTokenError):
+                statement = jwt.decode(text.strip(), key, algorithms=["EdDSA"], options=options)
+                break
         if statement is None:
             raise ReceiptError("the receipt is not signed with this key: it was changed, or is another curator's.")
         if jwt.get_unverified_header(text.strip()).get("typ") != "hedgerow-receipt" or set(_REQUIRED) - set(statement):
@@ -152,8 +172,10 @@ class Receipt:
             raise ReceiptError(f"{path}: expected the answer or model that the receipt is of, got another.")
         model_from_dict(data)  # raises if the digest is not that of the model
 
-    def check_ledger(self, path: str | Path) -> None:
-        """Check that an export of the ledger is whole, and has the entry that charged this.
+    def check_ledger(self, path: str | Path) -> bool:
+        """Check that an export of the ledger has the entry that charged this; return whether it is a whole chain.
+
+        An analyst's own entries are none: that nothing else was changed is for who may read all to check.
 
         Raises
         ------
@@ -162,16 +184,16 @@ class Receipt:
         LedgerError, OSError
             If it is broken, or cannot be read.
         """
-        previous, found = FIRST, False
+        previous, found, whole = FIRST, False, True
         with Path(path).open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                entry = Entry.read(number, line.rstrip("\n"), digest(line.rstrip("\n")), previous)
-                found |= (
-                    entry.hash == self.statement["entry"] and entry.data.get("request") == self.statement["request"]
-                )
-                previous = entry.hash
+                data, content, hashed = _imported(line, number)
+                whole = whole and "previous" in data
+                previous = Entry.read(number, content, hashed, previous).hash if whole else hashed
+                found |= hashed == self.statement["entry"] and _charged(data) == _charged(self.statement)
         if not found:
             raise ReceiptError(f"{path}: expected an export of the ledger with the entry {self.statement['entry']}.")
+        return whole
 
     def __str__(self) -> str:
         said = self.statement
@@ -189,11 +211,35 @@ def read_receipt(path: str | Path) -> str:
     return read_text(path, _LARGEST)
 
 
-def _public(text: str) -> Ed25519PublicKey:
+def _imported(line: str, number: int) -> tuple[dict[str, Any], str, str]:
     try:
-        key = load_pem_public_key(text.encode())
+        return imported(line)
+    except (UnreadableError, KeyError, TypeError, AttributeError, LedgerError):
+        pass
+    raise LedgerError(f"the ledger is broken at entry {number}: it is no line that `hedgerow ledger export` wrote.")
+
+
+def _charged(data: dict[str, Any]) -> list[Any]:
+    """Return what was charged to whom, as an entry or a receipt states it."""
+    charge = data.get("charge")
+    stated = {**data, **(charge if isinstance(charge, dict) else {})}
+    return [stated.get(name) for name in ("request", "dataset", "epoch", "analyst", "epsilon", "delta", "rho")]
+
+
+def _public(text: str) -> list[Ed25519PublicKey]:
+    """Return the keys of a text that holds nothing but public keys."""
+    parts = [part + _END for part in text.split(_END)[:-1]]
+    try:
+        keys = [load_pem_public_key(part.encode()) for part in parts]
     except (ValueError, UnsupportedAlgorithm):
-        key = None
-    if not isinstance(key, Ed25519PublicKey):
-        raise ReceiptError("expected a public Ed25519 key as PEM, got another text.")
-    return key
+        keys = []
+    found = [key for key in keys if isinstance(key, Ed25519PublicKey)]
+    if not found or len(found) < len(keys):
+        raise ReceiptError("expected public Ed25519 keys as PEM, got another text.")
+    return found
+
+
+def _write_private(path: Path, key: Ed25519PrivateKey) -> None:
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        write_synced(file.fileno(), private)

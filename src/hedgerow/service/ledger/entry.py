@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from hedgerow.chain import canonical, digest
+from hedgerow.chain import canonical, digest, exported
 from hedgerow.errors import LedgerError
 from hedgerow.untrusted_text import parse_json
 from hedgerow.values import printable
 
-Kind = Literal["declared", "granted", "reserved", "retried", "answered", "failed"]
+Kind = Literal["declared", "granted", "decided", "reserved", "retried", "answered", "failed", "rotated", "accepted"]
+_PLACE = ("sequence", "previous", "salt", "number")  # which tell how many entries others have made
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Entry:
     ----------
     sequence : int
         Its number, from 1.
-    kind : {"declared", "granted", "reserved", "retried", "answered", "failed"}
+    kind : {"declared", "granted", "decided", "reserved", "retried", "answered", "failed", "rotated", "accepted"}
         What happened.
     content : str
         Canonical JSON of all of it, the hash of the entry before included.
@@ -67,26 +69,47 @@ class Entry:
         """What the entry holds."""
         return json.loads(self.content)
 
+    @property
+    def line(self) -> str:
+        """The entry in an export, with its hash."""
+        return exported(self.content, self.hash)
+
+    @property
+    def own_line(self) -> str:
+        """The entry for the analyst whose it is: without its place among those of others."""
+        kept = {name: value for name, value in self.data.items() if name not in _PLACE}
+        return exported(canonical(kept), self.hash)
+
     def __str__(self) -> str:
         data = self.data
         request = f" {data['request'][:8]}" if "request" in data else ""
-        return printable(f"{self.sequence:>6}  {data['time'][:19]}  {self.kind:<8}{request}  {_what(self.kind, data)}")
+        return printable(f"{self.sequence:>6}  {data['time'][:19]}  {self.kind:<8}{request}  {_WHAT[self.kind](data)}")
 
     @property
     def what(self) -> str:
         """What happened, in a line."""
-        return printable(_what(self.kind, self.data))
+        return printable(_WHAT[self.kind](self.data))
 
 
-def _what(kind: Kind, data: dict[str, Any]) -> str:
-    if kind == "declared":
-        return f"epoch {data['epoch']} of {data['dataset']}: {data['reason']}"
-    if kind == "granted":
-        return f"{data['name']} has a cap for {data['dataset']}: {data['reason']}"
-    if kind == "reserved":
-        charge = data["charge"]
-        delta = f", delta {charge['delta']}" if charge["delta"] != "0" else ""
-        return f"{data['analyst']} asks {data['dataset']}: {charge['purpose']}, epsilon {charge['epsilon']}{delta}"
-    if kind == "answered":
-        return f"answer {data['answer'][:12]}"
-    return data["reason"] if kind == "failed" else f"attempt {data['attempt']}"
+def _asks(data: dict[str, Any]) -> str:
+    charge = data["charge"]
+    delta = f", delta {charge['delta']}" if charge["delta"] != "0" else ""
+    return f"{data['analyst']} asks {data['dataset']}: {charge['purpose']}, epsilon {charge['epsilon']}{delta}"
+
+
+def _lost(data: dict[str, Any]) -> str:
+    head = "no head was kept" if data["head"] is None else f"the head was entry {data['head']['sequence']}"
+    return f"a rollback that may have lost charges: {head}"
+
+
+_WHAT: dict[Kind, Callable[[dict[str, Any]], str]] = {
+    "declared": lambda data: f"epoch {data['epoch']} of {data['dataset']}: {data['reason']}",
+    "granted": lambda data: f"{data['name']} has a cap for {data['dataset']}: {data['reason']}",
+    "decided": lambda data: f"{data['decision']}: {data['analyst']} asks {data['dataset']}: {data['purpose']}",
+    "reserved": _asks,
+    "retried": lambda data: f"attempt {data['attempt']}",
+    "answered": lambda data: f"answer {data['answer'][:12]}",
+    "failed": lambda data: data["reason"],
+    "rotated": lambda data: f"receipts are signed with the key {data['key']}, and no longer with {data['replaces']}",
+    "accepted": _lost,
+}
