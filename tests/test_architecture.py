@@ -53,6 +53,7 @@ TESTED_ELSEWHERE = {
     "report/contents.py": "report/test_report.py",  # as sheets hold them
     "report/findings.py": "report/test_reasons.py",
     "report/statements.py": "report/test_report.py",
+    "signatures.py": "client/test_answers.py",  # who reads receipts
     "service/ledger/migrations/env.py": "service/ledger/test_database.py",  # the tables that migrations make
     "service/ledger/migrations/versions/v0001_ledger.py": "service/ledger/test_database.py",
     "service/ledger/migrations/versions/v0002_keys.py": "service/ledger/test_database.py",

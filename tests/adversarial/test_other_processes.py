@@ -32,6 +32,7 @@ from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise
+from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema import Real, Schema
 from hedgerow.service.curator import Curator
 from hedgerow.service.ledger.database import Database
@@ -81,6 +82,9 @@ def remote(kind):
         paths = {
             "/v1/datasets": ["wards"],
             "/v1/datasets/wards": {
+                "dataset": "wards",
+                "epoch": 1,
+                "neighbours": neighbours_of(None),
                 "schema": SCHEMA.to_dict(),
                 "columns": list(SCHEMA.names),
                 "kinds": ["numbers", "boolean", "text"],

@@ -54,6 +54,13 @@ def test_over_a_network(run):
     assert load_model("tree.json").privacy.epsilon == 0.5
     code, out, _ = run("verify", "tree.json", "--key", "curator.pub")
     assert (code, "charged epsilon 1/2" in out) == (0, True)
+    for more, checked in (((), False), (("--public-key", "curator.pub"), True)):
+        code, _, err = run("ask", "marginals", "wards", "--epsilon", "1/100", "--bins", "bins.yaml", *more)
+        assert (code, "who sent the answer was not checked" in err) == (0, not checked)
+    Signer.new().save("other.key")
+    words_of_another = ("ask", "marginals", "wards", "--epsilon", "1/100", "--bins", "bins.yaml")
+    code, out, err = run(*words_of_another, "--public-key", "other.pub")
+    assert (code != 0, out, "expected a receipt of the curator's" in err) == (True, "", True)
     assert run(*words)[0] == 2  # the file is there already: nothing is asked
     for more in (("--hypothesis", "tree.json"), ("--always", "yes")):
         words = ("ask", "errors", "wards", "--epsilon", "0.1", "--bins", "bins.yaml", *more)
@@ -61,9 +68,9 @@ def test_over_a_network(run):
         assert (code, len(json.loads(out)["wrong"]["age"])) == (0, 4)
     assert run("ask", "marginals", "wards", "--epsilon", "0.3", "--bins", "bins.yaml", "-o", "rows.json")[0] == 0
     assert run("verify", "rows.json", "--key", "curator.pub")[0] == 0
-    assert run("ask", "budget", "wards")[1].startswith("epsilon: 1 of 2 spent")
+    assert run("ask", "budget", "wards")[1].startswith("epsilon: 103/100 of 2 spent")
     code, _, err = run("ask", "fit", "wards", "--epsilon", "5")
-    assert (code, "left: 1. Nothing was charged" in err) == (2, True)
+    assert (code, "left: 97/100. Nothing was charged" in err) == (2, True)
 
 
 @pytest.mark.parametrize("lost", ["interrupted", "a full disk", "before it is sent"])
@@ -101,14 +108,18 @@ def test_by_hand(folder, run):
     assert (folder / "tree1.json.receipt").read_bytes() == (folder / "tree2.json.receipt").read_bytes()
     assert run("ledger", "export", "ledger.db", "-o", "ledger.jsonl")[0] == 0
     assert run("verify", "tree1.json", "--key", "curator.pub", "--ledger", "ledger.jsonl")[0] == 0
+    assert run("verify", "tree1.json", "--key", "curator.pub", "--question", "question.json")[0] == 0
+    assert run(*ask[:5], "--epsilon", "1/4", "--to", "other.json")[0] == 0
+    code, _, err = run("verify", "tree1.json", "--key", "curator.pub", "--question", "other.json")
+    assert (code, "an answer to this question" in err) == (2, True)
     (folder / "ledger.jsonl").write_text("")
     assert run("verify", "tree1.json", "--key", "curator.pub", "--ledger", "ledger.jsonl")[0] == 2
     (folder / "tree1.json").write_text("{}")
     code, _, err = run("verify", "tree1.json", "--key", "curator.pub")
     assert (code, "got another" in err) == (2, True)
-    code, _, err = run("answer", "question.json", "--analyst", "eve", "-o", "other.json")
+    code, _, err = run("answer", "question.json", "--analyst", "eve", "-o", "none.json")
     assert (code, "you may ask about" in err) == (2, True)
-    assert not (folder / "other.json").exists()
+    assert not (folder / "none.json").exists()
 
 
 @pytest.mark.parametrize(

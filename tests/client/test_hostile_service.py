@@ -8,13 +8,22 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ServiceError
+from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema import Schema
 from tests.service.wards import BINS, SCHEMA, Exact, curator_of, question
 
 BY = Schema.from_dict({"attributes": BINS})
 KEY = "hr_SECRET"
 KINDS = ["numbers", "boolean", "text"]
-PUBLIC = {"schema": SCHEMA.to_dict(), "columns": list(SCHEMA.names), "kinds": KINDS, "timing": "open"}
+PUBLIC = {
+    "dataset": "wards",
+    "epoch": 1,
+    "schema": SCHEMA.to_dict(),
+    "columns": list(SCHEMA.names),
+    "kinds": KINDS,
+    "neighbours": neighbours_of(None),
+    "timing": "open",
+}
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from hedgerow.marginals import Always
 from hedgerow.models.files import load_model
 from hedgerow.privacy.amounts import exact
 from hedgerow.schema import Schema
+from hedgerow.untrusted_text import read_text
 
 app = typer.Typer(
     add_completion=False,
@@ -39,6 +40,10 @@ Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss of th
 Delta = Annotated[str, typer.Option(metavar="NUMBER", help="Of the answer; then the noise is Gaussian.")]
 Bins = Annotated[Path, typer.Option(help="Schema file with the bins of each column asked about.")]
 To = Annotated[Path | None, typer.Option("--to", help="Write the question to this file, and send nothing.")]
+Signed = Annotated[
+    Path | None,
+    typer.Option("--public-key", envvar="HEDGEROW_PUBLIC_KEY", help="The curator's curator.pub, not from the service."),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="File for the answer; its receipt beside it.")]
 
 
@@ -86,6 +91,7 @@ def fit(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter, as max_depth=3. Repeatable.")
     ] = None,
     url: Url = None,
+    public_key: Signed = None,
     to: To = None,
     output: Output = None,
 ) -> None:
@@ -96,7 +102,7 @@ def fit(
     question: dict[str, Any] = {"model": model, **_amounts(epsilon, delta), "parameters": _parameters(given or [])}
     if attribute:
         question["attributes"] = list(attribute)
-    _ask(dataset, "fits", question, url, to, output)
+    _ask(dataset, "fits", question, url, public_key, to, output)
 
 
 @app.command("marginals")
@@ -107,12 +113,13 @@ def marginals(
     delta: Delta = "0",
     by: Annotated[str, typer.Option(help="rows, or classes.")] = "rows",
     url: Url = None,
+    public_key: Signed = None,
     to: To = None,
     output: Output = None,
 ) -> None:
     """Ask how many rows are in each bin, or of each class in each bin."""
     question = {**_amounts(epsilon, delta), "bins": _bins(bins), "by": by}
-    _ask(dataset, "marginals", question, url, to, output)
+    _ask(dataset, "marginals", question, url, public_key, to, output)
 
 
 @app.command("errors")
@@ -124,6 +131,7 @@ def errors(
     always: Annotated[str | None, typer.Option(help="Or the class that is always predicted.")] = None,
     delta: Delta = "0",
     url: Url = None,
+    public_key: Signed = None,
     to: To = None,
     output: Output = None,
 ) -> None:
@@ -132,11 +140,17 @@ def errors(
         raise ArgumentError("expected --hypothesis FILE or --always CLASS, got both or none.")
     asked = Always(always) if hypothesis is None else load_model(hypothesis)
     question = {**_amounts(epsilon, delta), "bins": _bins(bins), "hypothesis": hypothesis_data(asked)}
-    _ask(dataset, "error-marginals", question, url, to, output)
+    _ask(dataset, "error-marginals", question, url, public_key, to, output)
 
 
 def _ask(
-    dataset: str, kind: str, question: dict[str, Any], url: str | None, to: Path | None, output: Path | None
+    dataset: str,
+    kind: str,
+    question: dict[str, Any],
+    url: str | None,
+    public_key: Path | None,
+    to: Path | None,
+    output: Path | None,
 ) -> None:
     if to is not None:
         if output is not None or (url is not None and "HEDGEROW_URL" not in os.environ):
@@ -147,11 +161,13 @@ def _ask(
         return
     for path in answer_files(output):
         check_output(path, force=False)
-    with _connected(url) as curator:
+    with _connected(url, public_key) as curator:
         found = curator[dataset]
         with _kept(url, QuestionFile.new(dataset, kind, question)) as key:
             data = found.answer(kind, question, key)
             write_answer(kind, data, found.receipts[-1] if found.receipts else "", output)
+    if public_key is None:
+        say("who sent the answer was not checked: give the curator's public key, --public-key curator.pub", err=True)
 
 
 @contextmanager
@@ -195,11 +211,11 @@ def write_answer(kind: str, body: bytes, receipt: str, output: Path | None) -> N
             say(f"written to {path}", err=True)
 
 
-def _connected(url: str | None) -> RemoteCurator:
+def _connected(url: str | None, public_key: Path | None = None) -> RemoteCurator:
     key = os.environ.get("HEDGEROW_KEY", "")
     if url is None or not key:
         raise ArgumentError("expected --url, or $HEDGEROW_URL, and the API key in $HEDGEROW_KEY; got one or none.")
-    return connect(url, key=key)
+    return connect(url, key=key, public_key=None if public_key is None else read_text(public_key))
 
 
 def _amounts(epsilon: str, delta: str) -> dict[str, str]:

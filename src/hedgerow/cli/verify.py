@@ -9,6 +9,7 @@ import typer
 
 from hedgerow.cli.output import say
 from hedgerow.cli.serve import require_service
+from hedgerow.client.question_files import QuestionFile
 
 app = typer.Typer(add_completion=False)
 
@@ -18,6 +19,9 @@ def verify(
     answer: Annotated[Path, typer.Argument(help="A model file, or an answer of a curator.")],
     key: Annotated[Path, typer.Option(help="The curator's public key, curator.pub.")],
     receipt: Annotated[Path | None, typer.Option(help="The receipt.  [the file's name with .receipt]")] = None,
+    question: Annotated[
+        Path | None, typer.Option(help="The question, as `hedgerow ask --to` wrote it: check that this answers it.")
+    ] = None,
     ledger: Annotated[
         Path | None, typer.Option(help="An export of the ledger, or your own entries: check that the charge is there.")
     ] = None,
@@ -32,6 +36,8 @@ def verify(
     path = receipt or answer.with_name(f"{answer.name}.receipt")
     found = Receipt.verify(read_receipt(path), read_receipt(key))
     found.check(answer)
+    if question is not None:
+        QuestionFile.read(question).check_receipt(found.statement)
     say(f"signed by the holder of {key}\n{found}")
     if ledger is not None:
         whole = "a whole chain" if found.check_ledger(ledger) else "part of the ledger: that all is whole, auditors see"

@@ -8,19 +8,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hedgerow.arguments import check_whole
+from hedgerow.client.answers import STAYS, Asked, Counts, Received
 from hedgerow.client.http import RECEIPT, Connection
 from hedgerow.client.oracle import RemoteOracle
-from hedgerow.errors import ArgumentError, ArgumentTypeError, ModelFormatError, ServiceError
+from hedgerow.client.question_files import body_of
+from hedgerow.errors import ArgumentError, ArgumentTypeError, ServiceError
 from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
 from hedgerow.messages import number_of, shown
 from hedgerow.models import RuleList, Scorecard, Tree
-from hedgerow.models.files import model_from_dict
 from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.process import OfOneProcess
+from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
+from hedgerow.signatures import public_keys
 
 if TYPE_CHECKING:
     import httpx2
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 _MODELS: Mapping[type, str] = {
     PrivateRuleListClassifier: "rule-list",
@@ -31,8 +35,12 @@ _NOT_SENT = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
 _POLL = 0.2  # seconds
 
 
-def connect(url: str, *, key: str, timeout: float = 120.0) -> RemoteCurator:
+def connect(url: str, *, key: str, public_key: str | None = None, timeout: float = 120.0) -> RemoteCurator:
     """Connect to a curator's service.
+
+    Every answer is checked before it is used: that it is one to this question, about this dataset and epoch, that its
+    counts are whole, and that its noise, its charge and its card are what the ε asked for implies. What no check can
+    tell is whether the counts are those of the curator's rows.
 
     Parameters
     ----------
@@ -40,6 +48,10 @@ def connect(url: str, *, key: str, timeout: float = 120.0) -> RemoteCurator:
         Where it is: ``https://…``, or ``http://`` on this machine.
     key : str
         Your API key, or a token of the identity provider that the curator trusts.
+    public_key : str, optional
+        The curator's public key, the text of ``curator.pub``, which you got from the curator and not from the service:
+        answers without a receipt that it signed are refused. None: whoever answers at this URL is believed to be the
+        curator, receipts are not held against a signature, and the cards of oracles say so.
     timeout : float, default=120
         How many seconds to wait for an answer before it is asked for again.
 
@@ -53,13 +65,14 @@ def connect(url: str, *, key: str, timeout: float = 120.0) -> RemoteCurator:
     ServiceError
         If the service cannot be reached, or does not know the key.
     ValueError
-        If the URL is not one of these.
+        If the URL is not one of these, or the public key is none.
     ImportError
         If the extra ``client`` is not installed.
     """
+    keys = () if public_key is None else public_keys(public_key)
     connection = Connection(url, key, timeout)
     try:
-        return RemoteCurator(connection)
+        return RemoteCurator(connection, keys)
     except BaseException:
         connection.close()
         raise
@@ -76,18 +89,21 @@ class RemoteCurator(OfOneProcess):
         The names of the datasets that you may ask about.
     """
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, keys: tuple[Ed25519PublicKey, ...] = ()) -> None:
         super().__init__()
-        self._connection = connection
+        self._connection, self._keys = connection, keys
         self._known = dict[str, RemoteDataset]()
-        self.datasets: tuple[str, ...] = tuple(map(str, connection.get("/v1/datasets")))
+        found = connection.get("/v1/datasets")
+        if not (isinstance(found, list) and all(isinstance(name, str) for name in found)):
+            raise ServiceError("expected the names of datasets from the service, got another answer.")
+        self.datasets: tuple[str, ...] = tuple(found)
 
     def __getitem__(self, name: str) -> RemoteDataset:
         """Return a dataset by its name; ValueError if there is none that you may ask about."""
         if name not in self.datasets:
             raise ArgumentError(f"expected one of the datasets {', '.join(self.datasets)}, got {shown(name)}.")
         if name not in self._known:
-            self._known[name] = RemoteDataset(self._connection, name)
+            self._known[name] = RemoteDataset(self._connection, name, self._keys)
         return self._known[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -123,17 +139,20 @@ class RemoteDataset(OfOneProcess):
         What is public of it, as the service tells.
     schema : Schema
         The public schema, with the label.
+    epoch : int
+        Which rows of the dataset are asked about: answers about those of another epoch are refused.
     receipts : list of str
         The curator's signed receipts of what was answered, the last one last; empty where it does not sign.
     """
 
-    def __init__(self, connection: Any, name: str) -> None:
+    def __init__(self, connection: Any, name: str, keys: tuple[Ed25519PublicKey, ...] = ()) -> None:
         super().__init__()
         self.name = name
         self.receipts: list[str] = []
-        self._connection, self._path = connection, f"/v1/datasets/{name}"
+        self._connection, self._path, self._keys = connection, f"/v1/datasets/{name}", keys
+        self._requests = set[str]()  # that were answered
         self.description: dict[str, Any] = connection.get(self._path)
-        self.schema = Schema.from_dict(self.description["schema"])
+        self.schema, self.epoch = _described(self.description, name)
 
     @property
     def budget(self) -> dict[str, Any]:
@@ -170,7 +189,7 @@ class RemoteDataset(OfOneProcess):
             raise ArgumentError("epsilon must be a number > 0, got 0.")
         assert self.schema.label is not None
         return RemoteOracle(
-            self._ask,
+            self._counts,
             self._cost,
             tuple(self.description["columns"]),
             tuple(self.description["kinds"]),
@@ -199,13 +218,9 @@ class RemoteDataset(OfOneProcess):
         ValueError
             If it has parameters that are the curator's to set.
         """
-        question = self._fit_question(estimator)
-        answer = self._ask("fits", question)
-        try:
-            return model_from_dict(answer["model"])
-        except (ModelFormatError, KeyError, TypeError):
-            pass
-        raise ServiceError("expected a model from the service, got another answer; the charge stays.", charged=True)
+        found = self._ask("fits", self._fit_question(estimator)).found
+        assert not isinstance(found, Counts)
+        return found
 
     def answer(self, kind: str, question: dict[str, Any], key: str | None = None) -> bytes:
         """Return the answer to a question in the service's own form, as the receipt signs it: JSON.
@@ -217,17 +232,30 @@ class RemoteDataset(OfOneProcess):
         ServiceError
             If the service refuses, or cannot be reached. The same question, asked again, is charged once.
         """
-        return self._sent(kind, question, key).content
+        return self._ask(kind, question, key).content
 
-    def _ask(self, kind: str, question: dict[str, Any]) -> Any:
-        return self._connection.json(self._sent(kind, question))
+    def _counts(self, kind: str, question: dict[str, Any]) -> Counts:
+        found = self._ask(kind, question).found
+        assert isinstance(found, Counts)
+        return found
 
-    def _sent(self, kind: str, question: dict[str, Any], key: str | None = None) -> httpx2.Response:
-        awaited = (lambda response: self._awaited(self._connection.json(response))) if kind == "fits" else None
-        response = self._connection.ask(f"{self._path}/{kind}", question, awaited, key)
-        if RECEIPT in response.headers:
-            self.receipts.append(response.headers[RECEIPT])
-        return response
+    def _ask(self, kind: str, question: dict[str, Any], key: str | None = None) -> Received:
+        """Return the checked answer to a question; one that does not pass can be asked for again at no charge."""
+        body = body_of(question)
+        asked = Asked(self.name, self.epoch, self.schema, kind, question, body, self._keys)
+
+        def read(response: httpx2.Response) -> Received:
+            if kind == "fits":
+                response = self._awaited(self._connection.json(response))
+            found = asked.read(self._connection.json(response), response.content, response.headers.get(RECEIPT, ""))
+            if found.request in self._requests:
+                raise ServiceError("expected a new answer from the service, got an earlier one" + STAYS, charged=True)
+            return found
+
+        found = self._connection.ask(f"{self._path}/{kind}", body, read, key)
+        self._requests.add(found.request)
+        self.receipts += [found.receipt] if found.receipt else []
+        return found
 
     def _awaited(self, job: Any) -> httpx2.Response:
         path = f"/v1/jobs/{job.get('job')}" if isinstance(job, dict) else "/v1/jobs/none"
@@ -265,3 +293,17 @@ class RemoteDataset(OfOneProcess):
 
     def __repr__(self) -> str:
         return f"<RemoteDataset {shown(self.name)} of {number_of(len(self.schema), 'attribute')}>"
+
+
+def _described(found: Any, name: str) -> tuple[Schema, int]:
+    """Return the schema and the epoch of a description; raises ServiceError for one that contradicts itself."""
+    try:
+        schema, epoch = Schema.from_dict(found["schema"]), found["epoch"]
+        agree = (found["dataset"], found["neighbours"]) == (name, neighbours_of(schema.unit))
+        columns, kinds = found["columns"], found["kinds"]
+        known = columns == list(schema.names) and {*kinds} <= {"boolean", "numbers", "text"}
+        if agree and known and len(kinds) == len(columns) and type(epoch) is int and schema.label is not None:
+            return schema, epoch
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass
+    raise ServiceError("expected the description of the dataset from the service, got another answer.")

@@ -24,6 +24,8 @@ from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 from hedgerow.values import quoted_text
 
+_LARGEST = 2**44
+"""Of a sum of counts: all bins and classes of a question together stay within 64 bits."""
 _AS_SAID = "as the curators' own cards say"
 
 
@@ -189,7 +191,14 @@ class FederatedOracle(OfOneProcess):
 
 
 def _sum(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.sum(list(parts), axis=0)
+    """Return the sum, in Python's whole numbers, which do not wrap around; raises ArgumentError for no counts."""
+    given = list(parts)
+    if any(part.dtype.kind not in "iu" or part.shape != given[0].shape for part in given):
+        raise ArgumentError("expected whole numbers of the same bins from every oracle, got others.")
+    found: Any = sum(part.astype(object) for part in given)
+    if np.any(np.abs(found) > _LARGEST):
+        raise ArgumentError(f"expected counts whose sum is at most {_LARGEST}, got larger ones: they are none of rows.")
+    return found.astype(np.int64)
 
 
 def _largest(what: str, each: Sequence[Sequence[Charge]]) -> Charge:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from hedgerow._version import __version__
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     import httpx2
 
 RECEIPT = "Hedgerow-Receipt"
+Answer = TypeVar("Answer")
 _TRIES = 6
 _FIRST_PAUSE = 0.25  # seconds, then twice as long each time
 _LARGEST = 2**26  # bytes of an answer
@@ -71,13 +71,7 @@ class Connection(OfOneProcess):
         """Return the answer to a question that is free; raises ServiceError."""
         return self.json(self._until_answered(lambda: self._client.post(path, json=question)))
 
-    def ask(
-        self,
-        path: str,
-        question: dict[str, Any],
-        awaited: Callable[[httpx2.Response], httpx2.Response] | None = None,
-        key: str | None = None,
-    ) -> httpx2.Response:
+    def ask(self, path: str, body: bytes, read: Callable[[httpx2.Response], Answer], key: str | None = None) -> Answer:
         """Return the answer to a question that is charged: once, however often it has to be sent.
 
         The same question, asked again after it went unanswered, is sent with the same key.
@@ -86,10 +80,10 @@ class Connection(OfOneProcess):
         ----------
         path : str
             Where it is asked.
-        question : dict
-            The question.
-        awaited : callable, optional
-            Returns the answer of the job that the response tells of.
+        body : bytes
+            The question, as JSON.
+        read : callable
+            Returns the answer that the response holds, or its job; raises ServiceError for what is none.
         key : str, optional
             The idempotency key, where it is kept elsewhere.
 
@@ -98,19 +92,18 @@ class Connection(OfOneProcess):
         ServiceError
             If it is refused, or not answered within several tries.
         """
-        body = json.dumps(question, separators=(",", ":")).encode()
         asked = hashlib.sha256(path.encode() + body).hexdigest()
         key = self._pending.setdefault(asked, key or str(uuid4()))
         headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
         try:
             response = self._until_answered(lambda: self._client.post(path, content=body, headers=headers))
-            response = response if awaited is None else awaited(response)
+            answer = read(response)
         except ServiceError as error:
             if error.kind in SETTLED:
                 del self._pending[asked]
             raise
         del self._pending[asked]
-        return response
+        return answer
 
     def read(self, path: str) -> httpx2.Response:
         """Return the response of a path, as it is; raises ServiceError."""

@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hedgerow.client.answers import Counts
 from hedgerow.client.hypotheses import hypothesis_data
-from hedgerow.errors import OracleExhaustedError, ServiceError
+from hedgerow.errors import OracleExhaustedError
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, RowCounts
 from hedgerow.marginals.oracle.hypothesis import Hypothesis
@@ -23,7 +21,8 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
-Ask = Callable[[str, dict[str, Any]], Any]
+Ask = Callable[[str, dict[str, Any]], Counts]
+TryOut = Callable[[str, dict[str, Any]], Any]
 
 
 class RemoteOracle(OfOneProcess):
@@ -36,7 +35,7 @@ class RemoteOracle(OfOneProcess):
     Parameters
     ----------
     ask : callable
-        Sends a question of a kind, which is charged, and returns the answer's data.
+        Sends a question of a kind, which is charged, and returns the answer, which was checked.
     try_out : callable
         The same for the free cost call.
     columns : tuple of str
@@ -56,7 +55,7 @@ class RemoteOracle(OfOneProcess):
     def __init__(
         self,
         ask: Ask,
-        try_out: Ask,
+        try_out: TryOut,
         columns: tuple[str, ...],
         kinds: tuple[str, ...],
         label: Label,
@@ -148,13 +147,13 @@ class RemoteOracle(OfOneProcess):
         """
         bins = plain_bins(bins)
         answer = self._answer("marginals", bins, by="rows")
-        return RowCounts(bins, _counts(bins, answer["rows"]), float(answer["variance"]))
+        return RowCounts(bins, answer.counts["rows"], answer.variance)
 
     def class_marginals(self, bins: Schema) -> ClassCounts:
         """Answer how many rows of each class are in each bin; raises as `marginals`."""
         bins = plain_bins(bins)
         answer = self._answer("marginals", bins, by="classes")
-        return ClassCounts(bins, _counts(bins, answer["rows"], len(self.classes)), float(answer["variance"]))
+        return ClassCounts(bins, answer.counts["rows"], answer.variance)
 
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts:
         """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right; raises as `marginals`.
@@ -170,8 +169,7 @@ class RemoteOracle(OfOneProcess):
         answer = self._answer("error-marginals", bins, hypothesis=sent)
         self._count(paid)
         self._denials |= dict.fromkeys(denials)
-        wrong, right = _counts(bins, answer["wrong"]), _counts(bins, answer["right"])
-        return ErrorCounts(bins, wrong, right, float(answer["variance"]))
+        return ErrorCounts(bins, answer.counts["wrong"], answer.counts["right"], answer.variance)
 
     def _sent(self, hypothesis: Hypothesis) -> dict[str, Any]:
         return hypothesis_data(hypothesis, TargetColumns(self._columns, self._kinds, named=True), self.classes)
@@ -180,22 +178,14 @@ class RemoteOracle(OfOneProcess):
         amounts = {"epsilon": str(self._form.epsilon), "delta": str(self._form.delta)}
         return {**amounts, "bins": bins.to_dict()["attributes"], **more}
 
-    def _answer(self, kind: str, bins: Schema, **more: Any) -> dict[str, Any]:
+    def _answer(self, kind: str, bins: Schema, **more: Any) -> Counts:
         if not self.queries_left:
             raise OracleExhaustedError(self._max_queries)
         self._check_unit(bins.charges)
         answer = self._ask(kind, self._question(bins, **more))
         self._asked += 1
-        try:
-            card, own = PrivacyCard.from_dict(answer["card"]), Charge.from_dict(answer["charge"])
-            _ = answer["variance"], answer["wrong" if kind == "error-marginals" else "rows"]
-        except (ValueError, KeyError, TypeError):
-            card = own = None
-        if card is None or own is None or own.unit != self._form.unit or card.unit != own.unit:
-            raise ServiceError(
-                "expected an answer with its card from the service, got another; the charge stays.", charged=True
-            )
-        self._cards.append(card)
+        self._cards.append(answer.card)
+        own = answer.charge
         self._count([(own, own), *((charge, renewed(charge)) for charge in bins.charges)])
         return answer
 
@@ -213,20 +203,3 @@ class RemoteOracle(OfOneProcess):
         return (
             f"<RemoteOracle of {len(self._columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
         )
-
-
-def _counts(bins: Schema, answer: Any, n_classes: int | None = None) -> NDArray[np.int64]:
-    """Return the counts of all bins, attribute by attribute; raises ServiceError for an answer of another shape."""
-    found = None
-    try:
-        parts = [np.array(answer[name], dtype=np.int64) for name in bins.names]
-        shapes = [(kind.n_bins,) if n_classes is None else (kind.n_bins, n_classes) for _, kind in bins.attributes]
-        if [part.shape for part in parts] == shapes:
-            found = np.concatenate(parts)
-    except (ValueError, KeyError, TypeError, OverflowError):
-        pass
-    if found is None:
-        raise ServiceError(
-            "expected the counts of all bins from the service, got another answer; the charge stays.", charged=True
-        )
-    return found

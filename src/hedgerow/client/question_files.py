@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,11 +11,22 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from hedgerow.errors import UnreadableError
+from hedgerow.errors import ReceiptError, UnreadableError
+from hedgerow.privacy.amounts import exact
 from hedgerow.untrusted_text import parse_json, read_text
 
 _FORMAT, _VERSION = "hedgerow/question", 1
 _LARGEST = 2**24
+
+
+def digest_of(kind: str, body: bytes) -> str:
+    """Return the SHA-256 by which a receipt names a question."""
+    return hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
+
+
+def body_of(question: Mapping[str, Any]) -> bytes:
+    """Return a question as it is sent."""
+    return json.dumps(question, separators=(",", ":")).encode()
 
 
 @dataclass(frozen=True)
@@ -52,7 +64,20 @@ class QuestionFile:
     @property
     def body(self) -> bytes:
         """The question alone, as the service takes it."""
-        return json.dumps(self.question, separators=(",", ":")).encode()
+        return body_of(self.question)
+
+    def check_receipt(self, said: Mapping[str, Any]) -> None:
+        """Check that what a receipt says is of an answer to this question, at the cost that was asked for.
+
+        Raises
+        ------
+        ReceiptError
+            If it is of another.
+        """
+        cost = [str(exact(self.question.get(name, 0), name)) for name in ("epsilon", "delta")]
+        expected = [self.dataset, digest_of(self.kind, self.body), *cost]
+        if [said[name] for name in ("dataset", "question", "epsilon", "delta")] != expected:
+            raise ReceiptError("expected a receipt of an answer to this question, got one of another.")
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> QuestionFile:

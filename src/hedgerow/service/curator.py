@@ -168,6 +168,7 @@ class Curator:
         held = self._held(caller, dataset)
         return {
             "dataset": dataset,
+            "epoch": held.epoch,
             "schema": held.schema.to_dict(),
             "columns": list(held.rows.target.columns),
             "kinds": list(held.rows.target.kinds.values()),

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import jwt
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
     PublicFormat,
     load_pem_private_key,
-    load_pem_public_key,
 )
 
 from hedgerow.chain import FIRST, imported
@@ -26,13 +24,13 @@ from hedgerow.durable import sync_folder, write_synced, write_whole
 from hedgerow.errors import LedgerError, ReceiptError, UnreadableError
 from hedgerow.models.files import model_from_dict
 from hedgerow.service.ledger.entry import Entry
+from hedgerow.signatures import public_keys, read_signed
 from hedgerow.untrusted_text import parse_json, read_text
 from hedgerow.values import printable
 
 LARGEST_ANSWER = 2**26
 """The most bytes of an answer."""
 _LARGEST = 2**14  # bytes of a key or receipt
-_END = "-----END PUBLIC KEY-----\n"
 _REQUIRED = ("dataset", "epoch", "analyst", "request", "entry", "question", "answer", "epsilon", "delta", "rho")
 
 
@@ -143,14 +141,8 @@ class Receipt:
         ReceiptError
             If it is not signed with this key, or states something else than a receipt does.
         """
-        statement, options = None, {"verify_aud": False, "verify_iat": False}
-        for key in _public(public):
-            with suppress(jwt.InvalidTokenError):
-                statement = jwt.decode(text.strip(), key, algorithms=["EdDSA"], options=options)
-                break
-        if statement is None:
-            raise ReceiptError("the receipt is not signed with this key: it was changed, or is another curator's.")
-        if jwt.get_unverified_header(text.strip()).get("typ") != "hedgerow-receipt" or set(_REQUIRED) - set(statement):
+        statement = read_signed(text, public_keys(public))
+        if set(_REQUIRED) - set(statement):
             raise ReceiptError("expected a receipt of hedgerow's, got another statement signed with this key.")
         return cls(statement)
 
@@ -224,19 +216,6 @@ def _charged(data: dict[str, Any]) -> list[Any]:
     charge = data.get("charge")
     stated = {**data, **(charge if isinstance(charge, dict) else {})}
     return [stated.get(name) for name in ("request", "dataset", "epoch", "analyst", "epsilon", "delta", "rho")]
-
-
-def _public(text: str) -> list[Ed25519PublicKey]:
-    """Return the keys of a text that holds nothing but public keys."""
-    parts = [part + _END for part in text.split(_END)[:-1]]
-    try:
-        keys = [load_pem_public_key(part.encode()) for part in parts]
-    except (ValueError, UnsupportedAlgorithm):
-        keys = []
-    found = [key for key in keys if isinstance(key, Ed25519PublicKey)]
-    if not found or len(found) < len(keys):
-        raise ReceiptError("expected public Ed25519 keys as PEM, got another text.")
-    return found
 
 
 def _write_private(path: Path, key: Ed25519PrivateKey) -> None:

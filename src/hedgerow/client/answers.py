@@ -1,0 +1,184 @@
+"""What a curator's service sends, checked against what it was asked: a learner takes none of it on trust."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import isclose, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.client.question_files import digest_of
+from hedgerow.errors import ReceiptError, ServiceError
+from hedgerow.marginals.binning import plain_bins
+from hedgerow.marginals.oracle.release import Form
+from hedgerow.models import RuleList, Scorecard, Tree
+from hedgerow.models.files import model_from_dict
+from hedgerow.privacy.amounts import exact, total
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import loss_of, neighbours_of
+from hedgerow.schema.schema import Schema
+from hedgerow.signatures import read_signed
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+MODELS: Mapping[str, type] = {"rule-list": RuleList, "tree": Tree, "scorecard": Scorecard}
+"""The models that a service fits, by their names in a question."""
+UNSIGNED = "who sent the answers was not checked: the curator's public key was not given (connect(..., public_key=))"
+MOST_ROWS = 2**40
+"""The most rows that a table is believed to have."""
+STAYS = "; the charge stays, and asking the same again on this connection adds nothing to it."
+_TAIL = 64  # standard deviations: noise is beyond with a chance below 10^-38
+_CLOSE = 1e-9  # of variances and ρ, which two machines may round differently
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Noisy counts of a marginal question, by name: ``rows``, or ``wrong`` and ``right``."""
+
+    counts: Mapping[str, NDArray[np.int64]]
+    variance: float
+    charge: Charge
+    card: PrivacyCard
+
+
+@dataclass(frozen=True, eq=False)
+class Received:
+    """An answer that was checked, with the request's name and the receipt; ``""`` where there is none."""
+
+    content: bytes
+    receipt: str
+    request: str
+    found: Counts | RuleList | Tree | Scorecard
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question as it was sent, and what is known of any true answer to it.
+
+    Attributes
+    ----------
+    dataset, epoch : str, int
+        Which rows were asked about.
+    schema : Schema
+        The dataset's public schema.
+    kind : str
+        ``marginals``, ``error-marginals`` or ``fits``.
+    question : mapping
+        The question.
+    body : bytes
+        The same, as it was sent.
+    keys : tuple of Ed25519PublicKey
+        The curator's; without them a receipt is held against the answer, not against a signature.
+    """
+
+    dataset: str
+    epoch: int
+    schema: Schema
+    kind: str
+    question: Mapping[str, Any]
+    body: bytes
+    keys: tuple[Ed25519PublicKey, ...] = ()
+
+    def read(self, data: Any, content: bytes, receipt: str) -> Received:
+        """Return the answer that a response holds.
+
+        Raises
+        ------
+        ServiceError
+            If it is not an answer to this question, about these rows, at this cost, signed by this curator.
+        """
+        try:
+            head = data["format"], data["version"], data["dataset"], data["epoch"]
+            wanted = f"an answer about epoch {self.epoch} of {self.dataset!r}"
+            _require(head == ("hedgerow/answer", 1, self.dataset, self.epoch), wanted)
+            _require(isinstance(data["request"], str), wanted)
+            found = self._model(data["model"]) if self.kind == "fits" else self._counts(data)
+            self._check_receipt(receipt, content, data)
+            return Received(content, receipt, data["request"], found)
+        except ReceiptError as error:
+            problem = f"expected a receipt of the curator's from the service, got another{STAYS} Namely, {error}"
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError):
+            wanted = "a model with its card" if self.kind == "fits" else "an answer with its card"
+            problem = f"expected {wanted} from the service, got another answer{STAYS}"
+        raise ServiceError(problem, charged=True)
+
+    @property
+    def _amounts(self) -> tuple[Fraction, Fraction]:
+        return exact(self.question["epsilon"], "epsilon"), exact(self.question.get("delta", 0), "delta")
+
+    def _counts(self, data: Mapping[str, Any]) -> Counts:
+        bins = plain_bins(Schema.from_dict({"attributes": self.question["bins"]}))
+        form = Form("gaussian" if self._amounts[1] else "counts", *self._amounts, 1, self.schema.unit)
+        variance = 2 * form.scale(1, len(bins)) ** 2
+        _require(
+            isinstance(data["variance"], float | int) and isclose(data["variance"], variance, rel_tol=_CLOSE),
+            "the variance that epsilon implies",
+        )
+        own, card = Charge.from_dict(data["charge"]), PrivacyCard.from_dict(data["card"])
+        epsilon, delta, rho = loss_of(form.mechanism(1, len(bins)), self.schema.unit)
+        same_rho = own.rho == rho or (own.rho and rho and isclose(own.rho, rho, rel_tol=_CLOSE))
+        agree = (own.epsilon, own.delta, own.unit, own.declared) == (epsilon, delta, self.schema.unit, False)
+        _require(agree and same_rho and own in card.charges, "an answer with its card, at the cost that was asked for")
+        names = ("wrong", "right") if self.kind == "error-marginals" else ("rows",)
+        classes = len(self.schema.classes) if self.question.get("by") == "classes" else None
+        counts = {name: _whole(bins, data[name], classes, sqrt(variance)) for name in names}
+        notes = card.notes if self.keys else (*card.notes, UNSIGNED)
+        return Counts(counts, variance, own, replace(card, notes=notes))
+
+    def _model(self, data: Any) -> RuleList | Tree | Scorecard:
+        model, names = model_from_dict(data), self.question.get("attributes", self.schema.names)
+        asked = tuple((name, kind) for name, kind in self.schema.attributes if name in names)
+        _require(type(model) is MODELS[self.question["model"]], f"a {self.question['model']}")
+        _require(
+            replace(self.schema, attributes=asked) == model.schema, "a model with the attributes that were asked for"
+        )
+        paid = [(charge.epsilon, charge.delta) for charge in self.schema.charges]
+        cost = tuple(map(total, zip(*paid, self._amounts, strict=True)))
+        card = model.privacy
+        agree = (card.epsilon, card.delta, card.unit) == (*cost, self.schema.unit)
+        _require(agree, "a model with its card, at the cost that was asked for")
+        return model
+
+    def _check_receipt(self, receipt: str, content: bytes, data: Mapping[str, Any]) -> None:
+        if not (receipt or self.keys):
+            return
+        said = read_signed(receipt, self.keys)
+        epsilon, delta = self._amounts
+        expected = {
+            "dataset": self.dataset,
+            "epoch": self.epoch,
+            "request": data["request"],
+            "question": digest_of(self.kind, self.body),
+            "answer": hashlib.sha256(content).hexdigest(),
+            "model": data["model"]["digest"] if self.kind == "fits" else None,
+            "epsilon": str(epsilon),
+            "delta": str(delta),
+            "neighbours": neighbours_of(self.schema.unit),
+        }
+        other = [name for name, value in expected.items() if said.get(name) != value]
+        _require(not other, f"a receipt of this answer ({', '.join(other)})")
+
+
+def _require(holds: object, wanted: str) -> None:
+    if not holds:
+        raise ServiceError(f"expected {wanted} from the service, got another{STAYS}", charged=True)
+
+
+def _whole(bins: Schema, answer: Any, classes: int | None, deviation: float) -> NDArray[np.int64]:
+    """Return the counts of all bins, attribute by attribute: whole numbers that rows and noise can make."""
+    _require(isinstance(answer, dict) and set(answer) == set(bins.names), "the counts of all bins")
+    lines = [line for name in bins.names for line in answer[name]]
+    sizes = [len(answer[name]) for name in bins.names] == [kind.n_bins for _, kind in bins.attributes]
+    rows = [[line] if classes is None else line for line in lines]
+    _require(sizes and all(len(row) == (classes or 1) for row in rows), "the counts of all bins")
+    tail = _TAIL * deviation
+    within = all(type(one) is int and -tail <= one <= MOST_ROWS + tail for row in rows for one in row)
+    _require(within, "whole numbers that are counts of rows with noise")
+    return np.array(lines, dtype=np.int64)

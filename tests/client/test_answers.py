@@ -1,0 +1,311 @@
+"""Claim: a learner believes nothing that a curator's service sends, beyond what no check can tell.
+
+Between the client and a real curator stands somebody who changes answers: the network, which cannot sign, or the
+curator, who signs whatever is sent.
+"""
+
+import base64
+import hashlib
+import json
+import math
+from fractions import Fraction
+
+import httpx2
+import jwt
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.client.answers import UNSIGNED
+from hedgerow.errors import ArgumentError, ReceiptError, ServiceError
+from hedgerow.marginals.oracle.answers import RowCounts
+from hedgerow.privacy.account import Account
+from hedgerow.privacy.charge import Charge
+from hedgerow.schema import Schema
+from hedgerow.service.curator import Answer
+from hedgerow.service.receipts import Signer
+from tests.service.wards import ANA, BINS, SCHEMA, curator_of
+
+BY = Schema.from_dict({"attributes": BINS})
+SIGNER, OTHER = Signer.new(), Signer.new()
+TREE = {"max_depth": 1}
+
+
+class Between:
+    """Passes questions on to a curator, and changes what comes back."""
+
+    def __init__(self, curator):
+        self.curator, self.body, self.receipt, self.public = curator, dict, str, dict
+        self.keys, self.stored = [], b""
+
+    def answering(self, request):
+        path = request.url.path
+        if path == "/v1/datasets":
+            return httpx2.Response(200, json=["wards"])
+        if path == "/v1/datasets/wards":
+            return httpx2.Response(200, json=self.public(self.curator.describe(ANA, "wards")))
+        if path.endswith("/answer"):
+            return self.sent(self.stored)
+        self.keys.append(request.headers["Idempotency-Key"])
+        kind = path.rpartition("/")[2]
+        self.stored = self.curator.ask(ANA, "wards", kind, self.keys[-1], request.content).content
+        if kind == "fits":
+            return httpx2.Response(202, json={"job": "1", "state": "answered"})
+        return self.sent(self.stored)
+
+    def sent(self, content):
+        """Return the answer, changed, with the receipt of the one that it was."""
+        answer = Answer.read(content)
+        body = json.dumps(self.body(json.loads(answer.body)), separators=(",", ":")).encode()
+        receipt = self.receipt(self.signed(answer, body))
+        return httpx2.Response(200, content=body, headers={"Hedgerow-Receipt": receipt} if receipt else {})
+
+    def signed(self, answer, body):
+        """Sign whatever is sent, as a curator can who lies."""
+        said = jwt.decode(answer.receipt, options={"verify_signature": False})
+        model = json.loads(body).get("model") if body != b"[]" else None
+        digest = model.get("digest") if isinstance(model, dict) else None
+        return SIGNER.sign(said | {"answer": hashlib.sha256(body).hexdigest(), "model": digest})
+
+
+@pytest.fixture(scope="module")
+def curator(tmp_path_factory):
+    caps = {"cap": Account(Fraction(99), Fraction(1, 99)), "shares": {"ana": Account(Fraction(99), Fraction(1, 99))}}
+    with curator_of(f"sqlite:///{tmp_path_factory.mktemp('l')}/l.db", signer=SIGNER, **caps) as opened:
+        yield opened
+
+
+@pytest.fixture
+def between(curator, monkeypatch):
+    found = Between(curator)
+    real, transport = httpx2.Client, httpx2.MockTransport(found.answering)
+    monkeypatch.setattr("httpx2.Client", lambda **given: real(transport=transport, **given))
+    return found
+
+
+def connected(public_key=SIGNER.public):
+    return hr.connect("https://curator.example", key="hr_x", public_key=public_key)["wards"]
+
+
+def ask(dataset, kind="rows"):
+    oracle = dataset.oracle(1, epsilon="1/4", delta="1e-6" if kind == "gaussian" else 0)
+    if kind == "errors":
+        return oracle.error_marginals(BY, hr.Always("yes")), oracle
+    return (oracle.class_marginals if kind == "classes" else oracle.marginals)(BY), oracle
+
+
+@pytest.mark.parametrize("key", [SIGNER.public, OTHER.public + SIGNER.public, None], ids=["key", "keys", "no key"])
+@pytest.mark.parametrize("kind", ["rows", "classes", "errors", "gaussian"])
+@pytest.mark.usefixtures("between")
+def test_an_honest_curator_is_believed(key, kind):
+    dataset = connected(key)
+    answer, oracle = ask(dataset, kind)
+    assert answer.noise == 2 * oracle.noise_scale(2) ** 2 > 0
+    assert (UNSIGNED in oracle.privacy.notes) == (key is None)
+    assert (oracle.privacy.epsilon, len(dataset.receipts), dataset.epoch) == (Fraction(1, 4), 1, 1)
+    assert isinstance(dataset.fit(hr.PrivateTreeClassifier(epsilon="1/4", **TREE)), hr.Tree)
+
+
+def changed(**entries):
+    return lambda body: body | entries
+
+
+def cheaper(body):
+    """Say less was charged than was asked for, on charge and card alike."""
+    charge = Charge.from_dict(body["charge"])
+    less = Charge(charge.purpose, Fraction(1, 8), charge.delta, charge.mechanism, charge.void)
+    card = hr.PrivacyCard((less,), "none", "hedgerow")
+    return body | {"charge": less.to_dict(), "card": card.to_dict()}
+
+
+ROWS = {"age": [1, 2, 3, 4], "smoker": [1, 2, 3]}
+LIES = {
+    "a count that is no whole number": changed(rows=ROWS | {"smoker": [1.5, 2, 3]}),
+    "a whole number as a float": changed(rows=ROWS | {"smoker": [1.0, 2, 3]}),
+    "a boolean": changed(rows=ROWS | {"smoker": [True, 2, 3]}),
+    "a text": changed(rows=ROWS | {"smoker": ["1", 2, 3]}),
+    "more rows than there can be": changed(rows=ROWS | {"smoker": [2**41, 2, 3]}),
+    "fewer than none, beyond noise": changed(rows=ROWS | {"smoker": [-2000, 2, 3]}),
+    "one bin more": changed(rows=ROWS | {"smoker": [1, 2, 3, 4]}),
+    "one attribute more": changed(rows=ROWS | {"ward": [1, 2, 3, 4]}),
+    "a count for each class": changed(rows={name: [[n, n] for n in part] for name, part in ROWS.items()}),
+    "a negative variance": changed(variance=-5),
+    "no variance": changed(variance=0),
+    "a variance that is no number": changed(variance="8"),
+    "less noise than epsilon has": changed(variance=127.9),
+    "more noise than epsilon has": changed(variance=1e9),
+    "another dataset": changed(dataset="surgery"),
+    "another epoch": changed(epoch=2),
+    "another form": changed(version=2),
+    "no request": changed(request=None),
+    "another card": lambda body: body | {"card": hr.PrivacyCard.none("nothing").to_dict()},
+    "a lesser charge": cheaper,
+    "nothing": lambda _: [],
+}
+
+
+@pytest.mark.parametrize("key", [SIGNER.public, None], ids=["key", "no key"])
+@pytest.mark.parametrize("lie", LIES)
+def test_a_curator_who_signs_it_is_not_believed(between, lie, key):
+    between.body = LIES[lie]
+    dataset = connected(key)
+    with pytest.raises(ServiceError, match="from the service, got another") as raised:
+        ask(dataset)
+    assert raised.value.charged is True
+    assert dataset.receipts == []
+
+
+def test_what_is_no_number_is_no_answer(between):
+    between.body = changed(variance=math.nan)
+    with pytest.raises(ServiceError, match="expected JSON"):
+        ask(connected())
+
+
+def test_what_was_refused_is_asked_for_again_at_no_charge(between):
+    dataset = connected()
+    oracle = dataset.oracle(1, epsilon="1/4")
+    before = Fraction(between.curator.budget(ANA, "wards")["epsilon"]["spent"])
+    between.body = changed(epoch=2)
+    for _ in range(2):
+        with pytest.raises(ServiceError, match="epoch 1 of 'wards'"):
+            oracle.marginals(BY)
+    between.body = dict
+    assert len(oracle.marginals(BY).rows) == 7
+    assert len(between.keys) == 3
+    assert len(set(between.keys)) == 1
+    assert Fraction(between.curator.budget(ANA, "wards")["epsilon"]["spent"]) - before == Fraction(1, 4)
+
+
+def test_an_answer_given_before_is_no_new_one(between):
+    dataset, first = connected(), []
+    ask(dataset)
+    first.append(between.stored)
+    between.sent = lambda _, sent=between.sent: sent(first[0])
+    with pytest.raises(ServiceError, match="one that it gave before"):
+        ask(dataset)
+
+
+def restated(**entries):
+    def change(receipt):
+        said = jwt.decode(receipt, options={"verify_signature": False})
+        return SIGNER.sign(said | entries)
+
+    return change
+
+
+RECEIPTS = {
+    "of another dataset": restated(dataset="surgery"),
+    "of another epoch": restated(epoch=2),
+    "of another request": restated(request="other"),
+    "of another question": restated(question="0" * 64),
+    "of another answer": restated(answer="0" * 64),
+    "of another charge": restated(epsilon="1/8"),
+    "of other neighbours": restated(neighbours="none"),
+    "not a receipt": lambda _: "not.a.receipt",
+    "another statement of the curator's": lambda _: jwt.encode({"sub": "x"}, SIGNER.key, algorithm="EdDSA"),
+}
+
+
+@pytest.mark.parametrize("key", [SIGNER.public, None], ids=["key", "no key"])
+@pytest.mark.parametrize("receipt", RECEIPTS)
+def test_a_receipt_that_says_something_else_is_refused(between, receipt, key):
+    between.receipt = RECEIPTS[receipt]
+    with pytest.raises(ServiceError, match="expected a receipt"):
+        ask(connected(key))
+
+
+def unsigned(receipt):
+    head = base64.urlsafe_b64encode(b'{"alg":"none","typ":"hedgerow-receipt"}').decode().rstrip("=")
+    return f"{head}.{receipt.split('.')[1]}."
+
+
+def by_another(receipt):
+    return OTHER.sign(jwt.decode(receipt, options={"verify_signature": False}))
+
+
+def by_the_public_key(receipt):
+    """Sign with the public key as if it were a secret that both know."""
+    import hmac
+
+    head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"hedgerow-receipt"}').decode().rstrip("=")
+    signed = f"{head}.{receipt.split('.')[1]}"
+    mac = hmac.digest(SIGNER.public.encode(), signed.encode(), "sha256")
+    return f"{signed}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
+
+
+@pytest.mark.parametrize("forged", [lambda _: "", unsigned, by_another, by_the_public_key])
+def test_without_the_curators_signature_nothing_is_believed_where_its_key_is_known(between, forged):
+    between.receipt = forged
+    with pytest.raises(ServiceError, match="expected a receipt of the curator's"):
+        ask(connected())
+    if forged is not unsigned:
+        _, oracle = ask(connected(None))
+        assert UNSIGNED in oracle.privacy.notes
+
+
+@pytest.mark.parametrize("key", ["", "curator.pub", SIGNER.public.replace("MC", "MD"), b"key"])
+def test_a_key_that_is_none_is_refused_before_anything_is_sent(key):
+    with pytest.raises(ReceiptError, match="public Ed25519 keys as PEM"):
+        connected(key)
+
+
+OTHER_FITS = {
+    "another kind": lambda: hr.PrivateRuleListClassifier(epsilon="1/4", max_rules=1),
+    "more was charged": lambda: hr.PrivateTreeClassifier(epsilon="1/2", **TREE),
+    "less was charged": lambda: hr.PrivateTreeClassifier(epsilon="1/8", **TREE),
+    "fewer attributes": lambda: hr.PrivateTreeClassifier(
+        epsilon="1/4", schema=Schema({"age": SCHEMA["age"]}, SCHEMA.label), **TREE
+    ),
+}
+
+
+@pytest.mark.parametrize("other", OTHER_FITS)
+def test_a_model_of_another_question_is_refused(between, other):
+    dataset = connected()
+    other_model = dataset.fit(OTHER_FITS[other]()).to_dict()
+    between.body = lambda body: body | {"model": other_model}
+    with pytest.raises(ServiceError, match="expected a"):
+        dataset.fit(hr.PrivateTreeClassifier(epsilon="1/4", **TREE))
+
+
+DESCRIPTIONS = {
+    "another dataset": {"dataset": "surgery"},
+    "no epoch": {"epoch": None},
+    "other columns": {"columns": ["age", "smoker"]},
+    "kinds that are none": {"kinds": ["numbers", "boolean", "code"]},
+    "fewer kinds": {"kinds": ["numbers", "boolean"]},
+    "other neighbours": {"neighbours": "none"},
+    "no schema": {"schema": {}},
+}
+
+
+@pytest.mark.parametrize("name", DESCRIPTIONS)
+def test_a_description_that_contradicts_itself_is_refused(between, name):
+    between.public = lambda found: found | DESCRIPTIONS[name]
+    with pytest.raises(ServiceError, match="the description of the dataset"):
+        connected()
+
+
+class Claims:
+    """An oracle that answers what it is made to."""
+
+    columns, classes, label, release, unit, queries_left = SCHEMA.names, SCHEMA.classes, SCHEMA.label, "counts", None, 1
+    privacy = hr.PrivacyCard.none("nothing was answered")
+    check = class_marginals = error_marginals = noise_scale = len
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def marginals(self, bins):
+        return RowCounts(bins, self.rows, 8.0)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [np.full(7, 2**62), np.full(7, -(2**62)), np.full(7, 2**43 + 1), np.full(7, 0.5), np.full(6, 1)],
+    ids=["wraps around", "wraps below", "too large", "no whole numbers", "fewer bins"],
+)
+def test_a_sum_of_counts_that_are_none_is_refused(rows):
+    federated = hr.FederatedOracle([Claims(np.full(7, 2**43)), Claims(rows), Claims(rows)])
+    with pytest.raises(ArgumentError, match=r"expected (whole numbers|counts whose sum)"):
+        federated.marginals(BY)
