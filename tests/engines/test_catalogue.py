@@ -18,22 +18,25 @@ EXPECTED = {
     "ok": Boolean(missing="bin", **SOURCE),
     "dose": Real(0, 1.5, missing="bin", **SOURCE),
 }
-GAPS = (("born", "high"), ("town", "values"), ("seen", "low"), ("seen", "high"))
+GAPS = (("born", "high"), ("town", "values"), ("seen", "high"))
 TABLE = """
 CREATE TABLE clinic."pat'ients" (id INTEGER PRIMARY KEY, age INTEGER NOT NULL CHECK (age >= 0 AND age < 120),
   sex VARCHAR NOT NULL CHECK (sex IN ('F', 'M')), stage stage_kind, ok BOOLEAN, dose {dose},
-  born DATE CHECK (born > '1900-01-01'), town VARCHAR, seen TIMESTAMP, zoned TIMESTAMP WITH TIME ZONE)
+  born DATE CHECK (born > '1900-01-01'), town VARCHAR,
+  seen TIMESTAMP CHECK (seen > '2000-01-01 12:00:00'), zoned TIMESTAMP WITH TIME ZONE, "a code" INTEGER)
 """
 ENUM = "CREATE TYPE stage_kind AS ENUM ('I', 'it''s, II')"
+INDEX = "CREATE UNIQUE INDEX codes ON clinic.\"pat'ients\" (\"a code\")"
 COMMENT = "COMMENT ON COLUMN clinic.\"pat'ients\".age IS 'at <admission>'"
 
 
 def check(draft, origin):
     assert draft.origin == origin
     assert draft.gaps == GAPS
-    assert [name for name, _ in draft.left_out] == ["id", "zoned"]
+    assert [name for name, _ in draft.left_out] == ["id", "zoned", "a code"]
     description = EXPECTED["age"].description
     assert str(next(one.low for one in draft.columns if one.name == "born")) == "1900-01-02"
+    assert str(next(one.low for one in draft.columns if one.name == "seen")) == "2000-01-01"
     known = type(draft)(tuple(one for one in draft.columns if one.name in EXPECTED)).schema()
     expected = Schema(EXPECTED)
     assert {name: known[name] for name in known if name != "age"} == {n: expected[n] for n in expected if n != "age"}
@@ -44,7 +47,7 @@ def test_what_duckdb_declares(tmp_path):
     with duckdb.connect(str(tmp_path / "c.duckdb")) as connection:
         connection.execute("CREATE SCHEMA clinic")
         dose = "DOUBLE CHECK (dose >= 0 AND dose <= 1.5)"
-        for statement in (ENUM, TABLE.format(dose=dose), COMMENT):
+        for statement in (ENUM, TABLE.format(dose=dose), COMMENT, INDEX):
             connection.execute(statement)
         connection.execute("INSERT INTO clinic.\"pat'ients\" (id, age, sex, town) VALUES (1, 77, 'F', 'SECRET')")
     with open_table(f"duckdb:///{tmp_path}/c.duckdb::clinic.pat'ients") as table:
@@ -76,7 +79,7 @@ def test_what_postgres_declares_to_a_role_that_may_not_read_the_table(postgres_u
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("CREATE SCHEMA clinic")
         connection.execute("CREATE DOMAIN dosage AS numeric CHECK (VALUE >= 0 AND VALUE <= 1.5)")
-        for statement in (ENUM, TABLE.format(dose="dosage"), COMMENT):
+        for statement in (ENUM, TABLE.format(dose="dosage"), COMMENT, INDEX):
             connection.execute(statement)
         connection.execute("INSERT INTO clinic.\"pat'ients\" (id, age, sex, town) VALUES (1, 77, 'F', 'SECRET')")
         connection.execute("CREATE ROLE blind LOGIN PASSWORD 'blind'")

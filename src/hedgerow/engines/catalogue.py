@@ -24,8 +24,8 @@ SELECT a.attname, t.typtype::text, format_type(CASE WHEN t.typtype = 'd' THEN t.
   ARRAY(SELECT pg_get_constraintdef(c.oid) FROM pg_constraint c
         WHERE c.conrelid = a.attrelid AND c.contype = 'c' AND a.attnum = ANY (c.conkey)),
   ARRAY(SELECT pg_get_constraintdef(c.oid) FROM pg_constraint c WHERE c.contypid = t.oid AND t.typtype = 'd'),
-  EXISTS (SELECT 1 FROM pg_constraint c
-          WHERE c.conrelid = a.attrelid AND c.contype IN ('p', 'u') AND c.conkey = ARRAY[a.attnum])
+  EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisunique AND i.indpred IS NULL
+          AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum)
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
@@ -36,6 +36,9 @@ WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_i
 _DUCKDB_CONSTRAINTS = """
 SELECT constraint_type, constraint_text, constraint_column_names FROM duckdb_constraints()
 WHERE database_name = ? AND schema_name = ? AND table_name = ?
+"""
+_DUCKDB_INDEXES = """
+SELECT expressions FROM duckdb_indexes() WHERE is_unique AND database_name = ? AND schema_name = ? AND table_name = ?
 """
 
 
@@ -104,11 +107,20 @@ def _of_duckdb(table: Expression) -> list[_Declared]:
     columns = backend.con.execute(_DUCKDB_COLUMNS, place).fetchall()
     constraints = backend.con.execute(_DUCKDB_CONSTRAINTS, place).fetchall()
     unique = [names[0] for kind, _, names in constraints if kind in ("PRIMARY KEY", "UNIQUE") and len(names) == 1]
+    indexed = {text for (text,) in backend.con.execute(_DUCKDB_INDEXES, place).fetchall()}
     checks = tuple(text for kind, text, _ in constraints if kind == "CHECK")
     return [
-        _Declared(column, kind, nullable, comment, _labels(kind), checks, (), column in unique)
+        _Declared(
+            column, kind, nullable, comment, _labels(kind), checks, (), column in unique or _is_indexed(column, indexed)
+        )
         for column, kind, nullable, comment in columns
     ]
+
+
+def _is_indexed(column: str, indexed: set[str]) -> bool:
+    """Return whether a column stands alone among the expressions of some index, as DuckDB writes them."""
+    quoted = column.replace('"', '""')
+    return not indexed.isdisjoint((f"[{column}]", f"['\"{quoted}\"']"))
 
 
 def _labels(kind: str) -> tuple[str, ...]:
@@ -120,21 +132,21 @@ def _column(one: _Declared) -> DraftColumn | tuple[str, str]:
     if one.is_unique:
         return one.name, "a key by itself, as identifiers are"
     kind = one.type.lower().partition("(")[0].strip()
-    checked, domain = limits_of(one.name, one.checks), limits_of("VALUE", one.domain_checks)
+    limits = limits_of(one.name, one.checks) & limits_of("VALUE", one.domain_checks)
+    has_times = kind.startswith("timestamp")
     common: dict[str, Any] = {
         "may_be_missing": one.nullable,
         "description": one.comment,
         "source": "catalogue of the database",
     }
-    values = checked.values if checked.values is not None else domain.values
     if kind == "boolean":
         return DraftColumn(name=one.name, kind="boolean", **common)
-    if values or one.labels:
-        return category_or_boolean(one.name, values or one.labels, **common)
+    values = () if has_times else limits.values or one.labels  # a time is read as its date
+    if values:
+        return category_or_boolean(one.name, values, **common)
     if kind in _BOUNDED:
-        whole, limits = _BOUNDED[kind] != "real", (checked, domain)
-        low = max((x for x in (one.low(whole=whole) for one in limits) if x is not None), default=None)
-        high = min((x for x in (one.high(whole=whole) for one in limits) if x is not None), default=None)
+        whole = _BOUNDED[kind] != "real"
+        low, high = limits.low(whole=whole, times=has_times), limits.high(whole=whole)
         return bounded_column(one.name, _BOUNDED[kind], low, high, **common)
     if kind in _TEXT:
         return DraftColumn(name=one.name, kind="categorical", **common)

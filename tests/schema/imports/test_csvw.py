@@ -59,3 +59,21 @@ def test_what_a_table_says_of_all_columns_holds_of_each():
 def test_other_metadata_are_refused(data, message):
     with pytest.raises(SchemaError, match=message):
         csvw_draft(data)
+
+
+def test_keys_and_lists_are_left_out():
+    columns = [{"name": "a", "datatype": "integer"}, {"name": "b", "separator": ";"}, {"name": "c"}]
+    draft = csvw_draft({"tableSchema": {"primaryKey": "a", "columns": columns}})
+    assert dict(draft.left_out) == {
+        "a": "a key by itself, as identifiers are",
+        "b": "its cells are lists; derive a number or a category from them",
+    }
+    assert not csvw_draft({"tableSchema": {"primaryKey": ["a", "c"], "columns": columns[::2]}}).left_out
+
+
+def test_all_bounds_hold():
+    given = {"base": "nonNegativeInteger", "minimum": -5, "minExclusive": 17, "maxInclusive": 120, "maxExclusive": 100}
+    (found,) = csvw_draft({"tableSchema": {"columns": [{"name": "a", "datatype": given}]}}).columns
+    assert (found.low, found.high) == (18, 99)
+    given |= {"minExclusive": -7}
+    assert csvw_draft({"tableSchema": {"columns": [{"name": "a", "datatype": given}]}}).columns[0].low == 0

@@ -83,3 +83,49 @@ def test_a_codebook_is_read_within_bounds(codebook, monkeypatch):
 def test_long_texts_are_cut(codebook):
     text = CODEBOOK.replace("Age at", "x" * 100_000)
     assert len(codebook_draft(codebook(text)).columns[0].description) == 1_000
+
+
+VARIABLES = {
+    "two ranges": ("<valrng><range min='0' max='5'/><range min='90' max='99'/></valrng>", ("integer", 0, 99, (), ())),
+    "a range and an item": ("<valrng><range min='0' max='5'/><item VALUE='9'/></valrng>", ("integer", 0, 9, (), ())),
+    "an excluded end": ("<valrng><range minExclusive='0' max='5'/></valrng>", ("integer", 1, 5, (), ())),
+    "invalid codes": (
+        "<valrng><range min='0' max='9'/></valrng><invalrng><range min='97' max='99'/></invalrng>",
+        ("integer", 0, 9, (), (97, 98, 99)),
+    ),
+    "one labelled value": (
+        "<valrng><range min='0' max='99'/></valrng><catgry><catValu>0</catValu><labl>none</labl></catgry>",
+        ("integer", 0, 99, (), ()),
+    ),
+    "one labelled value alone": ("<catgry><catValu>0</catValu></catgry>", (None, None, None, (), ())),
+    "all values labelled": (
+        "<valrng><range min='1' max='2'/></valrng><catgry><catValu>1</catValu></catgry><catgry><catValu>2</catValu>"
+        "</catgry>",
+        ("categorical", None, None, (1, 2), ()),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", VARIABLES)
+def test_a_domain_is_the_union_of_what_is_valid(codebook, case):
+    """Of two ranges the last was the domain, and of a range with one labelled value that value."""
+    text, expected = VARIABLES[case]
+    (found,) = codebook_draft(codebook(f"<codeBook><var name='a'>{text}</var></codeBook>")).columns
+    assert (found.kind, found.low, found.high, found.values, found.missing_values) == expected
+
+
+def test_decimals_make_a_real_number(codebook):
+    text = "<codeBook><var name='a' dcml='{}'><valrng><range min='0' max='9'/></valrng></var></codeBook>"
+    assert [codebook_draft(codebook(text.format(n))).columns[0].kind for n in ("2", "0", "")] == [
+        "real",
+        "integer",
+        "integer",
+    ]
+
+
+@pytest.mark.parametrize("ends", ["max='-1'", "min='-9' max='-1' UNITS='REAL'", "min='900' max='99999'"])
+def test_invalid_values_that_cannot_be_listed_leave_a_variable_out(codebook, ends):
+    text = f"<codeBook><var name='a'><invalrng><range {ends}/></invalrng></var><var name='b'/></codeBook>"
+    draft = codebook_draft(codebook(text))
+    assert [one.name for one in draft.columns] == ["b"]
+    assert draft.left_out[0][1].startswith("a range of invalid values that are not a few whole numbers")

@@ -128,5 +128,13 @@ def test_the_classes_of_a_label_are_its_values(column, classes):
 
 def test_a_label_is_one_of_the_columns():
     assert DRAFT.labelled("age").label == "age"
-    with pytest.raises(DomainError, match=r"column 'aeg': .*found: age, sex, x: y[.] Did you mean 'age'"):
+    with pytest.raises(DomainError, match=r"column 'aeg': .*found: age, sex, \"x: y\"[.] Did you mean 'age'"):
         DRAFT.labelled("aeg")
+
+
+def test_a_column_that_is_described_twice_is_left_out():
+    """The last description was the domain."""
+    columns = (DraftColumn(name="a", kind="boolean"), DraftColumn(name="b"), DraftColumn(name="a ", kind="integer"))
+    draft = Draft(columns)
+    assert [one.name for one in draft.columns] == ["b"]
+    assert draft.left_out == (("a", "described more than once; name each column once"),)

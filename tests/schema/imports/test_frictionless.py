@@ -61,3 +61,16 @@ def test_no_fields_are_refused(data):
     assert is_table_schema(data)
     with pytest.raises(SchemaError, match="fields that can be attributes, got none"):
         table_schema_draft(data)
+
+
+@pytest.mark.parametrize("keys", [{"primaryKey": "a"}, {"primaryKey": ["a"]}, {"uniqueKeys": [["b", "c"], ["a"]]}])
+def test_a_key_by_itself_is_left_out(keys):
+    fields = [{"name": name, "type": "integer"} for name in "abc"]
+    assert [name for name, _ in table_schema_draft({"fields": fields, **keys}).left_out] == ["a"]
+    assert not table_schema_draft({"fields": fields, "primaryKey": ["a", "b"]}).left_out
+
+
+def test_bounds_and_excluded_ones_both_hold():
+    limits = {"minimum": 0, "exclusiveMinimum": 17, "maximum": 120, "exclusiveMaximum": 100}
+    (found,) = table_schema_draft({"fields": [{"name": "a", "type": "integer", "constraints": limits}]}).columns
+    assert (found.low, found.high) == (18, 99)

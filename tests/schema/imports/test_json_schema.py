@@ -63,3 +63,71 @@ def test_bounds_that_are_excluded_are_moved_for_whole_numbers_only():
 def test_no_properties_are_refused():
     with pytest.raises(SchemaError, match="properties that can be attributes, got none"):
         json_schema_draft({"type": "object"})
+
+
+WHOLE = {"type": "integer"}
+UNIONS = {
+    "two ranges": (
+        {"oneOf": [{**WHOLE, "minimum": 0, "maximum": 5}, {**WHOLE, "minimum": 90, "maximum": 99}]},
+        ("integer", 0, 99, ()),
+    ),
+    "a range and a value": (
+        {"anyOf": [{**WHOLE, "minimum": 0, "maximum": 5}, {"const": -9, **WHOLE}]},
+        ("integer", -9, 5, ()),
+    ),
+    "a range and any number": ({"anyOf": [{**WHOLE, "minimum": 0, "maximum": 5}, WHOLE]}, ("integer", None, None, ())),
+    "whole numbers and others": (
+        {"anyOf": [{**WHOLE, "minimum": 5, "maximum": 9}, {"type": "number", "minimum": 0.5, "maximum": 7}]},
+        ("real", 0.5, 9, ()),
+    ),
+    "two lists": ({"anyOf": [{"enum": ["a", "b"]}, {"const": "c"}]}, ("categorical", None, None, ("a", "b", "c"))),
+    "a list and any text": (
+        {"anyOf": [{"enum": ["a"], "type": "string"}, {"type": "string"}]},
+        ("categorical", None, None, ()),
+    ),
+    "a list and a number": ({"anyOf": [{"enum": ["a"], "type": "string"}, WHOLE]}, (None, None, None, ())),
+    "all of two": (
+        {"allOf": [{**WHOLE, "minimum": 0}, {"type": "number", "minimum": 3.5, "maximum": 9}], "maximum": 8},
+        ("integer", 4, 8, ()),
+    ),
+    "all of two lists": ({"allOf": [{"enum": [1, 2]}, {"enum": [2, 3]}]}, ("categorical", None, None, (2,))),
+    "one of all": (
+        {"anyOf": [{"allOf": [{**WHOLE, "minimum": 2}, {"maximum": 4}]}, {"type": "null"}]},
+        ("integer", 2, 4, ()),
+    ),
+    "bounds and excluded ones": (
+        {**WHOLE, "minimum": 0, "exclusiveMinimum": 17, "maximum": 120, "exclusiveMaximum": 200},
+        ("integer", 18, 120, ()),
+    ),
+    "a fraction as a bound": ({**WHOLE, "minimum": 0.5, "maximum": 9.5}, ("integer", 1, 9, ())),
+    "a pattern that is looked for": ({"type": "string", "pattern": "red|green"}, ("categorical", None, None, ())),
+    "itself": ({"anyOf": [{"$ref": "#/properties/a"}, {**WHOLE, "minimum": 0}]}, (None, None, None, ())),
+}
+
+
+@pytest.mark.parametrize("case", UNIONS)
+def test_a_domain_is_the_union_of_all_that_is_allowed(case):
+    """Parts wrote over each other: of two ranges the last was the domain, and nothing was left to fill in."""
+    given, expected = UNIONS[case]
+    (found,) = json_schema_draft({"properties": {"a": given}, "required": ["a"]}).columns
+    assert (found.kind, found.low, found.high, found.values) == expected
+    assert found.may_be_missing is (case == "one of all")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"anyOf": [{"type": "string", "format": "date"}, {"type": "string"}]},
+        {"anyOf": [WHOLE, {"type": "array"}]},
+        {"allOf": [{"type": "string"}, {"format": "date-time"}]},
+    ],
+)
+def test_what_has_no_one_kind_is_left_out_with_the_reason(given):
+    ((name, reason),) = json_schema_draft({"properties": {"a": given, "b": WHOLE}}).left_out
+    assert (name, "are no attribute; derive a number or a category" in reason) == ("a", True)
+
+
+def test_schemas_that_refer_to_others_again_and_again_are_read_within_bounds():
+    deep = {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 9} for i in range(40)}
+    (found,) = json_schema_draft({"$defs": deep, "properties": {"a": {"$ref": "#/$defs/d0"}}}).columns
+    assert found.kind is None

@@ -3,63 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any
 
-from hedgerow.days import FIRST, LAST, Day, as_day
-from hedgerow.schema.imports.draft import bound
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]+)?)|'(?P<text>(?:[^']|'')*)'|\"(?P<quoted>(?:[^\"]|\"\")+)\""
-    r"|(?P<word>[^\W\d]\w*)|(?P<mark>::|<=|>=|<>|[-<>=(),\[\]]))"
+from hedgerow.days import DATE, as_day
+from hedgerow.schema.imports.draft import Limits, bound
+
+Node = Any  # of sqlglot's tree, whose classes are other ones from version to version
+_LONGEST, _MOST_BRACKETS = 100_000, 500
+_TURNED: dict[Any, str] = {exp.GTE: "<=", exp.LTE: ">=", exp.GT: "<", exp.LT: ">"}
+_KIND = exp.DataType.Type
+_TEXTS = {_KIND.TEXT, _KIND.VARCHAR, _KIND.CHAR, _KIND.BPCHAR, _KIND.USERDEFINED}
+_NUMBERS = {_KIND.DOUBLE, _KIND.DECIMAL}
+_WHOLE = {_KIND.TINYINT, _KIND.SMALLINT, _KIND.INT, _KIND.BIGINT}
+_TIMES = {_KIND.DATE, _KIND.TIMESTAMP, _KIND.TIMESTAMPNTZ}
+_TIME = re.compile(
+    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})[ T](?P<time>([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?)"
 )
-_TYPE_WORDS = {"varying", "precision", "without", "with", "time", "zone"}  # of types of more than one word
-_LONGEST, _DEEPEST = 100_000, 50
-_TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "="}
-
-Token = tuple[str, str]
-
-
-@dataclass
-class Limits:
-    """What constraints declare of one column.
-
-    Attributes
-    ----------
-    lows, highs : list of (number, bool)
-        Bounds, each with whether the bound itself is allowed.
-    values : list or None
-        The values allowed; None where no constraint lists them.
-    """
-
-    lows: list[tuple[float, bool]] = field(default_factory=list[tuple[float, bool]])
-    highs: list[tuple[float, bool]] = field(default_factory=list[tuple[float, bool]])
-    values: list[Any] | None = None
-
-    def low(self, *, whole: bool) -> float | None:
-        """Return the largest lower bound; of whole numbers, the first that is allowed."""
-        found = [_inside(value, allowed, whole, 1) for value, allowed in self.lows]
-        return max(found, default=None)
-
-    def high(self, *, whole: bool) -> float | None:
-        """Return the smallest upper bound; of whole numbers, the last that is allowed."""
-        found = [_inside(value, allowed, whole, -1) for value, allowed in self.highs]
-        return min(found, default=None)
-
-
-def _inside(value: float, allowed: bool, whole: bool, step: int) -> float:
-    if not whole:
-        return value
-    nearest = int(-(-value // 1)) if step > 0 else int(value // 1)
-    nearest = nearest if allowed or nearest != value else nearest + step
-    return Day(min(max(nearest, FIRST), LAST)) if isinstance(value, Day) else nearest
 
 
 def limits_of(column: str, constraints: Iterable[str]) -> Limits:
-    """Return what check constraints declare of a column: comparisons with constants, joined by AND, and lists.
+    """Return what check constraints declare of a column: comparisons with constants and lists, joined by AND and OR.
 
-    A constraint that says anything else, such as OR or a function, says nothing here.
+    What says anything else, such as a function, or a cast that changes values, declares nothing here.
 
     Examples
     --------
@@ -67,184 +38,115 @@ def limits_of(column: str, constraints: Iterable[str]) -> Limits:
     >>> found.low(whole=True), found.high(whole=True)
     (0, 119)
     """
-    found = Limits()
-    for text in constraints:
-        one = Limits()
-        try:
-            _Parser(text, column, one).read()
-        except _OtherConstraintError:
-            continue
-        found.lows += one.lows
-        found.highs += one.highs
-        if one.values is not None:
-            kept = one.values if found.values is None else [value for value in found.values if value in one.values]
-            found.values = kept
-    return found
+    return reduce(lambda one, other: one & other, (_read(text, column) for text in constraints), Limits())
 
 
-class _OtherConstraintError(Exception):
-    """A constraint is none of those that are read."""
+def _read(text: str, column: str) -> Limits:
+    text = re.sub(r"^\s*CHECK\b", "", text, flags=re.IGNORECASE)
+    if len(text) > _LONGEST or text.count("(") > _MOST_BRACKETS:
+        return Limits()
+    try:
+        return _limits(sqlglot.parse_one(text, dialect="postgres"), column)
+    except (SqlglotError, RecursionError):
+        return Limits()
 
 
-class _Parser:
-    """A parser of conjunctions; raises _OtherConstraintError for all else."""
-
-    def __init__(self, text: str, column: str, limits: Limits) -> None:
-        self._tokens = _without_casts(_tokens(re.sub(r"^\s*CHECK\b", "", text[:_LONGEST], flags=re.IGNORECASE)))
-        self._column, self._limits, self._place = column, limits, 0
-
-    def read(self) -> None:
-        self._conjunction(0)
-        if self._place < len(self._tokens):
-            raise _OtherConstraintError
-
-    def _next(self) -> Token:
-        token = self._peek()
-        self._place += 1
-        return token
-
-    def _peek(self) -> Token:
-        return self._tokens[self._place] if self._place < len(self._tokens) else ("end", "")
-
-    def _taken(self, *words: str) -> bool:
-        kind, text = self._peek()
-        found = kind in ("word", "mark") and text.upper() in words
-        self._place += found
-        return found
-
-    def _expect(self, *words: str) -> None:
-        for word in words:
-            if not self._taken(word):
-                raise _OtherConstraintError
-
-    def _conjunction(self, depth: int) -> None:
-        if depth > _DEEPEST:
-            raise _OtherConstraintError
-        self._term(depth)
-        while self._taken("AND"):
-            self._term(depth)
-
-    def _term(self, depth: int) -> None:
-        start = self._place
-        try:
-            self._comparison()
-        except _OtherConstraintError:
-            self._place = start
-            self._expect("(")
-            self._conjunction(depth + 1)
-            self._expect(")")
-
-    def _comparison(self) -> None:
-        left = self._operand(0)
-        if self._taken("BETWEEN"):
-            low = self._operand(0)
-            self._expect("AND")
-            self._compare(left, ">=", low)
-            self._compare(left, "<=", self._operand(0))
-        elif self._taken("IN"):
-            self._expect("(")
-            self._among(left, self._list(")"))
-        elif self._taken("IS"):
-            self._expect("NOT", "NULL")
-        else:
-            kind, operator = self._next()
-            if kind != "mark" or operator not in _TURNED:
-                raise _OtherConstraintError
-            if operator == "=" and self._taken("ANY"):
-                self._among(left, self._array(0))
-            else:
-                self._compare(left, operator, self._operand(0))
-
-    def _array(self, depth: int) -> list[Any]:
-        if self._taken("("):
-            found = self._array(depth + 1) if depth < _DEEPEST else []
-            self._expect(")")
-            return found
-        self._expect("ARRAY", "[")
-        return self._list("]")
-
-    def _list(self, end: str) -> list[Any]:
-        found = [self._constant()]
-        while self._taken(","):
-            found.append(self._constant())
-        self._expect(end)
-        return found
-
-    def _constant(self) -> Any:
-        kind, value = self._operand(0)
-        if kind != "constant":
-            raise _OtherConstraintError
-        return value
-
-    def _operand(self, depth: int) -> tuple[str, Any]:
-        if depth <= _DEEPEST and self._taken("("):
-            found = self._operand(depth + 1)
-            self._expect(")")
-            return found
-        if self._taken("-"):
-            kind, text = self._next()
-            if kind != "number":
-                raise _OtherConstraintError
-            return "constant", bound(f"-{text}", whole=False)
-        kind, text = self._next()
-        if kind == "number":
-            return "constant", bound(text, whole=False)
-        if kind == "text":
-            return "constant", text
-        if kind == "quoted" or (kind == "word" and text.upper() not in ("AND", "OR", "NOT", "ARRAY", "NULL", "CASE")):
-            return "column", text
-        raise _OtherConstraintError
-
-    def _compare(self, left: tuple[str, Any], operator: str, right: tuple[str, Any]) -> None:
-        if left[0] == "constant":
-            left, right, operator = right, left, _TURNED[operator]
-        if left[0] != "column" or right[0] != "constant":
-            raise _OtherConstraintError
-        value = as_day(right[1])
-        value = value if isinstance(value, (int, float)) else bound(value, whole=False)
-        if left[1] != self._column or (value is None and operator != "="):
-            return
-        if operator == "=":
-            self._among(left, [right[1]])
-        elif value is not None:
-            limits = self._limits.lows if operator[0] == ">" else self._limits.highs
-            limits.append((value, operator.endswith("=")))
-
-    def _among(self, left: tuple[str, Any], values: list[Any]) -> None:
-        if left[0] != "column":
-            raise _OtherConstraintError
-        if left[1] == self._column:
-            self._limits.values = values
+def _limits(node: Node, column: str) -> Limits:
+    node = node.unnest()
+    if isinstance(node, exp.And):
+        return _limits(node.left, column) & _limits(node.right, column)
+    if isinstance(node, exp.Or):
+        sides = [_limits(side, column) for side in (node.left, node.right) if not _is_null(side, column)]
+        return reduce(lambda one, other: one | other, sides) if sides else Limits()
+    return _comparison(node, column)
 
 
-def _tokens(text: str) -> list[Token]:
-    found: list[Token] = []
-    place, text = 0, text.strip()
-    while place < len(text):
-        match = _TOKEN.match(text, place)
-        if match is None:
-            raise _OtherConstraintError
-        kind = match.lastgroup or ""
-        doubled = {"text": "'", "quoted": '"'}.get(kind, "")
-        found.append((kind, match[kind].replace(2 * doubled, doubled) if doubled else match[kind]))
-        place = match.end()
-    return found
+def _comparison(node: Node, column: str) -> Limits:
+    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+        low, high = node.args["low"], node.args["high"]
+        return _compared(node.this, ">=", low, column) & _compared(node.this, "<=", high, column)
+    if isinstance(node, exp.In):
+        return _among(node.this, node.expressions, column)
+    if isinstance(node, exp.EQ):
+        listed = _array(node.right)
+        if listed is None and _is_column(node.right, column, _TEXTS | _NUMBERS | _TIMES):
+            return _among(node.right, [node.left], column)
+        return _among(node.left, [node.right] if listed is None else listed, column)
+    turned = _TURNED.get(type(node))
+    if turned is None or not isinstance(node, exp.Binary):
+        return Limits()
+    usual = turned.translate(str.maketrans("<>", "><"))
+    return _compared(node.left, usual, node.right, column) & _compared(node.right, turned, node.left, column)
 
 
-def _without_casts(tokens: list[Token]) -> list[Token]:
-    """Return the tokens without casts such as ``::character varying(20)[]``."""
-    found: list[Token] = []
-    place = 0
-    while place < len(tokens):
-        if tokens[place] != ("mark", "::"):
-            found.append(tokens[place])
-            place += 1
-            continue
-        place += 2
-        while place < len(tokens) and tokens[place][0] == "word" and tokens[place][1].lower() in _TYPE_WORDS:
-            place += 1
-        if tokens[place : place + 1] == [("mark", "(")]:
-            place = tokens.index(("mark", ")"), place) + 1 if ("mark", ")") in tokens[place:] else len(tokens)
-        if tokens[place : place + 2] == [("mark", "["), ("mark", "]")]:
-            place += 2
-    return found
+def _is_null(node: Node, column: str) -> bool:
+    node = node.unnest()
+    is_null = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null) and not node.args.get("negate")
+    return is_null and _is_column(node.this, column, _TEXTS | _NUMBERS | _TIMES | _WHOLE)
+
+
+def _array(node: Node) -> Sequence[Node] | None:
+    """Return the elements of ``ANY (ARRAY[…])``; None of anything else."""
+    if not isinstance(node, exp.Any):
+        return None
+    inner = node.this.unnest()
+    while isinstance(inner, exp.Cast):
+        inner = inner.this.unnest()
+    return inner.expressions if isinstance(inner, exp.Array) else [node]
+
+
+def _is_column(node: Node, column: str, kinds: set[Any]) -> bool:
+    """Return whether this is the column, cast to none but kinds that keep what is compared."""
+    node = node.unnest()
+    while isinstance(node, exp.Cast):
+        if node.to.this not in kinds or node.to.expressions:
+            return False
+        node = node.this.unnest()
+    return isinstance(node, exp.Column) and node.name == column and not node.table
+
+
+def _compared(left: Node, operator: str, right: Node, column: str) -> Limits:
+    value = _constant(right)
+    if value is None or not _is_column(left, column, _NUMBERS | _TIMES):
+        return Limits()
+    time = _TIME.fullmatch(value) if isinstance(value, str) else None
+    number = as_day(time["day"] if time else value)
+    number = bound(number, whole=False) if isinstance(number, str) else number
+    if number is None:
+        return Limits()
+    at_midnight = time is None or not time["time"].strip("0:.")
+    if operator[0] == ">":
+        return Limits(lows=((number, operator == ">=" and at_midnight),))
+    return Limits(highs=((number, operator == "<=" or not at_midnight),))
+
+
+def _among(left: Node, found: Sequence[Node], column: str) -> Limits:
+    values = [_constant(one) for one in found]
+    if not values or None in values or not _is_column(left, column, _TEXTS | _NUMBERS | _TIMES):
+        return Limits()
+    return Limits(values=tuple(values))
+
+
+def _constant(node: Node) -> Any:
+    """Return a constant: text or a number; None for anything else, or for one that a cast changes."""
+    node = node.unnest()
+    if isinstance(node, exp.Cast):
+        return _cast(_constant(node.this), node.to)
+    if isinstance(node, exp.Neg):
+        value = _constant(node.this)
+        return None if value is None or isinstance(value, str) else -value
+    if not isinstance(node, exp.Literal):
+        return None
+    return node.this if node.is_string else bound(node.this, whole=False)
+
+
+def _cast(value: Any, to: exp.DataType) -> Any:
+    if to.this in _TEXTS and isinstance(value, str):
+        longest = to.expressions[0].name if to.expressions else ""
+        return value if not longest or (longest.isdigit() and len(value) <= int(longest)) else None
+    if to.this in _TIMES and isinstance(value, str) and not to.expressions:
+        is_one = re.fullmatch(DATE, value) or (to.this != _KIND.DATE and _TIME.fullmatch(value))
+        return value if is_one else None
+    if to.this in _NUMBERS | _WHOLE and not to.expressions:
+        return bound(value, whole=to.this in _WHOLE)
+    return None

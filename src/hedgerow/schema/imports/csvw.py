@@ -6,14 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.draft import Draft, DraftColumn, bound, bounded_column, category_or_boolean
+from hedgerow.schema.imports.draft import (
+    Draft,
+    DraftColumn,
+    Limits,
+    category_or_boolean,
+    column_within,
+    limits_between,
+)
 from hedgerow.schema.imports.patterns import listed_values
 from hedgerow.schema.imports.plain import list_in, mapping_in, mappings_in, text_in
 
 ORIGIN = "CSVW metadata"
 _WHOLE = {"integer", "long", "int", "short", "byte", "gYear"}
-_NATURAL = {"nonNegativeInteger": 0, "unsignedLong": 0, "unsignedInt": 0, "unsignedShort": 0, "unsignedByte": 0}
-_POSITIVE = {"positiveInteger": 1}
+_LEAST = {"nonNegativeInteger": 0, "unsignedLong": 0, "unsignedInt": 0, "unsignedShort": 0, "unsignedByte": 0}
+_LEAST |= {"positiveInteger": 1}
 _REAL = {"number", "decimal", "double", "float"}
 _INCLUSIVE = (("minimum", "minInclusive"), ("maximum", "maxInclusive"))
 _ISO = (None, "yyyy-MM-dd")  # formats of dates that are read
@@ -51,6 +58,8 @@ def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[
         return None
     parts = [part for part in (*above, column) if isinstance(part, Mapping)]
     own: dict[str, Any] = {key: value for part in parts for key, value in part.items()}
+    if reason := _no_attribute(text_in(column, "name") or name, own):
+        return name, reason
     given: Any = own.get("datatype", "string")
     kind = text_in(given, "base") or "string" if isinstance(given, Mapping) else str(given)
     limits: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
@@ -68,21 +77,24 @@ def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[
     if kind in _TEXT:
         values = listed_values(limits.get("format"))
         return category_or_boolean(name, values, **common)
-    if kind in _WHOLE | _REAL | _NATURAL.keys() | _POSITIVE.keys():
-        whole = kind not in _REAL
-        low = _limit(limits, _INCLUSIVE[0], "minExclusive", 1 if whole else 0)
-        high = _limit(limits, _INCLUSIVE[1], "maxExclusive", -1 if whole else 0)
-        low = (_NATURAL | _POSITIVE).get(kind) if low is None else low
-        return bounded_column(name, "integer" if whole else "real", low, high, **common)
-    if kind == "date" and limits.get("format") in _ISO:
-        low, high = (next((limits[key] for key in keys if key in limits), None) for keys in _INCLUSIVE)
-        return bounded_column(name, "date", low, high, **common)
+    is_date = kind == "date" and limits.get("format") in _ISO
+    if is_date or kind in _WHOLE | _REAL | _LEAST.keys():
+        declared = _limits(limits) & Limits(lows=((_LEAST[kind], True),) if kind in _LEAST else ())
+        return column_within(name, "date" if is_date else "real" if kind in _REAL else "integer", declared, **common)
     return name, f"values of type {kind} are no attribute; derive a number or a category from them"
 
 
-def _limit(limits: Mapping[str, Any], keys: tuple[str, ...], excluded: str, step: int) -> float | None:
-    inside = next((limits[key] for key in keys if key in limits), None)
-    if inside is not None:
-        return bound(inside, whole=False)
-    found = bound(limits.get(excluded), whole=False)
-    return None if found is None else found + step
+def _no_attribute(name: str, own: Mapping[str, Any]) -> str | None:
+    """Return why a column is no attribute, whatever its type; None if it can be one."""
+    if own.get("separator") is not None:
+        return "its cells are lists; derive a number or a category from them"
+    return "a key by itself, as identifiers are" if list_in(own, "primaryKey") == [name] else None
+
+
+def _limits(given: Mapping[str, Any]) -> Limits:
+    least, largest = _INCLUSIVE
+    both = [
+        limits_between(given, low, "minExclusive", high, "maxExclusive")
+        for low, high in zip(least, largest, strict=True)
+    ]
+    return both[0] & both[1]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from os import PathLike
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, values_of
+from hedgerow.schema.imports.draft import Draft, DraftColumn, Limits, column_within, limits_between, values_of
 from hedgerow.values import LONGEST_TEXT
 
 ORIGIN = "DDI codebook"
@@ -17,6 +20,8 @@ LARGEST_CODEBOOK = 2**25
 """The most bytes of a codebook: those of surveys with thousands of variables have some 10 MB."""
 _DEEPEST, _MOST_VARIABLES = 100, 20_000
 _TEXTS = ("labl", "catValu")
+_RANGE = ("min", "minExclusive", "max", "maxExclusive")
+_MOST_CODES = 1_000  # of a range of invalid values
 
 
 @dataclass
@@ -28,8 +33,9 @@ class _Variable:
     unit: str | None = None
     label: str = ""
     is_text: bool = False
-    limits: tuple[str | None, str | None] = (None, None)
-    is_whole: bool = False
+    decimals: str = ""
+    ranges: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    invalid: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     categories: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     missing: list[str] = field(default_factory=list[str])
 
@@ -54,7 +60,9 @@ def codebook_draft(path: str | PathLike[str]) -> Draft:
         problem = "expected a DDI codebook 2.x with variables (var), got none"
     if problem:
         raise SchemaError(f"{path}: {problem}.")
-    return Draft(tuple(map(_column, variables)), (), ORIGIN)
+    found = list(map(_column, variables))
+    columns = tuple(one for one in found if isinstance(one, DraftColumn))
+    return Draft(columns, tuple(one for one in found if not isinstance(one, DraftColumn)), ORIGIN)
 
 
 class _RefusedError(Exception):
@@ -101,18 +109,23 @@ class _Reader:
             raise _RefusedError("expected a DDI codebook, found elements nested too deep, or too many variables")
         if name == "var":
             given = attributes.get("name") or attributes.get("ID") or ""
-            self.variables.append(_Variable(given, attributes.get("intrvl") != "contin", attributes.get("measUnit")))
+            discrete, unit = attributes.get("intrvl") != "contin", attributes.get("measUnit")
+            self.variables.append(_Variable(given, discrete, unit, decimals=attributes.get("dcml", "")))
         elif "var" in self._open and self.variables:
             self._within(name, attributes, self.variables[-1])
 
     def _within(self, name: str, attributes: dict[str, str], variable: _Variable) -> None:
         if name == "varFormat":
             variable.is_text = attributes.get("type") == "character"
-        elif name == "range" and "valrng" in self._open:
-            variable.limits = (attributes.get("min"), attributes.get("max"))
-            variable.is_whole = attributes.get("UNITS", "INT") == "INT"
-        elif name == "item" and "invalrng" in self._open:
-            variable.missing.append(attributes.get("VALUE", ""))
+        elif name in ("range", "item") and {"valrng", "invalrng"} & set(self._open):
+            value = attributes.get("VALUE", "")
+            one = attributes if name == "range" else {"min": value, "max": value} | attributes
+            if "valrng" in self._open:
+                variable.ranges.append(one)
+            elif name == "item":
+                variable.missing.append(value)
+            else:
+                variable.invalid.append(one)
         elif name == "catgry":
             self._category = {"missing": attributes.get("missing", "N")}
 
@@ -136,8 +149,11 @@ class _Reader:
         self._words = []
 
 
-def _column(variable: _Variable) -> DraftColumn:
-    tokens = values_of(map(_number, variable.missing))
+def _column(variable: _Variable) -> DraftColumn | tuple[str, str]:
+    invalid = [_codes_within(one) for one in variable.invalid]
+    if None in invalid:
+        return variable.name, "a range of invalid values that are not a few whole numbers; recode them as one value"
+    tokens = values_of([*map(_number, variable.missing), *(code for codes in invalid for code in codes or ())])
     valid = [(code, label) for code, label in variable.categories if _number(code) not in tokens]
     told = "; ".join(f"{code} = {label}" if label else code for code, label in valid)
     label = " ".join(variable.label.split())
@@ -147,17 +163,36 @@ def _column(variable: _Variable) -> DraftColumn:
         "source": ORIGIN,
         "description": f"{label} ({told})".strip() if told and any(text for _, text in valid) else label,
     }
-    if variable.is_discrete and valid:
-        values = tuple(_number(code) for code, _ in valid)
+    values = tuple(_number(code) for code, _ in valid)
+    has_all = not variable.ranges or all(
+        set(_codes_within(one) or ("",)) <= {*values, *tokens} for one in variable.ranges
+    )
+    if variable.is_discrete and has_all and (variable.ranges or len(values) > 1):
         return DraftColumn(name=variable.name, kind="categorical", values=values, **common)
     if variable.is_text:
         return DraftColumn(name=variable.name, kind="categorical", **common)
-    if not variable.is_discrete or any(variable.limits):
-        whole = variable.is_whole and all(limit is None or "." not in limit for limit in variable.limits)
-        whole = whole and any(variable.limits)
-        common["description"] = label
-        return bounded_column(variable.name, "integer" if whole else "real", *variable.limits, **common)
-    return DraftColumn(name=variable.name, **common)
+    if variable.is_discrete and not variable.ranges:
+        return DraftColumn(name=variable.name, **common)
+    limits = reduce(or_, [limits_between(one, *_RANGE) for one in variable.ranges] or [Limits()])
+    if variable.ranges and values:
+        limits |= Limits(values=values)
+    return column_within(variable.name, "integer" if _is_whole(variable) else "real", limits, **common)
+
+
+def _codes_within(given: Mapping[str, str]) -> range | None:
+    """Return the whole numbers of a range; None if it has others, no end, or many."""
+    limits = limits_between(given, *_RANGE)
+    low, high = limits.low(whole=True), limits.high(whole=True)
+    if given.get("UNITS", "INT") != "INT" or low is None or high is None or high - low >= _MOST_CODES:
+        return None
+    return range(int(low), int(high) + 1)
+
+
+def _is_whole(variable: _Variable) -> bool:
+    """Return whether a variable's values are whole numbers: by its decimals, and the units and ends of its ranges."""
+    ends = [one.get(key, "") for one in variable.ranges for key in _RANGE]
+    units = {one.get("UNITS", "INT") for one in variable.ranges}
+    return variable.decimals.strip("0") == "" and units == {"INT"} and not any("." in end for end in ends)
 
 
 def _number(code: str) -> str | int:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from hedgerow.days import Day, as_day, as_plain
+from hedgerow.days import FIRST, LAST, Day, as_day, as_plain
 from hedgerow.durable import write_whole
 from hedgerow.errors import DomainError
+from hedgerow.messages import repeated
 from hedgerow.schema.allowed_names import is_number
 from hedgerow.schema.files import mapping_text
 from hedgerow.schema.schema import Schema
@@ -21,6 +22,82 @@ from hedgerow.values import LONGEST_NUMBER, LONGEST_TEXT, NUMBER, plain_word, pr
 
 _TAG = re.compile("<[^<>]{1,200}>")
 _NAMED = {"true", "false"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What is declared of a column's values. Of several declarations all hold (``&``), or one of them (``|``).
+
+    Attributes
+    ----------
+    lows, highs : tuple of (number, bool)
+        Bounds, all of which hold, each with whether the bound itself is allowed.
+    values : tuple or None
+        The values allowed; None where they are not listed.
+    """
+
+    lows: tuple[tuple[float, bool], ...] = ()
+    highs: tuple[tuple[float, bool], ...] = ()
+    values: tuple[Any, ...] | None = None
+
+    def __and__(self, other: Self) -> Self:
+        values = self.values if other.values is None else other.values
+        if self.values is not None and other.values is not None:
+            values = tuple(value for value in self.values if value in other.values)
+        return type(self)(lows=self.lows + other.lows, highs=self.highs + other.highs, values=values)
+
+    def __or__(self, other: Self) -> Self:
+        if self.values is not None and other.values is not None:
+            return type(self)(values=self.values + other.values)
+        (low, high), (other_low, other_high) = self._ends, other._ends
+        return type(self)(
+            lows=(min(low, other_low, key=_tightness),) if low and other_low else (),
+            highs=(max(high, other_high, key=_looseness),) if high and other_high else (),
+        )
+
+    @property
+    def _ends(self) -> tuple[tuple[float, bool] | None, tuple[float, bool] | None]:
+        """The bounds, of listed numbers the least and the largest; None where there is none."""
+        if self.values is None:
+            return max(self.lows, key=_tightness, default=None), min(self.highs, key=_looseness, default=None)
+        numbers = [number for number in map(_number_or_day, self.values) if number is not None]
+        if not numbers or len(numbers) < len(self.values):
+            return None, None
+        return (min(numbers), True), (max(numbers), True)
+
+    def low(self, *, whole: bool, times: bool = False) -> float | None:
+        """Return the largest lower bound; of whole numbers, the first that is allowed; of times, their first date."""
+        found = [_inside(value, allowed or times, whole, 1) for value, allowed in self.lows]
+        return max(found, default=None)
+
+    def high(self, *, whole: bool) -> float | None:
+        """Return the smallest upper bound; of whole numbers, the last that is allowed."""
+        found = [_inside(value, allowed, whole, -1) for value, allowed in self.highs]
+        return min(found, default=None)
+
+
+NO_LIMITS = Limits()
+
+
+def _tightness(end: tuple[float, bool]) -> tuple[float, bool]:
+    return end[0], not end[1]
+
+
+def _looseness(end: tuple[float, bool]) -> tuple[float, bool]:
+    return end
+
+
+def _number_or_day(value: object) -> float | None:
+    day = as_day(value.strip() if isinstance(value, str) else value)
+    return day if isinstance(day, Day) else bound(value, whole=False)
+
+
+def _inside(value: float, allowed: bool, whole: bool, step: int) -> float:
+    if not whole:
+        return value
+    nearest = int(-(-value // 1)) if step > 0 else int(value // 1)
+    nearest = nearest if allowed or nearest != value else nearest + step
+    return Day(min(max(nearest, FIRST), LAST)) if isinstance(value, Day) else nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +205,13 @@ class Draft:
     origin: str = ""
     label: str | None = None
 
+    def __post_init__(self) -> None:
+        twice = repeated(column.name for column in self.columns)
+        if twice:
+            several = tuple((name, "described more than once; name each column once") for name in twice)
+            object.__setattr__(self, "columns", tuple(one for one in self.columns if one.name not in twice))
+            object.__setattr__(self, "left_out", self.left_out + several)
+
     def labelled(self, name: str) -> Self:
         """Return the draft with this column as the label; raises DomainError if there is no such column."""
         names = [column.name for column in self.columns]
@@ -234,6 +318,22 @@ def bound(value: object, *, whole: bool) -> float | None:
         return None
     number: Any = value
     return (int(number) if float(number).is_integer() else None) if whole else number
+
+
+def limits_between(given: Mapping[str, Any], *keys: str) -> Limits:
+    """Return the bounds under four keys: least, least excluded, largest, largest excluded; numbers or text of dates."""
+    least, above, largest, below = (_number_or_day(given.get(key)) for key in keys)
+    lows, highs = ((least, True), (above, False)), ((largest, True), (below, False))
+    return Limits(
+        lows=tuple((value, allowed) for value, allowed in lows if value is not None),
+        highs=tuple((value, allowed) for value, allowed in highs if value is not None),
+    )
+
+
+def column_within(name: str, kind: Literal["date", "integer", "real"], limits: Limits, **others: Any) -> DraftColumn:
+    """Return a column of numbers or dates with the bounds that are declared."""
+    whole = kind != "real"
+    return bounded_column(name, kind, limits.low(whole=whole), limits.high(whole=whole), **others)
 
 
 def bounded_column(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, category_or_boolean
+from hedgerow.schema.imports.draft import Draft, DraftColumn, category_or_boolean, column_within, limits_between
 from hedgerow.schema.imports.patterns import listed_values
 from hedgerow.schema.imports.plain import list_in, mapping_in, mappings_in, text_in
 
@@ -47,7 +47,11 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     limits = mapping_in(field, "constraints")
     if kind in _NO_ATTRIBUTES or (kind == "date" and text_in(field, "format") not in _ISO):
         return name, f"values of type {kind} are no attribute; derive a number or a category from them"
-    if limits.get("unique") is True:
+    keys = [
+        list_in(table, "primaryKey"),
+        *(one if isinstance(one, list) else [one] for one in list_in(table, "uniqueKeys")),
+    ]
+    if limits.get("unique") is True or [name] in keys:
         return name, "its values are unique, as those of an identifier are"
     tokens = list_in(field if "missingValues" in field else table, "missingValues")
     common: dict[str, Any] = {
@@ -64,7 +68,8 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     if values:
         return category_or_boolean(name, values, **common)
     if kind in _BOUNDED:
-        return bounded_column(name, _BOUNDED[kind], limits.get("minimum"), limits.get("maximum"), **common)
+        declared = limits_between(limits, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+        return column_within(name, _BOUNDED[kind], declared, **common)
     return DraftColumn(name=name, kind="categorical" if kind == "string" else None, **common)
 
 

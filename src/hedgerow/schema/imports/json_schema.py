@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
+from typing import Any, Self
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.draft import Draft, DraftColumn, bound, bounded_column, category_or_boolean
+from hedgerow.schema.imports.draft import (
+    NO_LIMITS,
+    Draft,
+    DraftColumn,
+    Limits,
+    category_or_boolean,
+    column_within,
+    limits_between,
+)
 from hedgerow.schema.imports.patterns import listed_values
 from hedgerow.schema.imports.plain import list_in, mapping_in, text_in
 
 ORIGIN = "JSON Schema"
 _MOST_STEPS = 20  # from reference to reference
+_MOST_SCHEMAS, _DEEPEST = 1_000, 50  # of one property
+_ANCHORED = re.compile(r"\^\(.*\)\$")  # other patterns are looked for anywhere
 _NUMBERS = {
     frozenset({"integer"}): "integer",
     frozenset({"number"}): "real",
@@ -28,6 +42,8 @@ def is_json_schema(data: object) -> bool:
 def json_schema_draft(data: object) -> Draft:
     """Return the draft of the properties of an object, or of each object of a list.
 
+    Of ``anyOf`` and ``oneOf`` it has the union, of ``allOf`` what all of them allow.
+
     Raises
     ------
     SchemaError
@@ -43,46 +59,105 @@ def json_schema_draft(data: object) -> Draft:
     return Draft(columns, tuple(one for one in found if not isinstance(one, DraftColumn)), ORIGIN)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Allowed:
+    """What a schema allows, null apart: the types, None for any, with the formats of text, bounds and values."""
+
+    types: frozenset[str] | None = None
+    formats: frozenset[str] = frozenset()
+    limits: Limits = NO_LIMITS
+    null: bool = False
+
+    def __and__(self, other: Self) -> Self:
+        types = self.types if other.types is None else other.types
+        if self.types is not None and other.types is not None:
+            types = frozenset(one for one in self.types if one in other.types or _wider(one) in other.types)
+            types |= frozenset(one for one in other.types if _wider(one) in self.types)
+        formats, limits = self.formats | other.formats, self.limits & other.limits
+        return type(self)(types=types, formats=formats, limits=limits, null=self.null and other.null)
+
+    def __or__(self, other: Self) -> Self:
+        for one, another in ((self, other), (other, self)):
+            if one.types is not None and not one.types:  # it allows null, or nothing
+                return replace(another, null=one.null or another.null)
+        types = None if self.types is None or other.types is None else self.types | other.types
+        formats = self.formats | other.formats
+        formats |= {"several"} if self.formats != other.formats else frozenset()
+        return type(self)(types=types, formats=formats, limits=self.limits | other.limits, null=self.null or other.null)
+
+
+def _wider(kind: str) -> str:
+    return "number" if kind == "integer" else kind
+
+
+class _Reader:
+    """A reader of schemas with references to others of the same file, of which it follows so many."""
+
+    def __init__(self, top: object) -> None:
+        self._top, self._left = top, _MOST_SCHEMAS
+
+    def allowed(self, given: object, depth: int = 0) -> _Allowed:
+        """Return what a schema allows; anything where it is nested too deep, or refers to too many others."""
+        self._left -= 1
+        if depth > _DEEPEST or self._left < 0:
+            return _Allowed(null=True)
+        one = _resolved(given, self._top)
+        found = _own(one)
+        for part in list_in(one, "allOf"):
+            found &= self.allowed(part, depth + 1)
+        for key in ("anyOf", "oneOf"):
+            if options := list_in(one, key):
+                found &= reduce(or_, [self.allowed(option, depth + 1) for option in options])
+        return found
+
+
+def _own(one: Mapping[str, Any]) -> _Allowed:
+    """Return what the keywords of one schema allow, without those that hold schemas."""
+    types = frozenset(kind for kind in list_in(one, "type") if isinstance(kind, str))
+    given = [one["const"]] if "const" in one else list_in(one, "enum")
+    values = tuple(value for value in given if value is not None)
+    listed = values or (listed_values(one.get("pattern")) if _ANCHORED.fullmatch(str(one.get("pattern"))) else ())
+    named = one.get("format")
+    return _Allowed(
+        types=frozenset() if given and not values else types - {"null"} if types else None,
+        formats=frozenset([named]) if isinstance(named, str) and named in (*_TIMES, "date") else frozenset(),
+        limits=replace(_bounds(one), values=tuple(listed)) if listed else _bounds(one),
+        null=(not types or "null" in types or one.get("nullable") is True) and (not given or None in given),
+    )
+
+
 def _property(name: str, given: object, top: object, required: bool) -> DraftColumn | tuple[str, str]:
-    one = _resolved(given, top)
-    options = [_resolved(option, top) for option in (*list_in(one, "oneOf"), *list_in(one, "anyOf"))]
-    types = {kind for part in (one, *options) for kind in list_in(part, "type") if isinstance(kind, str)}
-    merged: dict[str, Any] = {k: v for part in (*options, one) if part.get("type") != "null" for k, v in part.items()}
-    constants = [option["const"] for option in options if "const" in option]
+    one, found = _resolved(given, top), _Reader(top).allowed(given)
+    types = found.types or frozenset[str]()
     if types & {"object", "array"}:
         return name, "objects and lists are no attribute; derive a number or a category from them"
-    if merged.get("format") in _TIMES:
-        return name, "times are no attribute; derive a number or a category from them"
-    values = list_in(merged, "enum") or constants or ([merged["const"]] if "const" in merged else [])
-    values = values or listed_values(merged.get("pattern"))
+    if found.formats & {*_TIMES, "several"}:
+        return name, "times, or dates among others, are no attribute; derive a number or a category from them"
+    is_typed = found.types is not None or found.limits.values is not None
     common: dict[str, Any] = {
-        "may_be_missing": not required or "null" in types or None in values,
+        "may_be_missing": not required or (found.null and is_typed),
         "description": ": ".join(t for t in (text_in(one, "title"), text_in(one, "description")) if t) or None,
         "unit": text_in(one, "unit", "x-unit"),
         "source": ORIGIN,
     }
-    known = types - {"null"}
-    if values:
-        return category_or_boolean(name, values, **common)
-    if known == {"boolean"}:
+    if found.limits.values:
+        return category_or_boolean(name, found.limits.values, **common)
+    if types == frozenset({"boolean"}):
         return DraftColumn(name=name, kind="boolean", **common)
-    kind: Any = "date" if merged.get("format") == "date" else _NUMBERS.get(frozenset(known))
+    kind: Any = "date" if "date" in found.formats else _NUMBERS.get(types)
     if kind:
-        return bounded_column(name, kind, *_bounds(merged, kind), **common)
-    return DraftColumn(name=name, kind="categorical" if known == {"string"} else None, **common)
+        return column_within(name, kind, found.limits, **common)
+    return DraftColumn(name=name, kind="categorical" if types == frozenset({"string"}) else None, **common)
 
 
-def _bounds(limits: Mapping[str, Any], kind: str) -> list[Any]:
-    """Return the bounds; of whole numbers, the next one where a bound itself is excluded."""
-    if kind == "date":
-        return [limits.get("formatMinimum"), limits.get("formatMaximum")]
-    found, whole = list[Any](), kind == "integer"
-    for inside, outside, step in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
-        excluded = limits.get(outside)
-        old = excluded is True  # as drafts before 6 had it: a flag beside the bound
-        limit = bound(limits.get(inside) if old or excluded is None else excluded, whole=whole)
-        found.append(limit + step if whole and limit is not None and (old or excluded is not None) else limit)
-    return found
+def _bounds(one: Mapping[str, Any]) -> Limits:
+    """Return the bounds of numbers or dates, excluded ones beside others."""
+    dates = limits_between(one, "formatMinimum", "formatExclusiveMinimum", "formatMaximum", "formatExclusiveMaximum")
+    given = dict(one)
+    for inside, outside in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if isinstance(one.get(outside), bool):  # as drafts before 6 had it: a flag beside the bound
+            given[outside] = given.pop(inside, None) if one[outside] else None
+    return dates & limits_between(given, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
 
 
 def _resolved(given: object, top: object) -> Mapping[str, Any]:
