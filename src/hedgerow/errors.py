@@ -343,5 +343,9 @@ class OverlapWarning(UserWarning):
     """Source and target overlap little: what is learned from the source may not hold for the target."""
 
 
+class PreparationWarning(UserWarning):
+    """Rows look as if an earlier step had computed them, and what that step learned from rows is in no charge."""
+
+
 class NoiseWarning(UserWarning):
     """The ε of a fit is so small that what is released says nearly nothing of a table of any usual size."""

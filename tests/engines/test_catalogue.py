@@ -26,7 +26,7 @@ CREATE TABLE clinic."pat'ients" (id INTEGER PRIMARY KEY, age INTEGER NOT NULL CH
   seen TIMESTAMP CHECK (seen > '2000-01-01 12:00:00'), zoned TIMESTAMP WITH TIME ZONE, "a code" INTEGER)
 """
 ENUM = "CREATE TYPE stage_kind AS ENUM ('I', 'it''s, II')"
-INDEX = "CREATE UNIQUE INDEX codes ON clinic.\"pat'ients\" (\"a code\")"
+INDEX = 'CREATE UNIQUE INDEX codes ON clinic."pat\'ients" ("a code")'
 COMMENT = "COMMENT ON COLUMN clinic.\"pat'ients\".age IS 'at <admission>'"
 
 

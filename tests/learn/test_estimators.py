@@ -1,6 +1,8 @@
 """What all estimators promise alike; what only one of them does is tested beside it."""
 
 import pickle
+import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hedgerow as hr
-from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
+from hedgerow.errors import BudgetExceededError, DomainError, PreparationWarning, SchemaError
 from hedgerow.privacy.amounts import exact
 from tests.learn.tables import SCHEMA, conjunction, people
 
@@ -587,3 +590,31 @@ def test_one_rule_is_no_plural():
     oracle = hr.Oracle(pd.DataFrame({"a": [True, False]}), [True, False], hr.Budget(1))
     oracle.marginals(hr.Schema({"a": hr.Boolean(missing="bin")}))
     assert oracle.privacy.charges[0].purpose.startswith("marginals by bin of 1 attribute,")
+
+
+WHOLE = hr.Schema({"a": hr.Integer(0, 99, (50,)), "b": hr.Integer(0, 9, (5,))}, hr.Label("y", (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("step", "schema"),
+    [
+        (KBinsDiscretizer(2, encode="onehot-dense", strategy="uniform"), None),
+        (StandardScaler(), hr.Schema({"a": hr.Real(-9, 9, (0,)), "b": hr.Real(-9, 9, (0,))}, WHOLE.label)),
+        (SimpleImputer(), WHOLE),
+        (SimpleImputer().set_output(transform="pandas"), WHOLE),
+    ],
+)
+def test_rows_that_look_computed_by_an_earlier_step_are_warned_of(step, schema):
+    """Such a step saw the rows, and the card was clean without a word."""
+    rows = pd.DataFrame({"a": range(20), "b": [0, 9] * 10}).astype(float)
+    with pytest.warns(PreparationWarning, match="learned from rows is in no charge and not on the card"):
+        make_pipeline(step, hr.PrivateTreeClassifier(1, schema=schema, max_depth=1)).fit(rows, [0, 1] * 10)
+
+
+@pytest.mark.parametrize("rows", [{"a": [1, 2], "b": [3, 4]}, {"a": ["1", "2"], "b": ["3", ""]}])
+def test_rows_as_a_schema_has_them_are_not_warned_of(rows):
+    schema = hr.Schema({"a": WHOLE["a"], "b": replace(WHOLE["b"], missing="bin")}, WHOLE.label)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for frame in (pd.DataFrame(rows), pd.DataFrame(rows).replace({"b": {3: None, "": None}})):
+            hr.PrivateTreeClassifier(1, schema=schema, max_depth=1).fit(frame, [0, 1])

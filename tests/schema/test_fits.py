@@ -113,3 +113,11 @@ def test_a_schema_that_no_learner_takes_is_not_accepted(label, count):
     rows = pd.DataFrame({"on": [True], "ill": ["no"]})
     found = fit_of(Table.of(rows), Schema({"on": Boolean()}, label))
     assert (len(found.problems), found.is_accepted, found.faults) == (count, count == 0, ())
+
+
+def test_columns_of_which_nearly_all_values_are_clipped_are_named():
+    schema = Schema({"a": Integer(0, 9, outside="clip"), "b": Integer(0, 9, outside="clip"), "c": Integer(0, 9)})
+    rows = pd.DataFrame({"a": [50] * 19 + [5], "b": [50] * 9 + [5] * 11, "c": [50] * 20})
+    found = fit_of(Table.of(rows), schema)
+    assert (found.mostly_outside, found.to_dict()["mostly_outside"]) == (("a",), ["a"])
+    assert fit_of(Table.of(rows[:0]), schema).mostly_outside == ()

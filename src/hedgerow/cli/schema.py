@@ -27,6 +27,7 @@ from hedgerow.schema.learnable import learning_problems
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
 from hedgerow.table_files import read_table
+from hedgerow.values import printable
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Make, learn and read schemas: what is public about a table."
@@ -227,6 +228,8 @@ def check(
         say(f"{head} (for your eyes only: this says something about the rows)\n\n{found.text(lines)}\n")
         for problem in found.problems:
             say(f"`hedgerow fit` refuses this schema: {problem}")
+        for name in found.mostly_outside:
+            say(f"nearly every value of {printable(name)} is outside its domain: is it in other units, or scaled?")
         say("`hedgerow fit` will accept this" if found.is_accepted else "`hedgerow fit` will refuse this")
     for fault in found.faults[:1]:
         if fault.is_absent:

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.utils import Tags
 
 from hedgerow.arguments import check_choice, check_flag, check_probability, check_whole
-from hedgerow.errors import ArgumentError, NoiseWarning
+from hedgerow.errors import ArgumentError, NoiseWarning, PreparationWarning
+from hedgerow.frames import Table
 from hedgerow.learn.base import Learned, TallyEstimator
 from hedgerow.learn.plans import Drawn, KnownDraw
 from hedgerow.learn.search.cost import Cost
@@ -39,6 +40,11 @@ OBJECTIVE: Objective = "errors"
 _PUBLIC = "the names, types and order of the columns count as public, like the schema"
 _ONE_ROW = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
 _NOT_NOISED = "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised"
+_COMPUTED = (
+    "expected rows as the schema has them, got an array of fractions or a column of them for whole numbers, as an "
+    "earlier step of a pipeline makes them. What a scaler, imputer or discretiser learned from rows is in no charge "
+    "and not on the card: leave such steps out, and declare bounds, cuts and `missing` in the schema."
+)
 USUAL_ROWS = 10**6
 """A table of as many rows is large among those that need privacy."""
 _MOST_NAMED = 3  # numbers of a note
@@ -122,8 +128,10 @@ class PrivateEstimator(TallyEstimator):
         if not (self.budget is None or isinstance(self.budget, Budget)):
             raise ArgumentError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
 
-    def _warn(self, schema: Schema) -> None:
-        super()._warn(schema)
+    def _warn(self, schema: Schema, table: Table | None) -> None:
+        super()._warn(schema, table)
+        if table is not None and table.looks_computed(schema.whole):
+            warnings.warn(_COMPUTED, PreparationWarning, stacklevel=3)
         too_noisy = tell_noise(exact(self.epsilon or 0, "epsilon"), schema.unit)
         if too_noisy:
             self.planned_charge(schema)  # raises where it is too small to be used at all

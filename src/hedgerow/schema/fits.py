@@ -19,6 +19,7 @@ from hedgerow.schema.learnable import learning_problems
 from hedgerow.schema.schema import Schema
 from hedgerow.values import printable
 
+_NEARLY_ALL = 0.9
 MOST_ROWS_NAMED = 5
 """How many of a column's rows that do not fit are named."""
 
@@ -86,6 +87,13 @@ class TableFit:
         return tuple(column for column in self.columns if not column.fits)
 
     @property
+    def mostly_outside(self) -> tuple[str, ...]:
+        """Columns of which nearly all values are outside the domain and none is refused: clipped, or in one bin."""
+        return tuple(
+            one.name for one in self.columns if one.fits and one.outside > _NEARLY_ALL * (self.n_rows - one.missing)
+        )
+
+    @property
     def is_accepted(self) -> bool:
         """Whether learners accept the table with this schema."""
         return not (self.faults or self.problems)
@@ -94,6 +102,7 @@ class TableFit:
         """Return the report as JSON-ready data."""
         columns = [{**vars(column), "rows": list(column.rows)} for column in self.columns]
         told = {"n_rows": self.n_rows, "accepted": self.is_accepted, "columns": columns}
+        told |= {"mostly_outside": list(self.mostly_outside)}
         return {**told, "unused": list(self.unused), "problems": list(self.problems)}
 
     def text(self, lines: Mapping[int, int] | None = None) -> str:
