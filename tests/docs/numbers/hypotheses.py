@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log2
 
-from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST
+from hedgerow.arithmetic import LARGEST
 from hedgerow.service.onnx_files import LARGEST_ONNX
 from hedgerow.service.onnx_files.building import LEAST_WORK, MOST_WORK
 from hedgerow.service.onnx_files.plain import MOST_NODES, MOST_OUTPUTS, MOST_WIDE, OPSETS

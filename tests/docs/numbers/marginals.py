@@ -7,8 +7,8 @@ from math import log2
 
 import numpy as np
 
+from hedgerow.arithmetic import affine
 from hedgerow.marginals.log_odds import SPREADS, USUAL
-from hedgerow.marginals.oracle.rowwise.arithmetic import affine
 from tests.docs.numbers.benchmarks_two_way_tables import rows as two_way_tables
 from tests.docs.page import Page, records, short
 

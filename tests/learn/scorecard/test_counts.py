@@ -20,7 +20,7 @@ from hedgerow.learn.scorecard.counts import (
     outcomes,
     whole_log_odds,
 )
-from tests.learn.tables import ROW, SCHEMA, frame
+from tests.learn.tables import ROW, SCHEMA, frame, people
 
 TWO = hr.Schema(SCHEMA.attributes, hr.Label("risk", ("high", "low")))
 ROWS = st.lists(ROW, max_size=25)
@@ -341,3 +341,20 @@ def test_no_rows_have_as_many_counts_as_one():
         none = query(tally([], TWO))
         assert none.shape == query(tally([row], TWO)).shape
         assert not none.any()
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, TWO], ids=["three classes", "two classes"])
+def test_no_residual_rests_on_an_exponential_that_may_differ_at_an_arrays_end(schema, monkeypatch):
+    """NumPy's vectorised and scalar loops need not agree: a row more could change the residuals of others."""
+    table = people(50)[lambda rows: rows["risk"].isin(schema.classes)]
+    counted = hr.Tally.count(table, "risk", schema)
+
+    def residuals():
+        base = np.arange(1.0, 2.0 if schema is TWO else 4.0)
+        asked, moved = Residuals(counted, base), {0: whole_log_odds(np.linspace(-1, 1, 2 * len(base)).reshape(2, -1))}
+        return (asked.by_bin(0, moved) if schema is TWO else asked.by_bin_and_class(0, moved)).tolist()
+
+    before = residuals()
+    for place in ("numpy.exp", "numpy.exp2", "numpy.expm1", "hedgerow.learn.scorecard.counts.expit"):
+        monkeypatch.setattr(place, lambda x: np.full(np.shape(x), 0.25), raising=False)
+    assert residuals() == before

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from hedgerow.arithmetic import exponential, logistic
 from hedgerow.privacy.noise import Integers
 from hedgerow.tally import Tally
 
@@ -96,7 +96,7 @@ class Residuals:
             them.
         """
         bins, counts = self._tally.bins_and_counts()
-        chances = np.rint(STEPS * expit(self._moved(bins, changes)[:, 0] / GRID)).astype(np.int64)
+        chances = np.rint(STEPS * logistic(self._moved(bins, changes)[:, 0] / GRID)).astype(np.int64)
         chances = np.clip(chances, 0, STEPS)  # whatever was released: the sensitivity rests on it
         size, rows = self._tally.schema.attributes[attribute][1].n_bins, counts.sum(axis=1)
         found = np.zeros((2, size), dtype=np.int64)
@@ -114,7 +114,7 @@ class Residuals:
         """
         bins, counts = self._tally.bins_and_counts()
         odds = self._moved(bins, changes) / GRID
-        chances = in_steps(np.exp(odds - odds.max(axis=1, keepdims=True)))
+        chances = in_steps(exponential(odds - odds.max(axis=1, keepdims=True)))
         found = np.zeros((self._tally.schema.attributes[attribute][1].n_bins, counts.shape[1]), dtype=np.int64)
         np.add.at(found, bins[:, attribute], STEPS * counts - chances * counts.sum(axis=1, keepdims=True))
         return found.ravel()

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from hedgerow.arithmetic import LARGEST, Floats
 from hedgerow.errors import HypothesisError
-from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, Floats
 from hedgerow.marginals.oracle.rowwise.graph import Input, InputKind, Step
 from hedgerow.marginals.oracle.rowwise.operators import Elementwise, Join, Number, Operator
 from hedgerow.messages import shown

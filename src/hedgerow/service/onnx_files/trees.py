@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.arithmetic import Floats
 from hedgerow.errors import ArgumentError, HypothesisError
-from hedgerow.marginals.oracle.rowwise.arithmetic import Floats
 from hedgerow.marginals.oracle.rowwise.classifiers import BinaryTree
 from hedgerow.service.onnx_files.building import finite
 from hedgerow.service.onnx_files.plain import Constant, Node

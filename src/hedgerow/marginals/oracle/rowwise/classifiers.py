@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arithmetic import LARGEST, Floats, affine, hyperbolic_tangent, logistic
 from hedgerow.columns import Column
 from hedgerow.errors import ArgumentError
-from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, Floats, affine, hyperbolic_tangent, logistic
 from hedgerow.marginals.oracle.rowwise.features import Chain, FeatureTable
 from hedgerow.messages import shown
 from hedgerow.models.paths import first_that_holds

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arithmetic import Floats
 from hedgerow.columns import Column
 from hedgerow.errors import ArgumentError
-from hedgerow.marginals.oracle.rowwise.arithmetic import Floats
 
 Mask = NDArray[np.bool_]
 

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from hedgerow.arithmetic import Floats
 from hedgerow.errors import ArgumentError
 from hedgerow.marginals.oracle.hypothesis import class_codes
-from hedgerow.marginals.oracle.rowwise.arithmetic import Floats
 from hedgerow.marginals.oracle.rowwise.classifiers import Prepared
 from hedgerow.marginals.oracle.rowwise.features import Chain, FeatureTable, Text
 from hedgerow.marginals.oracle.rowwise.operators import ELEMENTWISE, GraphValue, Operator

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from hedgerow.arithmetic import LARGEST, Floats, affine, exponential, hyperbolic_tangent
+from hedgerow.arithmetic import logistic as _logistic
 from hedgerow.errors import ArgumentError
-from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, Floats, affine, exponential, hyperbolic_tangent
-from hedgerow.marginals.oracle.rowwise.arithmetic import logistic as _logistic
 from hedgerow.marginals.oracle.rowwise.classifiers import BinaryTree
 from hedgerow.marginals.oracle.rowwise.features import FeatureTable, Fill, OneHot, Text
 from hedgerow.messages import shown

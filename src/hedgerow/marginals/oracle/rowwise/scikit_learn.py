@@ -32,8 +32,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.arithmetic import LARGEST, Floats
 from hedgerow.errors import ArgumentError
-from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, Floats
 from hedgerow.marginals.oracle.rowwise.classifiers import BinaryTree, Forest, Network, Scored
 from hedgerow.marginals.oracle.rowwise.features import Chain, Fill, OneHot, ParallelSteps, RowTransformer, Scale
 from hedgerow.messages import shown

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.marginals.oracle.rowwise.arithmetic import LARGEST, affine, exponential, hyperbolic_tangent, logistic
+from hedgerow.arithmetic import LARGEST, affine, exponential, hyperbolic_tangent, logistic
 
 SHAPES = [(1, 1), (3, 1), (8, 500), (30, 1), (64, 64), (500, 16), (1000, 3)]
 SIZES = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 63, 65, 103, 104, 126, 127, 128, 129, 255, 1023, 1024, 2047, 4096]
