@@ -57,15 +57,15 @@ def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
 
 
 def test_every_charge_is_listed():
-    found = promises.charges(Subject.of(a_tree()))
+    found = promises.charges(Subject.of(a_tree()), "public")
     assert found.answer.startswith("2 releases of the rows")
     assert [row[:3] for row in found.grids[0].rows] == [
         ("draw of a tree", "exponential", "0.5"),
         ("counts", "not named", "0.5"),
     ]
     declared = PrivacyCard((Charge("cuts", Fraction(1), declared=True),), noise="OpenDP", software="hedgerow")
-    assert promises.charges(Subject.of(a_tree(declared))).grids[0].rows[0][-1] == "declared by the schema's file"
-    assert "No mechanism" in promises.charges(Subject.of(without_privacy())).answer
+    assert promises.charges(Subject.of(a_tree(declared)), "public").grids[0].rows[0][-1] == "declared by the schema's file"
+    assert "No mechanism" in promises.charges(Subject.of(without_privacy()), "public").answer
 
 
 def test_earlier_releases_add_up_and_are_not_measured_without_a_record():

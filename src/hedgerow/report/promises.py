@@ -105,8 +105,9 @@ def _suspicions(epsilon: Fraction, unit: Unit | None) -> Grid:
 
 
 def is_of_rows(subject: Subject) -> bool:
-    """Return whether the schema was taken from the rows, so that its categories and bounds are for the board."""
-    return subject.schema is not None and subject.schema.void is not None
+    """Return whether the schema is of the rows without a guarantee, so that its bounds and cuts are for the board."""
+    schema = subject.schema
+    return schema is not None and any([schema.void, *(charge.void for charge in schema.charges)])
 
 
 def unprotected(subject: Subject, kind: Kind) -> Section:
@@ -146,12 +147,19 @@ def _sources(schema: Schema) -> tuple[tuple[str, str, str], ...]:
     return tuple(found)
 
 
-def charges(subject: Subject) -> Section:
-    """Return the mechanisms, and every charge on the card."""
+def charges(subject: Subject, kind: Kind) -> Section:
+    """Return the mechanisms, and every charge on the card: without a guarantee their list depends on the rows."""
     card = subject.card
     question = "What was computed of the rows, and at what price?"
     if not card.charges:
         answer = "No mechanism of differential privacy was charged: what was computed of the rows is not bounded."
+        return Section("charges", question, answer)
+    if not card.is_private and kind == "public":
+        spent = f"epsilon = {amount_text(card.epsilon or 0)}, delta = {amount_text(card.delta or 0)}"
+        answer = (
+            f"{spent} were charged in all, without a guarantee. What for, charge by charge, is on the sheet for the "
+            "board: it depends on the rows."
+        )
         return Section("charges", question, answer)
     answer = (
         f"{len(card.charges)} {_plural('release', card.charges)} of the rows went into this model. All are listed, and "
