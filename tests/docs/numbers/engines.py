@@ -11,6 +11,7 @@ PAGE = "docs/engines.md"
 
 
 def check(page: Page) -> None:
+    page.given("decimals of more than 38 digits")
     page.given("Java 17", "[RFC 4180]", "days since 1970-01-01", "from year 1 to 9999", "off towards 1970")
     page.says("({} GB unless said) is what DuckDB may take", MEMORY.removesuffix("GB"))
     page.says("Above {} categories", str(FEW))
