@@ -60,9 +60,9 @@ def serve(
 ) -> None:
     """Serve a curator's tables: analysts ask, a ledger decides, rows stay.
 
-    Prints one line of JSON when it is ready, with the URLs; with --demo also the analyst's key. Questions, refusals
-    and log-ins are logged to standard error, as lines of JSON. Stop it with Ctrl-C: what is being answered is finished
-    first.
+    Prints one line of JSON when it is ready, with the URLs; with --demo also the analyst's key. With --config,
+    questions, refusals and log-ins are logged to standard error, as lines of JSON. Stop it with Ctrl-C: what is being
+    answered is finished first.
 
     [bold]Examples[/bold]:
 
@@ -207,9 +207,11 @@ def _serve_demo(address: Address, curator_port: int) -> None:
 def _serve_config(path: Path, address: Address, curator_port: int) -> None:
     from hedgerow.service.config import Config
     from hedgerow.service.keys import Keys
+    from hedgerow.service.logs import log_to_stderr
     from hedgerow.service.tokens import caller_by
 
     config = Config.read(path)
+    log_to_stderr()
     keys = Keys(config.ledger)
     _run(config.open(), keys, caller_by(keys, config.tokens), address, curator_port, {})
 
@@ -220,11 +222,9 @@ def _run(
     from hedgerow.service.app import create_app
     from hedgerow.service.dashboard import create_dashboard, mount_dashboard
     from hedgerow.service.jobs import Jobs
-    from hedgerow.service.logs import log_to_stderr
     from hedgerow.service.metrics import Metered, Metrics
     from hedgerow.service.server import serve as run
 
-    log_to_stderr()
     jobs = Jobs(curator)
     metrics, app = Metrics(jobs), create_app(curator, caller, jobs)
     mount_dashboard(app, curator.ledger, keys, secure=address.secure)

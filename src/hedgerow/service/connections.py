@@ -71,7 +71,7 @@ class Connection(H11Protocol):
         self._connections, self._tls = connections, tls
         self._raw: asyncio.Transport | None = None
         self._beginning: asyncio.Task[None] | None = None
-        self._early = b""
+        self._is_handed_over, self._early = False, b""
         self._phase: Any = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -81,14 +81,14 @@ class Connection(H11Protocol):
         self._connections.add(self)
         self._update()
         if self._tls is None:
-            super().connection_made(transport)
+            self._hand_over(transport)
         else:
             transport.pause_reading()
             self._beginning = self.loop.create_task(self._begin_tls(transport, self._tls))
 
     def data_received(self, data: bytes) -> None:
         """Take in what the client sends."""
-        if self.flow is None:  # of the first data with TLS, which may come before the connection is handed over
+        if not self._is_handed_over:  # with TLS, the first data may come with the end of the handshake
             self._early += data
             return
         super().data_received(data)
@@ -103,7 +103,7 @@ class Connection(H11Protocol):
         """Forget the connection."""
         self._phase = None
         self._forget()
-        if self.flow is not None:
+        if self._is_handed_over:
             super().connection_lost(exc)
 
     def abort(self) -> None:
@@ -115,7 +115,7 @@ class Connection(H11Protocol):
     @property
     def is_held_up(self) -> bool:
         """Whether the client has to wait until what it sent before is read."""
-        return self.flow is not None and self.flow.read_paused
+        return self._is_handed_over and self.flow.read_paused
 
     async def _begin_tls(self, transport: asyncio.Transport, tls: ssl.SSLContext) -> None:
         try:
@@ -125,9 +125,14 @@ class Connection(H11Protocol):
         if encrypted is None:
             self.abort()
             return
-        super().connection_made(encrypted)
+        self._hand_over(encrypted)
         if self._early:
             self.data_received(self._early)
+
+    def _hand_over(self, transport: asyncio.Transport) -> None:
+        """Let uvicorn take the connection over."""
+        super().connection_made(transport)
+        self._is_handed_over = True
 
     def _update(self) -> None:
         """Note whether the client is waited for, and until when."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from hedgerow.service.approvals import MOST_PENDING
-from hedgerow.service.forms import LARGEST_QUESTION
+from hedgerow.service.connections import SECONDS
+from hedgerow.service.forms import LARGEST_QUESTION, MOST_ENTRIES
 from hedgerow.service.jobs import MOST_OF_ONE, MOST_WAITING
 from hedgerow.service.openapi import PROBLEMS
 from hedgerow.service.questions import LARGEST_DIVISOR
-from hedgerow.service.turns import MOST_AT_ONCE
+from hedgerow.service.resources import MOST_CONNECTIONS, RESERVED
+from hedgerow.service.turns import FREE_SECONDS, MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_TURNS_WAITING
 from tests.docs.page import Page, records
 
 PAGE = "docs/service.md"
@@ -15,11 +17,16 @@ PAGE = "docs/service.md"
 
 def check(page: Page) -> None:
     page.given("SHA-256", "RFC 9457")
-    page.says("limits their size ({} MiB)", LARGEST_QUESTION // 2**20)
+    page.says("bounds questions ({} MiB, {} entries)", LARGEST_QUESTION // 2**20, f"{MOST_ENTRIES:,}")
+    page.says("free requests ({} at once, {} seconds each)", MOST_FREE_AT_ONCE, f"{FREE_SECONDS:g}")
+    page.says("of either, {} of", MOST_TURNS_WAITING)
+    page.says("It takes {} connections", f"{MOST_CONNECTIONS:,}")
+    page.says("beside {}", RESERVED)
+    page.says("no header for {} seconds, or no body for {}, is", *(f"{seconds:g}" for seconds in SECONDS.values()))
     page.says("a denominator of at most {} beside powers of 2 and 5", str(LARGEST_DIVISOR))
     page.says("({}, {} of one analyst)", MOST_WAITING, MOST_OF_ONE)
     page.says("At most {} of an analyst's questions wait", MOST_PENDING)
-    page.says("answered at once ({};", MOST_AT_ONCE)
+    page.says("answered at once ({})", MOST_AT_ONCE)
     rates = {
         row["ledger"]: f"{float(row['a second']):.0f}"
         for row in records("benchmarks/results/service.csv")

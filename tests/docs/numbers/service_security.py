@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hedgerow.client.answers import MOST_ROWS
-from hedgerow.service.forms import LARGEST_QUESTION
+from hedgerow.service.forms import LARGEST_QUESTION, MOST_ENTRIES
 from tests.docs.page import Page
 
 PAGE = "docs/service_security.md"
@@ -15,4 +15,4 @@ def check(page: Page) -> None:
         "no more than {} rows",
         f"2{str(MOST_ROWS.bit_length() - 1).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}",
     )
-    page.says("within bounds ({} MiB", LARGEST_QUESTION // 2**20)
+    page.says("within bounds ({} MiB, {} entries", LARGEST_QUESTION // 2**20, f"{MOST_ENTRIES:,}")
