@@ -54,11 +54,7 @@ TESTED_ELSEWHERE = {
     "report/findings.py": "report/test_reasons.py",
     "report/statements.py": "report/test_report.py",
     "signatures.py": "client/test_answers.py",  # who reads receipts
-    "service/ledger/migrations/env.py": "service/ledger/test_database.py",  # the tables that migrations make
-    "service/ledger/migrations/versions/v0001_ledger.py": "service/ledger/test_database.py",
-    "service/ledger/migrations/versions/v0002_keys.py": "service/ledger/test_database.py",
     "service/ledger/accounts.py": "service/ledger/test_ledger.py",
-    "service/ledger/migrations/versions/v0003_approvals.py": "service/ledger/test_database.py",
     "service/ledger/tables.py": "service/ledger/test_database.py",
     "service/demo.py": "cli/test_serve.py",  # by the command
     "service/onnx_files/building.py": "service/onnx_files/test_operators.py",  # the steps that operators add

@@ -21,9 +21,9 @@ from sqlalchemy import event
 
 from hedgerow.errors import BudgetExceededError, LedgerUnavailableError, RequestFailedError, RequestRunningError
 from hedgerow.privacy.account import Account
-from hedgerow.service.ledger import ledger as module
+from hedgerow.service.ledger import log as module
 from hedgerow.service.ledger.ledger import Answered, Ledger, Reserved
-from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
+from tests.service.databases import ledger_at, ledger_url  # noqa: F401 -- a fixture
 from tests.service.ledger.asking import asked, declare
 from tests.service.wards import ANA, MARGINALS, WatchedRows, curator_of
 from tests.service.web import JSON, web
@@ -104,7 +104,7 @@ def fault(request, ledger_url):  # noqa: F811
 
 
 def test_a_charge_that_cannot_be_written_is_none_and_one_that_was_is_evaluated(fault, ledger_url):  # noqa: F811
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         declare(ledger)
         charged, cost = [], Fraction(1, 1000)
         with fault(ledger), pytest.raises(LedgerUnavailableError) as raised:
@@ -124,7 +124,7 @@ def test_an_answer_that_cannot_be_stored_was_not_given_and_the_question_is_evalu
     fault,
     ledger_url,  # noqa: F811
 ):
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         declare(ledger)
         for key, contents in (("one", (b"1" * 5000, b"2" * 5000)), ("two", (b"3" * 5000,) * 2)):
             reserved = ledger.reserve(asked(key))
@@ -144,7 +144,7 @@ def test_an_answer_that_cannot_be_stored_was_not_given_and_the_question_is_evalu
 
 
 def test_a_question_is_evaluated_until_its_answer_is_stored(ledger_url):  # noqa: F811
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         declare(ledger)
         for _ in range(3):
             reserved = ledger.reserve(asked("one"))
@@ -198,7 +198,7 @@ def test_a_database_that_is_restarted_under_load_overspends_nothing(ledger_url, 
     if ledger_url.startswith("sqlite"):
         pytest.skip("SQLite has no server")
     cap, cost, sent, over = Fraction(1), Fraction(1, 100), {}, threading.Event()
-    with Ledger(ledger_url) as ledger, Ledger(ledger_url) as other:
+    with ledger_at(ledger_url) as ledger, ledger_at(ledger_url) as other:
         declare(ledger, cap=cap, shares={"ana": Account(cap)})
 
         def asking(number):
@@ -255,7 +255,7 @@ def test_no_clock_decides_anything(ledger_url, monkeypatch):  # noqa: F811
             return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=dice.randrange(-20_000, 20_000))
 
     monkeypatch.setattr(module, "datetime", Jumping)
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         declare(ledger)
         for number in range(8):
             reserved = ledger.reserve(asked(f"{number}", Fraction(1, 8)))

@@ -1,7 +1,8 @@
 """Claim: a curator that is killed has neither answered without a charge, nor given two answers to one, nor lost either.
 
-Processes are killed by SIGKILL before and after each commit, and while they evaluate; what they had sent is compared
-with what the ledger says, and with what the same request is answered afterwards.
+Processes are killed by SIGKILL before and after each commit, before its head is written outside the database, and
+while they evaluate; what they had sent is compared with what the ledger says, and with what the same request is
+answered afterwards.
 """
 
 import os
@@ -13,19 +14,22 @@ from sqlalchemy import event
 
 from hedgerow.errors import BudgetExceededError, RequestFailedError
 from hedgerow.privacy.account import Account
-from hedgerow.service.ledger.ledger import Answered, Ledger
+from hedgerow.service.ledger.ledger import Answered
+from tests.service.databases import ledger_at
 from tests.service.ledger.asking import asked
 
 POINTS = [
     "before it is charged",
+    "charged, and the head is not written",
     "once it is charged",
     "while it is evaluated",
     "before it is answered",
+    "answered, and the head is not written",
     "once it is answered",
     None,
 ]
 COST = Fraction(1, 1000)
-KILLS = [30, pytest.param(1000, marks=pytest.mark.slow)]
+KILLS = [40, pytest.param(1000, marks=pytest.mark.slow)]
 
 pytestmark = [
     pytest.mark.statistics,
@@ -39,7 +43,7 @@ def die():
 
 def ask(ledger_url, key, evaluations, point=None):
     """Ask, evaluate and answer as a curator does, killed at a point; return the answer."""
-    ledger = Ledger(ledger_url)
+    ledger = ledger_at(ledger_url)
     commits = []
 
     @event.listens_for(ledger._database.engine, "commit")
@@ -48,6 +52,15 @@ def ask(ledger_url, key, evaluations, point=None):
         if point == {1: "before it is charged", 2: "before it is answered"}.get(len(commits)):
             die()
 
+    keep, kept = ledger.log._head.keep, []
+
+    def before_the_head(mark):
+        kept.append(mark)
+        if point == {1: POINTS[1], 2: POINTS[5]}.get(len(kept)):
+            die()
+        keep(mark)
+
+    ledger.log._head.keep = before_the_head
     found = ledger.reserve(asked(key, COST))
     if isinstance(found, Answered):
         return found.content
@@ -86,11 +99,11 @@ def killed(ledger_url, key, evaluations, point):
 @pytest.mark.parametrize("kills", KILLS)
 def test_no_kill_loses_a_charge_or_an_answer_or_makes_two(ledger_url, kills, tmp_path):
     evaluations = os.open(tmp_path / "evaluations", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         ledger.declare("wards", Account(Fraction(9)), {"ana": Account(Fraction(9))}, reason="rows")
     sent, asked_for = {}, set()
     for number in range(kills):
-        key, point = f"key {number // 3}", POINTS[(number * 5 + number // 7) % len(POINTS)]
+        key, point = f"key {number // 3}", POINTS[(number * 5 + number // 9) % len(POINTS)]
         content, status = killed(ledger_url, key, evaluations, point)
         assert os.WIFSIGNALED(status) or os.waitstatus_to_exitcode(status) in (0, 3)
         asked_for.add(key)
@@ -98,7 +111,7 @@ def test_no_kill_loses_a_charge_or_an_answer_or_makes_two(ledger_url, kills, tmp
             assert sent.setdefault(key, content) == content  # never two answers
     os.close(evaluations)
     made = (tmp_path / "evaluations").read_text().splitlines()
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         ledger.verify()
         entries = [entry.data for entry in ledger.entries()]
         charged = {data["request"]: data["key"] for data in entries if data["kind"] == "reserved"}
@@ -113,7 +126,7 @@ def test_no_kill_loses_a_charge_or_an_answer_or_makes_two(ledger_url, kills, tmp
 
 
 def test_the_last_unit_asked_for_by_many_processes_goes_to_one(ledger_url):
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         ledger.declare("wards", Account(Fraction(1)), {"ana": Account(Fraction(1))}, reason="rows")
     children = []
     for number in range(8):
@@ -121,7 +134,7 @@ def test_the_last_unit_asked_for_by_many_processes_goes_to_one(ledger_url):
         if not child:
             code = 1
             try:
-                with Ledger(ledger_url) as ledger:
+                with ledger_at(ledger_url) as ledger:
                     ledger.reserve(asked(f"{number}", 1))
                 code = 0
             except BudgetExceededError:
@@ -131,6 +144,6 @@ def test_the_last_unit_asked_for_by_many_processes_goes_to_one(ledger_url):
         children.append(child)
     codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
     assert sorted(codes) == [0] + [2] * 7
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         assert ledger.account("wards").remaining == 0
         ledger.verify()

@@ -1,6 +1,9 @@
 """`hedgerow ledger`: what a curator, or an auditor, reads of a ledger."""
 
 import json
+import shutil
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -36,7 +39,7 @@ def test_entries_are_shown_a_line_each(run):
 def test_an_export_has_the_entries_as_they_are_hashed(kept, run, tmp_path):
     assert run("ledger", "export", "curator.db", "-o", "entries.jsonl")[0] == 0
     lines = (tmp_path / "entries.jsonl").read_text().splitlines()
-    assert lines == [entry.content for entry in kept.entries()]
+    assert lines == [entry.line for entry in kept.entries()]
     assert json.loads(lines[1])["analyst"] == "ana"
     assert "exists already" in run("ledger", "export", "curator.db", "-o", "entries.jsonl")[2]
 
@@ -62,3 +65,51 @@ def test_a_ledger_that_is_not_there_is_not_made(tmp_path, monkeypatch, run):
 def test_without_the_extra_it_says_what_to_install(run, monkeypatch):
     monkeypatch.setattr("hedgerow.cli.ledger.find_spec", lambda _: None)
     assert "pip install 'hedgerow[service]'" in run("ledger", "verify", "curator.db")[2]
+
+
+def test_an_empty_ledger_is_not_a_whole_one(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    Ledger("sqlite:///curator.db").close()
+    code, out, _ = run("ledger", "verify", "curator.db")
+    assert (code, out) == (1, "empty: nothing was declared or charged, or all of it is lost\n")
+
+
+def test_a_hash_kept_elsewhere_must_be_there(kept, run):
+    head = kept.verify().head
+    kept.fail(kept.reserve(asked("three")), "x")
+    assert run("ledger", "verify", "curator.db", "--head", head)[0] == 0
+    code, _, err = run("ledger", "verify", "curator.db", "--head", "0" * 64)
+    assert (code, "no entry has the hash" in err) == (2, True)
+
+
+def test_a_backup_of_a_running_ledger_is_whole_where_a_copy_of_its_file_is_not(kept, run, tmp_path):
+    assert run("ledger", "backup", "curator.db", "backup.db")[:2] == run("ledger", "verify", "curator.db")[:2]
+    assert run("ledger", "verify", "backup.db", "--head", kept.verify().head)[0] == 0
+    assert (tmp_path / "backup.db").stat().st_mode & 0o777 == 0o600
+    assert "exists already" in run("ledger", "backup", "curator.db", "backup.db")[2]
+    assert not list(tmp_path.glob(".hedgerow-*"))
+    shutil.copy("curator.db", "copy.db")
+    code, _, err = run("ledger", "verify", "copy.db")
+    assert (code, "has lost entries" in err) == (2, True)
+
+
+@pytest.mark.parametrize("words", [("show",), ("verify",), ("export", "-o", "e.jsonl"), ("backup", "b.db")])
+def test_a_ledger_that_is_read_stays_as_it_was(run, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    with Ledger("sqlite:///curator.db") as ledger:
+        declare(ledger)
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("curator.db*") if path.is_file()}
+    assert run("ledger", words[0], "curator.db", *words[1:])[0] == 0
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    assert not list((tmp_path / "curator.db-runs").iterdir())
+
+
+@pytest.mark.parametrize("command", ["show", "verify"])
+def test_a_database_that_is_no_ledger_is_left_as_it_is(tmp_path, monkeypatch, run, command):
+    monkeypatch.chdir(tmp_path)
+    with closing(sqlite3.connect("other.db")) as connection, connection:
+        connection.execute("CREATE TABLE mine (a)")
+    before = (tmp_path / "other.db").read_bytes()
+    code, _, err = run("ledger", command, "other.db")
+    assert (code, "expected a database with a ledger" in err) == (2, True)
+    assert (tmp_path / "other.db").read_bytes() == before

@@ -104,9 +104,43 @@ def test_a_new_epoch_is_declared_with_a_reason_and_caps_change_in_no_other_way(r
     assert run("serve", "epoch", "wards", "--reason", " ")[0] == 2
     assert run("serve", "epoch", "other", "--reason", "the rows of 2027")[0] == 2
     code, out, _ = run("serve", "epoch", "wards", "--reason", "the rows of 2027")
-    assert (code, out.startswith("epoch 2 of wards")) == (0, True)
+    assert (code, "0 of 4 spent" in out, "0 of 6 spent" in out, "new and whole" in out) == (2, True, True, True)
+    code, out, _ = run("serve", "epoch", "wards", "--reason", "the rows of 2027", "--yes")
+    assert (code, "epoch 2 of wards is declared" in out) == (0, True)
     assert "0 of 6 spent" in run("serve", "check")[1]
     assert "epoch 2 of wards: the rows of 2027" in run("ledger", "show", "ledger.db")[1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_ledger_that_was_rolled_back_is_served_once_the_operator_says_so(run):
+    run("serve", "init")
+    configure()
+    run("serve", "check")
+    run("ledger", "backup", "ledger.db", "backup.db")
+    assert run("serve", "epoch", "wards", "--reason", "the rows of 2027", "--yes")[0] == 0
+    os.replace("backup.db", "ledger.db")
+    assert "has lost entries" in run("serve", "check")[2]
+    assert run("serve", "check", "--accept-rollback")[0] == 0
+    assert "a rollback that may have lost charges: the head was entry 2" in run("ledger", "show", "ledger.db")[1]
+    assert "leave out" in run("serve", "check", "--accept-rollback")[2]
+    assert run("serve", "check")[0] == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_signing_key_is_replaced_with_an_entry_and_is_not_set_back(run):
+    run("serve", "init")
+    configure()
+    run("serve", "check")
+    old = Path("curator.key").read_bytes()
+    assert run("serve", "rotate")[0] == 0
+    assert run("serve", "check")[0] == 0
+    assert "receipts are signed with the key" in run("ledger", "show", "ledger.db")[1]
+    assert Path("curator.pub").read_text().count("BEGIN PUBLIC KEY") == 2
+    new, _ = Path("curator.key").read_bytes(), Path("curator.key").write_bytes(old)
+    assert "expected the signing key" in run("serve", "check")[2]
+    Path("curator.key").write_bytes(new)
+    assert run("serve", "rotate")[0] == 0
+    assert run("ledger", "verify", "ledger.db")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def _postgres(programs: Path, folder: Path) -> Iterator[str]:
     made = [programs / "initdb", "-D", folder / "data", "-U", "hedgerow", "--pwfile", folder / "password"]
     settings = ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"]
     subprocess.run([*made, *settings], check=True, stdout=subprocess.DEVNULL, cwd=folder, **other)
-    command = [programs / "postgres", "-D", folder / "data", "-k", folder, "-h", "127.0.0.1", "-p", str(port), "-F"]
+    command = [programs / "postgres", "-D", folder / "data", "-k", folder, "-h", "127.0.0.1", "-p", str(port)]
     # what ends PostgreSQL without waiting for its clients is SIGINT
     with _process(command, folder / "log", end=signal.SIGINT, cwd=folder, **other) as wait_for:
         wait_for("ready to accept connections")

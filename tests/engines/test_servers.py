@@ -5,7 +5,7 @@ psycopg = pytest.importorskip("psycopg", exc_type=ImportError)
 
 def test_postgres_answers_and_compares_text_byte_by_byte(postgres_url: str) -> None:
     with psycopg.connect(postgres_url) as connection:
-        assert connection.execute("SELECT 'é' > 'z', current_setting('fsync')").fetchone() == (True, "off")
+        assert connection.execute("SELECT 'é' > 'z', current_setting('fsync')").fetchone() == (True, "on")
 
 
 def test_postgres_asks_for_the_password(postgres_url: str) -> None:

@@ -64,7 +64,9 @@ def test_every_charge_is_listed():
         ("counts", "not named", "0.5"),
     ]
     declared = PrivacyCard((Charge("cuts", Fraction(1), declared=True),), noise="OpenDP", software="hedgerow")
-    assert promises.charges(Subject.of(a_tree(declared)), "public").grids[0].rows[0][-1] == "declared by the schema's file"
+    assert (
+        promises.charges(Subject.of(a_tree(declared)), "public").grids[0].rows[0][-1] == "declared by the schema's file"
+    )
     assert "No mechanism" in promises.charges(Subject.of(without_privacy()), "public").answer
 
 

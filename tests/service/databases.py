@@ -1,10 +1,13 @@
 """New databases for ledgers, of both kinds."""
 
 import secrets
+from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 import sqlalchemy as sa
 
+from hedgerow.service.ledger.ledger import Ledger
 from tests.engines.servers import POSTGRES
 
 
@@ -12,11 +15,27 @@ from tests.engines.servers import POSTGRES
 def ledger_url(request, tmp_path):
     """A new database of each kind."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/ledger.db"
+        yield f"sqlite:///{tmp_path}/ledger.db"
+        return
     server = sa.make_url(request.getfixturevalue("postgres_url")).set(drivername="postgresql+psycopg")
     name = f"ledger_{secrets.token_hex(6)}"
     engine = sa.create_engine(server, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.exec_driver_sql(f"CREATE DATABASE {name}")
     engine.dispose()
-    return server.set(database=name).render_as_string(hide_password=False)
+    url = server.set(database=name).render_as_string(hide_password=False)
+    yield url
+    head_of(url).unlink(missing_ok=True)
+
+
+def head_of(url):
+    """Return the file with the head of a ledger."""
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return Path(f"{parsed.database}-head")
+    return Path(gettempdir()) / f"hedgerow-{parsed.database}.head"
+
+
+def ledger_at(url, **more):
+    """Open a ledger of either kind."""
+    return Ledger(url, head_of(url), **more)

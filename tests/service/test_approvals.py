@@ -1,20 +1,18 @@
 """Questions wait for their curator where the dataset says so; nothing is charged before, and nothing is asked twice."""
 
+import json
+from base64 import b64encode
+
 import pytest
 
-from hedgerow.errors import ApprovalError, ArgumentError, ServiceBusyError
+from hedgerow.chain import digest
+from hedgerow.errors import ApprovalError, ArgumentError, LedgerError, QuestionError, ServiceBusyError
 from hedgerow.service import approvals as module
-from hedgerow.service.approvals import Approvals
+from hedgerow.service.forms import read_form, readable
 from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
 from tests.service.wards import ANA, BINS, BOB, MARGINALS, WatchedRows, curator_of, question
 
 OTHER = question(epsilon="1/8", bins=BINS)
-
-
-@pytest.fixture
-def approvals(ledger_url):  # noqa: F811
-    with Approvals(ledger_url) as opened:
-        yield opened
 
 
 def ask(curator, caller=ANA, key="one", body=MARGINALS):
@@ -27,9 +25,10 @@ def waits(curator, **given):
     return not raised.value.refused
 
 
-def test_every_question_waits_and_each_is_approved_by_itself(approvals, ledger_url):  # noqa: F811
+def test_every_question_waits_and_each_is_approved_by_itself(ledger_url):  # noqa: F811
     rows = WatchedRows()
-    with curator_of(ledger_url, rows, approval="every", approvals=approvals) as curator:
+    with curator_of(ledger_url, rows, approval="every") as curator:
+        approvals = curator.approvals
         assert curator.describe(ANA, "wards")["approval"] == "every"
         assert waits(curator)
         assert waits(curator)
@@ -46,8 +45,9 @@ def test_every_question_waits_and_each_is_approved_by_itself(approvals, ledger_u
         assert curator.ledger.account("wards").spent == 1 / 4
 
 
-def test_the_first_question_waits_and_then_none_does(approvals, ledger_url):  # noqa: F811
-    with curator_of(ledger_url, approval="first", approvals=approvals) as curator:
+def test_the_first_question_waits_and_then_none_does(ledger_url):  # noqa: F811
+    with curator_of(ledger_url, approval="first") as curator:
+        approvals = curator.approvals
         assert waits(curator)
         assert waits(curator, key="two", body=OTHER)
         (one,) = approvals.pending()
@@ -58,8 +58,9 @@ def test_the_first_question_waits_and_then_none_does(approvals, ledger_url):  # 
         assert [one.analyst for one in approvals.pending()] == ["bob"]
 
 
-def test_what_is_decided_is_decided(approvals, ledger_url):  # noqa: F811
-    with curator_of(ledger_url, approval="every", approvals=approvals) as curator:
+def test_what_is_decided_is_decided(ledger_url):  # noqa: F811
+    with curator_of(ledger_url, approval="every") as curator:
+        approvals = curator.approvals
         waits(curator)
         approvals.decide(1, approved=False)
         for number in (1, 2, 0):
@@ -68,9 +69,10 @@ def test_what_is_decided_is_decided(approvals, ledger_url):  # noqa: F811
         assert not waits(curator)
 
 
-def test_one_analyst_cannot_fill_the_list(approvals, ledger_url, monkeypatch):  # noqa: F811
+def test_one_analyst_cannot_fill_the_list(ledger_url, monkeypatch):  # noqa: F811
     monkeypatch.setattr(module, "MOST_PENDING", 2)
-    with curator_of(ledger_url, approval="every", approvals=approvals) as curator:
+    with curator_of(ledger_url, approval="every") as curator:
+        approvals = curator.approvals
         assert all(waits(curator, key=key) for key in ("1", "2", "1"))
         with pytest.raises(ServiceBusyError, match="too many"):
             ask(curator, key="3")
@@ -80,7 +82,59 @@ def test_one_analyst_cannot_fill_the_list(approvals, ledger_url, monkeypatch):  
         assert len(approvals.pending()) == 3
 
 
-def test_without_a_place_to_wait_nothing_is_answered(tmp_path):
-    with curator_of(f"sqlite:///{tmp_path}/l.db", approval="every") as curator:
-        assert not waits(curator)
-        assert curator.ledger.account("wards").spent == 0
+def test_the_question_itself_is_shown(ledger_url):  # noqa: F811
+    body = question(epsilon="1/4", bins=BINS, by="classes")
+    with curator_of(ledger_url, approval="every") as curator:
+        waits(curator, body=body)
+        (one,) = curator.approvals.pending()
+        assert json.loads(one.question) == {"question": "marginals", "delta": "0", **json.loads(body)}
+        assert one.question.replace("\n", "\n" + " " * 7) in str(one)
+
+
+@pytest.mark.parametrize("hypothesis", ["model", "onnx", "always"])
+def test_a_hypothesis_is_shown_by_its_digest(hypothesis):
+    tree = {"format": "hedgerow/tree", "version": 1, "digest": "d" * 64, "root": {"label": "x" * 1000}}
+    asked = {"model": {"model": tree}, "onnx": {"onnx": b64encode(b"12").decode()}, "always": {"always": "yes"}}
+    body = question(epsilon="1/4", bins=BINS, hypothesis=asked[hypothesis])
+    shown = json.loads(readable("error-marginals", read_form("error-marginals", body)))["hypothesis"]
+    assert (
+        shown
+        == {
+            "model": {"format": "hedgerow/tree", "digest": "d" * 64},
+            "onnx": {"format": "onnx", "sha256": digest(b"12")},
+            "always": {"always": "yes"},
+        }[hypothesis]
+    )
+
+
+def test_what_nobody_can_read_is_not_asked(ledger_url):  # noqa: F811
+    many = {f"{'x' * 100} {i}": {"kind": "boolean", "missing": "bin"} for i in range(500)}
+    with curator_of(ledger_url, approval="every") as curator:
+        with pytest.raises(QuestionError, match="which a curator is to read"):
+            curator.approvals.require("every", "wards", "ana", "one", "rows", json.dumps(many))
+        assert not curator.approvals.pending()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE approvals SET state = 'approved'",
+        "UPDATE approvals SET question = 'x' WHERE state = 'refused'",
+        "DELETE FROM approvals WHERE state = 'refused'",
+        "UPDATE approvals SET state = 'pending' WHERE number = 1",
+    ],
+)
+def test_decisions_are_entries_and_one_that_is_edited_is_found(ledger_url, edit):  # noqa: F811
+    with curator_of(ledger_url, approval="every") as curator:
+        for key in ("one", "two", "three"):
+            waits(curator, key=key)
+        curator.approvals.decide(1, approved=True)
+        curator.approvals.decide(2, approved=False)
+        one, two = (entry for entry in curator.ledger.entries() if entry.kind == "decided")
+        assert one.what.startswith("approved: ana asks wards: rows by bin of 2 attributes, epsilon 1/4")
+        assert (two.data["decision"], len(two.data["question"])) == ("refused", 64)
+        curator.ledger.verify()
+        with curator.ledger.log.database.writing() as connection:
+            connection.exec_driver_sql(edit)
+        with pytest.raises(LedgerError, match="its table of approvals is not what its entries say"):
+            curator.ledger.verify()

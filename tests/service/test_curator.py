@@ -10,6 +10,7 @@ import pytest
 
 from hedgerow.errors import (
     AccessError,
+    ApprovalError,
     BudgetExceededError,
     LedgerUnavailableError,
     QuestionError,
@@ -192,8 +193,8 @@ def test_who_may_ask_what(url):
         curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
         assert curator.budget(AUDITOR, "wards")["epsilon"] == {"cap": "3", "spent": "1/4", "left": "11/4"}
         assert curator.budget(ANA, "wards")["epsilon"] == {"cap": "1", "spent": "1/4", "left": "3/4"}
-        assert [entry.kind for entry in curator.entries(ANA)] == ["reserved", "answered"]
-        assert [entry.kind for entry in curator.entries(AUDITOR)] == ["declared", "reserved", "answered"]
+        assert [json.loads(line)["kind"] for line in curator.entries(ANA)] == ["reserved", "answered"]
+        assert [json.loads(line)["kind"] for line in curator.entries(AUDITOR)] == ["declared", "reserved", "answered"]
         assert list(curator.entries(eve)) == []
 
 
@@ -369,3 +370,17 @@ def test_a_question_without_room_to_answer_it_is_not_charged(tmp_path, monkeypat
         with pytest.raises(ServiceBusyError, match="nothing was charged"):
             curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
         assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
+
+
+def test_an_analysts_entries_do_not_tell_how_many_others_made(ledger_url):
+    with curator_of(ledger_url, approval="first") as curator:
+        for caller, number in ((BOB, 1), (ANA, 2)):
+            with pytest.raises(ApprovalError):
+                curator.ask(caller, "wards", "marginals", "one", MARGINALS)
+            curator.approvals.decide(number, approved=True)
+            curator.ask(caller, "wards", "marginals", "one", MARGINALS)
+        own = [json.loads(line) for line in curator.entries(ANA)]
+        assert [entry["kind"] for entry in own] == ["decided", "reserved", "answered"]
+        assert not {"sequence", "previous", "salt", "number"} & {name for entry in own for name in entry}
+        hashes = {json.loads(line)["hash"] for line in curator.entries(AUDITOR)}
+        assert {entry["hash"] for entry in own} <= hashes

@@ -1,5 +1,7 @@
 """Keys are shown once, kept as hashes, and say who asks."""
 
+import time
+
 import pytest
 
 from hedgerow.chain import digest
@@ -18,7 +20,7 @@ def keys(ledger_url):  # noqa: F811
 def test_a_key_names_its_caller_until_it_is_revoked(keys, ledger_url, tmp_path):  # noqa: F811
     ana, kim = keys.add("ana", "analyst"), keys.add("kim", "auditor")
     assert keys.caller(ana) == Caller("ana", "analyst")
-    assert keys.callers() == [Caller("ana", "analyst"), Caller("kim", "auditor")]
+    assert list(keys.callers()) == [Caller("ana", "analyst"), Caller("kim", "auditor")]
     assert len({ana, kim}) == 2
     assert min(map(len, (ana, kim))) >= 46  # 256 bits
     if ledger_url.startswith("sqlite"):
@@ -44,3 +46,23 @@ def test_names_and_roles_are_checked(keys):
             keys.add(name, role)
     with pytest.raises(ArgumentError, match="with a key"):
         keys.revoke("bob")
+
+
+def test_a_key_ends_after_its_days(keys, monkeypatch):
+    key = keys.add("ana", "analyst", days=30)
+    assert [bool(ends) for ends in keys.callers().values()] == [True]
+    now = time.time()
+    for days, known in ((29.9, True), (30.1, False)):
+        monkeypatch.setattr(time, "time", lambda days=days: now + days * 86_400)
+        assert (keys.holder(digest(key)) == Caller("ana", "analyst")) is known
+    with pytest.raises(AccessError, match="or has ended"):
+        keys.caller(key)
+    for days in (0, -1, 3651):
+        with pytest.raises(ArgumentError, match="1 to 3,650 days"):
+            keys.add("bob", "analyst", days=days)
+
+
+def test_a_name_that_looks_like_one_with_a_key_gets_none(keys):
+    keys.add("ana", "analyst")
+    with pytest.raises(ArgumentError, match="do not look alike, got 'ana' and 'Ana'"):
+        keys.add("Ana", "curator")

@@ -11,8 +11,8 @@ import pandas as pd
 from hedgerow.privacy.account import Account
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Schema
 from hedgerow.service.curator import Caller, Curator, Held
-from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.rows import FrameRows
+from tests.service.databases import ledger_at
 
 SCHEMA = Schema(
     {"age": Integer(18, 90, cuts=(40, 60)), "smoker": Boolean(), "ward": Categorical(("a", "b", "c"))},
@@ -54,7 +54,7 @@ def curator_of(url, rows=None, cap=3, shares=SHARES, schema=SCHEMA, **more):
     """Open a curator of one dataset."""
     frame, labels = table()
     held = {name: more.pop(name) for name in ("answer_after", "oversubscribed", "approval") if name in more}
-    with Ledger(url) as ledger:
+    with ledger_at(url) as ledger:
         if not list(ledger.entries()):
             whole = cap if isinstance(cap, Account) else Account(Fraction(cap))
             oversubscribed = held.get("oversubscribed", False)

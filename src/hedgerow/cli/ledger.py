@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hedgerow.cli.output import check_output, say
-from hedgerow.durable import reserved
+from hedgerow.durable import reserved, sync_folder
 from hedgerow.errors import MissingFileError, MissingPackageError
 
 if TYPE_CHECKING:
-    from hedgerow.service.ledger.ledger import Ledger
+    from hedgerow.service.ledger.log import Log
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Read and verify the ledger of a curator's service.")
 Address = Annotated[str, typer.Argument(metavar="LEDGER", help="File of SQLite, or URL of PostgreSQL.")]
 
 
 @app.command("verify")
-def verify(ledger: Address) -> None:
+def verify(
+    ledger: Address,
+    head: Annotated[str | None, typer.Option(help="Hash of an entry, kept elsewhere, that must be there.")] = None,
+) -> None:
     """Check that no entry was edited, removed or put in, and that caps, totals and answers are what entries say.
 
-    Prints the hash of the last entry. Keep it elsewhere: who makes all entries anew cannot make it again.
+    Also that no entry is lost that the head beside the ledger has, or the one that you give. Prints the hash of the
+    last entry. Keep it elsewhere: who makes all entries anew cannot make it again. An empty ledger ends with status 1.
 
     [bold]Example[/bold]: hedgerow ledger verify curator.db
     """
     with _opened(ledger) as opened:
-        say(opened.verify())
+        found = opened.verify(head)
+    say(found)
+    if not found.entries:
+        raise typer.Exit(1)
 
 
 @app.command("show")
@@ -45,21 +54,43 @@ def export(
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write: an entry a line, as JSON.")],
     force: Annotated[bool, typer.Option("--force", help="Replace the output file.")] = False,
 ) -> None:
-    """Write all entries as they are hashed, an entry a line, checked along the way."""
-    check_output(output, force=force)
+    """Write all entries with their hashes, an entry a line, checked along the way."""
+    check_output(output, ledger, force=force)
     with _opened(ledger) as opened, reserved(output, force=force) as write:
-        write("".join(f"{entry.content}\n" for entry in opened.entries()))
+        write("".join(f"{entry.line}\n" for entry in opened.entries()))
 
 
-def _opened(address: str) -> Ledger:
-    if not all(map(find_spec, ("alembic", "sqlalchemy"))):
-        raise MissingPackageError(
-            "a ledger needs SQLAlchemy and Alembic, which are not installed; run pip install 'hedgerow[service]'."
-        )
-    from hedgerow.service.ledger.ledger import Ledger
+@app.command("backup")
+def backup(
+    ledger: Address,
+    output: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; it replaces none.")],
+) -> None:
+    """Copy a ledger in SQLite to a file, whole, while the service runs; verified, and with the hash of the last entry.
+
+    A copy of the ledger's file alone lacks what is in the log beside it. An older copy has forgotten charges: keep it
+    for the case that the disk is lost, and see the docs before you bring it back.
+
+    [bold]Example[/bold]: hedgerow ledger backup ledger.db 2026-11-23.db
+    """
+    check_output(output, ledger, force=False)
+    with TemporaryDirectory(prefix=".hedgerow-", dir=output.absolute().parent) as folder:
+        fresh = Path(folder) / "ledger.db"
+        with _opened(ledger) as opened:
+            opened.database.backup(fresh)
+        with _opened(str(fresh)) as copied:
+            say(copied.verify())
+        fresh.replace(output)
+        sync_folder(output)
+
+
+def _opened(address: str) -> closing[Log]:
+    """Open a ledger to be read; nothing is made or changed."""
+    if find_spec("sqlalchemy") is None:
+        raise MissingPackageError("a ledger needs SQLAlchemy, which is not there; run pip install 'hedgerow[service]'.")
+    from hedgerow.service.ledger.log import Log
 
     if "://" in address:
-        return Ledger(address)
+        return closing(Log(address, read_only=True))
     if not Path(address).is_file():
         raise MissingFileError.of(2, "No such ledger", address)
-    return Ledger(f"sqlite:///{Path(address).absolute()}")
+    return closing(Log(f"sqlite:///{Path(address).absolute()}", read_only=True))

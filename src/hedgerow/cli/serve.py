@@ -27,7 +27,10 @@ app = typer.Typer(
 )
 keys_app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make, list and revoke API keys.")
 app.add_typer(keys_app, name="key")
-_NEEDED = ("alembic", "cryptography", "fastapi", "jinja2", "jwt", "prometheus_client", "sqlalchemy", "uvicorn")
+_NEEDED = ("cryptography", "fastapi", "jinja2", "jwt", "prometheus_client", "sqlalchemy", "uvicorn")
+AcceptRollback = Annotated[
+    bool, typer.Option("--accept-rollback", help="Go on with a ledger that has lost entries; it records that you did.")
+]
 ConfigPath = Annotated[Path, typer.Option("--config", help="Configuration, as `hedgerow serve init` writes one.")]
 CONFIG = Path("curator.yaml")
 _TEMPLATE = """\
@@ -57,6 +60,7 @@ def serve(
     tls_certificate: Annotated[Path | None, typer.Option(help="Certificate (PEM) for TLS.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Its private key (PEM).")] = None,
     behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy in front does TLS.")] = False,
+    accept_rollback: AcceptRollback = False,
 ) -> None:
     """Serve a curator's tables: analysts ask, a ledger decides, rows stay.
 
@@ -81,7 +85,7 @@ def serve(
     if config is None:
         _serve_demo(address, curator_port)
     else:
-        _serve_config(config, address, curator_port)
+        _serve_config(config, address, curator_port, accept_rollback=accept_rollback)
 
 
 @app.command("init")
@@ -103,12 +107,12 @@ def init(
 
 
 @app.command("check")
-def check(config: ConfigPath = CONFIG) -> None:
+def check(config: ConfigPath = CONFIG, accept_rollback: AcceptRollback = False) -> None:
     """Open the ledger and all tables, check every row against its schema, and declare new datasets and analysts."""
     require_service()
     from hedgerow.service.config import Config
 
-    with Config.read(config).open().ledger as ledger:
+    with Config.read(config).open(accept_rollback=accept_rollback).ledger as ledger:
         for name in Config.read(config).datasets:
             say(f"{name}:\n{ledger.account(name)}")
 
@@ -118,15 +122,15 @@ def epoch(
     dataset: Annotated[str, typer.Argument(help="Name of the dataset, as in the configuration.")],
     reason: Annotated[str, typer.Option(help="Which rows are new; it is in the ledger for good.")],
     config: ConfigPath = CONFIG,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: for scripts.")] = False,
 ) -> None:
     """Declare a new epoch of a dataset, with the caps of the configuration: for new rows alone.
 
-    What was charged to earlier epochs stays there. Rows that stay in the table are charged in both epochs, and what
-    they cost adds up; the service cannot know which these are.
+    Shows what it allows, and asks. What was charged to earlier epochs stays there. Rows that stay in the table are
+    charged in both epochs, and what they cost adds up; the service cannot know which these are.
     """
     require_service()
     from hedgerow.service.config import Config, declare_epoch
-    from hedgerow.service.ledger.ledger import Ledger
 
     found = Config.read(config)
     if dataset not in found.datasets:
@@ -134,9 +138,37 @@ def epoch(
     if not reason.strip():
         raise ArgumentError("expected a reason that names the new rows, got none.")
     one = found.datasets[dataset]
-    with Ledger(found.ledger) as ledger:
+    with found.open_ledger() as ledger:
+        before = ledger.epoch(dataset)
+        if before is not None:
+            say(f"epoch {before} of {dataset}, which ends:\n{ledger.account(dataset)}")
+        say(f"the epoch after it:\n{one.cap.account}")
+        say("Its budget is new and whole. Whoever has rows in both epochs is charged in both: both caps add up.")
+        if not yes and not typer.confirm(f"Are all rows of {dataset} new, or may such rows be charged so much?"):
+            raise ArgumentError("no epoch was declared; use the rows of the current one.")
         number = declare_epoch(ledger, dataset, one, reason, found.schema_of(one).unit)
     say(f"epoch {number} of {dataset} is declared; start the service anew, with its new rows")
+
+
+@app.command("rotate")
+def rotate(config: ConfigPath = CONFIG) -> None:
+    """Replace the signing key by a new one, with an entry of the ledger; the public keys of earlier ones stay.
+
+    Receipts name the key that signed them. Those of before are checked with the public file as before: it holds all.
+    """
+    require_service()
+    from hedgerow.service.config import Config
+    from hedgerow.service.receipts import Signer
+
+    found = Config.read(config)
+    if found.signing_key is None:
+        raise ArgumentError("expected a configuration with a signing key, got one without.")
+    before, new = Signer.load(found.signing_key), Signer.new()
+    with found.open_ledger() as ledger:
+        ledger.rotate(before.name, new.name, new.public)
+        new.replace(found.signing_key)
+    say(f"receipts are signed with the key {new.name} from when the service is started anew")
+    say(f"give everybody {found.signing_key.with_suffix('.pub')}, which has the keys of before, too")
 
 
 @app.command("approvals")
@@ -145,12 +177,16 @@ def approvals(
     refuse: Annotated[list[int] | None, typer.Option(help="Refuse the question of this number. Repeatable.")] = None,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """List the questions that wait for you, and approve or refuse some. Nothing is charged before."""
+    """List the questions that wait for you, and approve or refuse some: each decision is an entry of the ledger.
+
+    A question is shown as it was asked; a hypothesis by its digest. Nothing is charged before it is approved.
+    """
     require_service()
     from hedgerow.service.approvals import Approvals
     from hedgerow.service.config import Config
 
-    with Approvals(Config.read(config).ledger) as found:
+    with Config.read(config).open_ledger() as ledger:
+        found = Approvals(ledger.log)
         for numbers, approved in ((approve, True), (refuse, False)):
             for number in numbers or []:
                 found.decide(number, approved=approved)
@@ -162,12 +198,13 @@ def approvals(
 def add_key(
     name: Annotated[str, typer.Argument(help="Who asks: an analyst of the configuration, or an auditor.")],
     role: Annotated[str, typer.Option(help="analyst, auditor or curator.")] = "analyst",
+    days: Annotated[int | None, typer.Option(help="For how many days.  [until it is revoked]")] = None,
     config: ConfigPath = CONFIG,
 ) -> None:
     """Make an API key, and print it: it is shown this once."""
     checked: Any = role
     with _keys(config) as keys:
-        say(keys.add(name, checked))
+        say(keys.add(name, checked, days))
 
 
 @keys_app.command("revoke")
@@ -182,10 +219,10 @@ def revoke_key(
 
 @keys_app.command("list")
 def list_keys(config: ConfigPath = CONFIG) -> None:
-    """List who has a key, with the role."""
+    """List who has a key, with the role, and when it ends."""
     with _keys(config) as keys:
-        for caller in keys.callers():
-            say(f"{caller.name}  {caller.role}")
+        for caller, ends in keys.callers().items():
+            say(f"{caller.name}  {caller.role}{f'  until {ends}' if ends else ''}")
 
 
 def _keys(config: Path) -> Keys:
@@ -204,7 +241,7 @@ def _serve_demo(address: Address, curator_port: int) -> None:
         _run(curator, keys, keys.caller, address, curator_port, {"analyst_key": key, "ledger": f"{folder}/ledger.db"})
 
 
-def _serve_config(path: Path, address: Address, curator_port: int) -> None:
+def _serve_config(path: Path, address: Address, curator_port: int, *, accept_rollback: bool) -> None:
     from hedgerow.service.config import Config
     from hedgerow.service.keys import Keys
     from hedgerow.service.logs import log_to_stderr
@@ -213,7 +250,7 @@ def _serve_config(path: Path, address: Address, curator_port: int) -> None:
     config = Config.read(path)
     log_to_stderr()
     keys = Keys(config.ledger)
-    _run(config.open(), keys, caller_by(keys, config.tokens), address, curator_port, {})
+    _run(config.open(accept_rollback=accept_rollback), keys, caller_by(keys, config.tokens), address, curator_port, {})
 
 
 def _run(

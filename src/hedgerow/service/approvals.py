@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from textwrap import indent
+from typing import Literal, get_args
 
 import sqlalchemy as sa
 
-from hedgerow.errors import ApprovalError, ArgumentError, ServiceBusyError
+from hedgerow.chain import digest
+from hedgerow.errors import ApprovalError, ArgumentError, QuestionError, ServiceBusyError
 from hedgerow.messages import shown
-from hedgerow.service.ledger.database import Database
+from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.tables import APPROVALS
 
 Approval = Literal["off", "first", "every"]
 APPROVAL: tuple[Approval, ...] = get_args(Approval)
 MOST_PENDING = 32
 """The most questions of one analyst to one dataset that wait."""
+LONGEST = 2**16
+"""The most characters of a question that somebody is to read."""
 _OF_ALL = ""  # in place of a question's digest: what is approved is the analyst
 
 
@@ -31,49 +35,35 @@ class Pending:
     dataset, analyst : str
         Of which dataset, by whom.
     purpose : str
-        What is asked, and what it costs.
-    state : {"pending", "approved", "refused"}
-        What became of it.
+        What is asked, and what it costs, in a line.
+    question : str
+        The question itself, as JSON: columns, cuts and amounts, with the digest of a hypothesis in its place.
     """
 
     number: int
     dataset: str
     analyst: str
     purpose: str
-    state: str
+    question: str
 
     def __str__(self) -> str:
-        return f"{self.number:>5}  {self.state:<8}  {self.analyst} asks {self.dataset}: {self.purpose}"
+        what = f"{self.number:>5}  {self.analyst} asks {self.dataset}: {self.purpose}"
+        return f"{what}\n{indent(self.question, ' ' * 7)}"
 
 
 class Approvals:
-    """What a curator has approved, in the ledger's database.
+    """What a curator has approved, in the ledger's database; each decision is an entry of the ledger.
 
     Parameters
     ----------
-    url : str
-        The database.
-
-    Raises
-    ------
-    LedgerError
-        If it cannot be opened.
+    log : Log
+        The ledger's log.
     """
 
-    def __init__(self, url: str) -> None:
-        self._database = Database(url)
+    def __init__(self, log: Log) -> None:
+        self._log = log
 
-    def close(self) -> None:
-        """Close all connections."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def require(self, kind: Approval, dataset: str, analyst: str, asked: str, purpose: str) -> None:
+    def require(self, kind: Approval, dataset: str, analyst: str, asked: str, purpose: str, question: str) -> None:
         """Check that a question is approved; one that was not seen before is noted, to be approved.
 
         Parameters
@@ -85,10 +75,14 @@ class Approvals:
         asked : str
             The digest of the question with its idempotency key.
         purpose : str
-            What is asked and what it costs, for the curator to read.
+            What is asked and what it costs, in a line.
+        question : str
+            The question itself, for the curator to read.
 
         Raises
         ------
+        QuestionError
+            If it is too long to be read. Nothing is charged.
         ApprovalError
             If it waits, or was refused. Nothing is charged.
         ServiceBusyError
@@ -97,13 +91,16 @@ class Approvals:
         if kind == "off":
             return
         one = {"dataset": dataset, "analyst": analyst, "asked": asked if kind == "every" else _OF_ALL}
-        with self._database.writing() as connection:
+        if len(question) > LONGEST:
+            raise QuestionError(f"expected a question of at most {LONGEST:,} characters, which a curator is to read.")
+        noted = {"purpose": purpose, "question": question, "state": "pending"}
+        with self._log.database.writing() as connection:
             query = sa.select(APPROVALS.c.state).where(*(APPROVALS.c[name] == value for name, value in one.items()))
             state = connection.execute(query).scalar_one_or_none()
             if state is None:
                 self._check_room(connection, dataset, analyst)
                 last = connection.execute(sa.select(sa.func.max(APPROVALS.c.number))).scalar_one() or 0
-                connection.execute(APPROVALS.insert().values(**one, number=last + 1, purpose=purpose, state="pending"))
+                connection.execute(APPROVALS.insert().values(**one, number=last + 1, **noted))
         if state == "refused":
             raise ApprovalError("the curator has refused this; nothing was charged.", refused=True)
         if state != "approved":
@@ -123,23 +120,27 @@ class Approvals:
 
     def pending(self) -> Sequence[Pending]:
         """Return the questions that wait, the oldest first."""
-        with self._database.reading() as connection:
-            rows = connection.execute(
-                sa.select(APPROVALS).where(APPROVALS.c.state == "pending").order_by(APPROVALS.c.number)
-            )
-            return [Pending(row.number, row.dataset, row.analyst, row.purpose, row.state) for row in rows]
+        shown_of = [APPROVALS.c[name] for name in ("number", "dataset", "analyst", "purpose", "question")]
+        waits = sa.select(*shown_of).where(APPROVALS.c.state == "pending").order_by(APPROVALS.c.number)
+        with self._log.database.reading() as connection:
+            return [Pending(*row) for row in connection.execute(waits)]
 
     def decide(self, number: int, *, approved: bool) -> None:
-        """Approve or refuse a question that waits.
+        """Approve or refuse a question that waits, with an entry of the ledger.
 
         Raises
         ------
         ValueError
             If none of that number waits.
         """
-        state = "approved" if approved else "refused"
-        with self._database.writing() as connection:
-            waits = (APPROVALS.c.number == number) & (APPROVALS.c.state == "pending")
-            changed = connection.execute(APPROVALS.update().where(waits).values(state=state)).rowcount
-        if not changed:
+        decision = "approved" if approved else "refused"
+        waits = (APPROVALS.c.number == number) & (APPROVALS.c.state == "pending")
+        with self._log.changing() as connection:
+            row = connection.execute(sa.select(APPROVALS).where(waits)).one_or_none()
+            if row is not None:
+                data = {name: getattr(row, name) for name in ("dataset", "analyst", "asked", "number", "purpose")}
+                data |= {"question": digest(row.question), "decision": decision}
+                self._log.append(connection, "decided", data)
+                connection.execute(APPROVALS.update().where(waits).values(state=decision))
+        if row is None:
             raise ArgumentError(f"expected the number of a question that waits, got {shown(number)}.")

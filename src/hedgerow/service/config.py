@@ -17,7 +17,7 @@ from hedgerow.privacy.budget import account_of
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.files import read_mapping
 from hedgerow.schema.schema import Schema
-from hedgerow.service.approvals import Approval, Approvals
+from hedgerow.service.approvals import Approval
 from hedgerow.service.curator import Caller, Curator, Held, Role
 from hedgerow.service.ledger.caps import WHOLE
 from hedgerow.service.ledger.ledger import Ledger
@@ -81,6 +81,7 @@ class TokensConfig(_Part):
 
 class _File(_Part):
     ledger: str = Field(min_length=1)
+    head: str | None = None
     signing_key: str | None = None
     tokens: TokensConfig | None = None
     datasets: dict[str, DatasetConfig] = Field(min_length=1)
@@ -102,6 +103,8 @@ class Config:
         The folder of the file, from which paths count.
     tokens : Tokens or None
         What is believed of an identity provider's tokens.
+    head : Path or None
+        The file with the head of the ledger; None: beside that of SQLite.
     """
 
     ledger: str
@@ -109,6 +112,7 @@ class Config:
     datasets: Mapping[str, DatasetConfig]
     folder: Path
     tokens: Tokens | None = None
+    head: Path | None = None
 
     @classmethod
     def read(cls, path: str | Path) -> Config:
@@ -136,9 +140,15 @@ class Config:
                 )
         url = found.ledger if "://" in found.ledger else f"sqlite:///{folder / found.ledger}"
         signing_key = None if found.signing_key is None else folder / found.signing_key
-        return cls(url, signing_key, found.datasets, folder, _tokens(found.tokens, folder))
+        head = found.head or (None if url.startswith("sqlite:") else "ledger.head")
+        tokens = _tokens(found.tokens, folder)
+        return cls(url, signing_key, found.datasets, folder, tokens, None if head is None else folder / head)
 
-    def open(self) -> Curator:
+    def open_ledger(self, *, accept_rollback: bool = False) -> Ledger:
+        """Open the ledger, which is to have all that its head says; see `Ledger`."""
+        return Ledger(self.ledger, self.head, accept_rollback=accept_rollback)
+
+    def open(self, *, accept_rollback: bool = False) -> Curator:
         """Open the ledger and all tables, check every row, and declare what the ledger does not know yet.
 
         Raises
@@ -149,15 +159,17 @@ class Config:
             If something cannot be opened.
         """
         signer = None if self.signing_key is None else Signer.load(self.signing_key)
-        ledger = Ledger(self.ledger)
+        ledger = self.open_ledger(accept_rollback=accept_rollback)
         try:
+            if signer is not None:
+                ledger.check_signer(signer.name)
             held = {name: self._held(config, ledger.epoch(name) or 1) for name, config in self.datasets.items()}
             for name, config in self.datasets.items():
                 declare(ledger, name, config, held[name].schema.unit)
         except BaseException:
             ledger.close()
             raise
-        return Curator(ledger, held, signer=signer, approvals=Approvals(self.ledger))
+        return Curator(ledger, held, signer=signer)
 
     def schema_of(self, config: DatasetConfig) -> Schema:
         """Read the schema of a dataset."""

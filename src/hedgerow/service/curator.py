@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+from hedgerow.chain import digest
 from hedgerow.errors import (
     AccessError,
-    ApprovalError,
     BudgetExceededError,
     HedgerowError,
     LedgerError,
@@ -29,9 +29,8 @@ from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
 from hedgerow.service.dummy import dummy_rows
-from hedgerow.service.forms import FORMS, Kind, read_form
+from hedgerow.service.forms import FORMS, Kind, read_form, readable
 from hedgerow.service.ledger.caps import WHOLE
-from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.ledger import Answered, Ledger, Request, Reserved
 from hedgerow.service.questions import Question, read_question
 from hedgerow.service.receipts import Signer
@@ -132,8 +131,6 @@ class Curator:
         Signs answers.
     noise : NoiseSource, optional
         None: OpenDP's noise. Anything else is for tests, and voids the guarantee.
-    approvals : Approvals, optional
-        Where questions wait that are to be approved; needed if those of a dataset are.
     """
 
     def __init__(
@@ -143,14 +140,13 @@ class Curator:
         *,
         signer: Signer | None = None,
         noise: NoiseSource | None = None,
-        approvals: Approvals | None = None,
     ) -> None:
         self.ledger = ledger
         self._datasets = {
             name: held if held.epoch is not None else replace(held, epoch=ledger.epoch(name))
             for name, held in datasets.items()
         }
-        self.approvals = approvals
+        self.approvals = Approvals(ledger.log)
         self._signer, self._noise = signer, noise
 
     def datasets(self, caller: Caller) -> list[str]:
@@ -257,7 +253,9 @@ class Curator:
         """
         question = self.check(caller, dataset, kind, key, body)
         asked = hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
-        self._approve(caller, dataset, question, f"{key}\n{asked}")
+        if self._datasets[dataset].approval != "off":
+            form = read_form(kind, body)
+            self._approve(caller, dataset, question, digest(f"{key}\n{asked}"), readable(kind, form))
         epoch = self._datasets[dataset].epoch
         check_room()
         found = self.ledger.reserve(Request(dataset, caller.name, key, asked, question.charge, epoch))
@@ -274,15 +272,16 @@ class Curator:
             raise QuestionError("expected an idempotency key of 1 to 200 printable ASCII characters, got another.")
         return self._question(held, kind, body)
 
-    def entries(self, caller: Caller) -> Iterator[Entry]:
-        """Yield the ledger's entries: an analyst's own requests; all for auditors and curators."""
+    def entries(self, caller: Caller) -> Iterator[str]:
+        """Yield the ledger's entries as lines: an analyst's own ones; all for auditors and curators."""
         own = set[str]()
         for entry in self.ledger.entries():
             data = entry.data
-            if data.get("analyst") == caller.name:
-                own.add(data["request"])
-            if caller.role != "analyst" or data.get("request") in own:
-                yield entry
+            if caller.role != "analyst":
+                yield entry.line
+            elif data.get("analyst") == caller.name or data.get("request") in own:
+                own.update({data["request"]} if "request" in data else ())
+                yield entry.own_line
 
     def _evaluate(self, caller: Caller, dataset: str, question: Question, asked: str, reserved: Reserved) -> Answer:
         held, began = self._datasets[dataset], time.monotonic()
@@ -344,16 +343,12 @@ class Curator:
             }
         )
 
-    def _approve(self, caller: Caller, dataset: str, question: Question, asked: str) -> None:
+    def _approve(self, caller: Caller, dataset: str, question: Question, asked: str, text: str) -> None:
         """Raise ApprovalError where the dataset's curator is to approve a question first, and has not."""
         kind, charge = self._datasets[dataset].approval, question.charge
-        if kind == "off":
-            return
-        if self.approvals is None:
-            raise ApprovalError("the curator approves nothing here; nothing was charged.", refused=True)
         delta = f", delta {charge.delta}" if charge.delta else ""
         purpose = f"{charge.purpose}, epsilon {charge.epsilon}{delta}"
-        self.approvals.require(kind, dataset, caller.name, hashlib.sha256(asked.encode()).hexdigest(), purpose)
+        self.approvals.require(kind, dataset, caller.name, asked, purpose, text)
 
     def _held(self, caller: Caller, dataset: str) -> Held:
         held = self._datasets.get(dataset)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from hedgerow.chain import digest
 from hedgerow.errors import QuestionError, UnreadableError
 from hedgerow.messages import shown
 from hedgerow.untrusted_text import parse_json
@@ -145,6 +147,18 @@ def _data(body: bytes) -> Any:
     if text is None:
         raise UnreadableError("expected text in UTF-8, found bytes that are not text.")
     return parse_json(text)
+
+
+def readable(kind: Kind, form: Asked) -> str:
+    """Return a question for a person to read, as JSON; a hypothesis that is no class is shown by its digest."""
+    data = {"question": kind, **form.model_dump()}
+    if isinstance(form, ErrorMarginals):
+        asked = form.hypothesis
+        if isinstance(asked, ModelForm):
+            data["hypothesis"] = {name: asked.model.get(name) for name in ("format", "digest")}
+        elif isinstance(asked, OnnxForm):
+            data["hypothesis"] = {"format": "onnx", "sha256": digest(b64decode(asked.onnx))}
+    return json.dumps(data, indent=2)
 
 
 def _first(error: ValidationError) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+import time
+from datetime import UTC, datetime
 from typing import Self
 
 import sqlalchemy as sa
@@ -13,6 +15,7 @@ from hedgerow.chain import digest
 from hedgerow.errors import AccessError, ArgumentError
 from hedgerow.messages import shown
 from hedgerow.service.curator import ROLES, Caller, Role
+from hedgerow.service.ledger.caps import check_names
 from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.tables import KEYS
 
@@ -49,22 +52,33 @@ class Keys:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def add(self, name: str, role: Role) -> str:
+    def add(self, name: str, role: Role, days: int | None = None) -> str:
         """Make a key, and return it: it is shown this once.
+
+        Parameters
+        ----------
+        name : str
+            Whose key.
+        role : {"analyst", "auditor", "curator"}
+            What it opens.
+        days : int, optional
+            For how many days, 1 to 3,650. Default: until it is revoked.
 
         Raises
         ------
         ValueError
-            If the name has a key already, or is none, or there is no such role.
+            If the name, or one that looks like it, has a key already, or is none; or there is no such role or time.
         """
         check_choice("role", role, ROLES)
-        if not name or len(name) > 200 or not name.isprintable():
-            raise ArgumentError(f"expected a name of 1 to 200 characters, got {shown(name)}.")
+        check_names([name], [caller.name for caller in self.callers() if caller.name != name])
+        if days is not None and not 1 <= days <= 3650:
+            raise ArgumentError(f"expected a key for 1 to 3,650 days, got {shown(days)}.")
+        ends = None if days is None else int(time.time()) + days * 86_400
         key = PREFIX + secrets.token_urlsafe(32)
         taken = False
         try:
             with self._database.writing() as connection:
-                connection.execute(KEYS.insert().values(name=name, role=role, hash=digest(key)))
+                connection.execute(KEYS.insert().values(name=name, role=role, hash=digest(key), ends=ends))
         except IntegrityError:
             taken = True
         if taken:
@@ -84,10 +98,11 @@ class Keys:
         if not removed:
             raise ArgumentError(f"expected a name with a key, got {shown(name)}.")
 
-    def callers(self) -> list[Caller]:
-        """Return everybody who has a key, by name."""
+    def callers(self) -> dict[Caller, str]:
+        """Return everybody who has a key, by name, with the time at which it ends, in UTC; empty: it does not."""
         with self._database.reading() as connection:
-            return [Caller(row.name, row.role) for row in connection.execute(sa.select(KEYS).order_by(KEYS.c.name))]
+            rows = connection.execute(sa.select(KEYS).order_by(KEYS.c.name))
+            return {Caller(row.name, row.role): _moment(row.ends) for row in rows}
 
     def caller(self, key: str) -> Caller:
         """Return who has this key.
@@ -99,11 +114,17 @@ class Keys:
         """
         found = self.holder(digest(key))
         if found is None:
-            raise AccessError("expected a key of this service, got another, or one that was revoked.")
+            raise AccessError("expected a key of this service, got another, or one that was revoked or has ended.")
         return found
 
     def holder(self, hashed: str) -> Caller | None:
-        """Return who has the key with this SHA-256; None where nobody has, or it was revoked."""
+        """Return who has the key with this SHA-256; None where nobody has, it was revoked, or has ended."""
         with self._database.reading() as connection:
             row = connection.execute(sa.select(KEYS).where(KEYS.c.hash == hashed)).one_or_none()
-        return None if row is None else Caller(row.name, row.role)
+        if row is None or (row.ends is not None and row.ends <= time.time()):
+            return None
+        return Caller(row.name, row.role)
+
+
+def _moment(ends: int | None) -> str:
+    return "" if ends is None else datetime.fromtimestamp(ends, UTC).isoformat(sep=" ", timespec="minutes")[:16]

@@ -18,7 +18,6 @@ from hedgerow.errors import AccessError
 from hedgerow.service.curator import Answer, Caller, Curator
 from hedgerow.service.forms import FORMS, LARGEST_QUESTION, split_kind
 from hedgerow.service.jobs import Job, Jobs
-from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.openapi import described, described_cost
 from hedgerow.service.problems import ProblemError, problem_of
 from hedgerow.service.turns import Turn, Turns
@@ -232,20 +231,20 @@ async def job_cancel(job: str, jobs: Queue, caller: Known) -> dict[str, Any]:
     responses={200: {"content": {_LINES: {"schema": {"type": "string"}}}}},
 )
 async def ledger(curator: Asked, caller: Known, turn: Free) -> StreamingResponse:
-    """Return the entries as they are hashed."""
+    """Return the entries, each with its hash."""
     entries = curator.entries(caller)
     first = await turn.run_free(partial(_part, entries))
     return StreamingResponse(_parts(turn, entries, first), media_type=_LINES)
 
 
-async def _parts(turn: Turn, entries: Iterator[Entry], part: str) -> AsyncIterator[str]:
+async def _parts(turn: Turn, entries: Iterator[str], part: str) -> AsyncIterator[str]:
     while part:
         yield part
         part = await turn.run_free(partial(_part, entries))
 
 
-def _part(entries: Iterator[Entry]) -> str:
-    return "".join(f"{one.content}\n" for one in islice(entries, _AT_ONCE))
+def _part(entries: Iterator[str]) -> str:
+    return "".join(f"{line}\n" for line in islice(entries, _AT_ONCE))
 
 
 async def _events(job: Job) -> AsyncIterator[str]:

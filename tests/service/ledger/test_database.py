@@ -35,18 +35,6 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
         Database(f"sqlite:///{path}")
 
 
-def test_the_tables_are_those_of_the_migrations(ledger_url):
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-
-    from hedgerow.service.ledger.tables import METADATA
-
-    database = Database(ledger_url)
-    with database.reading() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
-    database.close()
-
-
 def test_what_is_committed_is_synchronised(tmp_path):
     database = Database(f"sqlite:///{tmp_path}/ledger.db")
     with database.reading() as connection:
@@ -67,3 +55,52 @@ def test_a_new_ledger_is_read_by_its_owner_alone(tmp_path):
         os.umask(before)
     assert "ledger.db-wal" in modes
     assert set(modes.values()) == {0o600}
+
+
+def test_postgresql_keeps_what_is_committed_whatever_its_database_says(postgres_url):
+    """Also for a session, a role or a database that was told not to wait for the disk."""
+    database = Database(postgres_url)
+    with database.engine.connect() as connection:
+        name = connection.exec_driver_sql("SELECT current_database()").scalar_one()
+        connection.exec_driver_sql(f"ALTER DATABASE {name} SET synchronous_commit = off")
+        connection.commit()
+    database.engine.dispose()
+    try:
+        with database.reading() as connection:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "off"
+        with database.writing() as connection:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
+    finally:
+        with database.engine.connect() as connection:
+            connection.exec_driver_sql(f"ALTER DATABASE {name} RESET synchronous_commit")
+            connection.commit()
+        database.close()
+
+
+@pytest.mark.parametrize("name", ["fsync", "full_page_writes"])
+def test_a_server_that_may_lose_what_is_committed_is_refused(postgres_url, name):
+    url = sa.make_url(postgres_url).set(drivername="postgresql+psycopg")
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+
+    def tell(statement):
+        with engine.connect() as connection:
+            connection.exec_driver_sql(statement)
+            connection.exec_driver_sql("SELECT pg_reload_conf()")
+        found = None
+        while found != ("on" if "RESET" in statement else "off"):
+            with engine.connect() as connection:
+                found = connection.exec_driver_sql(f"SHOW {name}").scalar_one()
+
+    tell(f"ALTER SYSTEM SET {name} = off")
+    try:
+        with pytest.raises(LedgerError, match=f"got one with {name} off"):
+            Database(postgres_url)
+    finally:
+        tell(f"ALTER SYSTEM RESET {name}")
+        engine.dispose()
+
+
+def test_a_file_for_which_sqlite_keeps_no_log_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "_DURABLE", {"journal_mode = MEMORY": "wal"})
+    with pytest.raises(LedgerError, match="for which SQLite takes journal_mode"):
+        Database(f"sqlite:///{tmp_path}/ledger.db")

@@ -14,14 +14,15 @@ from hedgerow.errors import (
     RequestRunningError,
 )
 from hedgerow.privacy.account import Account
-from hedgerow.service.ledger import ledger as module
-from hedgerow.service.ledger.ledger import Answered, Ledger, Reserved
+from hedgerow.service.ledger import log as module
+from hedgerow.service.ledger.ledger import Answered, Reserved
+from tests.service.databases import ledger_at
 from tests.service.ledger.asking import SHARES, asked, declare
 
 
 @pytest.fixture
 def ledger(ledger_url):
-    with Ledger(ledger_url) as opened:
+    with ledger_at(ledger_url) as opened:
         declare(opened)
         yield opened
 
@@ -74,7 +75,7 @@ def test_nobody_can_use_up_the_share_of_another(ledger):
 
 
 def test_an_oversubscribed_dataset_has_its_own_cap(ledger_url):
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         with pytest.raises(ArgumentError, match=r"add up to at most epsilon=2, the cap of the dataset, got 3"):
             declare(ledger, cap=2)
         declare(ledger, cap=2, oversubscribed=True)
@@ -96,7 +97,7 @@ def test_a_new_epoch_is_a_new_cap_and_the_old_one_stays_on_record(ledger):
 
 @pytest.mark.parametrize("delta", [Fraction(1, 2), Fraction(2, 5)])
 def test_delta_that_adds_up_to_more_than_one_costs_what_its_rho_does(ledger_url, delta):
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         share = Account(None, rho=Fraction(1))
         ledger.declare("wards", Account(None, rho=Fraction(2)), {"ana": share, "bob": share}, reason="rows")
         for number in range(5):
@@ -112,7 +113,7 @@ def test_delta_that_adds_up_to_more_than_one_costs_what_its_rho_does(ledger_url,
 
 def test_charges_that_add_up_in_rho(ledger_url):
     cap = Account(Fraction(1), Fraction(1, 10**6), accounting="zcdp")
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         with pytest.raises(ArgumentError, match="expected caps of analysts on rho alone"):
             ledger.declare("wards", cap, {"ana": Account(Fraction(1))}, reason="rows")
         with pytest.raises(ArgumentError, match=r"add up to at most rho=0\.02435"):
@@ -160,20 +161,20 @@ def test_amounts_are_exact_and_no_entry_holds_a_float(ledger):
 
 
 def test_a_ledger_is_opened_again_as_it_was(ledger_url):
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         declare(ledger)
         ledger.answer(ledger.reserve(asked("one")), b"12")
         before = ledger.verify()
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         assert ledger.verify() == before
         assert ledger.reserve(asked("one")).content == b"12"
         assert ledger.account("wards").epsilon == 3
 
 
 def test_the_process_that_has_ended_is_told_from_the_one_that_answers(ledger_url):
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         declare(ledger)
-        with Ledger(ledger_url) as other:
+        with ledger_at(ledger_url) as other:
             gone = other.reserve(asked("one"))
             with pytest.raises(RequestRunningError):
                 ledger.reserve(asked("one"))
@@ -187,11 +188,11 @@ def test_the_process_that_has_ended_is_told_from_the_one_that_answers(ledger_url
 
 def test_a_request_is_evaluated_until_it_is_answered_however_often_the_process_ends(ledger_url):
     for _ in range(4):
-        with Ledger(ledger_url) as ledger:
+        with ledger_at(ledger_url) as ledger:
             if not list(ledger.entries()):
                 declare(ledger)
             ledger.reserve(asked("one"))
-    with Ledger(ledger_url) as ledger:
+    with ledger_at(ledger_url) as ledger:
         ledger.put_down(ledger.reserve(asked("one")))
         ledger.answer(ledger.reserve(asked("one")), b"12")
         assert ledger.reserve(asked("one")).content == b"12"
@@ -202,7 +203,7 @@ def test_a_request_is_evaluated_until_it_is_answered_however_often_the_process_e
 
 def test_a_process_whose_request_was_taken_over_cannot_answer_it(ledger_url, monkeypatch):
     """As where PostgreSQL lost the connection that held its lock."""
-    with Ledger(ledger_url) as one, Ledger(ledger_url) as two:
+    with ledger_at(ledger_url) as one, ledger_at(ledger_url) as two:
         declare(one)
         first = one.reserve(asked("one"))
         monkeypatch.setattr(two._run, "is_alive", lambda _: False)
@@ -214,7 +215,7 @@ def test_a_process_whose_request_was_taken_over_cannot_answer_it(ledger_url, mon
 
 
 def test_analysts_without_a_name_are_refused(ledger):
-    with pytest.raises(ArgumentError, match="a name of 1 to 200 characters"):
+    with pytest.raises(ArgumentError, match="names of 1 to 200 ASCII characters"):
         declare(ledger, shares={**SHARES, "": Account(Fraction(1, 10))})
 
 

@@ -15,7 +15,8 @@ from hedgerow.errors import (
     RequestFailedError,
     RequestRunningError,
 )
-from hedgerow.service.ledger.ledger import Answered, Ledger
+from hedgerow.service.ledger.ledger import Answered
+from tests.service.databases import ledger_at
 from tests.service.ledger.asking import asked, declare
 
 ANALYSTS = st.sampled_from(["ana", "bob", "eve"])
@@ -32,7 +33,7 @@ class Obvious(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.url = f"sqlite:///{Path(self.folder.name)}/ledger.db"
-        self.ledgers = [Ledger(self.url), Ledger(self.url)]
+        self.ledgers = [ledger_at(self.url), ledger_at(self.url)]
         declare(self.ledgers[0])
         self.known, self.held = {}, {}
 
@@ -82,7 +83,7 @@ class Obvious(RuleBasedStateMachine):
     @rule(place=st.integers(0, 1))
     def stop(self, place):
         self.ledgers[place].close()
-        self.ledgers[place] = Ledger(self.url)
+        self.ledgers[place] = ledger_at(self.url)
         self.held = {which: held for which, held in self.held.items() if held[0] != place}
 
     @invariant()

@@ -12,7 +12,7 @@ from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.accounts import account_of, all_so_far, set_total
-from hedgerow.service.ledger.ledger import Ledger
+from tests.service.databases import ledger_at
 from tests.service.ledger.asking import asked, declare
 
 EDITS = {
@@ -35,7 +35,7 @@ ENTRIES = {
 
 @pytest.fixture
 def ledger(ledger_url):
-    with Ledger(ledger_url) as opened:
+    with ledger_at(ledger_url) as opened:
         declare(opened)
         opened.answer(opened.reserve(asked("one")), b"12")
         opened.fail(opened.reserve(asked("two")), "a value outside the schema")
@@ -83,8 +83,8 @@ def forge(ledger, kind, **changed):
     """Append an entry that the ledger's rules do not allow, made from one of its kind, and hash it rightly."""
     (first, *_) = [entry.data for entry in ledger.entries() if entry.kind == kind]
     data = {name: first[name] for name in first if name not in ("previous", "sequence", "kind", "time")}
-    with ledger._database.writing() as connection:
-        ledger._append(connection, kind, data | changed)
+    with ledger.log.changing() as connection:
+        ledger.log.append(connection, kind, data | changed)
 
 
 def test_an_epoch_that_is_declared_again_does_not_forget_what_was_charged(ledger):

@@ -6,14 +6,12 @@ import os
 import sqlite3
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError as SQLAlchemyArgumentError
@@ -22,10 +20,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from hedgerow.errors import LedgerError, LedgerUnavailableError, MissingPackageError
 from hedgerow.privacy.process import OfOneProcess
-from hedgerow.service.ledger.tables import HEAD
+from hedgerow.service.ledger.tables import ENTRIES, HEAD, METADATA, VERSION
 
 _WAIT = 60  # seconds for another transaction of SQLite to end
-_MIGRATIONS = Path(__file__).parent / "migrations"
+_OURS = 0x68656467  # by which PostgreSQL knows the lock of who makes tables
+_LOCKED = sa.select(HEAD.c.place, sa.func.set_config("synchronous_commit", "on", True)).with_for_update(of=HEAD)
+_DURABLE = {"journal_mode = WAL": "wal", "synchronous = FULL": 2, "fullfsync = ON": 1}
 
 
 class Database(OfOneProcess):
@@ -35,41 +35,56 @@ class Database(OfOneProcess):
     ----------
     url : str
         ``sqlite:///ledger.db`` or ``postgresql://user@host/name``.
+    read_only : bool
+        Whether nothing is made or changed; else tables are made where there are none.
 
     Raises
     ------
     LedgerError
-        If the URL is of another kind, or the database cannot be opened.
+        If the URL is of another kind, the database cannot be opened, does not keep what is committed, or has tables of
+        another version.
     MissingPackageError
         If it is PostgreSQL, and its driver is not installed.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
         super().__init__()
         self.url = _checked(url)
-        self.engine = _engine(self.url)
-        if self.path is not None:
+        self.engine = _engine(self.url, read_only=read_only)
+        if self.path is not None and not read_only:
             with suppress(OSError):  # there is one, or the database tells why there can be none
                 os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         # SQLite lets writers try again at lengthening intervals, so that threads starve; those of PostgreSQL would
         # each hold a connection while they wait. Here they queue.
         self._queue = threading.Lock()
+        problem, version = "", None
         try:
-            with self._queue, self.engine.begin() as connection:
-                config = Config()
-                config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-                config.attributes["connection"] = connection
-                command.upgrade(config, "head")
+            with self.engine.connect().execution_options(hedgerow_reads=read_only) as connection, connection.begin():
+                if not read_only:
+                    _make_tables(connection)
+                version = connection.execute(sa.select(HEAD.c.version)).scalar_one_or_none()
         except SQLAlchemyError as error:
             problem = type(getattr(error, "orig", error)).__name__
-        else:
+        if version == VERSION:
             return
-        raise LedgerError(f"expected a database for a ledger that can be opened and written, got {problem}.")
+        self.close()
+        if problem:
+            kind = "read" if read_only else "opened and written"
+            raise LedgerError(f"expected a database with a ledger of this version that can be {kind}, got {problem}.")
+        raise LedgerError(f"expected a ledger with tables of version {VERSION}, got {version}; use the hedgerow of it.")
 
     @property
     def path(self) -> Path | None:
         """The file of SQLite; None for PostgreSQL."""
         return Path(cast(str, self.url.database)) if self.url.get_backend_name() == "sqlite" else None
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a file of SQLite is one that a service writes to, or a bare copy of it; a backup is neither."""
+        if self.path is None:
+            return False
+        with self.path.open("rb") as file:
+            return file.read(20)[18:] == b"\2\2"  # the versions of its format with a log beside it
 
     @contextmanager
     def writing(self) -> Generator[Connection]:
@@ -83,7 +98,7 @@ class Database(OfOneProcess):
         self.check_process()
         with _told(), self._queue, self.engine.begin() as connection:
             if self.path is None:
-                connection.execute(sa.select(HEAD.c.place).with_for_update())
+                connection.execute(_LOCKED)
             yield connection
 
     @contextmanager
@@ -93,6 +108,28 @@ class Database(OfOneProcess):
         level: dict[str, Any] = {} if self.path is not None else {"isolation_level": "REPEATABLE READ"}
         with _told(), self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection:
             yield connection
+
+    def settle(self) -> None:
+        """Write what is committed to SQLite's own file, too: a copy of it without its log is then no new ledger."""
+        if self.path is not None:
+            with _told(), self.engine.connect() as connection:
+                connection.connection.cursor().execute("PRAGMA wal_checkpoint")
+
+    def backup(self, path: Path) -> None:
+        """Copy one state of SQLite's ledger to a new file, whole, while others write.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger is in PostgreSQL, which has its own means.
+        """
+        if self.path is None:
+            raise LedgerError("expected a ledger in SQLite, got one in PostgreSQL: pg_dump copies one state.")
+        path.touch(0o600, exist_ok=False)
+        with _told(), closing(sqlite3.connect(path)) as copy:
+            with self.engine.connect().execution_options(hedgerow_reads=True) as connection:
+                cast(sqlite3.Connection, connection.connection.dbapi_connection).backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")  # one file, which needs no other
 
     def close(self) -> None:
         """Close all connections."""
@@ -126,22 +163,58 @@ def _checked(url: str) -> URL:
     raise LedgerError("expected a URL such as sqlite:///ledger.db or postgresql://user@host/name, got another.")
 
 
-def _engine(url: URL) -> Engine:
+def _make_tables(connection: Connection) -> None:
+    """Make the tables where there are none, one process at a time."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_OURS)))
+    if not sa.inspect(connection).has_table(ENTRIES.name):
+        METADATA.create_all(connection)
+
+
+def _engine(url: URL, *, read_only: bool) -> Engine:
     if url.get_backend_name() == "postgresql":
         if find_spec("psycopg") is None:
             raise MissingPackageError("a ledger in PostgreSQL needs an extra; run pip install 'hedgerow[postgres]'.")
-        return sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+        engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+        event.listen(engine, "connect", _read_only if read_only else _check_server)
+        return engine
+    if read_only:
+        file = f"{Path(cast(str, url.database)).absolute().as_uri()}?mode=ro"
+        url = url.set(database=file, query={"uri": "true"})
     engine = sa.create_engine(url, connect_args={"timeout": _WAIT}, hide_parameters=True)
 
-    def durable(connection: sqlite3.Connection, _: object) -> None:
+    def connected(connection: sqlite3.Connection, _: object) -> None:
         connection.isolation_level = None  # the driver begins no transaction of its own
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-            connection.execute(f"PRAGMA {pragma}")
+        if not read_only:
+            _make_durable(connection)
 
     def begin(connection: Connection) -> None:
         reads = connection.get_execution_options().get("hedgerow_reads", False)
         connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
-    event.listen(engine, "connect", durable)
+    event.listen(engine, "connect", connected)
     event.listen(engine, "begin", begin)
     return engine
+
+
+def _make_durable(connection: sqlite3.Connection) -> None:
+    """Let a commit be on disk when it returns."""
+    for pragma, expected in _DURABLE.items():
+        connection.execute(f"PRAGMA {pragma}")
+        name = pragma.partition(" ")[0]
+        if connection.execute(f"PRAGMA {name}").fetchone()[0] != expected:
+            connection.close()
+            raise LedgerError(f"expected a file for which SQLite takes {pragma}, got one for which it does not.")
+
+
+def _read_only(connection: Any, _: object) -> None:
+    connection.read_only = True
+
+
+def _check_server(connection: Any, _: object) -> None:
+    """Check that PostgreSQL keeps what it says is on disk; no session can make it do so."""
+    for name in ("fsync", "full_page_writes"):
+        if connection.execute(f"SHOW {name}").fetchone()[0] != "on":
+            connection.close()
+            raise LedgerError(f"expected a server of PostgreSQL that keeps what it has, got one with {name} off.")
+    connection.rollback()

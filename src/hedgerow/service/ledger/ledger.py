@@ -6,14 +6,14 @@ import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from hedgerow.chain import FIRST, digest
+from hedgerow.chain import digest
 from hedgerow.errors import (
     ArgumentError,
     BudgetExceededError,
@@ -28,15 +28,13 @@ from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.accounts import account_of, check_unit, current_epoch, make_caps, owners, set_total
-from hedgerow.service.ledger.caps import WHOLE, caps_data, check_shares
-from hedgerow.service.ledger.database import Database
+from hedgerow.service.ledger.caps import WHOLE, caps_data, check_names, check_shares
 from hedgerow.service.ledger.entry import Entry, Kind
+from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.runs import begin_run
-from hedgerow.service.ledger.tables import ANSWERS, ENTRIES, HEAD, REQUESTS
-from hedgerow.service.ledger.verify import Verified, verified
+from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, REQUESTS
+from hedgerow.service.ledger.verify import Verified
 
-_AT_ONCE = 500  # entries that are read in one transaction
-_HEAD = sa.select(HEAD.c.sequence, HEAD.c.hash)
 _KNOWN = sa.select(REQUESTS).where(REQUESTS.c.analyst == sa.bindparam("by"), REQUESTS.c.key == sa.bindparam("called"))
 _FINISHED = (
     REQUESTS.update()
@@ -122,23 +120,28 @@ class Ledger:
     Parameters
     ----------
     url : str
-        ``sqlite:///ledger.db`` or ``postgresql://user@host/name``. The tables are made, or migrated.
+        ``sqlite:///ledger.db`` or ``postgresql://user@host/name``. The tables are made where there are none.
+    head : Path, optional
+        The file with the hash of the last entry, outside the database; see `Log`.
+    accept_rollback : bool
+        Whether a database that has lost entries is taken as it is, with an entry that says so.
 
     Raises
     ------
     LedgerError
-        If the database cannot be opened.
+        If the database cannot be opened, or has lost entries.
     """
 
-    def __init__(self, url: str) -> None:
-        self._database = Database(url)
+    def __init__(self, url: str, head: Path | None = None, *, accept_rollback: bool = False) -> None:
+        self.log = Log(url, head, accept_rollback=accept_rollback)
+        self._database = self.log.database
         self._run = begin_run(self._database)
         self._answering = set[str]()  # requests that this process evaluates
 
     def close(self) -> None:
         """End this process's run, and close the database."""
         self._run.close()
-        self._database.close()
+        self.log.close()
 
     def __enter__(self) -> Self:
         return self
@@ -164,14 +167,16 @@ class Ledger:
         Raises
         ------
         ValueError
-            If the analysts' caps do not fit the dataset's; see `check_shares`.
+            If the analysts' caps do not fit the dataset's, see `check_shares`, or names look alike.
         """
         check_shares(cap, analysts, oversubscribed=oversubscribed)
-        with self._database.writing() as connection:
+        with self.log.changing() as connection:
+            check_names([dataset], _names(connection, CAPS.c.dataset))
+            check_names(analysts, _names(connection, CAPS.c.analyst))
             epoch = 1 + (current_epoch(connection, dataset) or 0)
             declared = {name: caps_data(account) for name, account in analysts.items()}
             whole = caps_data(cap) | ({} if unit is None else {"unit": unit.to_dict()})
-            self._append(
+            self.log.append(
                 connection,
                 "declared",
                 {
@@ -184,6 +189,7 @@ class Ledger:
                 },
             )
             make_caps(connection, dataset, epoch, {WHOLE: whole, **declared})
+        self._database.settle()
         return epoch
 
     def grant(self, dataset: str, analyst: str, cap: Account, *, reason: str) -> None:
@@ -196,17 +202,48 @@ class Ledger:
         LedgerError
             If there is no such dataset.
         """
-        with self._database.writing() as connection:
+        with self.log.changing() as connection:
             epoch = self._known_epoch(connection, dataset)
             shares = {name: account_of(connection, dataset, epoch, name) for name in owners(connection, dataset, epoch)}
             whole = shares.pop(WHOLE)
             if analyst in shares:
                 raise ArgumentError(f"expected an analyst without a cap for {shown(dataset)}, got one with a cap.")
+            check_names([analyst], _names(connection, CAPS.c.analyst))
             declared = self._oversubscribed(connection, dataset, epoch)
             check_shares(whole, {**shares, analyst: cap}, oversubscribed=declared)
             data = {"dataset": dataset, "epoch": epoch, "name": analyst, "cap": caps_data(cap), "reason": reason}
-            self._append(connection, "granted", data)
+            self.log.append(connection, "granted", data)
             make_caps(connection, dataset, epoch, {analyst: caps_data(cap)})
+
+    def rotate(self, before: str, key: str, public: str) -> None:
+        """Record that receipts are signed with a new key from now on.
+
+        Parameters
+        ----------
+        before, key : str
+            The ids of the key that signed until now, unless the ledger knows of a later one, and of the new one.
+        public : str
+            The new public key, as PEM.
+        """
+        with self.log.changing() as connection:
+            data = {"replaces": _signing(connection) or before, "key": key, "public": public}
+            self.log.append(connection, "rotated", data)
+
+    def check_signer(self, key: str) -> None:
+        """Check that receipts are to be signed with the key of this id.
+
+        Raises
+        ------
+        LedgerError
+            If it was replaced by another.
+        """
+        with self._database.reading() as connection:
+            last = _signing(connection)
+        if last not in (None, key):
+            raise LedgerError(
+                f"expected the signing key {last}, by which the ledger says the earlier one was replaced, got {key}. "
+                "Bring it back, or replace it, too: hedgerow serve rotate."
+            )
 
     def epoch(self, dataset: str) -> int | None:
         """Return the number of a dataset's current epoch; None if there is no such dataset."""
@@ -249,7 +286,7 @@ class Ledger:
         """
         found: Reserved | Answered | None = None
         try:
-            with self._database.writing() as connection:
+            with self.log.changing() as connection:
                 found = self._reserved(connection, request)
                 if isinstance(found, Reserved):
                     self._answering.add(found.request)  # before anybody else can see it
@@ -271,7 +308,7 @@ class Ledger:
         RequestRunningError
             If the request is not this process's to answer: it has ended, or another process has taken it over.
         """
-        with self._ending(reserved), self._database.writing() as connection:
+        with self._ending(reserved), self.log.changing() as connection:
             self._finish(connection, reserved, "answered", {"answer": digest(content)})
             connection.execute(ANSWERS.insert().values(request=reserved.request, content=content))
 
@@ -285,7 +322,7 @@ class Ledger:
         reason : str
             Public: what failed, without any text that rows could have made.
         """
-        with self._ending(reserved), self._database.writing() as connection:
+        with self._ending(reserved), self.log.changing() as connection:
             self._finish(connection, reserved, "failed", {"reason": reason})
 
     def put_down(self, reserved: Reserved) -> None:
@@ -312,7 +349,7 @@ class Ledger:
             If the analyst has no request of this name that was answered.
         """
         own = (REQUESTS.c.request == request) & (REQUESTS.c.analyst == analyst)
-        with self._database.reading() as connection:
+        with self.log.changing() as connection:  # it leaves once the head has it
             joined = sa.select(ANSWERS.c.content).join_from(REQUESTS, ANSWERS, REQUESTS.c.request == ANSWERS.c.request)
             content = connection.execute(joined.where(own)).scalar_one_or_none()
         if content is None:
@@ -320,51 +357,12 @@ class Ledger:
         return content
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
-        """Yield all entries from the one with the number `first` on, in order, each checked against the one before.
-
-        No transaction is open while the reader has an entry, however slow it is.
-
-        Raises
-        ------
-        LedgerError
-            Where the chain is broken.
-        """
-        expected, previous = first, FIRST if first == 1 else self._hash(first - 1)
-        while True:
-            with self._database.reading() as connection:
-                later = sa.select(ENTRIES).where(ENTRIES.c.sequence >= expected).order_by(ENTRIES.c.sequence)
-                rows = connection.execute(later.limit(_AT_ONCE)).all()
-                head = connection.execute(_HEAD).one()
-            for row in rows:
-                if row.sequence != expected:
-                    raise LedgerError(f"the ledger is broken: entry {expected} is missing.")
-                entry = Entry.read(row.sequence, row.content, row.hash, previous)
-                yield entry
-                previous, expected = entry.hash, expected + 1
-            if len(rows) < _AT_ONCE:
-                break
-        if tuple(head) != (expected - 1, previous):
-            raise LedgerError(f"the ledger is broken: expected {head.sequence} entries, found {expected - 1}.")
+        """Yield all entries from the one with the number `first` on; see `Log.entries`."""
+        return self.log.entries(first)
 
     def verify(self) -> Verified:
-        """Check the whole ledger: the chain of its entries, and that its tables are what they say.
-
-        Raises
-        ------
-        LedgerError
-            With what is broken.
-        """
-        with self._database.reading() as connection:
-            return verified(connection)
-
-    def _hash(self, sequence: int) -> str:
-        """Return the hash of an entry."""
-        with self._database.reading() as connection:
-            named = sa.select(ENTRIES.c.hash).where(ENTRIES.c.sequence == sequence)
-            found = connection.execute(named).scalar_one_or_none()
-        if found is None:
-            raise LedgerError(f"the ledger is broken: entry {sequence} is missing.")
-        return found
+        """Check the whole ledger; see `Log.verify`."""
+        return self.log.verify()
 
     @contextmanager
     def _ending(self, reserved: Reserved) -> Generator[None]:
@@ -422,7 +420,7 @@ class Ledger:
                 raise
             set_total(connection, request.dataset, epoch, owner, spent)
         name = str(uuid4())
-        entry = self._append(
+        entry = self.log.append(
             connection,
             "reserved",
             {
@@ -465,7 +463,7 @@ class Ledger:
             self._finish(connection, ended, "failed", {"reason": reason}, run=known.run)
             return None
         attempt = 2  # however often: whoever asks does not pay for a process that ends
-        self._append(connection, "retried", {"request": known.request, "attempt": attempt})
+        self.log.append(connection, "retried", {"request": known.request, "attempt": attempt})
         connection.execute(
             REQUESTS.update().where(REQUESTS.c.request == known.request).values(attempt=attempt, run=self._run.name)
         )
@@ -483,22 +481,25 @@ class Ledger:
                 "the request is not to be answered here: it has ended, or another process has taken it. Ask again, "
                 "with the same key."
             )
-        self._append(connection, state, {"request": reserved.request, **data})
-
-    def _append(self, connection: Connection, kind: Kind, data: dict[str, Any]) -> str:
-        """Append an entry, and return its hash."""
-        head = connection.execute(_HEAD).one()
-        entry = Entry.after(head.hash, head.sequence + 1, kind, datetime.now(UTC).isoformat(), data)
-        head = {"sequence": entry.sequence, "hash": entry.hash}
-        connection.execute(ENTRIES.insert(), {**head, "content": entry.content})
-        connection.execute(HEAD.update(), head)
-        return entry.hash
+        self.log.append(connection, state, {"request": reserved.request, **data})
 
 
 def _charging_entry(connection: Connection, request: str) -> str:
     """Return the hash of the entry that charged a request, by reading all that name it."""
     named = sa.select(ENTRIES.c.content, ENTRIES.c.hash).where(ENTRIES.c.content.contains(request))
     return next(row.hash for row in connection.execute(named) if json.loads(row.content)["kind"] == "reserved")
+
+
+def _signing(connection: Connection) -> str | None:
+    """Return the id of the key that receipts are signed with since the last rotation; None if there was none."""
+    named = sa.select(ENTRIES.c.content).where(ENTRIES.c.content.contains('"kind":"rotated"'))
+    found = [json.loads(content) for content in connection.execute(named.order_by(ENTRIES.c.sequence)).scalars()]
+    return next((data["key"] for data in reversed(found) if data["kind"] == "rotated"), None)
+
+
+def _names(connection: Connection, column: sa.Column[str]) -> list[str]:
+    """Return the names that a ledger has caps for, but for that of a dataset's own."""
+    return [name for name in connection.execute(sa.select(column).distinct()).scalars() if name != WHOLE]
 
 
 def _charge_data(charge: Charge) -> dict[str, Any]:

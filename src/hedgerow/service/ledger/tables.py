@@ -2,12 +2,13 @@
 
 `ENTRIES` is the record: append-only, each entry chained to the one before. The other tables follow from it, but for the
 answers themselves, of which it has the digests; they are there to decide quickly, and `Ledger.verify` compares them.
-`KEYS` and `APPROVALS` stand beside it: who may ask what is no part of what was charged.
+`KEYS` stands beside it: who may ask is no part of what was charged; so do `APPROVALS` that wait.
 """
 
 from __future__ import annotations
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     CheckConstraint,
     Column,
@@ -18,8 +19,11 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    event,
 )
 
+VERSION = 1
+"""Of these tables: a ledger of another one is refused, and left as it is."""
 METADATA = MetaData()
 
 ENTRIES = Table(
@@ -35,6 +39,7 @@ HEAD = Table(
     Column("place", Integer, CheckConstraint("place = 1"), primary_key=True, autoincrement=False),
     Column("sequence", BigInteger, nullable=False),
     Column("hash", String(64), nullable=False),
+    Column("version", Integer, nullable=False),
 )
 CAPS = Table(
     "caps",
@@ -80,6 +85,7 @@ KEYS = Table(
     Column("name", String(200), primary_key=True),
     Column("role", String(8), CheckConstraint("role IN ('analyst', 'auditor', 'curator')"), nullable=False),
     Column("hash", String(64), nullable=False, unique=True),
+    Column("ends", BigInteger),  # seconds since 1970; none: when it is revoked
 )
 APPROVALS = Table(
     "approvals",
@@ -89,5 +95,26 @@ APPROVALS = Table(
     Column("asked", String(64), primary_key=True),  # empty for all that the analyst asks
     Column("number", BigInteger, nullable=False, unique=True),
     Column("purpose", Text, nullable=False),
+    Column("question", Text, nullable=False),
     Column("state", String(8), CheckConstraint("state IN ('pending', 'approved', 'refused')")),
 )
+
+_WHY = "'the entries of a ledger are only added to'"
+_REFUSED = f"BEGIN SELECT RAISE(ABORT, {_WHY}); END"
+_MADE = [
+    (HEAD, None, f"INSERT INTO head VALUES (1, 0, '', {VERSION})"),
+    (ENTRIES, "sqlite", f"CREATE TRIGGER entries_no_update BEFORE UPDATE ON entries {_REFUSED}"),
+    (ENTRIES, "sqlite", f"CREATE TRIGGER entries_no_delete BEFORE DELETE ON entries {_REFUSED}"),
+    (
+        ENTRIES,
+        "postgresql",
+        f"CREATE FUNCTION entries_stay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION {_WHY}; END $$",
+    ),
+    (
+        ENTRIES,
+        "postgresql",
+        "CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE ON entries FOR EACH ROW EXECUTE FUNCTION entries_stay()",
+    ),
+]
+for _table, _dialect, _statement in _MADE:
+    event.listen(_table, "after_create", DDL(_statement).execute_if(dialect=_dialect))

@@ -16,7 +16,7 @@ from hedgerow.privacy.amounts import total
 from hedgerow.service.ledger.accounts import all_so_far
 from hedgerow.service.ledger.caps import WHOLE, read_caps
 from hedgerow.service.ledger.entry import Entry
-from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, HEAD, REQUESTS, TOTALS
+from hedgerow.service.ledger.tables import ANSWERS, APPROVALS, CAPS, ENTRIES, HEAD, REQUESTS, TOTALS
 from hedgerow.untrusted_text import parse_amount
 
 Owner = tuple[str, int, str]
@@ -38,7 +38,9 @@ class Verified:
     head: str
 
     def __str__(self) -> str:
-        return f"{self.entries} entries, whole; the last has the hash {self.head or 'of nothing'}"
+        if not self.entries:
+            return "empty: nothing was declared or charged, or all of it is lost"
+        return f"{self.entries} entries, whole; the last has the hash {self.head}"
 
 
 @dataclass
@@ -49,35 +51,73 @@ class _Replay:
     charges: dict[Owner, list[dict[str, Any]]] = field(default_factory=dict[Owner, list[dict[str, Any]]])
     requests: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     answers: dict[str, str] = field(default_factory=dict[str, str])
+    approvals: dict[tuple[str, str, str], tuple[Any, ...]] = field(
+        default_factory=dict[tuple[str, str, str], tuple[Any, ...]]
+    )
+    key: str | None = None
 
     def take(self, entry: Entry) -> None:
         """Take in the next entry; raises KeyError for one that cannot come here."""
-        data = entry.data
-        if entry.kind == "declared":
-            self._check_next(data["dataset"], data["epoch"])
-            for name, caps in {WHOLE: data["cap"], **data["analysts"]}.items():
-                owner = data["dataset"], data["epoch"], name
-                self.caps[owner], self.charges[owner] = canonical(caps), []
-        elif entry.kind == "granted":
-            owner = data["dataset"], data["epoch"], data["name"]
-            if owner in self.caps or (*owner[:2], WHOLE) not in self.caps:
-                raise KeyError
-            self.caps[owner], self.charges[owner] = canonical(data["cap"]), []
-        elif entry.kind == "reserved":
-            declared = json.loads(self.caps[data["dataset"], data["epoch"], WHOLE])
-            if data["request"] in self.requests or data["charge"].get("unit") != declared.get("unit"):
-                raise KeyError
-            for name in (data["analyst"], WHOLE):
-                self.charges[data["dataset"], data["epoch"], name].append(data["charge"])
-            kept = {key: data[key] for key in ("analyst", "key", "body", "dataset", "epoch")}
-            self.requests[data["request"]] = {**kept, "state": "reserved", "attempt": 1}
-        else:
-            request = self.requests[data["request"]]
-            if request["state"] != "reserved":
-                raise KeyError
-            request |= {"attempt": data["attempt"]} if entry.kind == "retried" else {"state": entry.kind}
-            if entry.kind == "answered":
-                self.answers[data["request"]] = data["answer"]
+        getattr(self, f"on_{entry.kind}")(entry.data)
+
+    def on_declared(self, data: dict[str, Any]) -> None:
+        """Take in an epoch with its caps."""
+        self._check_next(data["dataset"], data["epoch"])
+        for name, caps in {WHOLE: data["cap"], **data["analysts"]}.items():
+            owner = data["dataset"], data["epoch"], name
+            self.caps[owner], self.charges[owner] = canonical(caps), []
+
+    def on_granted(self, data: dict[str, Any]) -> None:
+        """Take in the cap of an analyst who is new."""
+        owner = data["dataset"], data["epoch"], data["name"]
+        if owner in self.caps or (*owner[:2], WHOLE) not in self.caps:
+            raise KeyError
+        self.caps[owner], self.charges[owner] = canonical(data["cap"]), []
+
+    def on_decided(self, data: dict[str, Any]) -> None:
+        """Take in what a curator has approved or refused, once."""
+        asked = data["dataset"], data["analyst"], data["asked"]
+        if asked in self.approvals or data["decision"] not in ("approved", "refused"):
+            raise KeyError
+        self.approvals[asked] = data["number"], data["purpose"], data["question"], data["decision"]
+
+    def on_reserved(self, data: dict[str, Any]) -> None:
+        """Take in a charge."""
+        declared = json.loads(self.caps[data["dataset"], data["epoch"], WHOLE])
+        if data["request"] in self.requests or data["charge"].get("unit") != declared.get("unit"):
+            raise KeyError
+        for name in (data["analyst"], WHOLE):
+            self.charges[data["dataset"], data["epoch"], name].append(data["charge"])
+        kept = {key: data[key] for key in ("analyst", "key", "body", "dataset", "epoch")}
+        self.requests[data["request"]] = {**kept, "state": "reserved", "attempt": 1}
+
+    def on_retried(self, data: dict[str, Any]) -> None:
+        """Take in that a request is evaluated once more."""
+        self._charged(data)["attempt"] = data["attempt"]
+
+    def on_answered(self, data: dict[str, Any]) -> None:
+        """Take in an answer's digest."""
+        self._charged(data)["state"] = "answered"
+        self.answers[data["request"]] = data["answer"]
+
+    def on_failed(self, data: dict[str, Any]) -> None:
+        """Take in that a request gets no answer."""
+        self._charged(data)["state"] = "failed"
+
+    def on_rotated(self, data: dict[str, Any]) -> None:
+        """Take in a new key that signs receipts."""
+        if self.key not in (None, data["replaces"]):
+            raise KeyError
+        self.key = data["key"]
+
+    def on_accepted(self, _: dict[str, Any]) -> None:
+        """Take in that entries were lost: what is here is all that is known."""
+
+    def _charged(self, data: dict[str, Any]) -> dict[str, Any]:
+        request = self.requests[data["request"]]
+        if request["state"] != "reserved":
+            raise KeyError
+        return request
 
     def _check_next(self, dataset: str, epoch: int) -> None:
         """Raise KeyError for an epoch that does not come next: declared again, its charges would be forgotten."""
@@ -131,6 +171,10 @@ def _check_tables(connection: Connection, replay: _Replay, head: tuple[int, str]
             for row in connection.execute(sa.select(REQUESTS)).mappings()
         },
         "answers": {row.request: digest(row.content) for row in connection.execute(sa.select(ANSWERS))},
+        "approvals": {
+            (row.dataset, row.analyst, row.asked): (row.number, row.purpose, digest(row.question), row.state)
+            for row in connection.execute(sa.select(APPROVALS).where(APPROVALS.c.state != "pending"))
+        },
     }
     expected = {
         "head": head,
@@ -138,6 +182,7 @@ def _check_tables(connection: Connection, replay: _Replay, head: tuple[int, str]
         "totals": {owner: _sums(charges) for owner, charges in replay.charges.items()},
         "requests": replay.requests,
         "answers": replay.answers,
+        "approvals": replay.approvals,
     }
     for table, held in expected.items():
         if found[table] != held:

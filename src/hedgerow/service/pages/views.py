@@ -187,8 +187,9 @@ class Views:
     def add_key(self, visit: Visit) -> Response:
         """Make a key, and show it this once."""
         name, role = visit.form.get("name", "").strip(), cast("Any", visit.form.get("role", ""))
+        days = visit.form.get("days", "").strip()
         try:
-            made = self._keys.add(name, role)
+            made = self._keys.add(name, role, whole_number(days) if days else None)
         except ArgumentError as error:
             return self.keys(visit, 422, problem=str(error))
         return self.keys(visit, made=made, whose=name)

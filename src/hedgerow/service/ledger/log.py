@@ -1,0 +1,292 @@
+"""The log of a ledger's entries, and its head, kept in a file outside the database, so that a rollback is seen.
+
+An entry is committed first, then the head is written and synchronised, and only then does anything follow from the
+entry: rows are touched, an answer leaves. If the process ends between the two, the database is ahead of the head, which
+is continued. A database that is behind its head, or of another history, has lost what may have been acted on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from operator import itemgetter
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from hedgerow.chain import FIRST, canonical, digest
+from hedgerow.durable import sync_folder
+from hedgerow.errors import LedgerError, LedgerUnavailableError
+from hedgerow.messages import shown
+from hedgerow.service.ledger.database import Database
+from hedgerow.service.ledger.entry import Entry, Kind
+from hedgerow.service.ledger.tables import ENTRIES, HEAD
+from hedgerow.service.ledger.verify import Verified, verified
+
+_AT_ONCE = 500  # entries that are read in one transaction
+_HEAD = sa.select(HEAD.c.sequence, HEAD.c.hash)
+_SLOT = 4096  # bytes: a page, so that a write which is torn leaves the other slot as it is
+
+
+class Mark(NamedTuple):
+    """The last entry: its number and hash."""
+
+    sequence: int
+    hash: str
+
+
+class HeadFile:
+    """The head of a log in a file, in two slots that are written in turn.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._lock = path, threading.Lock()
+        self._known: Mark | None = None
+
+    @property
+    def known(self) -> Mark | None:
+        """The head as this process has last kept it."""
+        return self._known
+
+    def read(self) -> Mark | None:
+        """Read the head; None if there is no file, or nothing whole in it."""
+        try:
+            with self._path.open("rb") as file:
+                return _newest(file.fileno())[1]
+        except FileNotFoundError:
+            return None
+
+    def keep(self, mark: Mark, *, back: bool = False) -> None:
+        """Write a head, unless a later one is kept; return once it is on disk. With `back`, write it all the same.
+
+        Raises
+        ------
+        LedgerUnavailableError
+            If it cannot be written.
+        """
+        with self._lock, suppress(OSError):
+            if back or self._known is None or self._known.sequence < mark.sequence:
+                self._known = self._written(mark, back=back)
+            return
+        raise LedgerUnavailableError(
+            "the file with the ledger's head cannot be written now. Send the same request again later, with the same "
+            "key: it is charged once."
+        )
+
+    def _written(self, mark: Mark, *, back: bool) -> Mark:
+        """Write a head, and return the one that is kept: another process may have written a later one."""
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            turn, kept = _newest(handle)
+            if kept is not None and kept.sequence >= mark.sequence and not back:
+                return kept
+            text = canonical({"turn": turn + 1, "sequence": mark.sequence, "hash": mark.hash})
+            os.pwrite(handle, f"{digest(text)} {text}\n".ljust(_SLOT).encode(), (turn + 1) % 2 * _SLOT)
+            os.fsync(handle)
+            if kept is None:
+                sync_folder(self._path)
+            return mark
+        finally:
+            os.close(handle)
+
+
+def _newest(handle: int) -> tuple[int, Mark | None]:
+    """Return the slot that was written last, with its turn; without one that is whole, 0 and None."""
+    found: list[tuple[int, Mark | None]] = [(0, None)]
+    for place in (0, _SLOT):
+        said, _, text = os.pread(handle, _SLOT, place).decode("ascii", "replace").rstrip().partition(" ")
+        if digest(text) == said:
+            data = json.loads(text)
+            found.append((data["turn"], Mark(data["sequence"], data["hash"])))
+    return max(found, key=itemgetter(0))
+
+
+class Log:
+    """The entries of a ledger, in its database.
+
+    Parameters
+    ----------
+    url : str
+        The database, as `Database` takes it.
+    head : Path, optional
+        The file with the head. Default: beside SQLite's file; for PostgreSQL it is to be given, unless `read_only`.
+    read_only : bool
+        Whether the log is only read, and nothing is made.
+    accept_rollback : bool
+        Whether a database that is not what the head says is taken as it is, with an entry that says so.
+
+    Raises
+    ------
+    LedgerError
+        If the database cannot be opened, or is behind its head; or, with `accept_rollback`, is not.
+    """
+
+    def __init__(
+        self, url: str, head: Path | None = None, *, read_only: bool = False, accept_rollback: bool = False
+    ) -> None:
+        self.database = Database(url, read_only=read_only)
+        path = self.database.path
+        if head is None and path is not None:
+            head = path.with_name(f"{path.name}-head")
+        self._head = None if head is None else HeadFile(head)
+        self._last = Mark(0, FIRST)  # of the transaction that writes
+        if not read_only:
+            try:
+                self._begin(accept_rollback)
+            except BaseException:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+
+    def _begin(self, accept_rollback: bool) -> None:
+        """Compare the database with the head, and make the head where the ledger is new."""
+        if self._head is None:
+            raise LedgerError("expected a file for the head of a ledger in PostgreSQL, got none.")
+        kept = self._head.read()
+        with self.database.writing() as connection:
+            self._last = _last(connection)
+            lost = not _continues(connection, self._last, kept)
+            if lost and not accept_rollback:
+                raise LedgerError(_told(self._last, kept))
+            if accept_rollback and not lost:
+                raise LedgerError("expected a ledger behind its head, got one that is not; leave out the acceptance.")
+            if lost:
+                self.append(connection, "accepted", {"head": None if kept is None else kept._asdict()})
+            last = self._last
+        self._head.keep(last, back=lost)
+
+    @contextmanager
+    def changing(self) -> Generator[Connection]:
+        """Open a transaction that goes on from the head; when the block ends it is on disk, and then the head is.
+
+        Raises
+        ------
+        LedgerError
+            If the database is behind the head: a snapshot or a replica has taken its place.
+        LedgerUnavailableError
+            If the database or the file of the head fails. Whether the change was made is then unknown.
+        """
+        assert self._head is not None
+        with self.database.writing() as connection:
+            self._last = _last(connection)
+            if not _continues(connection, self._last, self._head.known):
+                raise LedgerError(_told(self._last, self._head.known))
+            yield connection
+            last = self._last
+        self._head.keep(last)
+
+    def append(self, connection: Connection, kind: Kind, data: dict[str, Any]) -> str:
+        """Append an entry in a transaction of `changing`, and return its hash."""
+        salted = {**data, "salt": token_hex(16)}  # else who has the hashes of own entries could guess those between
+        time = datetime.now(UTC).isoformat()
+        entry = Entry.after(self._last.hash, self._last.sequence + 1, kind, time, salted)
+        self._last = Mark(entry.sequence, entry.hash)
+        connection.execute(ENTRIES.insert(), {**self._last._asdict(), "content": entry.content})
+        connection.execute(HEAD.update(), self._last._asdict())
+        return entry.hash
+
+    def entries(self, first: int = 1) -> Iterator[Entry]:
+        """Yield all entries from the one with the number `first` on, in order, each checked against the one before.
+
+        No transaction is open while the reader has an entry, however slow it is.
+
+        Raises
+        ------
+        LedgerError
+            Where the chain is broken.
+        """
+        expected, previous = first, self._hash(first - 1)
+        while True:
+            with self.database.reading() as connection:
+                later = sa.select(ENTRIES).where(ENTRIES.c.sequence >= expected).order_by(ENTRIES.c.sequence)
+                rows = connection.execute(later.limit(_AT_ONCE)).all()
+                last = _last(connection)
+            for row in rows:
+                if row.sequence != expected:
+                    raise LedgerError(f"the ledger is broken: entry {expected} is missing.")
+                entry = Entry.read(row.sequence, row.content, row.hash, previous)
+                yield entry
+                previous, expected = entry.hash, expected + 1
+            if len(rows) < _AT_ONCE:
+                break
+        if last != (expected - 1, previous):
+            raise LedgerError(f"the ledger is broken: expected {last.sequence} entries, found {expected - 1}.")
+
+    def verify(self, head: str | None = None) -> Verified:
+        """Check the whole ledger: the chain of its entries, that its tables are what they say, and that none is lost.
+
+        Parameters
+        ----------
+        head : str, optional
+            The hash of an entry, kept elsewhere: it, and so all before it, must be there.
+
+        Raises
+        ------
+        LedgerError
+            With what is broken.
+        """
+        kept = None if self._head is None else self._head.read()  # first: it is never ahead of what is then read
+        with self.database.reading() as connection:
+            found = verified(connection)
+            last = Mark(found.entries, found.head)
+            if kept is not None and not _continues(connection, last, kept):
+                raise LedgerError(_told(last, kept))
+            named = sa.select(ENTRIES.c.sequence).where(ENTRIES.c.hash == head)
+            if head is not None and connection.execute(named).scalar_one_or_none() is None:
+                raise LedgerError(f"the ledger is broken: no entry has the hash {shown(head)}; later ones are lost.")
+        if found.entries and kept is None and head is None and self.database.is_in_use:
+            raise LedgerError(_told(last, kept))
+        return found
+
+    def _hash(self, sequence: int) -> str:
+        with self.database.reading() as connection:
+            found = _hash(connection, sequence)
+        if found is None:
+            raise LedgerError(f"the ledger is broken: entry {sequence} is missing.")
+        return found
+
+
+def _last(connection: Connection) -> Mark:
+    return Mark(*connection.execute(_HEAD).one())
+
+
+def _hash(connection: Connection, sequence: int) -> str | None:
+    """Return the hash of an entry, or of what is before the first; None if it is not there."""
+    if sequence == 0:
+        return FIRST
+    return connection.execute(sa.select(ENTRIES.c.hash).where(ENTRIES.c.sequence == sequence)).scalar_one_or_none()
+
+
+def _continues(connection: Connection, last: Mark, kept: Mark | None) -> bool:
+    """Return whether a database has all that its head has; without a head, whether it is new."""
+    if kept is None:
+        return last.sequence == 0
+    if kept == last:
+        return True
+    return last.sequence > kept.sequence and _hash(connection, kept.sequence) == kept.hash
+
+
+def _told(last: Mark, kept: Mark | None) -> str:
+    found = "none is kept" if kept is None else f"entry {kept.sequence} with the hash {kept.hash[:12]}"
+    return (
+        f"the ledger has lost entries, or is another: expected the head that is kept beside it, {found}; got "
+        f"{last.sequence} entries. A copy or snapshot took its place: charges may be forgotten. Bring back the latest "
+        "database with its head, or, if there is none, start once with --accept-rollback, which the ledger records."
+    )

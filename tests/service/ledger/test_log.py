@@ -1,0 +1,220 @@
+"""A head outside the database: whoever brings back an earlier state of the ledger is found out, and no crash is."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from fractions import Fraction
+
+import pytest
+import sqlalchemy as sa
+
+from hedgerow.errors import LedgerError, LedgerUnavailableError
+from hedgerow.service.ledger.log import HeadFile, Log, Mark
+from tests.service.databases import head_of, ledger_at
+from tests.service.ledger.asking import asked, declare
+
+LOST = "the ledger has lost entries, or is another"
+
+
+@pytest.fixture
+def kept(ledger_url):
+    """The URL of a ledger with an answered request, and a copy of its head and database of before that."""
+    with ledger_at(ledger_url) as ledger:
+        declare(ledger)
+        ledger.answer(ledger.reserve(asked("one")), b"12")
+    return ledger_url
+
+
+def roll_back(url):
+    """Forget the last entry, as a snapshot of before has."""
+    engine = sa.create_engine(sa.make_url(url).set(drivername="sqlite" if "sqlite" in url else "postgresql+psycopg"))
+    with engine.begin() as connection:
+        on = "" if "sqlite" in url else " ON entries"
+        for guard in ("entries_no_delete", "entries_stay"):
+            connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {guard}{on}")
+        kept = "(SELECT max(sequence) - 1 FROM entries)"
+        connection.exec_driver_sql(f"DELETE FROM entries WHERE sequence > {kept}")
+        connection.exec_driver_sql(
+            "UPDATE head SET sequence = (SELECT max(sequence) FROM entries), "
+            "hash = (SELECT hash FROM entries ORDER BY sequence DESC LIMIT 1)"
+        )
+    engine.dispose()
+
+
+def test_a_ledger_is_opened_again_with_its_head(kept):
+    before = HeadFile(head_of(kept)).read()
+    with ledger_at(kept) as ledger:
+        assert before == (3, ledger.verify().head)
+        ledger.reserve(asked("two"))
+    assert HeadFile(head_of(kept)).read().sequence == 4
+
+
+def test_a_ledger_behind_its_head_is_refused_until_an_operator_accepts_it_which_is_recorded(kept):
+    roll_back(kept)
+    for _ in range(2):
+        with pytest.raises(LedgerError, match=LOST):
+            ledger_at(kept)
+    with ledger_at(kept, accept_rollback=True) as ledger:
+        (*_, last) = ledger.entries()
+        assert (last.kind, last.data["head"]["sequence"]) == ("accepted", 3)
+        assert "the head was entry 3" in str(last)
+    with pytest.raises(LedgerError, match="leave out the acceptance"):
+        ledger_at(kept, accept_rollback=True)
+    ledger_at(kept).close()
+
+
+def test_another_history_of_the_same_length_is_refused(kept):
+    roll_back(kept)
+    head = head_of(kept).read_bytes()
+    with ledger_at(kept, accept_rollback=True) as ledger:
+        ledger.reserve(asked("two"))
+        ledger.reserve(asked("three"))
+    head_of(kept).write_bytes(head)
+    with pytest.raises(LedgerError, match=LOST):
+        ledger_at(kept)
+
+
+def test_without_its_head_only_an_empty_ledger_is_new(kept):
+    head_of(kept).unlink()
+    with pytest.raises(LedgerError, match="none is kept"):
+        ledger_at(kept)
+    head_of(kept).write_bytes(b"\0" * 100)  # or with one that is not whole
+    with pytest.raises(LedgerError, match="none is kept"):
+        ledger_at(kept)
+    with ledger_at(kept, accept_rollback=True) as ledger:
+        assert list(ledger.entries())[-1].data["head"] is None
+
+
+def test_a_database_that_is_replaced_by_an_earlier_one_meanwhile_charges_nothing(kept):
+    """As an asynchronous replica that takes over."""
+    with ledger_at(kept) as ledger:
+        ledger.reserve(asked("two"))
+        roll_back(kept)
+        for ask in (lambda: ledger.reserve(asked("three")), lambda: ledger.stored("ana", "x")):
+            with pytest.raises(LedgerError, match=LOST):
+                ask()
+
+
+def test_a_plain_copy_of_a_running_ledger_is_no_new_one(tmp_path):
+    path = tmp_path / "ledger.db"
+    with ledger_at(f"sqlite:///{path}") as ledger:
+        declare(ledger)
+        ledger.answer(ledger.reserve(asked("one")), b"12")
+        (tmp_path / "copy").mkdir()
+        copy = shutil.copy(path, tmp_path / "copy")
+        with pytest.raises(LedgerError, match="none is kept"):
+            ledger_at(f"sqlite:///{copy}")
+        with closing(Log(f"sqlite:///{copy}", read_only=True)) as log, pytest.raises(LedgerError, match="none is kept"):
+            log.verify()
+        shutil.copy(head_of(f"sqlite:///{path}"), tmp_path / "copy")
+        with pytest.raises(LedgerError, match=LOST):
+            ledger_at(f"sqlite:///{copy}")
+
+
+def test_a_crash_between_a_commit_and_its_head_is_none(kept, monkeypatch):
+    with ledger_at(kept) as ledger, monkeypatch.context() as patch:
+        patch.setattr(HeadFile, "_written", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "full")))
+        with pytest.raises(LedgerUnavailableError, match="the ledger's head cannot be written"):
+            ledger.reserve(asked("two"))
+    assert HeadFile(head_of(kept)).read().sequence == 3
+    with ledger_at(kept) as ledger:
+        assert HeadFile(head_of(kept)).read().sequence == 4
+        assert ledger.account("wards").spent == Fraction(1, 2)
+        assert ledger.reserve(asked("two")).attempt == 2
+        ledger.verify()
+
+
+def test_no_answer_that_another_process_stored_leaves_before_the_head_has_it(kept, monkeypatch):
+    with ledger_at(kept) as one, ledger_at(kept) as two:
+        reserved = one.reserve(asked("two"))
+        with monkeypatch.context() as patch:
+            patch.setattr(HeadFile, "keep", lambda *_, **__: None)
+            one.answer(reserved, b"12")
+        assert HeadFile(head_of(kept)).read().sequence == 4
+        assert two.stored("ana", reserved.request) == b"12"
+        assert HeadFile(head_of(kept)).read().sequence == 5
+
+
+def test_a_head_is_never_set_back_by_a_slower_process(tmp_path):
+    one, two = HeadFile(tmp_path / "head"), HeadFile(tmp_path / "head")
+    assert one.read() is None
+    one.keep(Mark(5, "five"))
+    two.keep(Mark(4, "four"))
+    assert one.read() == two.known == (5, "five")
+    two.keep(Mark(2, "two"), back=True)
+    assert one.read() == (2, "two")
+    assert (tmp_path / "head").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("turn", [1, 2, 3])
+def test_a_write_that_is_torn_leaves_the_head_before(tmp_path, turn):
+    head = HeadFile(tmp_path / "head")
+    for sequence in range(1, turn + 1):
+        head.keep(Mark(sequence, "x" * 64))
+    with (tmp_path / "head").open("r+b") as file:
+        file.seek(turn % 2 * 4096 + 40)
+        file.write(b"\0" * 60)
+    assert head.read() == ((turn - 1, "x" * 64) if turn > 1 else None)
+
+
+def test_a_ledger_that_is_read_is_neither_made_nor_changed(kept, ledger_url):
+    with ledger_at(kept) as ledger:
+        expected, found = ledger.verify(), ledger.log
+        with closing(Log(ledger_url, read_only=True)) as log:
+            assert log.verify(expected.head) == expected
+            assert len(list(log.entries())) == 3
+            with pytest.raises(LedgerError, match="no entry has the hash"):
+                log.verify("f" * 64)
+            with pytest.raises((sa.exc.DBAPIError, LedgerUnavailableError)), log.database.writing() as connection:
+                connection.exec_driver_sql("UPDATE totals SET epsilon = '0'")
+        assert found.verify() == expected
+
+
+def test_verifying_tells_a_restored_snapshot_by_the_head_beside_it_or_one_kept_elsewhere(tmp_path):
+    path = tmp_path / "ledger.db"
+    url = f"sqlite:///{path}"
+    with ledger_at(url) as ledger:
+        declare(ledger)
+        ledger.log.database.backup(tmp_path / "snapshot.db")
+        ledger.reserve(asked("one"))
+        head = ledger.verify().head
+    (tmp_path / "snapshot.db").replace(path)
+    with closing(Log(url, read_only=True)) as log:
+        with pytest.raises(LedgerError, match=LOST):
+            log.verify()
+        head_of(url).unlink()
+        assert log.verify().entries == 1  # the snapshot is whole: only who knows better can tell
+        with pytest.raises(LedgerError, match="no entry has the hash"):
+            log.verify(head)
+
+
+def test_postgresql_has_no_folder_for_a_head(postgres_url):
+    with pytest.raises(LedgerError, match="a file for the head"):
+        Log(postgres_url)
+
+
+def test_a_backup_has_all_entries_and_is_one_file(tmp_path):
+    with ledger_at(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        declare(ledger)
+        ledger.answer(ledger.reserve(asked("one")), b"12")
+        ledger.log.database.backup(tmp_path / "copy.db")
+        expected = ledger.verify()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "copy.db").rename(tmp_path / "elsewhere" / "ledger.db")
+    url = f"sqlite:///{tmp_path}/elsewhere/ledger.db"
+    with closing(Log(url, read_only=True)) as log:
+        assert log.verify() == expected
+    with pytest.raises(LedgerError, match="none is kept"):
+        ledger_at(url)
+    with ledger_at(url, accept_rollback=True) as ledger:
+        assert ledger.reserve(asked("one")).content == b"12"
+
+
+def test_tables_of_another_version_are_refused_and_left(tmp_path):
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    ledger_at(url).close()
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection, connection:
+        connection.execute("UPDATE head SET version = 9")
+    for read_only in (True, False):
+        with pytest.raises(LedgerError, match="expected a ledger with tables of version 1, got 9"):
+            Log(url, read_only=read_only)
