@@ -47,13 +47,19 @@ DEAR = json.dumps({"epsilon": "1000000", "bins": BINS}).encode()
 FREE = json.dumps({"question": "marginals", "epsilon": COST, "bins": BINS}).encode()
 
 
+def opened(url):
+    """Open the ledger; the head of one in PostgreSQL is in a folder of this machine's for what is temporary."""
+    head = Path(tempfile.gettempdir()) / f"hedgerow-{url.rpartition('/')[2]}.head"
+    return Ledger(url, None if url.startswith("sqlite") else head)
+
+
 def serve(url, ready):
     """Serve a table of 1,000 rows; send where, and a key."""
     use_all_cores()
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.integers(18, 91, 1000), "smoker": rng.random(1000) < 0.3})
     labels = pd.Series(rng.choice(["no", "yes"], 1000), name="ill")
-    ledger, keys = Ledger(url), Keys(url)
+    ledger, keys = opened(url), Keys(url)
     ledger.declare("wards", Account(Fraction(10_000)), {"ana": Account(Fraction(10_000))}, reason="a benchmark")
     curator = Curator(ledger, {"wards": Held(SCHEMA, FrameRows.of(frame, labels, SCHEMA))})
     jobs, key = Jobs(curator), keys.add("ana", "analyst")
@@ -80,7 +86,7 @@ def rates(client, path, body, status):
 
 def bare(url):
     """Return the ledger's own rate: reserve and answer, as many, from as many threads, in this process."""
-    with Ledger(url) as ledger:
+    with opened(url) as ledger:
         ledger.declare("bare", Account(Fraction(10_000)), {"ana": Account(Fraction(10_000))}, reason="a benchmark")
         taken = []
 
