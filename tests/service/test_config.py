@@ -54,6 +54,15 @@ def test_a_configuration_opens_a_curator_who_answers(folder):
         assert len(list(ledger.entries())) == 3
 
 
+def test_the_head_of_a_ledger_is_outside_its_database(folder):
+    assert Config.read(write(folder)).head is None  # beside the file of SQLite
+    postgres = {"ledger": "postgresql://curator@127.0.0.1:1/none"}
+    assert Config.read(write(folder, **postgres)).head == folder / "ledger.head"
+    assert Config.read(write(folder, **postgres, head="elsewhere/h")).head == folder / "elsewhere" / "h"
+    with opened(write(folder, head="h")).ledger:
+        assert (folder / "h").is_file()
+
+
 def test_who_is_new_gets_a_cap_and_no_cap_changes(folder):
     with opened(write(folder)).ledger:
         pass

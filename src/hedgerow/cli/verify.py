@@ -38,7 +38,9 @@ def verify(
     found.check(answer)
     if question is not None:
         QuestionFile.read(question).check_receipt(found.statement)
-    say(f"signed by the holder of {key}\n{found}")
+    more = ""
     if ledger is not None:
-        whole = "a whole chain" if found.check_ledger(ledger) else "part of the ledger: that all is whole, auditors see"
-        say(f"{ledger} has the entry that charged this, and is {whole}")
+        whole = found.check_ledger(ledger)
+        told = "a whole chain" if whole else "part of the ledger: whether that is whole, an auditor can check"
+        more = f"\n{ledger} has the entry that charged this, and is {told}"
+    say(f"signed by the holder of {key}\n{found}{more}")

@@ -34,6 +34,7 @@ from hedgerow.service.ledger.verify import Verified, verified
 _AT_ONCE = 500  # entries that are read in one transaction
 _HEAD = sa.select(HEAD.c.sequence, HEAD.c.hash)
 _SLOT = 4096  # bytes: a page, so that a write which is torn leaves the other slot as it is
+_sync = getattr(os, "fdatasync", os.fsync)  # times of the file may be lost
 
 
 class Mark(NamedTuple):
@@ -96,7 +97,7 @@ class HeadFile:
                 return kept
             text = canonical({"turn": turn + 1, "sequence": mark.sequence, "hash": mark.hash})
             os.pwrite(handle, f"{digest(text)} {text}\n".ljust(_SLOT).encode(), (turn + 1) % 2 * _SLOT)
-            os.fsync(handle)
+            _sync(handle)
             if kept is None:
                 sync_folder(self._path)
             return mark
@@ -252,7 +253,10 @@ class Log:
             if head is not None and connection.execute(named).scalar_one_or_none() is None:
                 raise LedgerError(f"the ledger is broken: no entry has the hash {shown(head)}; later ones are lost.")
         if found.entries and kept is None and head is None and self.database.is_in_use:
-            raise LedgerError(_told(last, kept))
+            raise LedgerError(
+                "no head is kept beside the ledger: it may be a copy of one that is in use, which lacks entries. Make "
+                "copies by hedgerow ledger backup, or give --head HASH, as you kept it elsewhere."
+            )
         return found
 
     def _hash(self, sequence: int) -> str:
