@@ -142,7 +142,7 @@ def epoch(
         before = ledger.epoch(dataset)
         if before is not None:
             say(f"epoch {before} of {dataset}, which ends:\n{ledger.account(dataset)}")
-        say(f"the epoch after it:\n{one.cap.account}")
+        say(f"its next epoch:\n{one.cap.account}")
         say("Its budget is new and whole. Whoever has rows in both epochs is charged in both: both caps add up.")
         if not yes and not typer.confirm(f"Are all rows of {dataset} new, or may such rows be charged so much?"):
             raise ArgumentError("no epoch was declared; use the rows of the current one.")

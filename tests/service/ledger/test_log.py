@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from hedgerow.errors import LedgerError, LedgerUnavailableError
+from hedgerow.service.ledger import log as log_module
 from hedgerow.service.ledger.log import HeadFile, Log, Mark
 from tests.service.databases import head_of, ledger_at
 from tests.service.ledger.asking import asked, declare
@@ -155,6 +156,18 @@ def test_a_write_that_is_torn_leaves_the_head_before(tmp_path, turn):
         file.seek(turn % 2 * 4096 + 40)
         file.write(b"\0" * 60)
     assert head.read() == ((turn - 1, "x" * 64) if turn > 1 else None)
+
+
+def test_a_head_that_could_not_be_synchronised_is_none_and_is_written_anew(tmp_path, monkeypatch):
+    head = HeadFile(tmp_path / "head")
+    head.keep(Mark(1, "one"))
+    with monkeypatch.context() as patch:
+        patch.setattr(log_module, "_sync", lambda _: (_ for _ in ()).throw(OSError(5, "broken")))
+        with pytest.raises(LedgerUnavailableError, match="head cannot be written"):
+            head.keep(Mark(2, "two"))
+    assert head.read() == head.known == (1, "one")
+    head.keep(Mark(2, "two"))
+    assert head.read() == (2, "two")
 
 
 def test_a_ledger_that_is_read_is_neither_made_nor_changed(kept, ledger_url):

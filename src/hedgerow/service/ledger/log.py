@@ -94,10 +94,15 @@ class HeadFile:
             fcntl.flock(handle, fcntl.LOCK_EX)
             turn, kept = _newest(handle)
             if kept is not None and kept.sequence >= mark.sequence and not back:
+                _sync(handle)  # who wrote it may have been killed before
                 return kept
-            text = canonical({"turn": turn + 1, "sequence": mark.sequence, "hash": mark.hash})
-            os.pwrite(handle, f"{digest(text)} {text}\n".ljust(_SLOT).encode(), (turn + 1) % 2 * _SLOT)
-            _sync(handle)
+            text, place = canonical({"turn": turn + 1, **mark._asdict()}), (turn + 1) % 2 * _SLOT
+            os.pwrite(handle, f"{digest(text)} {text}\n".ljust(_SLOT).encode(), place)
+            try:
+                _sync(handle)
+            except OSError:
+                os.pwrite(handle, b"\0", place)  # a page that could not be written is not tried again by itself
+                raise
             if kept is None:
                 sync_folder(self._path)
             return mark
