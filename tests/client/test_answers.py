@@ -181,7 +181,7 @@ def test_an_answer_given_before_is_no_new_one(between):
     ask(dataset)
     first.append(between.stored)
     between.sent = lambda _, sent=between.sent: sent(first[0])
-    with pytest.raises(ServiceError, match="one that it gave before"):
+    with pytest.raises(ServiceError, match="got an earlier one"):
         ask(dataset)
 
 
