@@ -124,6 +124,16 @@ def test_pages_work_on_either_database(tmp_path, ledger_url):
             assert get(analyst, f"/requests/{boards.asked['ana']}/{part}").status_code == 200
 
 
+def test_a_cap_that_is_kept_by_rho_is_shown_as_what_it_guarantees(tmp_path):
+    cap = Account(Fraction(1), Fraction(1, 10**6), accounting="zcdp")
+    with web(tmp_path, cap=cap, shares={}) as service:
+        mount_dashboard(service.app, service.curator.ledger, service.keys, secure=False)
+        client = TestClient(service.app, base_url=LOCAL, follow_redirects=False)
+        client.post("/dashboard/login", data={"key": service.tokens["kim"]})
+        page = client.get("/dashboard/").text
+        assert "guarantee: epsilon at most 1 at delta 1e-06 for all that is charged" in page
+
+
 @pytest.mark.parametrize("name", SEEN)
 def test_each_role_sees_its_pages_and_no_other(boards, name):
     client = boards.client(name)
