@@ -130,7 +130,7 @@ class PrivateEstimator(TallyEstimator):
 
     def _warn(self, schema: Schema, table: Table | None) -> None:
         super()._warn(schema, table)
-        if table is not None and table.looks_computed(schema.whole):
+        if table is not None and table.looks_computed(schema.whole) and not self._noise().void:  # a seeded card is void
             warnings.warn(_COMPUTED, PreparationWarning, stacklevel=3)
         too_noisy = tell_noise(exact(self.epsilon or 0, "epsilon"), schema.unit)
         if too_noisy:
