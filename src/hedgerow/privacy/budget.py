@@ -250,7 +250,7 @@ class Budget(OfOneProcess):
         Examples
         --------
         >>> round(float(Budget(rho=0.5).epsilon_at(1e-6)), 2)
-        5.09
+        5.22
         """
         return self._read().epsilon_at(exact(delta, "delta"))
 
