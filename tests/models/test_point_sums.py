@@ -160,6 +160,13 @@ def test_a_card_whose_sql_would_fill_the_memory_is_refused() -> None:
 # --- Python --------------------------------------------------------------------------------------------------------
 
 
+def test_a_name_that_looks_like_source_is_one_name() -> None:
+    names = ("']; import os; row['", "age")
+    schema = Schema(dict.fromkeys(names, Boolean()), Label("y", ("no", "yes")))
+    model = Scorecard(schema, (0,), tuple(AttributePoints(name, ((0,), (1,))) for name in names), 1, None, NONE)
+    assert functions_of(model.to_python())["predict"](dict.fromkeys(names, "TRUE")) == "yes"
+
+
 @given(case=cases(scorecards()))
 def test_the_functions_give_the_classes_and_totals_that_predict_does(case: Case) -> None:
     found = functions_of(case.model.to_python())

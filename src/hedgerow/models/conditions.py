@@ -33,6 +33,11 @@ class Pieces(Generic[_K]):
         self._texts: dict[_K, str] = {}
         self._left = MOST_CHARACTERS
 
+    @property
+    def parts(self) -> tuple[_K, ...]:
+        """The parts whose texts were returned."""
+        return tuple(self._texts)
+
     def __call__(self, part: _K) -> str:
         """Return the text of a part.
 

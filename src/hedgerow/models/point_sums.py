@@ -101,7 +101,7 @@ def python_functions(bins: Bins, base: Points, classes: Sequence[Any], schema: S
         total.append("return tuple(map(sum, zip(*points)))")
         chosen = ["totals = total(row)", f"return {tuple(classes)!r}[totals.index(max(totals))]"]
     predict = ["", "", "def predict(row):", *(f"    {line}" for line in chosen)]
-    return python_source.source(total, comment, schema, name="total", before=functions, after=predict)
+    return python_source.source(total, comment, schema, written, name="total", before=functions, after=predict)
 
 
 def _value(points: Points) -> str:

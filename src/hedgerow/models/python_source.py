@@ -13,7 +13,6 @@ A cell is what `predict` takes it for in a column of its type:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from hedgerow.days import as_plain
@@ -87,7 +86,6 @@ def _date(value, *missing):
 
 ''',
 }
-_USED = re.compile(r"""row\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]""")
 
 
 def function(cases: Cases, schema: Schema, comment: str) -> str:
@@ -100,7 +98,7 @@ def function(cases: Cases, schema: Schema, comment: str) -> str:
             f"if {' and '.join(map(written, literals))}:",
             f"    return {value!r}",
         ]
-    return source([*lines, f"return {default!r}"], comment, schema)
+    return source([*lines, f"return {default!r}"], comment, schema, written)
 
 
 def conditions(schema: Schema) -> Pieces[Literal]:
@@ -122,14 +120,18 @@ def source(
     body: Sequence[str],
     comment: str,
     schema: Schema,
+    written: Pieces[Literal],
     *,
     name: str = "predict",
     before: Sequence[str] = (),
     after: Sequence[str] = (),
 ) -> str:
-    """Return the source of a function of `row` with this body, between the lines of other functions."""
-    used = set(_USED.findall("\n".join([*before, *body])))
-    read = {name: _reader(schema[name]) for name in schema.names if repr(name) in used}
+    """Return the source of a function of `row` with this body, between the lines of other functions.
+
+    It reads the attributes of the literals that were written.
+    """
+    used = {literal.attribute for literal in written.parts}
+    read = {name: _reader(schema[name]) for name in schema.names if name in used}
     cells = [
         f"        {name!r}: {how}({', '.join([f'row[{name!r}]', *_forms(schema[name].missing_values)])}),"
         for name, how in read.items()

@@ -212,7 +212,7 @@ class Tree(LeafModel):
             lambda x, true, false: python_source.choice(written(x), true, false),
             lambda i: [f"return {self.predictions[i]!r}"],
         )
-        return python_source.source(lines, self._guarantee, self.schema)
+        return python_source.source(lines, self._guarantee, self.schema, written)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the tree, true branches to the left, and return the axes; leaves have the colour of their class."""
