@@ -247,6 +247,7 @@ def told(call):
     return None
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.errors.PreparationWarning")  # of the arrays
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_learner_learns_of_no_row_as_of_one(maker, learner):
