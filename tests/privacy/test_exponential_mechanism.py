@@ -398,10 +398,10 @@ def test_a_function_that_is_less_accurate_is_refused_before_the_charge(monkeypat
     clf = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=None, budget=budget)
     for _ in range(2):
         with pytest.raises(RuntimeError, match=r"within 4 units in the last place, got others .* search='greedy'"):
-            clf.fit(np.eye(2), [0, 1])
+            clf.fit(np.eye(2, dtype=bool), [0, 1])
     assert budget.spent == 0
     monkeypatch.undo()
-    clf.fit(np.eye(2), [0, 1])
+    clf.fit(np.eye(2, dtype=bool), [0, 1])
 
 
 @pytest.mark.parametrize("stop", [1e-9, 0.1, 0.5, 0.75, 0.9, 1 - 1e-9])

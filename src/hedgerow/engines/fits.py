@@ -14,7 +14,7 @@ from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.queries import ask
 from hedgerow.schema import Unit
 from hedgerow.schema.attributes import MISSING, OUTSIDE
-from hedgerow.schema.fits import ColumnFit, TableFit, beside_the_rows
+from hedgerow.schema.fits import ColumnFit, TableFit, beside_the_rows, unclipped
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 
@@ -59,7 +59,7 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
 def _code(kind: Any, table: Expression, column: EngineColumn, lookups: Lookups) -> Any:
     if isinstance(kind, Unit):
         return ibis.cases((column.is_absent, MISSING), else_=0 if tells_units_apart(table, kind) else NO_NUMBER)
-    return (class_code if isinstance(kind, Label) else bin_code)(kind, column, lookups)
+    return class_code(kind, column, lookups) if isinstance(kind, Label) else bin_code(unclipped(kind), column, lookups)
 
 
 def _column(name: str, kind: Any, counts: list[int] | None) -> ColumnFit:

@@ -181,10 +181,15 @@ def _column_fit(column: Column, attribute: Attribute) -> ColumnFit:
     empty = missing | unread
     codes = np.full(len(column), MISSING)
     if not empty.all():  # then it may be of a type that has no codes
-        codes = attribute.codes(replace(column, missing=empty))
+        codes = unclipped(attribute).codes(replace(column, missing=empty))
     outside = (codes == OUTSIDE) & ~empty
     refused = unread | (missing & (attribute.missing == "error")) | (outside & (attribute.outside == "error"))
     return _counted(column.name, attribute.kind, missing, outside, unread, refused)
+
+
+def unclipped(attribute: Attribute) -> Attribute:
+    """Return an attribute by which values are outside that this one clips."""
+    return replace(attribute, outside="error") if attribute.outside == "clip" else attribute
 
 
 def _label_fit(column: Column, label: Label) -> ColumnFit:

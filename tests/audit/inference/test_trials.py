@@ -160,7 +160,11 @@ def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
             ValueError,
             "expected labels in y that the target predicts, got none",
         ),
-        ({"target": hr.GreedyRuleListClassifier(schema=SCHEMA)}, DomainError, "expected 4 columns|labels"),
+        (
+            {"target": hr.GreedyRuleListClassifier(schema=SCHEMA)},
+            DomainError,
+            "one of: high, low, mid; found a column of num",
+        ),
     ],
 )
 def test_bad_input_is_one_clear_error(change, error, match):
