@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -381,27 +382,59 @@ def test_numpys_log_is_within_four_units_in_the_last_place(n):
     assert np.log(1.0) == 0
 
 
-@pytest.mark.parametrize("name", ["exp", "log"])
-@pytest.mark.parametrize("place", ["everywhere", "at the end of an array"])
-def test_a_function_that_is_less_accurate_is_refused_before_the_charge(monkeypatch, name, place):
-    """Eight units in the last place off: of all numbers, or of the last one, as other instructions may compute it."""
-    real, part = getattr(np, name), slice(None if place == "everywhere" else -1, None)
+def off_at(real, where):
+    """Return a function that is eight units in the last place off at some places of an array, or of some numbers."""
 
     def coarse(values):
-        found = real(values)
-        found[part] += 8 * np.spacing(np.abs(found[part]))
+        found = np.array(real(values))
+        chosen = where(np.asarray(values))
+        found.flat[chosen] += 8 * np.spacing(np.abs(found.flat[chosen]))
         return found
 
+    return coarse
+
+
+PLACES = {
+    "everywhere": lambda size: slice(size),
+    "at the end of an array": lambda size: slice(size - 1, size),
+    "in the unrolled part of a long one": lambda size: slice(size - size % 128),
+}
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "log1p"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_function_that_is_less_accurate_is_refused_before_the_charge(monkeypatch, name, place):
+    """Of all numbers, or where other instructions may compute them."""
     check_functions.cache_clear()
-    monkeypatch.setattr(np, name, coarse)
+    monkeypatch.setattr(np, name, off_at(getattr(np, name), lambda values: PLACES[place](values.size)))
     budget = hr.Budget(2)
     clf = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=None, budget=budget)
     for _ in range(2):
         with pytest.raises(RuntimeError, match=r"within 4 units in the last place, got others .* search='greedy'"):
-            clf.fit(np.eye(2, dtype=bool), [0, 1])
+            clf.fit(np.eye(2, dtype=int), [0, 1])
     assert budget.spent == 0
     monkeypatch.undo()
-    clf.fit(np.eye(2, dtype=bool), [0, 1])
+    clf.fit(np.eye(2, dtype=int), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("exp", -high, -low) for low, high in pairwise((0.004, 0.03, 0.1, 0.4, 1, 2, 4, 7, 12, 20, 28, 40))]
+    + [
+        ("log", low, high)
+        for low, high in pairwise((0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999, 1.001, 1.1, 1.4, 2, 7, 99, 999))
+    ],
+)
+def test_a_function_that_is_less_accurate_for_some_numbers_that_matter_is_refused(monkeypatch, name, low, high):
+    """Exponentials of less than -40 are lost in the 1 that they are added to; sums are of as many terms as options."""
+    check_functions.cache_clear()
+    monkeypatch.setattr(
+        np, name, off_at(getattr(np, name), lambda values: np.flatnonzero((low < values) & (values < high)))
+    )
+    with pytest.raises(RuntimeError, match="within 4 units in the last place"):
+        check_functions()
+    monkeypatch.undo()
+    check_functions()
 
 
 @pytest.mark.parametrize("stop", [1e-9, 0.1, 0.5, 0.75, 0.9, 1 - 1e-9])

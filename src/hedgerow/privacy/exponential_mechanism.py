@@ -30,10 +30,12 @@ ULPS = 4
 """How far NumPy's exp and log may be from the exact value, in units in the last place: the bounds on rounding."""
 
 _LANES = 9  # starts, so that a point is computed at each place of a vector, and in the rest that fills none
-_EXPONENTS = -np.geomspace(2**-30, 700, 21)
+_LENGTH = 263  # of arrays that hold all points again and again: longer than any unrolled loop
+_EXPONENTS = -np.geomspace(2**-10, 700, 53)  # what is less than e⁻⁴⁰ is lost in the 1 that it is added to
 _SUMS = np.concatenate(
-    [np.geomspace(2**-10, 2**30, 11), 1 + 2.0 ** -np.arange(1, 52, 10), 1 - 2.0 ** -np.arange(2, 53, 10)]
+    [np.geomspace(2**-10, 2**30, 39), np.geomspace(0.7, 1.5, 14), 1 + 2.0 ** -np.arange(4, 53, 8), [1 - 2.0**-30]]
 )
+_STOPS = -np.geomspace(2**-30, 0.99, 8)
 _LARGEST_WEIGHT = 2**40  # beyond it one error less decides anyway, and log-weights could overflow
 Choose = Callable[[NDArray[np.float64]], int]
 """Draw an index with probability proportional to the exponentials of these log-weights."""
@@ -148,18 +150,19 @@ def largest_weight(epsilon: Fraction, *, loss: Fraction, absolute: Fraction, dig
 
 @cache
 def check_functions() -> None:
-    """Check once, at some points, that NumPy's exp and log are within `ULPS` units in the last place on this machine.
+    """Check once, at some points, that NumPy's exp, log and log1p are within `ULPS` units in the last place here.
 
     Raises
     ------
     RuntimeError
         If they are not.
     """
-    digits = Context(prec=30)
-    for function, exactly, points in ((np.exp, digits.exp, _EXPONENTS), (np.log, digits.ln, _SUMS)):
-        right = [exactly(Decimal(x)) for x in points.tolist()]
-        near = np.array(right, dtype=np.float64)
-        rest = np.array([digits.subtract(one, Decimal(x)) for one, x in zip(right, near.tolist(), strict=True)], float)
+    digits = Context(prec=24)
+    of_one_more = np.log1p, lambda x: digits.ln(digits.add(1, x)), _STOPS
+    for function, exactly, some in ((np.exp, digits.exp, _EXPONENTS), (np.log, digits.ln, _SUMS), of_one_more):
+        right = [exactly(Decimal(x)) for x in some.tolist()]
+        rests = [digits.subtract(one, Decimal(float(one))) for one in right]
+        points, near, rest = (np.resize(np.array(each, dtype=np.float64), _LENGTH) for each in (some, right, rests))
         for part in (*(slice(start, None) for start in range(_LANES)), slice(None, None, -1)):
             off = np.abs(function(points[part]) - near[part] - rest[part])
             if not (off <= ULPS * np.spacing(np.abs(near[part]))).all():
