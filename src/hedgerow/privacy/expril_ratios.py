@@ -24,7 +24,7 @@ class PublishedRatios:
     numerators and divides by the exact denominators. Ratios alone are released. There is no guarantee: a bin without
     rows answers 0 for certain and one with a row does not, so that an answer other than 0 has an infinite loss. Of a
     bin with m rows the published lemma compares densities with denominators m and m + 1 without their Jacobians; the
-    supremum of the loss there, for λ of 1 or more, is ``m/((m + 1)λ) + ln((m + 1)/m)``, and not 1/λ.
+    supremum of the loss there is ``m/((m + 1)λ) + ln((m + 1)/m)``, or 1/λ where that is more, as for small λ.
 
     References
     ----------

@@ -38,7 +38,7 @@ from hedgerow.values import quoted_text
 
 _UNPROVEN = (
     "published as epsilon-differential privacy, which it is not: a bin without rows answers 0 for certain, and another "
-    "does not; the loss of a bin of m rows is up to m/((m + 1) lambda) + ln((m + 1)/m)"
+    "does not; the loss of a bin of m rows is up to 1/lambda or m/((m + 1) lambda) + ln((m + 1)/m), the larger"
 )
 _NOTES = (
     "the names, types and order of the columns, the classes, and the number of questions count as public",
