@@ -3,6 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.gate import Gate
@@ -55,6 +56,22 @@ def test_a_failure_after_the_charge_is_not_refunded():
     with pytest.raises(RuntimeError, match="disk on fire"):
         Gate(budget, SecureNoise()).release(DiscreteLaplace(Fraction(1)), failing, purpose="x")
     assert budget.spent == 1
+
+
+def test_whether_numbers_of_rows_overflow_or_underflow_is_told_by_no_warning_or_error():
+    """Whatever a user's settings of NumPy are: neither while rows are counted nor while the noise is added."""
+
+    def extreme(values):
+        return values * np.exp(np.array([-1000.0, 1000.0]))
+
+    class Extreme(Diary):
+        def prepare(self, _):
+            return extreme
+
+    with np.errstate(all="raise"):
+        Gate(Budget(1), Extreme([])).release(DiscreteLaplace(Fraction(1)), lambda: extreme(np.ones(2)), purpose="x")
+        clf = hr.PrivateTreeClassifier(2000.0, max_depth=1, schema=None)
+        clf.fit(np.eye(2, dtype=int), [0, 1])  # e^-2000 and less
 
 
 def test_a_mechanism_that_cannot_be_built_costs_nothing():
