@@ -261,7 +261,7 @@ def test_the_weight_is_below_epsilon_and_has_few_binary_digits(size, epsilon):
     assert denominator & (denominator - 1) == 0  # a power of two
     while numerator % 2 == 0:
         numerator //= 2
-    assert numerator.bit_length() <= (21 if size.steps == 1 else 15)
+    assert numerator.bit_length() <= (20 if size.steps == 1 else 14)
     assert Fraction(float(weight)) == weight
 
 

@@ -20,7 +20,7 @@ from hedgerow.privacy.zcdp import drawn_rho
 MOST_ROWS = 2**32
 """Tables with as many rows or more are refused: the bound on rounding holds below."""
 
-WEIGHT_DIGITS = 21
+WEIGHT_DIGITS = 20
 """Binary digits of the weight of a loss of whole rows: times a number below 2³² it is exact in float64."""
 
 UNIT = Fraction(1, 2**53)
@@ -175,8 +175,7 @@ def check_functions() -> None:
 
 def _rounded_down(value: Fraction, digits: int) -> Fraction:
     """Return the largest fraction of so many binary digits that is no larger."""
-    exponent = digits - math.frexp(float(value))[1] - 1
-    scale = Fraction(2) ** exponent
+    scale = Fraction(2) ** (digits - math.frexp(float(value))[1])
     return Fraction(math.floor(value * scale)) / scale
 
 

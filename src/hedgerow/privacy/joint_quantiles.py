@@ -51,7 +51,7 @@ class JointQuantiles:
     epsilon : Fraction
         The loss of all quantiles together.
     bins : int
-        How many intervals of about equal mass to aim at: 2 to 2²⁰.
+        How many intervals of about equal mass to aim at: 2 to 2¹⁹, as a weight for more has no digit left.
     candidates : int
         How many candidates there are: public.
     weight : Fraction

@@ -117,7 +117,8 @@ class Reconstruction:
     def unplaced_bits(self) -> float:
         """The same if **which row is in which region is unknown**: ``H + log2(n! / Π_j C_j!)``, of a table in order.
 
-        Each way to place the rows in the regions is as likely as any other, given how many are in each.
+        Each way to place the rows in the regions is as likely as any other, given how many are in each, and no row's
+        label.
         """
         return self.entropy_bits + (lgamma(self.n_rows + 1) - fsum(lgamma(c + 1) for c in self.supports)) / log(2)
 
