@@ -100,7 +100,7 @@ def most_told_apart(w, counts):
 
 
 @pytest.mark.parametrize("w", [1e-3, 0.2, 1.0, 2.4, 8.0])
-@pytest.mark.parametrize("share", [0.0, 0.25, 0.9, 1.0, 3.0])
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.9, 1.0, 1.5, 3.0])
 def test_the_bound_of_a_draw_with_counts_is_the_largest_there_is(w, share):
     X, y = np.array([[0], [1], [1]]), np.array([1, 0, 0])
     found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, max_depth=0), X, y)
