@@ -79,10 +79,10 @@ class EngineColumn:
             return cls(name, _days(values.date() if kind.is_timestamp() else values), "integer", holds_dates=True)
         if kind.is_string():  # which an enumeration of PostgreSQL becomes by being joined with text
             return cls(name, values + ibis.literal("") if values.get_backend().name == "postgres" else values, "text")
-        word = str(kind).partition("(")[0].partition("<")[0]
+        several = "bytes, decimals of more than 38 digits, or types that differ between files"
+        found = several if kind.is_binary() else f"the type {str(kind).partition('(')[0].partition('<')[0]}"
         raise DomainError(
-            f"expected booleans, numbers, dates or text, found the type {word}; cast it in a view or the file.",
-            column=name,
+            f"expected booleans, numbers, dates or text, found {found}; cast it in a view or the file.", column=name
         )
 
     @classmethod

@@ -16,7 +16,7 @@ from hedgerow.engines.addresses import shown
 from hedgerow.engines.columns import Expression
 from hedgerow.engines.faults import answered
 from hedgerow.engines.files import CsvForm, Files, check_names
-from hedgerow.errors import DomainError, EngineError
+from hedgerow.errors import EngineError
 from hedgerow.values import printable
 
 _SETTINGS = {
@@ -34,6 +34,8 @@ WHERE table_catalog = current_database()
 """
 _MOST_DIGITS = 38
 """Of decimals that DuckDB reads right: of more digits, it takes their bytes for those of a float64."""
+_WHOLE = re.compile("U?(TINY|SMALL|BIG)INT|U?INTEGER")
+_UNREAD = "CAST(NULL AS BLOB)"
 
 
 @contextmanager
@@ -42,9 +44,8 @@ def duckdb_files(files: Files, memory: str) -> Generator[Expression]:
     connection = answered("duckdb", lambda: ibis.duckdb.connect(memory_limit=memory, **_SETTINGS))
     try:
         answered("duckdb", lambda: _shut(connection, files.paths))
-        if files.csv is None:
-            _check_columns(connection, files)
-        yield answered("duckdb", lambda: _table_of(connection, files))
+        kinds = [{} for _ in files.paths] if files.csv else _kinds(connection, files)
+        yield answered("duckdb", lambda: _table_of(connection, files, kinds))
     finally:
         connection.disconnect()
 
@@ -109,7 +110,7 @@ def _check_functions(connection: Any) -> None:
         "SELECT count(*) FROM duckdb_functions() WHERE NOT internal "
         "AND function_name IN (SELECT function_name FROM duckdb_functions() WHERE internal)"
     )
-    ((shadowed,),) = answered("duckdb", lambda: connection.con.execute(query).fetchall())
+    ((shadowed,),) = _fetched(connection, query)
     if shadowed:
         raise EngineError(
             "duckdb did not answer: the database has a macro that shadows a function of DuckDB; drop it, or count a "
@@ -117,17 +118,57 @@ def _check_functions(connection: Any) -> None:
         )
 
 
-def _table_of(connection: Any, files: Files) -> Expression:
-    """Return the files as a view, with a column of text for each key of their folders."""
+def _table_of(connection: Any, files: Files, kinds: Sequence[Mapping[str, str]]) -> Expression:
+    """Return the files as a view, with a column of text for each key of their folders.
+
+    Files are read together in which the columns that are replaced have the same types.
+    """
     view, file = f"rows_{uuid4().hex}", f"file_{uuid4().hex}"
     options = _parquet_options() if files.csv is None else _csv_options(files.csv)
     if files.keys:
         options = {**options, "filename": _text(file)}
     settings = ", ".join(f"{option} = {value}" for option, value in options.items())
-    reader = f"read_{'parquet' if files.csv is None else 'csv'}({_listed(files.paths)}, {settings})"
-    query = f"SELECT * FROM {reader}" if not files.keys else _with_partitions(files, reader, file)
-    connection.raw_sql(f"CREATE TEMP VIEW {view} AS {query}")
+    parts: dict[str, list[str]] = {}
+    for path, replaced in zip(files.paths, _replaced(kinds), strict=True):
+        parts.setdefault(replaced, []).append(path)
+    queries: list[str] = []
+    for replaced, paths in parts.items():
+        reader = f"read_{'parquet' if files.csv is None else 'csv'}({_listed(paths)}, {settings})"
+        query = f"SELECT *{replaced} FROM {reader}"
+        queries.append(query if not files.keys else _with_partitions(files, f"({query})", file))
+    connection.raw_sql(f"CREATE TEMP VIEW {view} AS {' UNION ALL BY NAME '.join(queries)}")
     return connection.table(view, database=("temp", "main"))
+
+
+def _replaced(kinds: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return for each file the clause that replaces its columns whose types, over all files, have no type in common.
+
+    Whole numbers of any width have one. Beside float64, both become text, in which each keeps its digits. Of others,
+    and of types that DuckDB misreads, no value is read; they have a type that no attribute has.
+    """
+    every: dict[str, set[str]] = {}
+    for of_file in kinds:
+        for name, kind in of_file.items():
+            every.setdefault(name.lower(), set()).add(kind)
+    clauses: list[str] = []
+    for of_file in kinds:
+        columns: list[str] = []
+        for name, kind in sorted(of_file.items()):
+            others = {other for other in every[name.lower()] if not _WHOLE.fullmatch(other)}
+            if others == {"DOUBLE"} and len(every[name.lower()]) > 1:
+                columns.append(f"{_digits(_name(name), kind)} AS {_name(name)}")
+            elif "" in others or (others and len(every[name.lower()]) > 1):
+                columns.append(f"{_UNREAD} AS {_name(name)}")
+        clauses.append(f" REPLACE ({', '.join(columns)})" if columns else "")
+    return clauses
+
+
+def _digits(x: str, kind: str) -> str:
+    """Return numbers as text: whole ones without a point, NaN as NULL."""
+    if kind != "DOUBLE":
+        return f"CAST({x} AS VARCHAR)"
+    whole = f"abs({x}) < 1e38 AND {x} = trunc({x}) THEN CAST(CAST({x} AS HUGEINT) AS VARCHAR)"
+    return f"CASE WHEN isnan({x}) THEN NULL WHEN {whole} ELSE CAST({x} AS VARCHAR) END"
 
 
 def _with_partitions(files: Files, reader: str, file: str) -> str:
@@ -167,31 +208,21 @@ def _csv_options(form: CsvForm) -> Mapping[str, str]:
     }
 
 
-def _check_columns(connection: Any, files: Files) -> None:
-    """Check that a column has one type in all files, and decimals no more digits than DuckDB reads.
-
-    Of several types DuckDB takes one that does not hold all values: of whole numbers and float64 the latter.
-    """
-    query = f"SELECT name FROM parquet_schema({_listed(files.paths)}) WHERE precision > {_MOST_DIGITS}"
-    long = {name for (name,) in answered("duckdb", lambda: connection.con.execute(query).fetchall())}
-    found: dict[str, str] = {}
+def _kinds(connection: Any, files: Files) -> list[Mapping[str, str]]:
+    """Return the types of the columns of each Parquet file; of decimals of too many digits, an empty one."""
+    found: list[Mapping[str, str]] = []
     for path in files.paths:
-        query = f"DESCRIBE SELECT * FROM read_parquet({_listed([path])}, hive_partitioning = false)"
-        rows = answered("duckdb", lambda: connection.con.execute(query).fetchall())  # noqa: B023 -- called at once
+        file = _listed([path])
+        long = _fetched(connection, f"SELECT name FROM parquet_schema({file}) WHERE precision > {_MOST_DIGITS}")
+        rows = _fetched(connection, f"DESCRIBE SELECT * FROM read_parquet({file}, hive_partitioning = false)")
         if len(files.paths) > 1 or files.keys:
             check_names([row[0] for row in rows], files.keys)
-        for name, kind, *_ in rows:
-            if name in long:
-                raise DomainError(
-                    f"expected decimals of at most {_MOST_DIGITS} digits, found a type of more; write the column with "
-                    "fewer.",
-                    column=name,
-                )
-            if kind != found.setdefault(name, kind):
-                raise DomainError(
-                    f"expected one type in all files, found {kind} and {found[name]}; write all with one type.",
-                    column=name,
-                )
+        found.append({name: "" if (name,) in long else kind for name, kind, *_ in rows})
+    return found
+
+
+def _fetched(connection: Any, query: str) -> list[Any]:
+    return answered("duckdb", lambda: connection.con.execute(query).fetchall())
 
 
 def _listed(paths: Sequence[str]) -> str:

@@ -125,9 +125,7 @@ def _spark(address: str, master: str | None) -> AbstractContextManager[Expressio
     _require("pyspark", "spark", "Spark needs an extra, and Java")
     from hedgerow.engines.spark_tables import spark_files
 
-    files = list_files(address)
-    with duckdb_files(files, MEMORY):  # which refuses columns that are not of one type, or of too many digits
-        return spark_files(files, master)
+    return spark_files(list_files(address), master)
 
 
 @contextmanager
