@@ -86,7 +86,8 @@ def test_a_whole_number_is_one_word_however_it_is_written():
 
 def test_text_is_the_number_that_is_written_just_so():
     assert [spelled_number(value) for value in ("1", "1.0", "0.5", 7)] == [1.0, 1.0, 0.5, 7]
-    assert [spelled_number(value) for value in ("01", "0.50", "1_0", "one", "")] == [None] * 5
+    assert [spelled_number(value) for value in ("9007199254740993", "-10000000000000000.0")] == [2**53 + 1, -(10**16)]
+    assert [spelled_number(value) for value in ("01", "-0", "0.50", "1_0", "٣", "one", "")] == [None] * 7
 
 
 def test_a_double_is_a_number_in_every_digit():

@@ -89,9 +89,11 @@ def plain_word(value: Value) -> str:
 
 
 def spelled_number(value: Value) -> float | None:
-    """Return the number a value is or spells just as numbers are written ("1", not "01"), or None."""
+    """Return the number a value is or spells just as numbers are written ("1", not "01"), in every digit, or None."""
     if not isinstance(value, str):
         return value
+    if re.fullmatch("0|-?[1-9][0-9]*", plain_word(value)):
+        return int(plain_word(value))
     try:
         number = float(value)
     except ValueError:

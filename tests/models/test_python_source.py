@@ -4,14 +4,18 @@ import datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import ibis
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from hedgerow import Tally
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema
 from hedgerow.values import value_text
 from tests.models.strategies import Case, cases, rule_lists, trees
 
@@ -67,6 +71,33 @@ def test_a_category_is_compared_as_the_schema_types_it() -> None:
     model = RuleList(schema, rules, NONE)
     assert list(map(predict_of(model.to_python()), [{"grade": 1}, {"grade": 2}])) == ["low", "high"]
     assert model.predict(pd.DataFrame({"grade": [1, 2]})).tolist() == ["low", "high"]
+
+
+@pytest.mark.parametrize("code", ["9007199254740993", "-123456789012345678", "10000000000000000"])
+def test_a_whole_number_of_many_digits_is_a_category_however_the_schema_types_it(code: str) -> None:
+    """As the identifiers of SNOMED CT are, of up to 18 digits: text in the schema, whole numbers in a database."""
+    label = Label("y", (0, 1))
+    for category in (code, int(code)):
+        schema = Schema({"x": Categorical((category,), outside="bin")}, label)
+        model = RuleList(schema, (Rule((Literal("x", "=", (category,)),), (0, 1)), Rule((), (1, 0))), NONE)
+        for kind in (pa.int64(), pa.decimal128(38, 0), pa.string()):
+            column = pa.array([code, str(int(code) + 1)]).cast(kind)
+            assert model.predict(pa.table({"x": column})).tolist() == [1, 0]
+            assert [predict_of(model.to_python())({"x": x}) for x in column.to_pylist()] == [1, 0]
+            with duckdb.connect() as connection:
+                connection.register("t", pa.table({"x": column}))
+                assert connection.execute(f"SELECT {model.to_sql(dialect='duckdb')} FROM t").fetchall() == [(1,), (0,)]
+                connection.execute("CREATE TABLE u AS SELECT * FROM t")
+                table = ibis.duckdb.from_connection(connection).table("u").mutate(y=0)
+                assert set(Tally.from_table(table, schema).bins("x")["x"].tolist()) == {0, 1}
+
+
+def test_what_is_no_date_is_refused() -> None:
+    schema = Schema({"x": Date("1900-01-01", "2029-12-31", cuts=("1970-01-01",))}, Label("y", (0, 1)))
+    model = RuleList(schema, (Rule((Literal("x", "<=", ("1970-01-01",)),), (0, 1)), Rule((), (1, 0))), NONE)
+    for value in (7, 7.5, True, "7", "1970-01-01 00:00"):
+        with pytest.raises(ValueError, match="expected a date"):
+            predict_of(model.to_python())({"x": value})
 
 
 def test_infinite_missing_words_are_words() -> None:

@@ -79,7 +79,7 @@ def _word(value, *missing):
 def _date(value, *missing):
     """Return a date as text, YYYY-MM-DD, which has the order of the dates."""
     value = _cell(value, *missing)
-    if value is not None and not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+    if value is not None and not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", str(value)):
         raise ValueError("expected a date")
     return value
 
