@@ -101,6 +101,13 @@ UNIONS = {
     ),
     "a fraction as a bound": ({**WHOLE, "minimum": 0.5, "maximum": 9.5}, ("integer", 1, 9, ())),
     "a pattern that is looked for": ({"type": "string", "pattern": "red|green"}, ("categorical", None, None, ())),
+    "a pattern beside numbers": ({**WHOLE, "pattern": "^(1|2)$", "minimum": 0}, ("integer", 0, None, ())),
+    "a format beside numbers": ({**WHOLE, "format": "date", "maximum": 5}, ("integer", None, 5, ())),
+    "bounds of dates beside numbers": ({**WHOLE, "formatMinimum": "2000-01-01"}, ("integer", None, None, ())),
+    "dates among numbers": (
+        {"allOf": [WHOLE, {"anyOf": [{"const": "2000-01-01"}, {"maximum": 5}]}]},
+        ("integer", None, None, ()),
+    ),
     "itself": ({"anyOf": [{"$ref": "#/properties/a"}, {**WHOLE, "minimum": 0}]}, (None, None, None, ())),
 }
 
@@ -119,12 +126,19 @@ def test_a_domain_is_the_union_of_all_that_is_allowed(case):
     [
         {"anyOf": [{"type": "string", "format": "date"}, {"type": "string"}]},
         {"anyOf": [WHOLE, {"type": "array"}]},
+        {"type": ["integer", "string"], "format": "date"},
         {"allOf": [{"type": "string"}, {"format": "date-time"}]},
     ],
 )
 def test_what_has_no_one_kind_is_left_out_with_the_reason(given):
     ((name, reason),) = json_schema_draft({"properties": {"a": given, "b": WHOLE}}).left_out
     assert (name, "are no attribute; derive a number or a category" in reason) == ("a", True)
+
+
+def test_a_blank_among_the_values_is_a_missing_one():
+    """It was dropped, and a table that has it was refused."""
+    (found,) = json_schema_draft({"properties": {"a": {"enum": ["", "x", "y"]}}, "required": ["a"]}).columns
+    assert (found.values, found.may_be_missing) == (("x", "y"), True)
 
 
 def test_schemas_that_refer_to_others_again_and_again_are_read_within_bounds():

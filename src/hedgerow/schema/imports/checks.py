@@ -122,7 +122,10 @@ def _compared(left: Node, operator: str, right: Node, column: str) -> Limits:
 
 def _among(left: Node, found: Sequence[Node], column: str) -> Limits:
     values = [_constant(one) for one in found]
-    if not values or None in values or not _is_column(left, column, _TEXTS | _NUMBERS | _TIMES):
+    kinds = _NUMBERS | _TIMES
+    if all(isinstance(value, str) for value in values):  # beside a number, an engine makes one of the column's text
+        kinds = kinds | _TEXTS
+    if not values or None in values or not _is_column(left, column, kinds):
         return Limits()
     return Limits(values=tuple(values))
 

@@ -164,8 +164,8 @@ def _column(variable: _Variable) -> DraftColumn | tuple[str, str]:
         "description": f"{label} ({told})".strip() if told and any(text for _, text in valid) else label,
     }
     values = tuple(_number(code) for code, _ in valid)
-    has_all = not variable.ranges or all(
-        set(_codes_within(one) or ("",)) <= {*values, *tokens} for one in variable.ranges
+    has_all = not variable.ranges or (
+        _is_whole(variable) and all(set(_codes_within(one) or ("",)) <= {*values, *tokens} for one in variable.ranges)
     )
     if variable.is_discrete and has_all and (variable.ranges or len(values) > 1):
         return DraftColumn(name=variable.name, kind="categorical", values=values, **common)

@@ -314,7 +314,7 @@ def bound(value: object, *, whole: bool) -> float | None:
         text = value.strip()
         is_number_text = len(text) <= LONGEST_NUMBER and re.fullmatch(NUMBER, text)
         value = None if not is_number_text else int(text) if re.fullmatch("[-+]?[0-9]+", text) else float(text)
-    if not is_number(value):
+    if not is_number(value) or isinstance(value, Day):
         return None
     number: Any = value
     return (int(number) if float(number).is_integer() else None) if whole else number
@@ -351,8 +351,10 @@ def _day(value: object) -> Day | None:
 
 
 def category_or_boolean(name: str, values: Sequence[object], **others: Any) -> DraftColumn:
-    """Return a column of some values: a boolean if they are true and false, else a category."""
+    """Return a column of some values: a boolean if they are true and false, else a category; a blank one is missing."""
     kept = values_of(values)
+    if any(isinstance(value, str) and not value.strip() for value in values):
+        others["may_be_missing"] = True
     if {plain_word(value).lower() for value in kept} == _NAMED:
         return DraftColumn(name=name, kind="boolean", **others)
     return DraftColumn(name=name, kind="categorical", values=kept, **others)

@@ -9,6 +9,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, Self
 
+from hedgerow.days import Day
 from hedgerow.errors import SchemaError
 from hedgerow.schema.imports.draft import (
     NO_LIMITS,
@@ -116,12 +117,14 @@ def _own(one: Mapping[str, Any]) -> _Allowed:
     types = frozenset(kind for kind in list_in(one, "type") if isinstance(kind, str))
     given = [one["const"]] if "const" in one else list_in(one, "enum")
     values = tuple(value for value in given if value is not None)
-    listed = values or (listed_values(one.get("pattern")) if _ANCHORED.fullmatch(str(one.get("pattern"))) else ())
-    named = one.get("format")
+    is_text = types - {"null"} == {"string"}  # a pattern says nothing of other values
+    pattern = str(one.get("pattern")) if is_text else ""
+    listed = values or (listed_values(pattern) if _ANCHORED.fullmatch(pattern) else ())
+    named, limits = one.get("format"), _bounds(one, of_dates=is_text)
     return _Allowed(
         types=frozenset() if given and not values else types - {"null"} if types else None,
         formats=frozenset([named]) if isinstance(named, str) and named in (*_TIMES, "date") else frozenset(),
-        limits=replace(_bounds(one), values=tuple(listed)) if listed else _bounds(one),
+        limits=replace(limits, values=tuple(listed)) if listed else limits,
         null=(not types or "null" in types or one.get("nullable") is True) and (not given or None in given),
     )
 
@@ -131,7 +134,8 @@ def _property(name: str, given: object, top: object, required: bool) -> DraftCol
     types = found.types or frozenset[str]()
     if types & {"object", "array"}:
         return name, "objects and lists are no attribute; derive a number or a category from them"
-    if found.formats & {*_TIMES, "several"}:
+    formats = found.formats if not types or "string" in types else frozenset[str]()  # which are those of text alone
+    if formats & {*_TIMES, "several"} or (formats and len(types) > 1):
         return name, "times, or dates among others, are no attribute; derive a number or a category from them"
     is_typed = found.types is not None or found.limits.values is not None
     common: dict[str, Any] = {
@@ -144,20 +148,24 @@ def _property(name: str, given: object, top: object, required: bool) -> DraftCol
         return category_or_boolean(name, found.limits.values, **common)
     if types == frozenset({"boolean"}):
         return DraftColumn(name=name, kind="boolean", **common)
-    kind: Any = "date" if "date" in found.formats else _NUMBERS.get(types)
+    kind: Any = "date" if "date" in formats else _NUMBERS.get(types)
     if kind:
         return column_within(name, kind, found.limits, **common)
     return DraftColumn(name=name, kind="categorical" if types == frozenset({"string"}) else None, **common)
 
 
-def _bounds(one: Mapping[str, Any]) -> Limits:
+def _bounds(one: Mapping[str, Any], *, of_dates: bool) -> Limits:
     """Return the bounds of numbers or dates, excluded ones beside others."""
     dates = limits_between(one, "formatMinimum", "formatExclusiveMinimum", "formatMaximum", "formatExclusiveMaximum")
     given = dict(one)
     for inside, outside in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if isinstance(one.get(outside), bool):  # as drafts before 6 had it: a flag beside the bound
             given[outside] = given.pop(inside, None) if one[outside] else None
-    return dates & limits_between(given, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+    found = dates & limits_between(given, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+    lows, highs = (
+        tuple(end for end in ends if isinstance(end[0], Day) == of_dates) for ends in (found.lows, found.highs)
+    )
+    return Limits(lows=lows, highs=highs)
 
 
 def _resolved(given: object, top: object) -> Mapping[str, Any]:
