@@ -162,19 +162,23 @@ class Flaky:
 
     def __init__(self, client, monkeypatch, lost):
         self.lost, self.sent = list(lost), 0
-        self._post = client._client.post
-        monkeypatch.setattr(client._client, "post", self.post)
+        self._send = client._client.send
+        monkeypatch.setattr(client._client, "send", self.send)
         monkeypatch.setattr("time.sleep", lambda _: None)
 
-    def post(self, *given, **more):
+    def send(self, request, **more):
         import httpx2
 
+        if request.method != "POST":
+            return self._send(request, **more)
         self.sent += 1
         what = self.lost.pop(0) if self.lost else None
         if what == "request":
             raise httpx2.ConnectError("lost")
-        response = self._post(*given, **more)
+        response = self._send(request, **more)
         if what == "response":
+            response.read()
+            response.close()
             raise httpx2.ReadTimeout("lost")
         return response
 

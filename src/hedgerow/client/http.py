@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
@@ -22,6 +24,7 @@ Answer = TypeVar("Answer")
 _TRIES = 6
 _FIRST_PAUSE = 0.25  # seconds, then twice as long each time
 _LARGEST = 2**26  # bytes of an answer
+_HERE = ("127.0.0.1", "localhost", "::1")
 _AGAIN = ("still-running", "busy")
 """Problems that another try may solve."""
 SETTLED = ("evaluation-failed", "key-reused")
@@ -50,14 +53,16 @@ class Connection(OfOneProcess):
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
         super().__init__()
-        _check_url(url)
         if not find_spec("httpx2"):
             raise MissingPackageError("a curator's service needs httpx2; run pip install 'hedgerow[client]'.")
         import httpx2
 
         headers = {"Authorization": f"Bearer {key}", "User-Agent": f"hedgerow {__version__}"}
-        self._client = httpx2.Client(base_url=url, headers=headers, timeout=timeout, follow_redirects=False)
-        self._pending = dict[str, str]()
+        headers["Accept-Encoding"] = "identity"  # a few compressed bytes may be many
+        proxies = _check_url(url)
+        self._client = httpx2.Client(base_url=url, headers=headers, timeout=timeout, trust_env=proxies)
+        self._timeout = timeout
+        self._pending = defaultdict[str, list[str]](list)
 
     def close(self) -> None:
         """Close the connection."""
@@ -65,16 +70,17 @@ class Connection(OfOneProcess):
 
     def get(self, path: str) -> Any:
         """Return what is at a path; raises ServiceError."""
-        return self.json(self._until_answered(lambda: self._client.get(path)))
+        return self.json(self.read(path))
 
     def post(self, path: str, question: dict[str, Any]) -> Any:
         """Return the answer to a question that is free; raises ServiceError."""
-        return self.json(self._until_answered(lambda: self._client.post(path, json=question)))
+        return self.json(self._until_answered("POST", path, json=question))
 
     def ask(self, path: str, body: bytes, read: Callable[[httpx2.Response], Answer], key: str | None = None) -> Answer:
         """Return the answer to a question that is charged: once, however often it has to be sent.
 
-        The same question, asked again after it went unanswered, is sent with the same key.
+        The same question, asked again after it went unanswered, is sent with the same key; while it is being asked, it
+        is another question.
 
         Parameters
         ----------
@@ -92,33 +98,29 @@ class Connection(OfOneProcess):
         ServiceError
             If it is refused, or not answered within several tries.
         """
-        asked = hashlib.sha256(path.encode() + body).hexdigest()
-        key = self._pending.setdefault(asked, key or str(uuid4()))
+        unanswered = self._pending[hashlib.sha256(path.encode() + body).hexdigest()]
+        with suppress(IndexError):
+            key = unanswered.pop()
+        key = key or str(uuid4())
         headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
         try:
-            response = self._until_answered(lambda: self._client.post(path, content=body, headers=headers))
-            answer = read(response)
-        except ServiceError as error:
-            if error.kind in SETTLED:
-                del self._pending[asked]
+            return read(self._until_answered("POST", path, content=body, headers=headers))
+        except BaseException as error:
+            if getattr(error, "kind", None) not in SETTLED:
+                unanswered.append(key)
             raise
-        del self._pending[asked]
-        return answer
 
     def read(self, path: str) -> httpx2.Response:
         """Return the response of a path, as it is; raises ServiceError."""
-        return self._until_answered(lambda: self._client.get(path))
+        return self._until_answered("GET", path)
 
     def json(self, response: httpx2.Response) -> Any:
-        """Return the data of a response; raises ServiceError if they are too large or not JSON."""
-        if len(response.content) <= _LARGEST:
-            try:
-                return parse_json(response.text)
-            except UnreadableError:
-                pass
+        """Return the data of a response; raises ServiceError if they are not JSON."""
+        with suppress(UnreadableError, UnicodeDecodeError):
+            return parse_json(response.content.decode())
         raise ServiceError("expected JSON from the service, got another answer.", status=response.status_code)
 
-    def _until_answered(self, send: Callable[[], httpx2.Response]) -> httpx2.Response:
+    def _until_answered(self, method: str, path: str, **sent: Any) -> httpx2.Response:
         import httpx2
 
         self.check_process()
@@ -127,7 +129,9 @@ class Connection(OfOneProcess):
             if attempt:
                 time.sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
             try:
-                response = send()
+                response = self._received(method, path, **sent)
+            except httpx2.InvalidURL:
+                raise ServiceError("expected names that fit a URL from the service, got another answer.") from None
             except httpx2.TransportError as error:
                 problem = ServiceError(
                     f"the service did not answer ({type(error).__name__}). If it was asked a question, that may be "
@@ -141,13 +145,30 @@ class Connection(OfOneProcess):
                 break
         raise problem
 
+    def _received(self, method: str, path: str, **sent: Any) -> httpx2.Response:
+        """Return a response, read no further, and no longer, than an answer may be and take."""
+        import httpx2
+
+        body, ends = bytearray(), time.monotonic() + self._timeout
+        with self._client.stream(method, path, **sent) as response:
+            if response.headers.get("Content-Encoding", "identity") != "identity":
+                raise ServiceError("expected an answer that is not compressed from the service, got another answer.")
+            for part in response.iter_bytes():
+                body += part
+                if len(body) > _LARGEST:
+                    raise ServiceError(f"expected at most {_LARGEST:,} bytes from the service, got a longer answer.")
+                if time.monotonic() > ends:
+                    raise httpx2.ReadTimeout("the answer takes too long")
+        kept = {RECEIPT: response.headers.get(RECEIPT, "")}
+        return httpx2.Response(response.status_code, content=bytes(body), headers=kept)
+
     def _problem(self, response: httpx2.Response) -> ServiceError:
         try:
-            data = parse_json(response.text[:_LARGEST])
+            data = self.json(response)
             kind, charged = str(data["type"]).rpartition(":")[2], data["charged"]
             text = f"{data['title']}: {data['detail']}{_amounts(data)}"
             return ServiceError(text, status=response.status_code, kind=kind, charged=charged)
-        except (UnreadableError, KeyError, TypeError):
+        except (ServiceError, KeyError, TypeError):
             return ServiceError(
                 f"the service answered with the status {response.status_code}; is it a hedgerow service?",
                 status=response.status_code,
@@ -160,14 +181,20 @@ def _amounts(data: dict[str, Any]) -> str:
     return f" Asked: epsilon {data['asked']['epsilon']}; left: {data['left']['epsilon']}. Nothing was charged."
 
 
-def _check_url(url: str) -> None:
-    scheme, _, rest = url.partition("://")
-    host = rest.partition("/")[0]
-    local = host.rpartition(":")[0] or host
-    if scheme == "https" and host:
-        return
-    if scheme == "http" and local in ("127.0.0.1", "localhost", "[::1]"):
-        return
+def _check_url(url: str) -> bool:
+    """Return whether requests may go by a proxy of the environment: none to this machine, where nothing is encrypted.
+
+    Raises
+    ------
+    ArgumentError
+        If a key would travel in the open.
+    """
+    import httpx2
+
+    with suppress(httpx2.InvalidURL):
+        found = httpx2.URL(url)  # as it is read where it is used: http://localhost:1@elsewhere is elsewhere
+        if (found.scheme == "https" and found.host) or (found.scheme == "http" and found.host in _HERE):
+            return found.scheme == "https"
     raise ArgumentError(
         "expected a URL that starts with https://, or with http:// for a service on this machine, got another: a key "
         "must not travel in the open."
