@@ -120,7 +120,7 @@ def held(kind, folder):
 HERE = (hr.Budget, FileBudget, Gate, hr.Oracle, hr.FederatedOracle)
 REMOTE = (RemoteCurator, RemoteDataset, RemoteOracle, Connection)
 SERVICE = (Database, Ledger, Curator)
-REFUSES = dict.fromkeys(REMOTE, Connection) | dict.fromkeys(SERVICE, Database) | {Gate: hr.Budget}
+REFUSES = dict.fromkeys({*REMOTE} - {RemoteOracle}, Connection) | dict.fromkeys(SERVICE, Database) | {Gate: hr.Budget}
 NAMES = {kind.__name__ for kind in (*HERE, *REMOTE, *SERVICE)}
 ANSWERS = {"charge", "allocate", "release", "marginals", "class_marginals", "error_marginals", "ask", "reserve"}
 
@@ -258,10 +258,10 @@ def test_three_hundred_forks_learn_nothing():
     assert len(oracle.marginals(BINS).rows) == 4
 
 
-def test_an_oracle_refuses_in_a_fork_while_a_thread_asks_it():
-    oracle = oracle_of()
-    with oracle._lock:
-        assert in_child(lambda: oracle.marginals(BINS)).startswith("StateError: This Oracle")
+@pytest.mark.parametrize("kind", [hr.Oracle, hr.FederatedOracle, RemoteOracle])
+def test_an_oracle_refuses_in_a_fork_while_a_thread_asks_it(kind, tmp_path):
+    with asked(kind, tmp_path) as (oracle, ask), oracle._lock:
+        assert in_child(ask).startswith(f"StateError: This {kind.__name__}")
 
 
 def test_what_a_share_would_be_charged_is_refused_in_a_fork():

@@ -8,6 +8,8 @@ import base64
 import hashlib
 import json
 import math
+import threading
+import time
 from fractions import Fraction
 
 import httpx2
@@ -17,7 +19,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.client.answers import UNSIGNED
-from hedgerow.errors import ArgumentError, ReceiptError, ServiceError
+from hedgerow.errors import ArgumentError, OracleExhaustedError, ReceiptError, ServiceError
 from hedgerow.marginals.oracle.answers import RowCounts
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
@@ -48,10 +50,11 @@ class Between:
             return self.sent(self.stored)
         self.keys.append(request.headers["Idempotency-Key"])
         kind = path.rpartition("/")[2]
-        self.stored = self.curator.ask(ANA, "wards", kind, self.keys[-1], request.content).content
+        key = request.headers["Idempotency-Key"]
+        stored = self.stored = self.curator.ask(ANA, "wards", kind, key, request.content).content
         if kind == "fits":
             return httpx2.Response(202, json={"job": "1", "state": "answered"})
-        return self.sent(self.stored)
+        return self.sent(stored)
 
     def sent(self, content):
         """Return the answer, changed, with the receipt of the one that it was."""
@@ -309,3 +312,43 @@ def test_a_sum_of_counts_that_are_none_is_refused(rows):
     federated = hr.FederatedOracle([Claims(np.full(7, 2**43)), Claims(rows), Claims(rows)])
     with pytest.raises(ArgumentError, match=r"expected (whole numbers|counts whose sum)"):
         federated.marginals(BY)
+
+
+def in_threads(oracles):
+    """Return the answers of oracles, each asked the same in a thread of its own, or the errors."""
+    found = []
+
+    def ask(oracle):
+        try:
+            found.append(tuple(oracle.marginals(BY).rows))
+        except Exception as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=ask, args=(oracle,)) for oracle in oracles]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+@pytest.mark.parametrize("questions", [1, 4])
+@pytest.mark.parametrize("kind", ["remote", "federated", "two remote"])
+def test_what_threads_ask_is_charged_answered_and_counted_once_each(between, kind, questions):
+    dataset = connected()
+
+    def slow(content, sent=between.sent):
+        time.sleep(0.05)  # for all to be there
+        return sent(content)
+
+    between.sent = slow
+    parts = [dataset.oracle(questions, epsilon=1) for _ in range(1 if kind == "remote" else 2)]
+    asked = [hr.FederatedOracle(parts)] if kind == "federated" else parts
+    spent = lambda: Fraction(between.curator.budget(ANA, "wards")["epsilon"]["spent"])  # noqa: E731
+    before = spent()
+    found = in_threads(asked * (4 // len(asked)))
+    answers = {one for one in found if isinstance(one, tuple)}
+    assert len(answers) == min(questions * len(asked), 4)
+    assert all(isinstance(one, tuple | OracleExhaustedError) for one in found)
+    assert spent() - before == sum(part.privacy.epsilon for part in parts)
+    assert all(part.privacy.epsilon <= 1 for part in parts)

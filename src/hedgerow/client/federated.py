@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -87,7 +88,7 @@ class FederatedOracle(OfOneProcess):
                 raise ArgumentError(f"expected oracles with the same {name}, got different ones.")
         if self.release == "ratio":
             raise ArgumentError("expected oracles that release counts, which add up, got some that release ratios.")
-        self._open = dict[tuple[str, str, int], _Open]()
+        self._open, self._lock = dict[tuple[str, str, int], _Open](), threading.Lock()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -179,11 +180,12 @@ class FederatedOracle(OfOneProcess):
         """Ask each who has not answered this question yet, and return all answers."""
         self.check_process()
         key = kind, bins.digest if isinstance(bins, Schema) else "", id(hypothesis)
-        opened = self._open.setdefault(key, _Open(hypothesis, {}))
-        for number, oracle in enumerate(self._oracles):
-            if number not in opened.answers:
-                opened.answers[number] = ask(oracle)
-        del self._open[key]
+        with self._lock:
+            opened = self._open.setdefault(key, _Open(hypothesis, {}))
+            for number, oracle in enumerate(self._oracles):
+                if number not in opened.answers:
+                    opened.answers[number] = ask(oracle)
+            del self._open[key]
         return [opened.answers[number] for number in range(len(self._oracles))]
 
     def __repr__(self) -> str:

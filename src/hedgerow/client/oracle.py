@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -68,7 +69,7 @@ class RemoteOracle(OfOneProcess):
         super().__init__()
         self._ask, self._try_out = ask, try_out
         self._columns, self._kinds, self._label = columns, kinds, label
-        self._max_queries, self._asked = max_queries, 0
+        self._max_queries, self._asked, self._lock = max_queries, 0, threading.Lock()
         release: Release = "gaussian" if delta else "counts"
         self._form = Form(release, epsilon / max_queries, delta / max_queries, 1, unit)
         self._charges = dict[int, tuple[Charge, Charge]]()  # by identity: equal charges count twice
@@ -179,15 +180,17 @@ class RemoteOracle(OfOneProcess):
         return {**amounts, "bins": bins.to_dict()["attributes"], **more}
 
     def _answer(self, kind: str, bins: Schema, **more: Any) -> Counts:
-        if not self.queries_left:
-            raise OracleExhaustedError(self._max_queries)
-        self._check_unit(bins.charges)
-        answer = self._ask(kind, self._question(bins, **more))
-        self._asked += 1
-        self._cards.append(answer.card)
-        own = answer.charge
-        self._count([(own, own), *((charge, renewed(charge)) for charge in bins.charges)])
-        return answer
+        self.check_process()
+        with self._lock:
+            if not self.queries_left:
+                raise OracleExhaustedError(self._max_queries)
+            self._check_unit(bins.charges)
+            answer = self._ask(kind, self._question(bins, **more))
+            self._asked += 1
+            self._cards.append(answer.card)
+            own = answer.charge
+            self._count([(own, own), *((charge, renewed(charge)) for charge in bins.charges)])
+            return answer
 
     def _check_unit(self, charges: Sequence[Charge]) -> None:
         """Check, before anything is asked, that what was paid before adds up with what the curator charges."""
