@@ -27,7 +27,6 @@ TESTED_ELSEWHERE = {
     "cli/study.py": "studies/ssrl/test_study.py",  # and those of the other studies: the command resumes
     "cli/answer.py": "cli/test_ask.py",  # what is asked there
     "cli/verify.py": "cli/test_ask.py",
-    "client/http.py": "client/test_connect.py",  # through what connects
     "client/oracle.py": "client/test_connect.py",
     "client/question_files.py": "cli/test_ask.py",
     "engines/columns.py": "engines/test_bins.py",  # a column is what its bins are

@@ -19,12 +19,13 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.client.answers import UNSIGNED
-from hedgerow.errors import ArgumentError, OracleExhaustedError, ReceiptError, ServiceError
+from hedgerow.errors import ArgumentError, HedgerowError, OracleExhaustedError, ReceiptError, ServiceError
 from hedgerow.marginals.oracle.answers import RowCounts
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Schema
 from hedgerow.service.curator import Answer
+from hedgerow.service.problems import problem_of
 from hedgerow.service.receipts import Signer
 from tests.service.wards import ANA, BINS, SCHEMA, curator_of
 
@@ -51,7 +52,11 @@ class Between:
         self.keys.append(request.headers["Idempotency-Key"])
         kind = path.rpartition("/")[2]
         key = request.headers["Idempotency-Key"]
-        stored = self.stored = self.curator.ask(ANA, "wards", kind, key, request.content).content
+        try:
+            stored = self.stored = self.curator.ask(ANA, "wards", kind, key, request.content).content
+        except HedgerowError as error:
+            problem = problem_of(error)
+            return httpx2.Response(problem.status, json=problem.to_dict())
         if kind == "fits":
             return httpx2.Response(202, json={"job": "1", "state": "answered"})
         return self.sent(stored)
@@ -177,6 +182,21 @@ def test_what_was_refused_is_asked_for_again_at_no_charge(between):
     assert len(between.keys) == 3
     assert len(set(between.keys)) == 1
     assert Fraction(between.curator.budget(ANA, "wards")["epsilon"]["spent"]) - before == Fraction(1, 4)
+
+
+def test_rows_of_an_epoch_declared_meanwhile_are_not_paid_for(between, tmp_path):
+    url, cap = f"sqlite:///{tmp_path}/l.db", Account(Fraction(9), Fraction(1, 99))
+    with curator_of(url, signer=SIGNER, cap=cap, shares={"ana": cap}) as between.curator:
+        dataset = connected()
+        ask(dataset)
+        between.curator.ledger.declare("wards", cap, {"ana": cap}, reason="the rows of 2027")
+    with curator_of(url, signer=SIGNER, cap=cap, shares={"ana": cap}) as between.curator:
+        for act in (lambda: ask(dataset), lambda: dataset.fit(hr.PrivateTreeClassifier(epsilon="1/4", **TREE))):
+            with pytest.raises(ServiceError, match="got one about another; nothing was charged") as raised:
+                act()
+            assert raised.value.charged is False
+        assert between.curator.budget(ANA, "wards")["epsilon"]["spent"] == "0"
+        ask(connected())
 
 
 def test_an_answer_given_before_is_no_new_one(between):

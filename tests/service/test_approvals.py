@@ -87,7 +87,7 @@ def test_the_question_itself_is_shown(ledger_url):  # noqa: F811
     with curator_of(ledger_url, approval="every") as curator:
         waits(curator, body=body)
         (one,) = curator.approvals.pending()
-        assert json.loads(one.question) == {"question": "marginals", "delta": "0", **json.loads(body)}
+        assert json.loads(one.question) == {"question": "marginals", "delta": "0", "epoch": None, **json.loads(body)}
         assert one.question.replace("\n", "\n" + " " * 7) in str(one)
 
 

@@ -305,6 +305,24 @@ def test_rows_that_were_read_in_one_epoch_are_charged_in_no_other(url):
         assert json.loads(curator.ask(ANA, "wards", "marginals", "two", MARGINALS).body)["epoch"] == 2
 
 
+def test_a_question_about_another_epoch_is_not_charged(url):
+    first, second = (question(epsilon="1/4", bins=BINS, epoch=epoch) for epoch in (1, 2))
+    with curator_of(url) as curator:
+        answer = curator.ask(ANA, "wards", "marginals", "one", first)
+        with pytest.raises(QuestionError, match="about epoch 1 of the dataset, got one about another"):
+            curator.ask(ANA, "wards", "marginals", "two", second)
+        curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="the rows of 2027")
+        with pytest.raises(ServiceBusyError, match="has its earlier rows"):
+            curator.ask(ANA, "wards", "marginals", "two", second)
+    rows = WatchedRows()
+    with curator_of(url, rows) as curator:
+        with pytest.raises(QuestionError, match="about epoch 2 of the dataset, got one about another"):
+            curator.ask(ANA, "wards", "marginals", "three", first)
+        assert curator.ask(ANA, "wards", "marginals", "one", first) == answer
+        assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
+        assert json.loads(curator.ask(ANA, "wards", "marginals", "two", second).body)["epoch"] == 2
+
+
 def test_a_question_charged_in_an_epoch_is_not_answered_from_the_rows_of_the_next(url):
     with curator_of(url, WatchedRows()) as curator:
         curator.ledger.answer = lambda *_: (_ for _ in ()).throw(LedgerUnavailableError("the disk is full"))

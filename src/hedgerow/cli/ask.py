@@ -163,6 +163,7 @@ def _ask(
         check_output(path, force=False)
     with _connected(url, public_key) as curator:
         found = curator[dataset]
+        question = {**question, "epoch": found.epoch}
         with _kept(url, QuestionFile.new(dataset, kind, question)) as key:
             data = found.answer(kind, question, key)
             write_answer(kind, data, found.receipts[-1] if found.receipts else "", output)

@@ -140,7 +140,7 @@ class RemoteDataset(OfOneProcess):
     schema : Schema
         The public schema, with the label.
     epoch : int
-        Which rows of the dataset are asked about: answers about those of another epoch are refused.
+        Which rows of the dataset are asked about: the service charges nothing for those of another epoch.
     receipts : list of str
         The curator's signed receipts of what was answered, the last one last; empty where it does not sign.
     """
@@ -241,7 +241,7 @@ class RemoteDataset(OfOneProcess):
 
     def _ask(self, kind: str, question: dict[str, Any], key: str | None = None) -> Received:
         """Return the checked answer to a question; one that does not pass can be asked for again at no charge."""
-        body = body_of(question)
+        body = body_of(question := {**question, "epoch": self.epoch})
         asked = Asked(self.name, self.epoch, self.schema, kind, question, body, self._keys)
 
         def read(response: httpx2.Response) -> Received:

@@ -29,7 +29,7 @@ from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
 from hedgerow.service.dummy import dummy_rows
-from hedgerow.service.forms import FORMS, Kind, read_form, readable
+from hedgerow.service.forms import FORMS, Asked, Kind, read_form, readable
 from hedgerow.service.ledger.caps import WHOLE
 from hedgerow.service.ledger.ledger import Answered, Ledger, Request, Reserved
 from hedgerow.service.questions import Question, read_question
@@ -210,7 +210,7 @@ class Curator:
         QuestionError
             If the question is malformed or does not fit the schema.
         """
-        question = self._question(self._held(caller, dataset), kind, body)
+        _, question = self._question(self._held(caller, dataset), kind, body)
         charge = question.charge
         return {
             "epsilon": str(charge.epsilon),
@@ -241,7 +241,7 @@ class Curator:
         AccessError
             As `describe` does, or if the caller is no analyst. Nothing is charged.
         QuestionError
-            If the question is malformed or does not fit the schema. Nothing is charged.
+            If the question is malformed, does not fit the schema, or is about another epoch. Nothing is charged.
         ApprovalError
             If the curator is to approve it first, or has refused it. Nothing is charged.
         BudgetExceededError, RequestConflictError, RequestRunningError
@@ -251,20 +251,19 @@ class Curator:
         RequestFailedError
             If the evaluation failed, now or before. It stays charged.
         """
-        question = self.check(caller, dataset, kind, key, body)
+        form, question = self.check(caller, dataset, kind, key, body)
         asked = hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
         if self._datasets[dataset].approval != "off":
-            form = read_form(kind, body)
             self._approve(caller, dataset, question, digest(f"{key}\n{asked}"), readable(kind, form))
         epoch = self._datasets[dataset].epoch
         check_room()
-        found = self.ledger.reserve(Request(dataset, caller.name, key, asked, question.charge, epoch))
+        found = self.ledger.reserve(Request(dataset, caller.name, key, asked, question.charge, epoch, form.epoch))
         if isinstance(found, Answered):
             return Answer.read(found.content)
         return self._evaluate(caller, dataset, question, asked, found)
 
-    def check(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Question:
-        """Return a question that can be asked; raises as `ask` does before a charge."""
+    def check(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> tuple[Asked, Question]:
+        """Return the form of a question, and the question, which can be asked; raises as `ask` does before a charge."""
         held = self._held(caller, dataset)
         if caller.role != "analyst":
             raise AccessError("expected an analyst, who has a cap, to ask; got another role.")
@@ -371,10 +370,11 @@ class Curator:
             return False
         return True
 
-    def _question(self, held: Held, kind: Kind, body: bytes) -> Question:
+    def _question(self, held: Held, kind: Kind, body: bytes) -> tuple[Asked, Question]:
         problem = "the question cannot be read"
         try:
-            return read_question(read_form(kind, body), held.schema, held.rows.target, self._noise)
+            form = read_form(kind, body)
+            return form, read_question(form, held.schema, held.rows.target, self._noise)
         except HedgerowError as error:  # made of the question and of what is public
             problem = str(error)
         except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError):  # of libraries

@@ -33,11 +33,17 @@ class Form(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Marginals(Form):
-    """How many rows are in each bin, or of each class in each bin."""
+class Priced(Form):
+    """What every question says."""
 
     epsilon: AmountText
     delta: AmountText = "0"
+    epoch: int | None = Field(None, description="The epoch asked about; another one is not charged. Default: any.")
+
+
+class Marginals(Priced):
+    """How many rows are in each bin, or of each class in each bin."""
+
     bins: dict[str, Any] = Field(
         description="The bins of each column asked about, as `attributes` of a schema file; every value needs a bin.",
         min_length=1,
@@ -64,11 +70,9 @@ class OnnxForm(Form):
     onnx: str
 
 
-class ErrorMarginals(Form):
+class ErrorMarginals(Priced):
     """How many rows of each bin a hypothesis gets wrong, and how many it gets right."""
 
-    epsilon: AmountText
-    delta: AmountText = "0"
     bins: dict[str, Any] = Field(
         description="The bins of each column asked about, as `attributes` of a schema file; every value needs a bin.",
         min_length=1,
@@ -77,12 +81,10 @@ class ErrorMarginals(Form):
     hypothesis: AlwaysForm | ModelForm | OnnxForm
 
 
-class Fit(Form):
+class Fit(Priced):
     """A model that a private estimator learns at the curator's."""
 
     model: Literal["rule-list", "tree", "scorecard"]
-    epsilon: AmountText
-    delta: AmountText = "0"
     attributes: list[str] | None = Field(None, min_length=1, description="Attributes of the schema. Default: all.")
     parameters: dict[str, Parameter] = Field({}, description="Parameters of the estimator, such as `max_depth`.")
 

@@ -18,6 +18,7 @@ from hedgerow.errors import (
     ArgumentError,
     BudgetExceededError,
     LedgerError,
+    QuestionError,
     RequestConflictError,
     RequestFailedError,
     RequestRunningError,
@@ -64,6 +65,8 @@ class Request:
         What the answer costs.
     epoch : int or None
         The epoch whose rows would be touched; None for the current one, whichever it is.
+    expected : int or None
+        The epoch that is asked about; None for any.
     """
 
     dataset: str
@@ -72,6 +75,7 @@ class Request:
     body: str
     charge: Charge
     epoch: int | None = None
+    expected: int | None = None
 
 
 @dataclass(frozen=True)
@@ -279,8 +283,8 @@ class Ledger:
             If it is being answered.
         RequestFailedError
             If it has failed, or was charged in another epoch than that of the rows, and got no answer there.
-        ServiceBusyError
-            If the dataset's current epoch is another than that of the rows; nothing is charged.
+        ServiceBusyError, QuestionError
+            If the dataset's current epoch is another than that of the rows, or asked about; nothing is charged.
         LedgerError
             If there is no such dataset, or the analyst has no cap for it.
         """
@@ -409,6 +413,11 @@ class Ledger:
             raise ServiceBusyError(
                 "a new epoch of the dataset was declared, and the service has its earlier rows; nothing was charged. "
                 "Ask again once the curator has started it anew."
+            )
+        if request.expected not in (None, epoch):
+            raise QuestionError(
+                f"expected a question about epoch {epoch} of the dataset, got one about another; nothing was charged. "
+                "Connect again to ask about the new rows."
             )
         check_unit(connection, request.dataset, epoch, charge.unit)
         for owner in (request.analyst, WHOLE):
