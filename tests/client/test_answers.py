@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.client.answers import UNSIGNED
+from hedgerow.client.answers import UNSIGNED, _sizes
 from hedgerow.errors import ArgumentError, HedgerowError, OracleExhaustedError, ReceiptError, ServiceError
 from hedgerow.marginals.oracle.answers import RowCounts
 from hedgerow.privacy.account import Account
@@ -289,6 +289,26 @@ def test_a_model_of_another_question_is_refused(between, other):
     between.body = lambda body: body | {"model": other_model}
     with pytest.raises(ServiceError, match="expected a"):
         dataset.fit(hr.PrivateTreeClassifier(epsilon="1/4", **TREE))
+
+
+LARGER = {
+    "depth": (hr.PrivateTreeClassifier, {"max_depth": 1}, {"max_depth": 3}),
+    "rules": (hr.PrivateRuleListClassifier, {"max_rules": 2}, {"max_rules": 4}),
+    "literals": (hr.PrivateRuleListClassifier, {"max_rules": 2}, {"max_rules": 2, "max_literals": 2}),
+    "points": (hr.PrivateScorecardClassifier, {}, {"points": 30}),
+    "attributes": (hr.PrivateScorecardClassifier, {"max_attributes": 1}, {}),
+}
+
+
+@pytest.mark.parametrize("size", LARGER)
+def test_a_model_larger_than_was_asked_for_is_refused(between, size):
+    kind, asked, larger = LARGER[size]
+    dataset, most = connected(), kind(**asked).get_params()
+    models = (dataset.fit(kind(epsilon=1, **larger)) for _ in range(20))  # until noise has made a large one
+    model = next(one for one in models if any((most[name] or n) < n for name, n in _sizes(one)[1].items()))
+    between.body = lambda body: body | {"model": model.to_dict()}
+    with pytest.raises(ServiceError, match="no larger than was asked for"):
+        dataset.fit(kind(epsilon=1, **asked))
 
 
 DESCRIPTIONS = {

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow.client.question_files import digest_of
 from hedgerow.errors import ReceiptError, ServiceError
+from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
 from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.release import Form
 from hedgerow.models import RuleList, Scorecard, Tree
@@ -28,8 +29,12 @@ from hedgerow.signatures import read_signed
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-MODELS: Mapping[str, type] = {"rule-list": RuleList, "tree": Tree, "scorecard": Scorecard}
-"""The models that a service fits, by their names in a question."""
+ESTIMATORS: Mapping[str, type[Any]] = {
+    "rule-list": PrivateRuleListClassifier,
+    "tree": PrivateTreeClassifier,
+    "scorecard": PrivateScorecardClassifier,
+}
+"""What a service fits, by its name in a question."""
 UNSIGNED = "who sent the answers was not checked: the curator's public key was not given (connect(..., public_key=))"
 MOST_ROWS = 2**40
 """The most rows that a table is believed to have."""
@@ -135,7 +140,11 @@ class Asked:
     def _model(self, data: Any) -> RuleList | Tree | Scorecard:
         model, names = model_from_dict(data), self.question.get("attributes", self.schema.names)
         asked = tuple((name, kind) for name, kind in self.schema.attributes if name in names)
-        _require(type(model) is MODELS[self.question["model"]], f"a {self.question['model']}")
+        most = ESTIMATORS[self.question["model"]](**self.question.get("parameters", {})).get_params()
+        named, sizes = _sizes(model)
+        _require(named == self.question["model"], f"a {self.question['model']}")
+        within = all(most[name] is None or size <= most[name] for name, size in sizes.items())
+        _require(within, f"a {named} no larger than was asked for ({', '.join(sizes)})")
         _require(
             replace(self.schema, attributes=asked) == model.schema, "a model with the attributes that were asked for"
         )
@@ -164,6 +173,17 @@ class Asked:
         }
         other = [name for name, value in expected.items() if said.get(name) != value]
         _require(not other, f"a receipt of this answer ({', '.join(other)})")
+
+
+def _sizes(model: RuleList | Tree | Scorecard) -> tuple[str, dict[str, int]]:
+    """Return a model's name in a question, and its sizes, by the parameters that bound them."""
+    if isinstance(model, Tree):
+        return "tree", {"max_depth": model.depth}
+    if isinstance(model, RuleList):
+        literals = max(len(rule.antecedent) for rule in model.rules)
+        return "rule-list", {"max_rules": len(model.rules), "max_literals": literals}
+    points = [np.abs(part.points).max() for part in model.parts]
+    return "scorecard", {"max_attributes": len(model.parts), "points": max(points, default=0)}
 
 
 def _require(holds: object, wanted: str) -> None:

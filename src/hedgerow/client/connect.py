@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hedgerow.arguments import check_whole
-from hedgerow.client.answers import STAYS, Asked, Counts, Received
+from hedgerow.client.answers import ESTIMATORS, STAYS, Asked, Counts, Received
 from hedgerow.client.http import RECEIPT, Connection
 from hedgerow.client.oracle import RemoteOracle
 from hedgerow.client.question_files import body_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ServiceError
-from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
 from hedgerow.messages import number_of, shown
 from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.privacy.amounts import Amount, exact
@@ -26,11 +24,6 @@ if TYPE_CHECKING:
     import httpx2
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-_MODELS: Mapping[type, str] = {
-    PrivateRuleListClassifier: "rule-list",
-    PrivateTreeClassifier: "tree",
-    PrivateScorecardClassifier: "scorecard",
-}
 _NOT_SENT = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
 _POLL = 0.2  # seconds
 
@@ -268,9 +261,9 @@ class RemoteDataset(OfOneProcess):
         return self._connection.post(f"{self._path}/cost", {"question": kind, **question})
 
     def _fit_question(self, estimator: Any) -> dict[str, Any]:
-        kind = _MODELS.get(type(estimator))
+        kind = next((name for name, one in ESTIMATORS.items() if type(estimator) is one), None)
         if kind is None:
-            names = ", ".join(one.__name__ for one in _MODELS)
+            names = ", ".join(one.__name__ for one in ESTIMATORS.values())
             raise ArgumentTypeError(f"expected one of {names}, got {type(estimator).__name__}.")
         given, default = estimator.get_params(), type(estimator)().get_params()
         for name in ("budget", "random_state"):

@@ -98,6 +98,9 @@ class QuestionFile:
             or (data["format"], data["version"]) != (_FORMAT, _VERSION)
         ):
             raise UnreadableError(f"{path}: expected a question, as `hedgerow ask --to` writes it, got another file.")
-        if not all(isinstance(data[name], str) for name in ("dataset", "kind", "key")):
-            raise UnreadableError(f"{path}: expected text for dataset, kind and key, got something else.")
+        texts = all(isinstance(data[name], str) for name in ("dataset", "kind", "key"))
+        if not (texts and isinstance(data["question"], dict)):
+            raise UnreadableError(
+                f"{path}: expected text for dataset, kind and key, and a mapping as the question, got something else."
+            )
         return cls(data["dataset"], data["kind"], data["key"], data["question"])
