@@ -1,7 +1,9 @@
 """Tokens are believed from one issuer, for one audience, until they expire, and for subjects that are known here."""
 
 import json
+import threading
 import time
+from types import SimpleNamespace
 
 import jwt
 import pytest
@@ -84,6 +86,71 @@ def test_keys_that_cannot_be_had_let_nobody_in(tmp_path):
     for url in ("http://login.example/keys", "ftp://x/y"):
         with pytest.raises(ArgumentError, match="https://"):
             Tokens(ISSUER, AUDIENCE, url, "sub", CALLERS)
+
+
+@pytest.fixture
+def published(keys, monkeypatch):
+    """Yield tokens whose issuer's keys are at a URL, the clock, how often it was asked, and what it then does first."""
+    now, asked, first = [0.0], [], []
+    found = list(jwt.PyJWKSet.from_json(keys.read_text()).keys)
+
+    def ask(_):
+        asked.append(now[0])
+        for act in first:
+            act()
+        return found
+
+    monkeypatch.setattr("jwt.PyJWKClient.get_signing_keys", ask)
+    monkeypatch.setattr("hedgerow.service.tokens.time", SimpleNamespace(monotonic=lambda: now[0]))
+    return Tokens(ISSUER, AUDIENCE, "https://login.example/keys", "sub", CALLERS), now, asked, first
+
+
+def refused(tokens, **change):
+    with pytest.raises(AccessError, match="valid token"):
+        tokens.caller(token(**change))
+
+
+def test_keys_that_nobody_published_are_asked_for_seldom(published):
+    tokens, now, asked, _ = published
+    for kid in range(5):
+        refused(tokens, kid=f"unknown {kid}")
+        assert tokens.caller(token()) == CALLERS["ana@example"]
+    now[0] = 10
+    refused(tokens, kid="unknown")
+    refused(tokens, kid="unknown")
+    assert asked == [0, 10]
+
+
+def test_an_issuer_that_fails_is_asked_seldom_and_its_keys_are_believed_no_longer(published):
+    tokens, now, asked, first = published
+    tokens.caller(token())
+    first.append(lambda: (_ for _ in ()).throw(jwt.PyJWKClientConnectionError("down")))
+    for now[0] in (299, 300, 301, 309, 310):
+        if now[0] < 300:
+            assert tokens.caller(token()) == CALLERS["ana@example"]
+        else:
+            refused(tokens)
+    first.clear()
+    now[0] = 320
+    assert tokens.caller(token()) == CALLERS["ana@example"]
+    assert asked == [0, 300, 310, 320]
+
+
+def test_a_stranger_does_not_make_others_wait_for_the_issuer(published):
+    tokens, now, asked, first = published
+    tokens.caller(token())
+    there, ends = threading.Event(), threading.Event()
+    first.append(lambda: (there.set(), ends.wait(20)))
+    now[0] = 10
+    stranger = threading.Thread(target=refused, args=(tokens,), kwargs={"kid": "unknown"})
+    stranger.start()
+    assert there.wait(20)
+    assert tokens.caller(token()) == CALLERS["ana@example"]
+    refused(tokens, kid="another")
+    assert stranger.is_alive()
+    ends.set()
+    stranger.join()
+    assert asked == [0, 10]
 
 
 def test_keys_and_tokens_go_side_by_side(tokens, tmp_path):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -16,6 +19,36 @@ from hedgerow.untrusted_text import read_text
 _ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # signatures alone: no shared secret, and never "none"
 _LEEWAY = 30  # seconds that clocks may differ
 _REFRESH = 300  # seconds for which keys are kept
+_PAUSE = 10  # seconds between two times that keys are asked for, whatever came of it
+
+
+class _Published:
+    """An issuer's public keys at a URL, asked for seldom and by one thread: anybody can name unknown ones."""
+
+    def __init__(self, url: str) -> None:
+        self._client = jwt.PyJWKClient(url, cache_jwk_set=False, timeout=5)
+        self._lock = threading.Lock()
+        self._keys = dict[str, jwt.PyJWK]()
+        self._tried = self._fetched = -math.inf
+
+    def __getitem__(self, kid: str) -> jwt.PyJWK:
+        """Return a key by its id; raises as the library does, or LookupError."""
+        if (self._stale or kid not in self._keys) and self._lock.acquire(blocking=self._stale):
+            try:
+                now = time.monotonic()
+                if (self._stale or kid not in self._keys) and now >= self._tried + _PAUSE:
+                    self._tried = now
+                    self._keys = {str(key.key_id): key for key in self._client.get_signing_keys()}
+                    self._fetched = now
+            finally:
+                self._lock.release()
+        if self._stale:
+            raise LookupError
+        return self._keys[kid]
+
+    @property
+    def _stale(self) -> bool:
+        return time.monotonic() >= self._fetched + _REFRESH
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +82,7 @@ class Tokens:
         if urlsplit(self.keys).scheme not in ("https", ""):
             raise ArgumentError("expected the issuer's keys at a URL that starts with https://, or in a file.")
         if urlsplit(self.keys).scheme:
-            object.__setattr__(self, "_client", jwt.PyJWKClient(self.keys, lifespan=_REFRESH, timeout=5))
+            object.__setattr__(self, "_published", _Published(self.keys))
 
     def caller(self, token: str) -> Caller:
         """Return whose token this is.
@@ -80,10 +113,9 @@ class Tokens:
 
     def _key(self, token: str) -> jwt.PyJWK:
         """Return the issuer's key that a token says it is signed with; raises if there is none."""
-        client: jwt.PyJWKClient | None = getattr(self, "_client", None)
-        if client is not None:
-            return client.get_signing_key_from_jwt(token)
-        return jwt.PyJWKSet.from_json(read_text(self.keys))[jwt.get_unverified_header(token)["kid"]]
+        published: _Published | None = getattr(self, "_published", None)
+        kid = jwt.get_unverified_header(token)["kid"]
+        return jwt.PyJWKSet.from_json(read_text(self.keys))[kid] if published is None else published[kid]
 
 
 def caller_by(keys: Keys, tokens: Tokens | None) -> Callable[[str], Caller]:
