@@ -76,11 +76,10 @@ def backup(
     with TemporaryDirectory(prefix=".hedgerow-", dir=output.absolute().parent) as folder:
         fresh = Path(folder) / "ledger.db"
         with _opened(ledger) as opened:
-            opened.database.backup(fresh)
-        with _opened(str(fresh)) as copied:
-            say(copied.verify())
+            found = opened.backup(fresh)
         fresh.replace(output)
         sync_folder(output)
+    say(found)
 
 
 def _opened(address: str) -> closing[Log]:

@@ -1,6 +1,8 @@
 """A head outside the database: whoever brings back an earlier state of the ledger is found out, and no crash is."""
 
+import os
 import shutil
+import signal
 import sqlite3
 from contextlib import closing
 from fractions import Fraction
@@ -10,6 +12,7 @@ import sqlalchemy as sa
 
 from hedgerow.errors import LedgerError, LedgerUnavailableError
 from hedgerow.service.ledger import log as log_module
+from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.log import HeadFile, Log, Mark
 from tests.service.databases import head_of, ledger_at
 from tests.service.ledger.asking import asked, declare
@@ -112,6 +115,44 @@ def test_a_plain_copy_of_a_running_ledger_is_no_new_one(tmp_path):
             ledger_at(f"sqlite:///{copy}")
 
 
+def test_a_plain_copy_is_no_new_ledger_after_a_kill_while_the_dataset_was_declared_either(tmp_path):
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    child = os.fork()
+    if not child:
+        ledger = ledger_at(url)
+        Database.settle = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+        declare(ledger)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    with ledger_at(url) as ledger:
+        ledger.reserve(asked("one"))
+        (tmp_path / "copy").mkdir()
+        shutil.copy(tmp_path / "ledger.db", tmp_path / "copy")
+        with pytest.raises(LedgerError, match="none is kept"):
+            ledger_at(f"sqlite:///{tmp_path}/copy/ledger.db")
+
+
+def test_a_backup_of_a_plain_copy_is_refused_and_so_is_one_of_a_rolled_back_ledger(tmp_path):
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    with ledger_at(url) as ledger:
+        declare(ledger)
+        ledger.reserve(asked("one"))
+        (tmp_path / "copy").mkdir()
+        copy = shutil.copy(tmp_path / "ledger.db", tmp_path / "copy")
+        with closing(Log(f"sqlite:///{copy}", read_only=True)) as log, pytest.raises(LedgerError, match="no head is"):
+            log.backup(tmp_path / "copy.db")
+        ledger.rotate("earlier", "later", "PEM")
+    roll_back(url)
+    with closing(Log(url, read_only=True)) as log, pytest.raises(LedgerError, match="later ones are lost"):
+        log.backup(tmp_path / "later.db")
+
+
+def test_a_head_that_is_no_file_is_refused_at_once(kept):
+    head_of(kept).unlink()
+    os.mkfifo(head_of(kept))
+    with closing(Log(kept, head_of(kept), read_only=True)) as log, pytest.raises(OSError, match="[Ss]eek"):
+        log.verify()
+
+
 def test_a_crash_between_a_commit_and_its_head_is_none(kept, monkeypatch):
     with ledger_at(kept) as ledger, monkeypatch.context() as patch:
         patch.setattr(HeadFile, "_written", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "full")))
@@ -210,7 +251,7 @@ def test_a_backup_has_all_entries_and_is_one_file(tmp_path):
     with ledger_at(f"sqlite:///{tmp_path}/ledger.db") as ledger:
         declare(ledger)
         ledger.answer(ledger.reserve(asked("one")), b"12")
-        ledger.log.database.backup(tmp_path / "copy.db")
+        assert ledger.log.backup(tmp_path / "copy.db") == ledger.verify()
         expected = ledger.verify()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "copy.db").rename(tmp_path / "elsewhere" / "ledger.db")

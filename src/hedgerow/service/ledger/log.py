@@ -12,7 +12,7 @@ import json
 import os
 import threading
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
@@ -65,10 +65,13 @@ class HeadFile:
     def read(self) -> Mark | None:
         """Read the head; None if there is no file, or nothing whole in it."""
         try:
-            with self._path.open("rb") as file:
-                return _newest(file.fileno())[1]
+            handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
+        try:
+            return _newest(handle)[1]
+        finally:
+            os.close(handle)
 
     def keep(self, mark: Mark, *, back: bool = False) -> None:
         """Write a head, unless a later one is kept; return once it is on disk. With `back`, write it all the same.
@@ -177,6 +180,7 @@ class Log:
                 self.append(connection, "accepted", {"head": None if kept is None else kept._asdict()})
             last = self._last
         self._head.keep(last, back=lost)
+        self.database.settle()  # who declared may have been killed before
 
     @contextmanager
     def changing(self) -> Generator[Connection]:
@@ -248,7 +252,7 @@ class Log:
         LedgerError
             With what is broken.
         """
-        kept = None if self._head is None else self._head.read()  # first: it is never ahead of what is then read
+        kept = self._kept()  # first: it is never ahead of what is then read
         with self.database.reading() as connection:
             found = verified(connection)
             last = Mark(found.entries, found.head)
@@ -257,12 +261,35 @@ class Log:
             named = sa.select(ENTRIES.c.sequence).where(ENTRIES.c.hash == head)
             if head is not None and connection.execute(named).scalar_one_or_none() is None:
                 raise LedgerError(f"the ledger is broken: no entry has the hash {shown(head)}; later ones are lost.")
-        if found.entries and kept is None and head is None and self.database.is_in_use:
+        if found.entries and kept is None and head is None:
+            self._check_copied()
+        return found
+
+    def backup(self, path: Path) -> Verified:
+        """Copy one state of SQLite's ledger to a new file, whole, while others write; verified against the head.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger is in PostgreSQL, which has its own means, or has lost entries, or is broken.
+        """
+        kept = self._kept()
+        if kept is None:
+            self._check_copied()
+        self.database.backup(path)
+        with closing(Log(f"sqlite:///{path}", read_only=True)) as copy:
+            return copy.verify(None if kept is None else kept.hash or None)
+
+    def _kept(self) -> Mark | None:
+        return None if self._head is None else self._head.read()
+
+    def _check_copied(self) -> None:
+        """Raise LedgerError for a file that may be a bare copy of one in use: it has no head."""
+        if self.database.is_in_use:
             raise LedgerError(
                 "no head is kept beside the ledger: it may be a copy of one that is in use, which lacks entries. Make "
                 "copies by hedgerow ledger backup, or give --head HASH, as you kept it elsewhere."
             )
-        return found
 
     def _hash(self, sequence: int) -> str:
         with self.database.reading() as connection:
