@@ -141,6 +141,11 @@ def test_the_signing_key_is_replaced_with_an_entry_and_is_not_set_back(run):
     Path("curator.key").write_bytes(new)
     assert run("serve", "rotate")[0] == 0
     assert run("ledger", "verify", "ledger.db")[0] == 0
+    Path("curator.pub").unlink()
+    before = run("ledger", "show", "ledger.db")
+    assert "curator.pub" in run("serve", "rotate")[2]
+    assert run("ledger", "show", "ledger.db") == before  # nothing is replaced by a key that could not be published
+    assert run("serve", "check")[0] == 0
 
 
 @pytest.mark.parametrize(

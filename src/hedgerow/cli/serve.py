@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hedgerow.cli.output import say
+from hedgerow.durable import sync_folder
 from hedgerow.errors import ArgumentError, MissingPackageError
 from hedgerow.messages import shown
 
@@ -165,8 +166,10 @@ def rotate(config: ConfigPath = CONFIG) -> None:
         raise ArgumentError("expected a configuration with a signing key, got one without.")
     before, new = Signer.load(found.signing_key), Signer.new()
     with found.open_ledger() as ledger:
+        fresh = new.prepare(found.signing_key)
         ledger.rotate(before.name, new.name, new.public)
-        new.replace(found.signing_key)
+        fresh.replace(found.signing_key)
+        sync_folder(found.signing_key)
     say(f"receipts are signed with the key {new.name} from when the service is started anew")
     say(f"give everybody {found.signing_key.with_suffix('.pub')}, which has the keys of before, too")
 

@@ -81,20 +81,25 @@ class Signer:
         _write_private(Path(path), self.key)
         Path(path).with_suffix(".pub").write_text(self.public)
 
-    def replace(self, path: str | Path) -> None:
-        """Write the key in the place of the one in a PEM file, and the public one before those that came earlier.
+    def prepare(self, path: str | Path) -> Path:
+        """Write the key beside the one in a PEM file that it is to replace, and the public one before earlier ones.
+
+        Returns
+        -------
+        Path
+            The file, as ``.new``, which is to be renamed.
 
         Raises
         ------
-        OSError
+        UnreadableError, OSError
             If a file cannot be read or written.
         """
         fresh, published = Path(path).with_suffix(".new"), Path(path).with_suffix(".pub")
         fresh.unlink(missing_ok=True)
         _write_private(fresh, self.key)
         write_whole(published, self.public + read_receipt(published).replace(self.public, ""))
-        fresh.replace(path)
-        sync_folder(Path(path))
+        sync_folder(fresh)
+        return fresh
 
     @property
     def public(self) -> str:
