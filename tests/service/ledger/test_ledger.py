@@ -251,3 +251,12 @@ def test_entries_can_be_read_from_one_on(ledger):
         assert list(ledger.entries(first)) == entries[first - 1 :]
     with pytest.raises(LedgerError, match="entry 5 is missing"):
         list(ledger.entries(6))
+
+
+def test_a_receipt_names_the_charging_entry_even_where_an_earlier_key_is_the_name_of_the_request(ledger, monkeypatch):
+    name = "00000000-0000-4000-8000-000000000000"
+    ledger.reserve(asked(name))
+    monkeypatch.setattr("hedgerow.service.ledger.ledger.uuid4", lambda: name)
+    first = ledger.reserve(asked("two"))
+    ledger.put_down(first)
+    assert ledger.reserve(asked("two")).entry == first.entry

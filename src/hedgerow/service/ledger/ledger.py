@@ -304,6 +304,11 @@ class Ledger:
             )
         return found
 
+    def knows(self, analyst: str, key: str) -> bool:
+        """Return whether a request of the analyst with this idempotency key was charged: it is charged no more."""
+        with self._database.reading() as connection:
+            return connection.execute(_KNOWN, {"by": analyst, "called": key}).one_or_none() is not None
+
     def answer(self, reserved: Reserved, content: bytes) -> None:
         """Store the answer of a request, and mark it as answered, in one transaction. Only then may it be sent.
 
@@ -494,9 +499,10 @@ class Ledger:
 
 
 def _charging_entry(connection: Connection, request: str) -> str:
-    """Return the hash of the entry that charged a request, by reading all that name it."""
+    """Return the hash of the entry that charged a request, by reading all that name it, be it as a key of another."""
     named = sa.select(ENTRIES.c.content, ENTRIES.c.hash).where(ENTRIES.c.content.contains(request))
-    return next(row.hash for row in connection.execute(named) if json.loads(row.content)["kind"] == "reserved")
+    found = ((json.loads(row.content), row.hash) for row in connection.execute(named))
+    return next(hashed for data, hashed in found if (data["kind"], data.get("request")) == ("reserved", request))
 
 
 def _signing(connection: Connection) -> str | None:
