@@ -102,7 +102,7 @@ def test_receipts_of_a_key_that_was_replaced_are_checked_with_the_file_of_all(ma
     signer.save(folder / "curator.key")
     new, newest = Signer.new(), Signer.new()
     new.prepare(folder / "curator.key").replace(folder / "curator.key")
-    newest.replace(folder / "curator.key")
+    newest.prepare(folder / "curator.key").replace(folder / "curator.key")
     public = read_receipt(folder / "curator.pub")
     assert public == newest.public + new.public + signer.public
     assert (folder / "curator.key").stat().st_mode & 0o777 == 0o600
