@@ -2,15 +2,24 @@
 
 import json
 from base64 import b64encode
+from fractions import Fraction
 
 import pytest
 
 from hedgerow.chain import digest
-from hedgerow.errors import ApprovalError, ArgumentError, LedgerError, QuestionError, ServiceBusyError
+from hedgerow.errors import (
+    ApprovalError,
+    ArgumentError,
+    LedgerError,
+    QuestionError,
+    RequestConflictError,
+    ServiceBusyError,
+)
+from hedgerow.privacy.account import Account
 from hedgerow.service import approvals as module
 from hedgerow.service.forms import read_form, readable
 from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
-from tests.service.wards import ANA, BINS, BOB, MARGINALS, WatchedRows, curator_of, question
+from tests.service.wards import ANA, BINS, BOB, MARGINALS, SHARES, WatchedRows, curator_of, question
 
 OTHER = question(epsilon="1/8", bins=BINS)
 
@@ -40,7 +49,9 @@ def test_every_question_waits_and_each_is_approved_by_itself(ledger_url):  # noq
         approvals.decide(1, approved=True)
         approvals.decide(2, approved=False)
         assert ask(curator) == ask(curator)
-        assert waits(curator, body=OTHER)
+        with pytest.raises(RequestConflictError, match="another"):
+            ask(curator, body=OTHER)
+        assert waits(curator, key="three", body=OTHER)
         assert not waits(curator, key="two")
         assert curator.ledger.account("wards").spent == 1 / 4
 
@@ -56,6 +67,24 @@ def test_the_first_question_waits_and_then_none_does(ledger_url):  # noqa: F811
         ask(curator, key="two", body=OTHER)
         assert waits(curator, caller=BOB)
         assert [one.analyst for one in approvals.pending()] == ["bob"]
+
+
+def test_what_was_approved_for_the_rows_of_one_epoch_waits_again_in_the_next(ledger_url):  # noqa: F811
+    with curator_of(ledger_url, approval="every") as curator:
+        assert waits(curator)
+        curator.approvals.decide(1, approved=True)
+        curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="new rows")
+    with curator_of(ledger_url, approval="every") as curator:
+        assert waits(curator)
+        assert curator.ledger.account("wards").spent == 0
+
+
+def test_what_was_charged_before_needs_no_approval_to_be_given_again(ledger_url):  # noqa: F811
+    with curator_of(ledger_url) as curator:
+        answer = ask(curator)
+    with curator_of(ledger_url, approval="every") as curator:
+        assert ask(curator) == answer
+        assert waits(curator, key="two")
 
 
 def test_what_is_decided_is_decided(ledger_url):  # noqa: F811

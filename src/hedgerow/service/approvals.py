@@ -73,7 +73,7 @@ class Approvals:
         dataset, analyst : str
             Of which dataset, by whom.
         asked : str
-            The digest of the question with its idempotency key.
+            The digest of the question with its epoch and idempotency key.
         purpose : str
             What is asked and what it costs, in a line.
         question : str

@@ -253,9 +253,9 @@ class Curator:
         """
         form, question = self.check(caller, dataset, kind, key, body)
         asked = hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
-        if self._datasets[dataset].approval != "off":
-            self._approve(caller, dataset, question, digest(f"{key}\n{asked}"), readable(kind, form))
         epoch = self._datasets[dataset].epoch
+        if self._datasets[dataset].approval != "off" and not self.ledger.knows(caller.name, key):
+            self._approve(caller, dataset, question, digest(f"{epoch}\n{key}\n{asked}"), readable(kind, form))
         check_room()
         found = self.ledger.reserve(Request(dataset, caller.name, key, asked, question.charge, epoch, form.epoch))
         if isinstance(found, Answered):

@@ -149,7 +149,7 @@ def test_a_backup_of_a_plain_copy_is_refused_and_so_is_one_of_a_rolled_back_ledg
 def test_a_head_that_is_no_file_is_refused_at_once(kept):
     head_of(kept).unlink()
     os.mkfifo(head_of(kept))
-    with closing(Log(kept, head_of(kept), read_only=True)) as log, pytest.raises(OSError, match="[Ss]eek"):
+    with closing(Log(kept, head_of(kept), read_only=True)) as log, pytest.raises(OSError, match=r"[Ss]eek"):
         log.verify()
 
 
