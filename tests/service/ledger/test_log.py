@@ -188,6 +188,16 @@ def test_a_head_is_never_set_back_by_a_slower_process(tmp_path):
     assert (tmp_path / "head").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_head_is_written_under_a_lock_and_one_that_another_process_wrote_is_synchronised_too(tmp_path, monkeypatch):
+    done = []
+    monkeypatch.setattr(log_module.fcntl, "flock", lambda *_: done.append("lock"))
+    monkeypatch.setattr(log_module, "_sync", lambda _: done.append("file"))
+    monkeypatch.setattr(log_module, "sync_folder", lambda _: done.append("folder"))
+    HeadFile(tmp_path / "head").keep(Mark(2, "b" * 64))
+    HeadFile(tmp_path / "head").keep(Mark(1, "a" * 64))
+    assert done == ["lock", "file", "folder", "lock", "file"]
+
+
 @pytest.mark.parametrize("turn", [1, 2, 3])
 def test_a_write_that_is_torn_leaves_the_head_before(tmp_path, turn):
     head = HeadFile(tmp_path / "head")

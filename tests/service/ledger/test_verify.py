@@ -131,3 +131,12 @@ def test_more_than_a_cap_is_not_charged(ledger):
             set_total(connection, "wards", 1, analyst, replace(account, charges=spent))
     with pytest.raises(LedgerError, match="more was charged to 'wards' than a cap of it allows"):
         ledger.verify()
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta", "rho"])
+def test_a_charge_without_an_amount_is_told(ledger, name):
+    (charge, *_) = [entry.data["charge"] for entry in ledger.entries() if entry.kind == "reserved"]
+    del charge[name]
+    forge(ledger, "reserved", request="forged", key="forged", charge=charge)
+    with pytest.raises(LedgerError, match="broken at entry 6: nothing that came before allows it"):
+        ledger.verify()

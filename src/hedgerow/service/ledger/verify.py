@@ -82,10 +82,11 @@ class _Replay:
         self.approvals[asked] = data["number"], data["purpose"], data["question"], data["decision"]
 
     def on_reserved(self, data: dict[str, Any]) -> None:
-        """Take in a charge."""
+        """Take in a charge, with its amounts."""
         declared = json.loads(self.caps[data["dataset"], data["epoch"], WHOLE])
         if data["request"] in self.requests or data["charge"].get("unit") != declared.get("unit"):
             raise KeyError
+        _sums([data["charge"]])
         for name in (data["analyst"], WHOLE):
             self.charges[data["dataset"], data["epoch"], name].append(data["charge"])
         kept = {key: data[key] for key in ("analyst", "key", "body", "dataset", "epoch")}
