@@ -279,3 +279,11 @@ def test_every_operator_is_tested():
 def test_a_node_may_hold_the_constant():
     nodes = [node("Constant", [], ["k"], value=tensor(W)), node("MatMul", ["x", "k"], ["y"])]
     assert predicted(model(nodes), X).tolist() == (X @ W).argmax(axis=1).tolist()
+
+
+def test_nodes_that_take_one_long_constant_are_refused_before_it_is_read():
+    shapes = {"axes": [2] * 100_000, "sizes": [0, 3] + [1] * 100_000, "last": [-1]}
+    squeezed = [node("Unsqueeze", ["x", "last"], ["z"]), node("Squeeze", ["z", "axes"], ["y"])]
+    for nodes in (squeezed, [node("Reshape", ["x", "sizes"], ["y"])]):
+        with pytest.raises(HypothesisError, match="at most 8 whole numbers"):
+            read_onnx(text_of(model(nodes, constants=shapes)))

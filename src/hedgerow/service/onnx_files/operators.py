@@ -25,7 +25,7 @@ from hedgerow.marginals.oracle.rowwise.operators import (
     Total,
 )
 from hedgerow.service.onnx_files.building import Building, Known, Operand, finite, refuse
-from hedgerow.service.onnx_files.plain import Constant, Node
+from hedgerow.service.onnx_files.plain import MOST_DIMENSIONS, Constant, Node
 
 _NUMBER: Mapping[int, InputKind] = {1: "single", 6: "whole", 7: "whole", 9: "boolean", 11: "double"}
 _MATRIX = "rows of numbers"
@@ -170,10 +170,17 @@ def _clip(building: Building, node: Node, operands: list[Operand | None]) -> Kno
     return building.add(Clip(*bounds), (value,), value.kind, value.shape)
 
 
+def _sizes(node: Node, operand: Operand | None) -> tuple[int, ...]:
+    """Return whole numbers, one a dimension: few, since any number of nodes may take the same constant."""
+    found = fixed(node, operand)
+    if found.kind != "whole" or len(found.items) != found.numbers.size or len(found.items) > MOST_DIMENSIONS:
+        refuse(node, f"at most {MOST_DIMENSIONS} whole numbers")
+    return found.items
+
+
 def _axes(node: Node, operands: list[Operand | None]) -> tuple[int, ...] | None:
     given = operands[1] if len(operands) > 1 else None
-    found = node.attributes.get("axes") if given is None else [int(one) for one in fixed(node, given).numbers.ravel()]
-    return None if found is None else tuple(found)
+    return node.attributes.get("axes") if given is None else _sizes(node, given)
 
 
 def _reduce_sum(building: Building, node: Node, operands: list[Operand | None]) -> Known:
@@ -229,15 +236,15 @@ def _flatten(building: Building, node: Node, operands: list[Operand | None]) -> 
 
 
 def _reshape(building: Building, node: Node, operands: list[Operand | None]) -> Known:  # noqa: ARG001
-    value, sizes = row(node, operands[0]), [int(one) for one in fixed(node, operands[1]).numbers.ravel()]
+    value, sizes = row(node, operands[0]), _sizes(node, operands[1])
     if not sizes or node.attributes.get("allowzero", 0):
         refuse(node, "the rows as first dimension")
     rows, rest = sizes[0], sizes[1:]
     known = prod(size for size in rest if size != -1)
-    rest = [value.width if size == -1 and known == 1 and rows == 0 else size for size in rest]
+    rest = tuple(value.width if size == -1 and known == 1 and rows == 0 else size for size in rest)
     if rows not in (0, -1) or any(size < 1 for size in rest) or prod(rest) != value.width:
         refuse(node, "the rows as first dimension, and as many columns")
-    return replace(value, shape=tuple(rest))
+    return replace(value, shape=rest)
 
 
 def _squeeze(building: Building, node: Node, operands: list[Operand | None]) -> Known:  # noqa: ARG001

@@ -38,7 +38,7 @@ _STORED = {
     _INT64: ("int64_data", "<i8"),
     _BOOL: ("int32_data", "u1"),
 }
-_MOST_DIMENSIONS = 8
+MOST_DIMENSIONS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +220,7 @@ def constant(tensor: Any) -> Constant:
     shape, kind = tuple(tensor.dims), _KINDS.get(tensor.data_type)
     if kind is None:
         raise HypothesisError("expected tensors of float, double, int32, int64, bool or string, got another type.")
-    if len(shape) > _MOST_DIMENSIONS or any(size < 0 for size in shape):
+    if len(shape) > MOST_DIMENSIONS or any(size < 0 for size in shape):
         raise HypothesisError("expected tensors of few dimensions, got another shape.")
     if kind == "text":
         items = tuple(map(_word, tensor.string_data))
