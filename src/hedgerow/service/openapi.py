@@ -43,7 +43,9 @@ class Described(FastAPI):
     """An app whose OpenAPI file has the schemas of questions and problems under names, as generated clients need."""
 
     def openapi(self) -> dict[str, Any]:
-        """Return the file as data."""
+        """Return the file as data, made once: anyone may ask for it."""
+        if self.openapi_schema is not None:
+            return self.openapi_schema
         found = super().openapi()
         schemas = found.setdefault("components", {}).setdefault("schemas", {})
         schemas |= {"Problem": _PROBLEM}
