@@ -1,11 +1,10 @@
-"""Strangers who open connections, or send slowly, push out each other, and nobody who asks."""
+"""Strangers who open connections, send slowly, or do not read, push out each other, and nobody who asks."""
 
 import socket
 import ssl
 import time
 from contextlib import ExitStack, contextmanager, suppress
 
-import h11
 import httpx2
 import pytest
 from starlette.applications import Starlette
@@ -24,14 +23,18 @@ async def echo(request):
     return PlainTextResponse(await request.body())
 
 
+async def long(request):  # noqa: ARG001
+    return PlainTextResponse(b"x" * 100_000)
+
+
 @pytest.fixture
 def app():
-    return Starlette(routes=[Route("/", echo, methods=["GET", "POST"])])
+    return Starlette(routes=[Route("/", echo, methods=["GET", "POST"]), Route("/long", long)])
 
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(connections, "SECONDS", {h11.IDLE: SOON, h11.SEND_BODY: SOON})
+    monkeypatch.setattr(connections, "SECONDS", dict.fromkeys(connections.SECONDS, SOON))
 
 
 @contextmanager
@@ -65,6 +68,45 @@ def test_silent_connections_push_out_each_other_and_no_request(app):
                 assert time.monotonic() - began < 2
         assert all(is_closed(one) for one in silent[: 4 * MOST])
         assert not is_closed(silent[-1], within=0.1)
+
+
+UNREAD = {
+    "pipelined": 100 * b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n",
+    "the last": 60 * b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n"
+    + b"GET /long HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+    "no HTTP": 60 * b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n" + b"nonsense\r\n\r\n",
+}
+
+
+@contextmanager
+def unread(url, asked):
+    """Open a connection that asks and does not read."""
+    host, port = url.partition("://")[2].split(":")
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        one.connect((host, int(port)))
+        one.sendall(asked)
+        yield one
+
+
+@pytest.mark.parametrize("asked", UNREAD.values(), ids=UNREAD)
+def test_who_does_not_read_is_pushed_out(app, asked):
+    with served(app, MOST) as url, ExitStack() as strangers:
+        for _ in range(2 * MOST):
+            strangers.enter_context(unread(url, asked))
+        for _ in range(3):
+            assert httpx2.post(url, content=b"x" * 100_000, timeout=2).status_code == 200
+
+
+@pytest.mark.usefixtures("impatient")
+def test_who_does_not_read_is_ended_in_time(app):
+    with served(app) as url, unread(url, UNREAD["pipelined"]) as one:
+        time.sleep(5 * SOON)
+        taken = 0
+        with suppress(ConnectionError):
+            while part := one.recv(65536):
+                taken += len(part)
+        assert taken < 100 * 100_000
 
 
 @pytest.mark.usefixtures("impatient")

@@ -1,7 +1,7 @@
-"""Connections: how many are open at once, and for how long a client may take to send a request.
+"""Connections: how many are open at once, and for how long a client may take to send a request or take an answer.
 
-Whoever has sent no whole request yet goes first, the longest-waiting one: strangers who open connections and say
-nothing push out each other, and nobody who asks.
+A request of somebody who is known goes on. Of all others, whoever has been waited for longest goes first: strangers who
+open connections and say nothing, read nothing or ask without end push out each other, and nobody who asks.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-SECONDS = {h11.IDLE: 10.0, h11.SEND_BODY: 60.0}
-"""How long a client may take: with TLS, and then the header; for the body after it."""
+SECONDS = {h11.IDLE: 10.0, h11.SEND_BODY: 60.0, h11.DONE: 60.0}
+"""How long a client may take: with TLS, and then the header; for the body; until it takes more of an answer."""
 
 
 class Connections:
@@ -28,33 +28,26 @@ class Connections:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._open, self._waiting = set[Connection](), dict[Connection, None]()
+        self._open = dict[Connection, None]()  # first those in whose state nothing has changed for longest
 
     def add(self, connection: Connection) -> None:
-        """Take in a connection; where there are too many, end the one that has been waited for longest."""
-        self._open.add(connection)
-        self.wait(connection)
+        """Take in a connection; where there are too many, end one whose client is waited for, or a stranger's."""
+        self.changed(connection)
         if len(self._open) > self._most:
-            longest = next((one for one in self._waiting if not one.is_held_up), connection)
-            longest.abort()
+            next((one for one in self._open if not one.is_served), connection).abort()
 
-    def wait(self, connection: Connection) -> None:
-        """Note that a connection's client is waited for, from now on."""
-        self._waiting.pop(connection, None)
-        self._waiting[connection] = None
-
-    def stop_waiting(self, connection: Connection) -> None:
-        """Note that a connection's client has sent its request."""
-        self._waiting.pop(connection, None)
+    def changed(self, connection: Connection) -> None:
+        """Note that something else is waited for, from now on."""
+        self._open.pop(connection, None)
+        self._open[connection] = None
 
     def remove(self, connection: Connection) -> None:
         """Forget a connection that has ended."""
-        self._waiting.pop(connection, None)
-        self._open.discard(connection)
+        self._open.pop(connection, None)
 
 
 class Connection(H11Protocol):
-    """A connection whose client must send a whole request in time.
+    """A connection whose client must send a whole request, and take its answer, in time.
 
     Parameters
     ----------
@@ -78,8 +71,8 @@ class Connection(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         """Count the connection, and begin TLS."""
         self._raw = transport
-        self._connections.add(self)
         self._update()
+        self._connections.add(self)
         if self._tls is None:
             self._hand_over(transport)
         else:
@@ -99,6 +92,16 @@ class Connection(H11Protocol):
         super().on_response_complete()
         self._update()
 
+    def pause_writing(self) -> None:
+        """Wait for the client to take what was sent."""
+        super().pause_writing()
+        self._update()
+
+    def resume_writing(self) -> None:
+        """Send more."""
+        super().resume_writing()
+        self._update()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._phase = None
@@ -113,9 +116,20 @@ class Connection(H11Protocol):
             self._raw.abort()
 
     @property
-    def is_held_up(self) -> bool:
+    def is_served(self) -> bool:
+        """Whether a request of somebody who is known is worked on, or has to wait."""
+        is_known = bool(self.scope) and "caller" in self.scope.get("state", {})
+        return is_known and (self._phase is None or self._is_held_up)
+
+    @property
+    def _is_held_up(self) -> bool:
         """Whether the client has to wait until what it sent before is read."""
-        return self._is_handed_over and self.flow.read_paused
+        return self._is_handed_over and self.flow.read_paused and not self._is_taking
+
+    @property
+    def _is_taking(self) -> bool:
+        """Whether the client has to take what was sent before anything else is done."""
+        return self._is_handed_over and (self.flow.write_paused or self.transport.is_closing())
 
     async def _begin_tls(self, transport: asyncio.Transport, tls: ssl.SSLContext) -> None:
         try:
@@ -136,19 +150,18 @@ class Connection(H11Protocol):
 
     def _update(self) -> None:
         """Note whether the client is waited for, and until when."""
-        phase = self.conn.their_state if self.conn.their_state in SECONDS else None
+        state = self.conn.their_state
+        phase = h11.DONE if self._is_taking else state if state in (h11.IDLE, h11.SEND_BODY) else None
         if phase is self._phase:
             return
         self._phase = phase
         self._stop_timer()
-        if phase is None:
-            self._connections.stop_waiting(self)
-        else:
-            self._connections.wait(self)
+        self._connections.changed(self)
+        if phase is not None:
             self._timer = self.loop.call_later(SECONDS[phase], self._expire)
 
     def _expire(self) -> None:
-        if self.is_held_up:
+        if self._is_held_up:
             self._timer = self.loop.call_later(SECONDS[self._phase], self._expire)
         else:
             self.abort()
