@@ -4,7 +4,12 @@ Claims of docs/fit.md: "Any error after a charge says so"; of docs/privacy.md: "
 whatever class, says that the charge stays".
 """
 
+import dis
+import sys
 import threading
+from fractions import Fraction
+from functools import cache
+from itertools import count, pairwise
 
 import numpy as np
 import pandas as pd
@@ -14,8 +19,10 @@ from sklearn.linear_model import LogisticRegression
 import hedgerow as hr
 from hedgerow import durable
 from hedgerow.errors import BudgetExceededError, DomainError, FileError
+from hedgerow.privacy import budget as budget_module
 from hedgerow.privacy import budget_file
 from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.privacy.charge import Charge
 
 STAYS = r"The epsilon of [12] stays charged"
 ERRORS = (KeyError("x"), MemoryError(), KeyboardInterrupt(), OSError(5, "x"), SystemExit(3), DomainError("x"))
@@ -200,3 +207,52 @@ def test_a_folder_that_cannot_be_synchronised_says_that_the_charge_stays(tmp_pat
     monkeypatch.setattr(budget_file, "sync_folder", fail)
     with pytest.raises(OSError, match=rf"{STAYS} to {tmp_path}/b.json."):
         budget.charge(1, purpose="x")
+
+
+MODULES = {hr.Budget: budget_module.__file__, FileBudget: budget_file.__file__}
+
+
+@cache
+def interruptible(code):
+    """Return the offsets at which Python looks for Ctrl-C: after a call, at a function's start, and in a loop."""
+    found = list(dis.get_instructions(code))
+    kinds = ("CALL", "RESUME", "JUMP_BACKWARD", "BEFORE_WITH")
+    return {after.offset for before, after in pairwise(found) if before.opname.startswith(kinds)}
+
+
+def interrupted_charge(budget, at):
+    """Charge 1, interrupted at the place of this number; return the error, or None where there is no such place."""
+    left = iter(range(at, -1, -1))
+
+    def trace(frame, event, _):
+        frame.f_trace_opcodes = frame.f_code.co_filename == MODULES[type(budget)]
+        if event == "opcode" and frame.f_lasti in interruptible(frame.f_code) and not next(left):
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    traced = sys.gettrace()
+    try:
+        with budget.telling():
+            sys.settrace(trace)
+            budget._update(lambda account: account.charged(Charge("x", Fraction(1))))
+            sys.settrace(None)
+    except KeyboardInterrupt as error:
+        return error
+    finally:
+        sys.settrace(traced)
+    return None
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("kind", MODULES)
+def test_an_interrupt_at_any_place_of_a_charge_is_told_exactly_if_it_was_charged(kind, tmp_path):
+    """What was found: an interrupt between the count of a charge and its record was told, and not recorded."""
+    for at in count():
+        budget = hr.Budget(2) if kind is hr.Budget else FileBudget.create(tmp_path / f"{at}.json", 2)
+        error = interrupted_charge(budget, at)
+        if error is None:
+            break
+        assert budget.spent_here == budget.spent
+        assert bool(charges_made(error)) == bool(budget.charges)
+    assert at > 5

@@ -294,13 +294,9 @@ class Budget(OfOneProcess):
         """Replace the account under a lock, unless `change` raises."""
         with self._lock:
             after = change(self._account)
-            self._count(self._account, after)
-            self._account = after
+            spent = self.spent_here + after.spent - self._account.spent
+            self._account, self._here.spent = after, spent  # no call between them: interrupts come with calls
             return after
-
-    def _count(self, before: Account, after: Account) -> None:
-        """Count what this thread charges."""
-        self._here.spent = self.spent_here + after.spent - before.spent
 
     def __str__(self) -> str:
         return str(self._read())

@@ -214,16 +214,16 @@ class FileBudget(Budget):
             before = _parse(self._path, file)
             after = change(before)
             if after != before:
-                text = _text(after)
-                self._count(before.account, after.account)
+                text, spent = _text(after), self.spent_here
                 try:
+                    self._here.spent = spent + after.account.spent - before.account.spent
                     _replace(self._path, text, like=os.fstat(file.fileno()))
                     if len(after.account.charges) > len(before.account.charges):
                         self._last_charge = len(after.account.charges)
                     sync_folder(self._path)
                 except BaseException:  # an interrupt may come once the file is replaced
                     if after.head not in self.record.hashes:
-                        self._count(after.account, before.account)
+                        self._here.spent = spent
                     raise
         return after
 
