@@ -256,3 +256,26 @@ def test_an_interrupt_at_any_place_of_a_charge_is_told_exactly_if_it_was_charged
         assert budget.spent_here == budget.spent
         assert bool(charges_made(error)) == bool(budget.charges)
     assert at > 5
+
+
+class NotesAreNoneError(Exception):
+    __notes__ = None
+
+
+class FrozenError(Exception):
+    def __setattr__(self, name, value):
+        if name == "__notes__":
+            raise AttributeError(name)
+        super().__setattr__(name, value)
+
+
+@pytest.mark.parametrize("error", [NotesAreNoneError("x"), FrozenError("x")])
+def test_an_error_that_refuses_notes_is_raised_itself_with_the_note(error, monkeypatch):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("hedgerow.privacy.noise.SecureNoise.prepare", lambda *_: fail)
+    budget = hr.Budget(2)
+    with pytest.raises(type(error), match="x") as raised:
+        list_of_rules(budget)
+    assert charges_made(raised.value) == ["The epsilon of 1 stays charged."]

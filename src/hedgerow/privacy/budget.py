@@ -333,9 +333,8 @@ def telling_charges(spent: Callable[[], Fraction], to: str = "") -> Generator[No
     except BaseException as error:
         charged = spent() - before
         if charged > 0:
-            told = told_charges(error)
-            error.__notes__ = [note for note in getattr(error, "__notes__", ()) if note not in told]
-            error.add_note(f"{_STAYS} {amount_text(charged)} stays charged{to}.")
+            kept = [note for note in _notes(error) if note not in told_charges(error)]
+            vars(error)["__notes__"] = [*kept, f"{_STAYS} {amount_text(charged)} stays charged{to}."]
         raise
 
 
@@ -344,7 +343,13 @@ _STAYS = "The epsilon of"
 
 def told_charges(error: BaseException) -> list[str]:
     """Return the notes of `telling_charges` on an error."""
-    return [note for note in getattr(error, "__notes__", ()) if str(note).startswith(_STAYS)]
+    return [note for note in _notes(error) if str(note).startswith(_STAYS)]
+
+
+def _notes(error: BaseException) -> list[str]:
+    """Return an error's notes; its class may have something else of that name, or let nothing be set."""
+    notes = vars(error).get("__notes__")
+    return notes if isinstance(notes, list) else []
 
 
 def account_of(
