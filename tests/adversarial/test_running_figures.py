@@ -6,6 +6,7 @@ Claims of docs/privacy.md: "is a running figure and no bound"; "Only a cap that 
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hedgerow as hr
@@ -126,6 +127,19 @@ def test_oracles_of_several_curators_say_the_same():
     oracle = FederatedOracle(oracles)
     oracle.marginals(hr.Schema({"x0": BINS["age"]}))
     assert oracle.privacy.epsilon_at(DELTA) >= max(one.privacy.epsilon_at(DELTA) for one in oracles)
+
+
+def test_an_oracle_counts_what_may_still_be_charged_where_a_hypothesis_was_learned():
+    bins, frame = hr.Schema({"age": BINS["age"]}), pd.DataFrame({"age": ROWS[0][:, 0]})
+    first, second = hr.Oracle(frame, ROWS[1], hr.Budget(rho=1), 60), hr.Oracle(frame, ROWS[1], hr.Budget("0.1"), 2)
+    model = hr.MarginalLogisticClassifier(bins=bins).fit(frame, oracle=first)
+    both = model.privacy_.reserve, Charge("one left", Fraction(1, 20))
+    for left in (both, both[:1]):  # the second time it is not counted again
+        second.error_marginals(bins, model)
+        assert second.privacy.reserve.rho == total_rho(left)
+    assert second.privacy.epsilon_at(DELTA) > model.privacy_.epsilon_at(DELTA)
+    first.error_marginals(bins, model)  # its own questions, which are fewer now, are not added to themselves
+    assert first.privacy.reserve.epsilon == 58 * first.privacy.charges[0].epsilon
 
 
 def test_a_fits_card_is_fixed_beforehand():

@@ -75,6 +75,7 @@ class RemoteOracle(OfOneProcess):
         self._charges = dict[int, tuple[Charge, Charge]]()  # by identity: equal charges count twice
         self._cards = list[PrivacyCard]()
         self._denials = dict[str, None]()
+        self._reserves = list[Charge]()  # of the cards of hypotheses
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -124,7 +125,7 @@ class RemoteOracle(OfOneProcess):
         last = self._cards[-1]
         denials = tuple(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials)
         charges = tuple(made for _, made in self._charges.values())
-        notes, reserve = (*last.notes, *denials), self._form.reserve(self.queries_left)
+        notes, reserve = (*last.notes, *denials), self._form.reserve(self.queries_left, self._reserves)
         return PrivacyCard(charges, last.noise, last.software, last.void, notes, reserve)
 
     def noise_scale(self, n_attributes: int) -> float:
@@ -165,11 +166,14 @@ class RemoteOracle(OfOneProcess):
             If the hypothesis cannot be sent. Nothing is charged.
         """
         bins, sent = plain_bins(bins), self._sent(hypothesis)
-        paid, denials = charges_of(hypothesis)
-        self._check_unit([charge for charge, _ in paid])
+        paid = charges_of(hypothesis)
+        reserves = [*self._reserves, *paid.foreign(self._charges)]
+        self._check_unit([*(charge for charge, _ in paid.charges), *reserves])
+        self._form.reserve(self.queries_left, reserves)  # raises if they do not add up
         answer = self._answer("error-marginals", bins, hypothesis=sent)
-        self._count(paid)
-        self._denials |= dict.fromkeys(denials)
+        self._count([*paid.charges])
+        self._denials |= dict.fromkeys(paid.denials)
+        self._reserves = reserves
         return ErrorCounts(bins, answer.counts["wrong"], answer.counts["right"], answer.variance)
 
     def _sent(self, hypothesis: Hypothesis) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from hedgerow.marginals.oracle.hypothesis import Hypothesis
 from hedgerow.marginals.oracle.own_code import VOID as OWN_CODE
 from hedgerow.marginals.oracle.own_code import OwnCode
 from hedgerow.marginals.oracle.release import Form, Release, check_form
-from hedgerow.marginals.oracle.rowwise.read import charges_of
+from hedgerow.marginals.oracle.rowwise.read import Paid, charges_of
 from hedgerow.marginals.oracle.target import Target, target_label
 from hedgerow.messages import number_of
 from hedgerow.privacy.budget import Budget
@@ -210,6 +210,7 @@ class Oracle(OfOneProcess):
         self._max_queries, self._asked = max_queries, 0
         self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: equal charges count twice
         self._denials: dict[str, None] = {}
+        self._reserves: list[Charge] = []  # of the cards of hypotheses
         self._run_code = False
         self._lock = threading.Lock()
 
@@ -266,7 +267,7 @@ class Oracle(OfOneProcess):
                 *(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials),
                 _of_unit(self._unit, with_delta=any(charge.delta for charge in charges)),
             ),
-            reserve=None if self._form is None else self._form.reserve(self.queries_left),
+            reserve=None if self._form is None else self._form.reserve(self.queries_left, self._reserves),
         )
 
     def noise_scale(self, n_attributes: int) -> float:
@@ -366,16 +367,16 @@ class Oracle(OfOneProcess):
         bins = plain_bins(bins)
         self._target.check(bins)
         asked = self._target.prepare(hypothesis, bins, run_code=self._run_code)
-        void, (paid, denials) = (OWN_CODE if isinstance(asked, OwnCode) else None), charges_of(hypothesis)
+        void, paid = (OWN_CODE if isinstance(asked, OwnCode) else None), charges_of(hypothesis)
         if self._release == "ratio":
 
             def ratio() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
                 wrong, right = self._target.errors_by_bin(bins, asked)
                 return wrong, wrong + right
 
-            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", void, paid, denials)))
+            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", void, paid)))
         counts = self._answer(
-            bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", void, paid, denials
+            bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", void, paid
         )
         found = np.array(counts, dtype=np.int64)
         half = len(found) // 2
@@ -383,10 +384,6 @@ class Oracle(OfOneProcess):
 
     def _variance(self, bins: Schema) -> float:
         return 2 * self.noise_scale(len(bins)) ** 2
-
-    def _mechanism(self, bins: int) -> Any:
-        assert self._form is not None
-        return self._form.mechanism(self._next, bins)
 
     @property
     def _next(self) -> int:
@@ -398,26 +395,22 @@ class Oracle(OfOneProcess):
             return f"up to {self._max_queries} answers, all charged with the first; the first: {what}"
         return f"{what}, question {self._asked + 1} of {self._max_queries}"
 
-    def _answer(
-        self,
-        bins: Schema,
-        query: Any,
-        what: str,
-        void: str | None = None,
-        paid: Sequence[tuple[Charge, Charge]] = (),
-        denials: Sequence[str] = (),
-    ) -> Any:
+    def _answer(self, bins: Schema, query: Any, what: str, void: str | None = None, paid: Paid | None = None) -> Any:
         self.check_process()
-        costs = [*((charge, renewed(charge)) for charge in bins.charges), *paid]
+        paid = paid or Paid()
+        costs = [*((charge, renewed(charge)) for charge in bins.charges), *paid.charges]
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
-            if self._budget is None:
+            if self._budget is None or self._form is None:
                 self._asked += 1
                 return _exact(query())
-            mechanism: Mechanism = self._mechanism(len(bins))
+            mechanism: Mechanism = self._form.mechanism(self._next, len(bins))
             epsilon, delta, rho = loss_of(mechanism, self._unit)
-            unit_of([*(charge for charge, _ in costs), Charge("the answer", epsilon, delta, unit=self._unit)])
+            reserves = [*self._reserves, *paid.foreign(self._charges)]
+            all_costs = [*(charge for charge, _ in costs), *reserves]
+            unit_of([*all_costs, Charge("the answer", epsilon, delta, unit=self._unit)])
+            self._form.reserve(self.queries_left, reserves)  # raises if they do not add up
             noise, why = self._noise, join_reasons(_UNPROVEN if self._release == "ratio" else None, void, bins.void)
             purpose = self._purpose(f"{what} by bin of {number_of(len(bins), 'attribute')}", mechanism)
 
@@ -428,7 +421,8 @@ class Oracle(OfOneProcess):
                 for charge, made in [*costs, *([(own, own)] if own.epsilon or own.delta or own.void else [])]:
                     before = self._charges.get(id(charge))
                     self._charges[id(charge)] = (charge, made if before is None else renewed(before[1], void=made.void))
-                self._denials |= dict.fromkeys(denials)
+                self._denials |= dict.fromkeys(paid.denials)
+                self._reserves = reserves
                 return query()
 
             with self._budget.telling():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, Self, get_args
@@ -11,8 +12,9 @@ import numpy as np
 from hedgerow.arguments import check_choice, check_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.messages import number_of
+from hedgerow.privacy.amounts import total
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.charge import Charge, total_rho, unit_of
 from hedgerow.privacy.expril_ratios import PublishedRatios
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import DiscreteLaplace
@@ -60,15 +62,24 @@ class Form:
             return GaussianCounts(self.epsilon, self.delta, self.questions, question, attributes, rows=rows)
         return DiscreteLaplace(self.epsilon / self.questions / rows_of(self.unit), attributes)
 
-    def reserve(self, left: int) -> Charge | None:
-        """Return what questions that are left may cost at most, once one was answered; None where that is nothing."""
+    def reserve(self, left: int, others: Collection[Charge] = ()) -> Charge | None:
+        """Return what may still be charged, once a question was answered: for those left, and for hypotheses.
+
+        `others` are the reserves on the cards of hypotheses that were asked about. None where nothing is left.
+        """
+        parts = [*others, *self._own_reserve(left)]
+        if len(parts) < 2:
+            return parts[0] if parts else None
+        epsilon, delta = total(part.epsilon for part in parts), total(part.delta for part in parts)
+        return Charge("questions left, hypotheses' included", epsilon, delta, rho=total_rho(parts), unit=unit_of(parts))
+
+    def _own_reserve(self, left: int) -> list[Charge]:
         if not left or (self.release == "gaussian" and self.questions > 1):  # all were charged with the first
-            return None
+            return []
         epsilon, delta = self.epsilon / self.questions, self.delta if self.release == "gaussian" else Fraction(0)
         rho = largest_rho(epsilon, delta) if delta else pure_rho(epsilon)
-        return Charge(
-            number_of(left, "question") + " left", left * epsilon, left * delta, rho=left * rho, unit=self.unit
-        )
+        purpose = number_of(left, "question") + " left"
+        return [Charge(purpose, left * epsilon, left * delta, rho=left * rho, unit=self.unit)]
 
     def scale(self, question: int, attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""

@@ -129,8 +129,25 @@ def model_of(hypothesis: Any) -> RuleList | Tree | Scorecard | None:
     return None
 
 
-def charges_of(hypothesis: Any) -> tuple[list[tuple[Charge, Charge]], list[str]]:
-    """Return the charges of a hypothesis's own cards, each with a copy, and the reasons of cards without a guarantee.
+@dataclass(frozen=True)
+class Paid:
+    """What a hypothesis's own cards say: charges, each with a copy; reserves, each with the card's charges; denials."""
+
+    charges: Sequence[tuple[Charge, Charge]] = ()
+    reserves: Sequence[tuple[Charge, Sequence[Charge]]] = ()
+    denials: Sequence[str] = ()
+
+    def foreign(self, known: Collection[int]) -> list[Charge]:
+        """Return the reserves of cards with a charge that is none of `known`, by identity, nor on an earlier card."""
+        seen, found = {*known}, list[Charge]()
+        for reserve, beside in self.reserves:
+            found += [reserve] if {*map(id, beside)} - seen else []
+            seen |= {*map(id, beside)}
+        return found
+
+
+def charges_of(hypothesis: Any) -> Paid:
+    """Return what a hypothesis's own cards say: its charges, what an oracle may still charge, and denials.
 
     A hypothesis does not show whether it was learned from the oracle's rows; its charges count as if it was. Where a
     card has no guarantee, its charges have none; where it has no charges either, its reason is returned: the hypothesis
@@ -141,16 +158,17 @@ def charges_of(hypothesis: Any) -> tuple[list[tuple[Charge, Charge]], list[str]]
     ValueError
         If a charge is negative, or not a charge.
     """
-    paid, denials = list[tuple[Charge, Charge]](), list[str]()
+    paid, reserves, denials = list[tuple[Charge, Charge]](), list[tuple[Charge, Sequence[Charge]]](), list[str]()
     for part in _parts(hypothesis):
         for card in (getattr(part, name, None) for name in ("privacy", "privacy_")):
             if type(card) is PrivacyCard:
                 paid += [(charge, renewed(charge, void=card.void)) for charge in card.charges]
+                reserves += [] if card.reserve is None else [(renewed(card.reserve), card.charges)]
                 denials += [str(card.void)] if card.void and not card.charges else []
         schema = getattr(part, "schema", None)
         if isinstance(part, Model) and not part.privacy.charges and type(schema) is Schema:
             paid += [(charge, renewed(charge)) for charge in schema.charges]
-    return paid, denials
+    return Paid(paid, reserves, denials)
 
 
 def _parts(hypothesis: Any) -> list[Any]:
