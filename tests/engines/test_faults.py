@@ -3,11 +3,15 @@
 import subprocess
 import sys
 import time
+from uuid import uuid4
 
 import pytest
 
+from hedgerow import Label, Real, Schema
+from hedgerow.engines.count import count_rows
 from hedgerow.engines.faults import answered
-from hedgerow.errors import EngineError
+from hedgerow.engines.sources import open_table
+from hedgerow.errors import DomainError, EngineError
 
 SECRET = "secret_f00d"
 
@@ -49,6 +53,26 @@ def test_an_error_while_an_interruption_is_handled_is_an_error():
     except KeyboardInterrupt:
         with pytest.raises(EngineError, match="did not answer"):
             answered("duckdb", fails(KeyError(SECRET)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("money", "or the type is no number, as money is not; cast it in a view"),
+        ("numeric(3,-1)", "found a type that Ibis does not know, such as numeric with a negative scale; cast it"),
+        ("numeric(2,5)", "Ibis cannot read the type of a column of this table; cast it in a view"),
+        ("regclass", "Ibis cannot read the type of a column of this table; cast it in a view"),
+    ],
+)
+def test_a_type_of_postgresql_that_is_not_read_is_called_what_it_is(postgres_url, kind, message):
+    psycopg = pytest.importorskip("psycopg")
+    name = f"odd_{uuid4().hex}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE {name} (a {kind}, ill integer)")
+        connection.execute(f"INSERT INTO {name} VALUES ('0', 1)")
+    schema = Schema({"a": Real(0, 9, cuts=(3,))}, label=Label("ill", (0, 1)))
+    with pytest.raises((EngineError, DomainError), match=message), open_table(f"{postgres_url}::{name}") as table:
+        count_rows(table, schema, "ill")
 
 
 def test_ctrl_c_ends_duckdb_as_ctrl_c():

@@ -79,8 +79,11 @@ class EngineColumn:
             return cls(name, _days(values.date() if kind.is_timestamp() else values), "integer", holds_dates=True)
         if kind.is_string():  # which an enumeration of PostgreSQL becomes by being joined with text
             return cls(name, values + ibis.literal("") if values.get_backend().name == "postgres" else values, "text")
-        several = "bytes, decimals of more than 38 digits, or types that differ between files"
-        found = several if kind.is_binary() else f"the type {str(kind).partition('(')[0].partition('<')[0]}"
+        found = f"the type {str(kind).partition('(')[0].partition('<')[0]}"
+        if kind.is_binary():
+            found = "bytes, decimals of more than 38 digits, or types that differ between files"
+        elif kind.is_unknown():
+            found = "a type that Ibis does not know, such as numeric with a negative scale"
         raise DomainError(
             f"expected booleans, numbers, dates or text, found {found}; cast it in a view or the file.", column=name
         )

@@ -36,9 +36,10 @@ _ADVICE = (
         "a file is missing, truncated or in use, has a line of more than 2 MB, or a view fails on a row",
     ),
     (
-        ("ConversionException", "ArithmeticException", "NumericValueOutOfRange"),
-        "a value does not have its column's type",
+        ("ConversionException", "ArithmeticException", "NumericValueOutOfRange", "InvalidTextRepresentation"),
+        "a value does not have its column's type, or the type is no number, as money is not; cast it in a view",
     ),
+    (("ValueError", "AttributeError"), "Ibis cannot read the type of a column of this table; cast it in a view"),
 )
 
 
