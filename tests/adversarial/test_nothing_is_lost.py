@@ -24,6 +24,7 @@ import hedgerow as hr
 from hedgerow import durable
 from hedgerow.foreign_code import guarded
 from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.privacy.gate import Gate
 
 SCHEMA = """\
 label: {name: ill, classes: ["no", "yes"]}
@@ -305,6 +306,26 @@ def test_a_signal_after_the_charge_says_that_it_stays_and_leaves_no_file(command
     assert f"The epsilon of 1 stays charged to {folder}/b.json.\n" in err
     assert err.endswith(f"error: stopped by {number.name}\n")
     assert (spent(), names(folder)) == (1, before)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, ValueError, OSError])
+def test_an_error_after_a_release_without_a_budget_says_what_was_charged(command, failure, run, monkeypatch):
+    """There is no record, but what was drawn from the rows was drawn. Notes of others are not shown."""
+    release, failed = Gate.release, failure("SECRET")
+
+    def fail(*given, **named):
+        release(*given, **named)
+        raise failed
+
+    monkeypatch.setattr(Gate, "release", fail)
+    failed.add_note("SECRET of others")
+    _, out, err = run(*COMMANDS[command][:-2], "-o", "out.json")
+    assert out == ""
+    part = "0.266667" if command == "tree" else "1"  # it is grown one release after the other
+    assert re.findall(r"The epsilon of .*", err) == [f"The epsilon of {part} stays charged."]
+    assert "SECRET" not in err
 
 
 @pytest.mark.usefixtures("folder")

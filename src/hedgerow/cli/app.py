@@ -19,7 +19,7 @@ from typer.main import get_command
 
 from hedgerow._version import __version__
 from hedgerow.cli.output import problem_of, say, standard_streams
-from hedgerow.errors import ArgumentError, HedgerowError, SchemaError, SearchTooLargeError
+from hedgerow.errors import ArgumentError, HedgerowError, SchemaError, SearchTooLargeError, told_charges
 from hedgerow.values import printable
 
 _ENDINGS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
@@ -127,7 +127,8 @@ def _signals() -> Generator[list[signal.Signals]]:
 def _outcome() -> tuple[Any, ...]:
     """Run a command; return its exit code, and the lines of its error, if there is one."""
     try:
-        app(prog_name="hedgerow")
+        with _saying_charges():
+            app(prog_name="hedgerow")
     except SystemExit as leaving:
         return (leaving.code,)
     except OSError as error:
@@ -142,6 +143,20 @@ def _outcome() -> tuple[Any, ...]:
         last = traceback.extract_tb(error.__traceback__)[-1]
         return 1, f"internal error, {type(error).__name__} at {last.filename}:{last.lineno}; please report this line."
     return (0,)
+
+
+@contextmanager
+def _saying_charges() -> Generator[None]:
+    """Say what stays charged, if the block fails after a charge: typer puts another error in the place of Ctrl-C."""
+    try:
+        yield
+    except BaseException as error:
+        found: BaseException | None = error
+        while found is not None and not told_charges(found):
+            found = found.__context__
+        for note in () if found is None else told_charges(found):
+            say(printable(note), err=True)
+        raise
 
 
 def _options(words: list[str]) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,6 @@ from hedgerow.cli.output import check_output, say
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Accounting
 from hedgerow.privacy.amounts import amount_text
-from hedgerow.privacy.budget import told_charges
 from hedgerow.privacy.budget_file import FileBudget
 
 app = typer.Typer(
@@ -98,16 +96,9 @@ def open_budget(file: Path | None) -> FileBudget | None:
     return None if file is None else FileBudget(file)
 
 
-@contextmanager
-def telling_charges(budget: FileBudget | None) -> Generator[None]:
-    """Print to stderr what stays charged to the budget's file, if the block fails for any reason."""
-    try:
-        with nullcontext() if budget is None else budget.telling():
-            yield
-    except BaseException as error:
-        for note in told_charges(error):
-            typer.echo(note, err=True)
-        raise
+def telling(budget: FileBudget | None) -> AbstractContextManager[None]:
+    """Note on any error of the block what stays charged to the budget's file, if there is one."""
+    return nullcontext() if budget is None else budget.telling()
 
 
 def enter_digest(budget: FileBudget | None, model: str) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling_charges
+from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
 from hedgerow.cli.rows import DATA, Decimal, Encoding, Engine, Master, Memory, Rows, open_rows, target_name
 from hedgerow.cli.schema import load_schema
@@ -219,7 +219,7 @@ def fit(
         reserved(output, room=ROOM, force=force) as write,
     ):
         label = target_name(rows.columns, target, declared)
-        with telling_charges(account):
+        with telling(account):
             released = _learn(classifier, rows, label)
         write_or_print(write, released.to_json, released.to_dict(), spent_text(amount, account))
     with written(output):

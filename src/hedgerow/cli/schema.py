@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.budget import open_budget, spent_text, telling_charges
+from hedgerow.cli.budget import open_budget, spent_text, telling
 from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print, written
 from hedgerow.cli.rows import DATA, FILE, Decimal, Encoding, Engine, Master, Memory, check_values, make_of, open_rows
 from hedgerow.cli.schema_drafts import import_draft
@@ -165,7 +165,7 @@ def learn(
     schema.check_unit(Table.of(table))
     check_values(Table.of(table), schema, [plan.name for plan in planned])  # a row that does not fit costs nothing
     with reserved(output, room=ROOM, force=force) as write:
-        with telling_charges(account), stage("learning cut points"):
+        with telling(account), stage("learning cut points"):
             learned = Schema.learn(table, schema, epsilon=amount, budget=account, bins=bins)
         found = learned.to_dict()
         write_or_print(write, lambda: mapping_text(output, found), found, spent_text(amount, account))

@@ -79,13 +79,9 @@ class EngineColumn:
             return cls(name, _days(values.date() if kind.is_timestamp() else values), "integer", holds_dates=True)
         if kind.is_string():  # which an enumeration of PostgreSQL becomes by being joined with text
             return cls(name, values + ibis.literal("") if values.get_backend().name == "postgres" else values, "text")
-        found = f"the type {str(kind).partition('(')[0].partition('<')[0]}"
-        if kind.is_binary():
-            found = "bytes, decimals of more than 38 digits, or types that differ between files"
-        elif kind.is_unknown():
-            found = "a type that Ibis does not know, such as numeric with a negative scale"
         raise DomainError(
-            f"expected booleans, numbers, dates or text, found {found}; cast it in a view or the file.", column=name
+            f"expected booleans, numbers, dates or text, found {_word(kind)}; cast it in a view or the file.",
+            column=name,
         )
 
     @classmethod
@@ -150,6 +146,15 @@ class EngineColumn:
             low, high = (0, 2**64) if self.values.type().is_uint64() else (-(2**63), 2**63)
             return int(number) if low <= number < high and number == int(number) else None
         return float(number) if is_double(number) else None
+
+
+def _word(kind: Any) -> str:
+    """Return what a type is called that no attribute has."""
+    if kind.is_binary():
+        return "bytes, decimals of more than 38 digits, or types that differ between files"
+    if kind.is_unknown():
+        return "a type that Ibis does not know, such as numeric with a negative scale"
+    return f"the type {str(kind).partition('(')[0].partition('<')[0]}"
 
 
 def _has_one_date(values: Expression) -> bool:

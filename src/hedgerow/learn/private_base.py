@@ -190,8 +190,9 @@ class PrivateEstimator(TallyEstimator):
             _searching(plan.cost, verbose=bool(self.verbose)) as progress,
         ):
             share = self._open_budget(plan, schema, noise)
-            learned = plan.learn(count(), Gate(share, noise, schema.unit), progress)
-            return self._publish(schema, learned, _card(plan, schema, share, noise))
+            with share.telling():
+                learned = plan.learn(count(), Gate(share, noise, schema.unit), progress)
+                return self._publish(schema, learned, _card(plan, schema, share, noise))
 
     def _noise(self) -> NoiseSource:
         seed = self.random_state

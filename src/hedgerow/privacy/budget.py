@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import STAYS, ArgumentError, notes_of, told_charges
 from hedgerow.markup import element
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.amounts import Amount, amount_text, exact
@@ -333,23 +333,9 @@ def telling_charges(spent: Callable[[], Fraction], to: str = "") -> Generator[No
     except BaseException as error:
         charged = spent() - before
         if charged > 0:
-            kept = [note for note in _notes(error) if note not in told_charges(error)]
-            vars(error)["__notes__"] = [*kept, f"{_STAYS} {amount_text(charged)} stays charged{to}."]
+            kept = [note for note in notes_of(error) if note not in told_charges(error)]
+            vars(error)["__notes__"] = [*kept, f"{STAYS} {amount_text(charged)} stays charged{to}."]
         raise
-
-
-_STAYS = "The epsilon of"
-
-
-def told_charges(error: BaseException) -> list[str]:
-    """Return the notes of `telling_charges` on an error."""
-    return [note for note in _notes(error) if str(note).startswith(_STAYS)]
-
-
-def _notes(error: BaseException) -> list[str]:
-    """Return an error's notes; its class may have something else of that name, or let nothing be set."""
-    notes = vars(error).get("__notes__")
-    return notes if isinstance(notes, list) else []
 
 
 def account_of(

@@ -421,7 +421,8 @@ class Schema:
         counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
         with nullcontext() if budget is None else budget.telling():
             share = own if budget is None else budget.allocate(epsilon, rho=rho, purpose=purpose, void=void, unit=unit)
-            cuts = learn_cuts(counted, dict(declared.attributes), planned, Gate(share, source, unit))
+            with share.telling():
+                cuts = learn_cuts(counted, dict(declared.attributes), planned, Gate(share, source, unit))
             attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
             charges = (*declared.charges, *share.charges)
             return cls(tuple(attributes), declared.label, charges, declared.void, declared.unit)

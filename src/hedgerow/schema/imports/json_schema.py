@@ -117,7 +117,7 @@ def _own(one: Mapping[str, Any]) -> _Allowed:
     types = frozenset(kind for kind in list_in(one, "type") if isinstance(kind, str))
     given = [one["const"]] if "const" in one else list_in(one, "enum")
     values = tuple(value for value in given if value is not None)
-    is_text = types - {"null"} == {"string"}  # a pattern says nothing of other values
+    is_text = types - {"null"} == frozenset({"string"})  # a pattern says nothing of other values
     pattern = str(one.get("pattern")) if is_text else ""
     listed = values or (listed_values(pattern) if _ANCHORED.fullmatch(pattern) else ())
     named, limits = one.get("format"), _bounds(one, of_dates=is_text)
