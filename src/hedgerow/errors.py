@@ -344,7 +344,7 @@ class OverlapWarning(UserWarning):
 
 
 class PreparationWarning(UserWarning):
-    """Rows look as if an earlier step had computed them, and what that step learned from rows is in no charge."""
+    """An earlier step of a pipeline is fitted on the rows, and what it learns from them is in no charge."""
 
 
 class NoiseWarning(UserWarning):

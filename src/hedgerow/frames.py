@@ -103,17 +103,6 @@ class Table:
     def __len__(self) -> int:
         return int(self.data.shape[0])
 
-    def looks_computed(self, whole: Iterable[str]) -> bool:
-        """Return whether the types of columns are those of a step that computes with rows.
-
-        That is an array of other things than booleans and whole numbers, or a column of fractions where the schema has
-        whole numbers. Types are public.
-        """
-        if self.names is None:
-            return self.data.dtype.kind not in "biu"
-        types = guarded(lambda: self.data.schema, ArgumentTypeError(f"Expected {_TABLE}."))
-        return any(types[name].is_float() for name in whole if name in types)
-
     def take(self, rows: NDArray[np.integer]) -> Any:
         """Return these rows, as the kind of frame or array that the table is."""
         if self.names is None:

@@ -595,26 +595,37 @@ def test_one_rule_is_no_plural():
 WHOLE = hr.Schema({"a": hr.Integer(0, 99, (50,)), "b": hr.Integer(0, 9, (5,))}, hr.Label("y", (0, 1)))
 
 
+REAL = hr.Schema({"a": hr.Real(-9, 9, (0,)), "b": hr.Real(-9, 9, (0,))}, WHOLE.label)
+
+
 @pytest.mark.parametrize(
-    ("step", "schema"),
+    ("steps", "schema"),
     [
-        (KBinsDiscretizer(2, encode="onehot-dense", strategy="uniform"), None),
-        (StandardScaler(), hr.Schema({"a": hr.Real(-9, 9, (0,)), "b": hr.Real(-9, 9, (0,))}, WHOLE.label)),
-        (SimpleImputer(), WHOLE),
-        (SimpleImputer().set_output(transform="pandas"), WHOLE),
+        ([KBinsDiscretizer(2, encode="onehot-dense", strategy="uniform")], None),
+        ([StandardScaler().set_output(transform="pandas")], REAL),
+        ([StandardScaler(), FunctionTransformer()], REAL),
+        ([SimpleImputer()], WHOLE),
+        ([make_pipeline(FunctionTransformer(), SimpleImputer())], WHOLE),
     ],
 )
-def test_rows_that_look_computed_by_an_earlier_step_are_warned_of(step, schema):
+def test_a_step_that_learns_from_rows_before_a_private_one_is_warned_of(steps, schema):
     """Such a step saw the rows, and the card was clean without a word."""
     rows = pd.DataFrame({"a": range(20), "b": [0, 9] * 10}).astype(float)
-    with pytest.warns(PreparationWarning, match="learned from rows is in no charge and not on the card"):
-        make_pipeline(step, hr.PrivateTreeClassifier(1, schema=schema, max_depth=1)).fit(rows, [0, 1] * 10)
+    with pytest.warns(PreparationWarning, match="learns from rows is in no charge and not on the card"):
+        make_pipeline(*steps, hr.PrivateTreeClassifier(1, schema=schema, max_depth=1)).fit(rows, [0, 1] * 10)
 
 
-@pytest.mark.parametrize("rows", [{"a": [1, 2], "b": [3, 4]}, {"a": ["1", "2"], "b": ["3", ""]}])
-def test_rows_as_a_schema_has_them_are_not_warned_of(rows):
-    schema = hr.Schema({"a": WHOLE["a"], "b": replace(WHOLE["b"], missing="bin")}, WHOLE.label)
+@pytest.mark.parametrize("kind", ["float64", "float32", "int8", "object"])
+@pytest.mark.parametrize("steps", [[], ["passthrough"], [FunctionTransformer()]])
+@pytest.mark.parametrize("make", [pd.DataFrame, np.array])
+def test_rows_as_a_schema_has_them_are_not_warned_of(make, steps, kind):
+    """Arrays of whole floats, and of fractions for fractions, were."""
+    rows = np.array([[0, 1], [3, np.nan if kind == "float64" else 4]]).astype(kind)
+    missing = [(name, replace(one, missing="bin")) for name, one in (*WHOLE.attributes, *REAL.attributes)]
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for frame in (pd.DataFrame(rows), pd.DataFrame(rows).replace({"b": {3: None, "": None}})):
-            hr.PrivateTreeClassifier(1, schema=schema, max_depth=1).fit(frame, [0, 1])
+        warnings.simplefilter("error", PreparationWarning)
+        for two in (missing[:2], missing[2:]):
+            model = hr.PrivateTreeClassifier(1, schema=hr.Schema(tuple(two), WHOLE.label), max_depth=1)
+            X = make(rows) if make is np.array else make(rows, columns=["a", "b"])
+            make_pipeline(*steps, model).fit(X, [0, 1])
+            model.fit(X, [0, 1])

@@ -334,7 +334,7 @@ def test_a_search_that_is_too_large_is_refused_with_a_lookahead_that_is_accepted
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     schema, budget = booleans(n), hr.Budget(1)
     clf = exact_list(schema=schema, budget=budget, **parameters)
-    X = np.zeros((10, n), dtype=bool)
+    X = np.zeros((10, n))
     for refused in (lambda: clf.fit(X, X[:, 0]), lambda: clf.search_cost(schema)):
         with pytest.raises(SearchTooLargeError, match=r"Use fewer rules \(max_rules\), fewer literals") as error:
             refused()
@@ -353,7 +353,7 @@ def test_a_search_that_no_lookahead_makes_small_enough_is_refused_without_propos
     schema, budget = booleans(160), hr.Budget(1)
     clf = exact_list(schema=schema, budget=budget, max_literals=2, max_rules=4)  # 51,200 candidates
     with pytest.raises(SearchTooLargeError, match=r"Use fewer rules \(max_rules\), fewer literals") as error:
-        clf.fit(np.zeros((10, 160), dtype=bool), np.zeros(10))
+        clf.fit(np.zeros((10, 160)), np.zeros(10))
     assert "lookahead" not in str(error.value)
     with pytest.raises(SearchTooLargeError, match="51,200 options"):
         clf.set_params(lookahead=1).search_cost(schema)
@@ -363,7 +363,7 @@ def test_a_search_that_no_lookahead_makes_small_enough_is_refused_without_propos
 
 def test_a_search_that_is_too_large_is_refused_before_its_candidates_are_built(monkeypatch):
     monkeypatch.setattr(Candidates, "of", lambda *_, **__: pytest.fail("built"))
-    X = np.zeros((10, 300), dtype=bool)
+    X = np.zeros((10, 300))
     with pytest.raises(SearchTooLargeError, match="Expected an exact search of at most"):
         exact_list(max_literals=3).fit(X, X[:, 0])
 

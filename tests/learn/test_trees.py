@@ -194,7 +194,7 @@ WIDE = Schema({f"x{i}": Boolean() for i in range(300)}, Label("y", (0, 1)))
 
 def test_a_search_that_is_too_large_is_refused_before_anything_is_charged_or_counted(monkeypatch):
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
-    budget, X = hr.Budget(1), np.zeros((10, 300), dtype=bool)
+    budget, X = hr.Budget(1), np.zeros((10, 300))
     clf = hr.PrivateTreeClassifier(1.0, search="exact", max_depth=5, schema=WIDE, budget=budget)
     for refused in (lambda: clf.fit(X, X[:, 0]), lambda: clf.search_cost(WIDE)):
         with pytest.raises(SearchTooLargeError, match="Use a smaller max_depth, fewer attributes") as error:

@@ -88,7 +88,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
                 schema.check_columns(table)
                 schema.check_unit(table)
                 check_labels(table, y, schema.label)
-            self._warn(schema, None if isinstance(self.schema, str) else table)
+            self._warn(schema)
             seed = getattr(self, "random_state", None)
             return self._learn(
                 schema, lambda: Tally.of(table, y, schema, is_declared=self.schema is not None, random_state=seed)
@@ -135,11 +135,8 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
             return self._learn(tally.schema, lambda: tally)
 
-    def _warn(self, schema: Schema, table: Table | None) -> None:
-        """Warn of what parameters, schema and types of columns show: called by `fit`, whose caller is named.
-
-        The table is None where the schema is taken from it.
-        """
+    def _warn(self, schema: Schema) -> None:
+        """Warn of what the parameters and the schema show: called by `fit`, whose caller is named."""
 
     @contextmanager
     def _unchanged_by_failure(self) -> Generator[None]:

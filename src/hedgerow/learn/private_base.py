@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
@@ -9,11 +10,11 @@ from fractions import Fraction
 from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
-from sklearn.utils import Tags
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, get_tags
 
 from hedgerow.arguments import check_choice, check_flag, check_probability, check_whole
 from hedgerow.errors import ArgumentError, NoiseWarning, PreparationWarning
-from hedgerow.frames import Table
 from hedgerow.learn.base import Learned, TallyEstimator
 from hedgerow.learn.plans import Drawn, KnownDraw
 from hedgerow.learn.search.cost import Cost
@@ -40,10 +41,10 @@ OBJECTIVE: Objective = "errors"
 _PUBLIC = "the names, types and order of the columns count as public, like the schema"
 _ONE_ROW = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
 _NOT_NOISED = "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised"
-_COMPUTED = (
-    "expected rows as the schema has them, got an array of fractions or a column of them for whole numbers, as an "
-    "earlier step of a pipeline makes them. What a scaler, imputer or discretiser learned from rows is in no charge "
-    "and not on the card: leave such steps out, and declare bounds, cuts and `missing` in the schema."
+_PREPARED = (
+    "expected rows as the schema has them, got those of a pipeline with an earlier step that is fitted on them. What a "
+    "scaler, imputer or discretiser learns from rows is in no charge and not on the card: leave such steps out, and "
+    "declare bounds, cuts and `missing` in the schema."
 )
 USUAL_ROWS = 10**6
 """A table of as many rows is large among those that need privacy."""
@@ -128,10 +129,10 @@ class PrivateEstimator(TallyEstimator):
         if not (self.budget is None or isinstance(self.budget, Budget)):
             raise ArgumentError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
 
-    def _warn(self, schema: Schema, table: Table | None) -> None:
-        super()._warn(schema, table)
-        if table is not None and table.looks_computed(schema.whole) and not self._noise().void:  # a seeded card is void
-            warnings.warn(_COMPUTED, PreparationWarning, stacklevel=3)
+    def _warn(self, schema: Schema) -> None:
+        super()._warn(schema)
+        if not self._noise().void and _is_after_a_fitted_step():  # a seeded card is void
+            warnings.warn(_PREPARED, PreparationWarning, stacklevel=3)
         too_noisy = tell_noise(exact(self.epsilon or 0, "epsilon"), schema.unit)
         if too_noisy:
             self.planned_charge(schema)  # raises where it is too small to be used at all
@@ -217,6 +218,22 @@ class PrivateEstimator(TallyEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _is_after_a_fitted_step() -> bool:
+    """Return whether a pipeline of scikit-learn is being fitted that has an earlier step which learns from rows.
+
+    A pipeline tells its steps nothing of each other: it is looked for among the callers.
+    """
+    caller = inspect.currentframe()
+    while caller is not None:
+        own = caller.f_locals.get("self")
+        if isinstance(own, Pipeline) and caller.f_code.co_name.startswith("fit"):
+            steps = (step for _, step in own.steps[:-1] if hasattr(step, "transform"))
+            if any(get_tags(step).requires_fit for step in steps):
+                return True
+        caller = caller.f_back
+    return False
 
 
 class SearchEstimator(PrivateEstimator):

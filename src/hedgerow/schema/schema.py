@@ -25,9 +25,8 @@ from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.randomness import RandomState
 from hedgerow.schema.allowed_names import name_problem
-from hedgerow.schema.attributes import Attribute, BinCodes, Boolean
+from hedgerow.schema.attributes import Attribute, BinCodes
 from hedgerow.schema.contributions import check_unit, counted_rows, draw_key
-from hedgerow.schema.dates import Date
 from hedgerow.schema.files import mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
@@ -143,12 +142,6 @@ class Schema:
     def numbers(self) -> tuple[str, ...]:
         """The names of those attributes that are numbers."""
         return tuple(name for name, one in self.attributes if isinstance(one, (Integer, Real)))
-
-    @cached_property
-    def whole(self) -> tuple[str, ...]:
-        """The names of those attributes whose values are whole numbers or booleans, and never missing."""
-        kinds = {name: one for name, one in self.attributes if isinstance(one, (Boolean, Integer))}
-        return tuple(name for name, one in kinds.items() if one.missing == "error" and not isinstance(one, Date))
 
     @property
     def _label_name(self) -> str | None:
