@@ -10,6 +10,7 @@ import yaml
 
 from hedgerow.client.connect import RemoteDataset
 from hedgerow.client.question_files import QuestionFile
+from hedgerow.durable import write_whole
 from hedgerow.errors import UnreadableError
 from hedgerow.models import load_model
 from hedgerow.service.receipts import Signer
@@ -97,6 +98,37 @@ def test_a_question_that_was_interrupted_is_asked_again_at_no_further_charge(fol
     assert list((folder / "state/hedgerow/asked").iterdir()) == []
     assert run(*words[:-1], "more.json")[0] == 0  # asked anew once the first was answered
     assert service.curator.ledger.account("wards").spent == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("failing", ["rows.json", "rows.json.receipt"])
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_an_answer_that_is_not_written_whole_is_had_by_the_same_command(
+    folder, service, run, monkeypatch, failing, by_hand
+):
+    """With a receipt that failed the answer stood, and the same command was refused: it exists already."""
+    question = ("ask", "marginals", "wards", "--epsilon", "1/4", "--bins", "bins.yaml")
+    words = (*question, "-o", "rows.json")
+    if by_hand:
+        assert run(*question, "--to", "q.json")[0] == 0
+        words = ("answer", "q.json", "--analyst", "ana", "-o", "rows.json")
+
+    def full(path, text):
+        if path.name == failing:
+            raise OSError(errno.ENOSPC, "No space left on device", path.name)
+        write_whole(path, text)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("hedgerow.cli.ask.write_whole", full)
+        code, out, err = run(*words)
+    assert (code, out, "at no further charge" in err) == (2, "", True)
+    assert not list(folder.glob("rows.json*"))
+    assert run(*words)[0] == 0
+    if by_hand:
+        assert run("ledger", "export", "ledger.db", "-o", "ledger.jsonl")[0] == 0
+        entries = map(json.loads, (folder / "ledger.jsonl").read_text().splitlines())
+        assert [one["kind"] for one in entries].count("reserved") == 1
+    else:
+        assert service.curator.ledger.account("wards").spent == Fraction(1, 4)
 
 
 def test_by_hand(folder, run):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.ask import answer_files, write_answer
-from hedgerow.cli.output import check_output
+from hedgerow.cli.output import check_output, say
 from hedgerow.cli.serve import CONFIG, ConfigPath, require_service
 from hedgerow.client.question_files import QuestionFile
 
@@ -40,4 +40,8 @@ def answer(
     curator = Config.read(config).open()
     with curator.ledger:
         found = curator.ask(Caller(analyst, "analyst"), asked.dataset, kind, asked.key, asked.body)
-    write_answer(asked.kind, found.body, found.receipt, output)
+    try:
+        write_answer(asked.kind, found.body, found.receipt, output)
+    except BaseException:
+        say(f"the answer is charged and kept: the same {question} gives it again at no further charge", err=True)
+        raise

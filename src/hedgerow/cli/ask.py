@@ -206,10 +206,15 @@ def write_answer(kind: str, body: bytes, receipt: str, output: Path | None) -> N
     if output is None:
         say(text, newline=False)
         return
-    for path, content in zip(answer_files(output), (text, f"{receipt}\n"), strict=True):
-        if content.strip():
-            write_whole(path, content)
-            say(f"written to {path}", err=True)
+    try:
+        for path, content in zip(answer_files(output), (text, f"{receipt}\n"), strict=True):
+            if content.strip():
+                write_whole(path, content)
+                say(f"written to {path}", err=True)
+    except BaseException:
+        for path in answer_files(output):  # the same command is refused where one of them is
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _connected(url: str | None, public_key: Path | None = None) -> RemoteCurator:

@@ -74,3 +74,17 @@ def test_bounds_and_excluded_ones_both_hold():
     limits = {"minimum": 0, "exclusiveMinimum": 17, "maximum": 120, "exclusiveMaximum": 100}
     (found,) = table_schema_draft({"fields": [{"name": "a", "type": "integer", "constraints": limits}]}).columns
     assert (found.low, found.high) == (18, 99)
+
+
+@pytest.mark.parametrize(
+    ("given", "true", "false"),
+    [
+        ({"trueValues": ["yes"]}, ("yes",), ("false", "False", "FALSE", "0")),
+        ({"falseValues": ["no"]}, ("true", "True", "TRUE", "1"), ("no",)),
+        ({}, (), ()),
+    ],
+)
+def test_words_of_one_truth_value_leave_those_of_the_other_as_the_format_has_them(given, true, false):
+    """They were dropped, and a table that has them refused."""
+    (found,) = table_schema_draft({"fields": [{"name": "a", "type": "boolean", **given}]}).columns
+    assert (found.true_values, found.false_values) == (true, false)

@@ -13,6 +13,7 @@ from hedgerow.schema.imports.plain import list_in, mapping_in, mappings_in, text
 ORIGIN = "Frictionless Table Schema"
 _BOUNDED: Mapping[str, Any] = {"date": "date", "integer": "integer", "number": "real", "year": "integer"}
 _ISO = (None, "default", "%Y-%m-%d")  # formats of dates that are read
+_TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 _NO_ATTRIBUTES = ("datetime", "time", "yearmonth", "duration", "object", "array", "list", "geopoint", "geojson")
 
 
@@ -63,8 +64,10 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     }
     values = list_in(limits, "enum") or _categories(field) or listed_values(limits.get("pattern"))
     if kind == "boolean":
-        own = {"true_values": tuple(list_in(field, "trueValues")), "false_values": tuple(list_in(field, "falseValues"))}
-        return DraftColumn(name=name, kind="boolean", **(own if all(own.values()) else {}), **common)
+        own = [tuple(list_in(field, key)) for key in ("trueValues", "falseValues")]
+        if any(own):  # what is not said of the other is the format's own
+            common["true_values"], common["false_values"] = own[0] or _TRUE, own[1] or _FALSE
+        return DraftColumn(name=name, kind="boolean", **common)
     if values:
         return category_or_boolean(name, values, **common)
     if kind in _BOUNDED:
