@@ -329,6 +329,23 @@ def test_an_error_after_a_release_without_a_budget_says_what_was_charged(command
 
 
 @pytest.mark.usefixtures("folder")
+def test_two_signals_at_once_are_one(run, monkeypatch):
+    """Where the second was ignored, Python printed a traceback: "ignored due to race condition"."""
+    seen, both = [], {signal.SIGHUP, signal.SIGTERM}
+
+    def stop(*_, **__):
+        signal.pthread_sigmask(signal.SIG_BLOCK, both)
+        for number in both:
+            os.kill(os.getpid(), number)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
+
+    monkeypatch.setattr("hedgerow.Tally.of", stop)
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    code, _, err = run(*FIT, "-o", "out.json")
+    assert (code, err.splitlines()[-1], seen) == (129, "error: stopped by SIGHUP", [])
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_signal_that_foreign_code_meets_is_no_success(run, monkeypatch):
     """The guard drops what an exception carries, also the code of one that leaves."""
     raised = lambda *_, **__: guarded(lambda: os.kill(os.getpid(), signal.SIGTERM), ValueError())  # noqa: E731

@@ -112,7 +112,7 @@ def _signals() -> Generator[list[signal.Signals]]:
 
     def leave(number: int, _: object) -> NoReturn:
         for other in numbers:
-            signal.signal(other, signal.SIG_IGN)
+            signal.signal(other, lambda *_: None)  # ignored, a second at the same time would show a traceback
         caught.append(signal.Signals(number))
         raise KeyboardInterrupt
 
