@@ -184,9 +184,10 @@ def test_a_question_file_that_is_none_is_refused(folder, run):
         code, out, err = run("answer", "q.json", "--analyst", "ana", "-o", "x.json")
         assert (code, out) == (2, "")
         assert "expected" in err
-    (folder / "q.json").write_text("[]")
-    with pytest.raises(UnreadableError):
-        QuestionFile.read("q.json")
+    for text in ("[]", json.dumps(json.loads(good.text) | {"question": []})):
+        (folder / "q.json").write_text(text)
+        with pytest.raises(UnreadableError, match=r"q\.json: expected"):
+            QuestionFile.read("q.json")
     (folder / "q.json").write_text(good.text)
     assert QuestionFile.read("q.json") == good
 
