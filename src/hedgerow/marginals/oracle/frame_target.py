@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor
 from typing import Any, Self
@@ -131,12 +131,12 @@ class FrameTarget:
 
     def classes_by_bin(self, bins: Schema) -> Counts:
         """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
-        return _by_bin(bins, self.table, self.codes, len(self.label.classes))
+        return _by_bin(bins, self._columns(bins), self.codes, len(self.label.classes))
 
     def errors_by_bin(self, bins: Schema, asked: RowClassifier | OwnCode) -> tuple[Counts, Counts]:
         """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
         found = asked.codes(self.table) if isinstance(asked, OwnCode) else asked(self.inputs, len(self))
-        rows = _by_bin(bins, self.table, (found == self.codes).astype(np.int64), 2)
+        rows = _by_bin(bins, self._columns(bins), (found == self.codes).astype(np.int64), 2)
         return rows[:, 0], rows[:, 1]
 
     def probe_rows(self, bins: Schema) -> Table:
@@ -166,6 +166,11 @@ class FrameTarget:
         """Return the kind of the column that an attribute is in: by name, or in an array by position."""
         columns = self.table.column_names
         return self.kinds[name if self.table.names is not None else columns[bins.names.index(name)]]
+
+    def _columns(self, bins: Schema) -> Sequence[Column]:
+        """Return the columns that attributes are in, as they were read once: by name, or in an array by position."""
+        named = {column.name: column for column in self.inputs}
+        return self.inputs if self.table.names is None else [named[name] for name in bins.names]
 
 
 def check_bins(bins: Schema, kind_of: Callable[[str], str], check_columns: Callable[[], None]) -> None:
@@ -213,11 +218,10 @@ def _fitting(values: list[Any], kind: str) -> list[Any]:
     return [min(max(floor(value), limits.min), limits.max) for value in values]
 
 
-def _by_bin(bins: Schema, table: Table, kinds: NDArray[np.int64], n_kinds: int) -> Counts:
+def _by_bin(bins: Schema, columns: Sequence[Column], kinds: NDArray[np.int64], n_kinds: int) -> Counts:
     """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``, in memory O(rows + bins)."""
-    codes = bins.encode(table)
     found = [
-        np.bincount(n_kinds * codes[name].astype(np.int64) + kinds, minlength=n_kinds * attribute.n_bins)
-        for name, attribute in bins.attributes
+        np.bincount(n_kinds * attribute.encode(column).astype(np.int64) + kinds, minlength=n_kinds * attribute.n_bins)
+        for (_, attribute), column in zip(bins.attributes, columns, strict=True)
     ]
     return np.concatenate(found).reshape(-1, n_kinds)
