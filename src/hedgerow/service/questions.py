@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
-from hedgerow.marginals.binning import plain_bins
 from hedgerow.marginals.oracle.hypothesis import Always
 from hedgerow.marginals.oracle.oracle import oracle_on
 from hedgerow.marginals.oracle.release import Form as ReleaseForm
@@ -77,7 +76,7 @@ def read_question(form: Asked, schema: Schema, target: Target, noise: NoiseSourc
     """
     if isinstance(form, Fit):
         return _fit_question(form, schema)
-    bins = plain_bins(Schema.from_dict({"attributes": form.bins}))
+    bins = Schema.from_dict({"attributes": form.bins})
     target.check(bins)
     if isinstance(form, Marginals):
         return MarginalQuestion.of(form, bins, "classes" if form.by == "classes" else "rows", None, noise, schema.unit)
