@@ -16,7 +16,6 @@ from hedgerow.errors import (
     AccessError,
     BudgetExceededError,
     HedgerowError,
-    LedgerError,
     QuestionError,
     RequestFailedError,
     RequestRunningError,
@@ -151,7 +150,7 @@ class Curator:
 
     def datasets(self, caller: Caller) -> list[str]:
         """Return the names of the datasets that the caller may ask about."""
-        return [name for name in self._datasets if caller.role != "analyst" or self._has_cap(name, caller)]
+        return [name for name in self._datasets if caller.role != "analyst" or self.ledger.has_cap(name, caller.name)]
 
     def describe(self, caller: Caller, dataset: str) -> dict[str, Any]:
         """Return what is public of a dataset. Free: no row is touched.
@@ -351,16 +350,9 @@ class Curator:
 
     def _held(self, caller: Caller, dataset: str) -> Held:
         held = self._datasets.get(dataset)
-        if held is None or (caller.role == "analyst" and not self._has_cap(dataset, caller)):
+        if held is None or (caller.role == "analyst" and not self.ledger.has_cap(dataset, caller.name)):
             raise AccessError(f"expected a dataset that you may ask about, got {shown(dataset)}.")
         return held
-
-    def _has_cap(self, dataset: str, caller: Caller) -> bool:
-        try:
-            self.ledger.account(dataset, caller.name)
-        except LedgerError:
-            return False
-        return True
 
     def _allows(self, dataset: str, caller: Caller, question: Question) -> bool:
         try:

@@ -23,6 +23,9 @@ from hedgerow.untrusted_text import parse_amount
 
 _DATASET, _EPOCH, _ANALYST = (sa.bindparam(f"of_{name}") for name in ("dataset", "epoch", "analyst"))
 _LAST_EPOCH = sa.select(sa.func.max(CAPS.c.epoch)).where(CAPS.c.dataset == _DATASET)
+_HAS_CAP = sa.select(CAPS.c.epoch).where(
+    CAPS.c.dataset == _DATASET, CAPS.c.analyst == _ANALYST, CAPS.c.epoch == _LAST_EPOCH.scalar_subquery()
+)
 _ACCOUNT = (
     sa.select(CAPS.c.caps, TOTALS.c.epsilon, TOTALS.c.delta, TOTALS.c.rho)
     .join_from(CAPS, TOTALS, sa.and_(*(CAPS.c[name] == TOTALS.c[name] for name in ("dataset", "epoch", "analyst"))))
@@ -48,6 +51,11 @@ def make_caps(connection: Connection, dataset: str, epoch: int, caps: Mapping[st
         owner = {"dataset": dataset, "epoch": epoch, "analyst": analyst}
         connection.execute(CAPS.insert().values(**owner, caps=canonical(data)))
         connection.execute(TOTALS.insert().values(**owner, epsilon="0", delta="0", rho="0"))
+
+
+def has_cap(connection: Connection, dataset: str, analyst: str) -> bool:
+    """Return whether an analyst has a cap in a dataset's current epoch."""
+    return connection.execute(_HAS_CAP, {"of_dataset": dataset, "of_analyst": analyst}).first() is not None
 
 
 def check_unit(connection: Connection, dataset: str, epoch: int, unit: Unit | None) -> None:

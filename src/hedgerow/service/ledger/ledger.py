@@ -28,7 +28,15 @@ from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
-from hedgerow.service.ledger.accounts import account_of, check_unit, current_epoch, make_caps, owners, set_total
+from hedgerow.service.ledger.accounts import (
+    account_of,
+    check_unit,
+    current_epoch,
+    has_cap,
+    make_caps,
+    owners,
+    set_total,
+)
 from hedgerow.service.ledger.caps import WHOLE, caps_data, check_names, check_shares
 from hedgerow.service.ledger.entry import Entry, Kind
 from hedgerow.service.ledger.log import Log
@@ -348,6 +356,11 @@ class Ledger:
         """
         with self._database.reading() as connection:
             return account_of(connection, dataset, self._known_epoch(connection, dataset), analyst)
+
+    def has_cap(self, dataset: str, analyst: str) -> bool:
+        """Return whether an analyst has a cap in a dataset's current epoch."""
+        with self._database.reading() as connection:
+            return has_cap(connection, dataset, analyst)
 
     def stored(self, analyst: str, request: str) -> bytes:
         """Return the answer of a request, as it was given to the analyst whose it is.
