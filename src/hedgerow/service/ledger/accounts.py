@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from typing import Any
 
@@ -49,8 +50,8 @@ def make_caps(connection: Connection, dataset: str, epoch: int, caps: Mapping[st
     """Note caps by analyst, to which nothing was charged yet."""
     for analyst, data in caps.items():
         owner = {"dataset": dataset, "epoch": epoch, "analyst": analyst}
-        connection.execute(CAPS.insert().values(**owner, caps=canonical(data)))
-        connection.execute(TOTALS.insert().values(**owner, epsilon="0", delta="0", rho="0"))
+        connection.execute(CAPS.insert(), {**owner, "caps": canonical(data)})
+        connection.execute(TOTALS.insert(), {**owner, "epsilon": "0", "delta": "0", "rho": "0"})
 
 
 def has_cap(connection: Connection, dataset: str, analyst: str) -> bool:
@@ -86,7 +87,7 @@ def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -
     row = connection.execute(_ACCOUNT, _owner(dataset, epoch, analyst)).one_or_none()
     if row is None:
         raise LedgerError(f"expected an analyst with a cap for {shown(dataset)}, got one without.")
-    caps = read_caps(json.loads(row.caps))
+    caps = _read(row.caps)
     spent = all_so_far(parse_amount(row.epsilon), parse_amount(row.delta), _amount(row.rho))
     return Account(caps.epsilon, caps.delta, spent, caps.rho, caps.accounting)
 
@@ -107,6 +108,12 @@ def all_so_far(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> tupl
     halves = ceil(delta / half) - 1 if delta >= 1 else 0
     rest = Charge("all so far", epsilon, delta - halves * half, rho=rho)
     return rest, *[Charge("all so far", Fraction(0), half, rho=Fraction(0))] * halves
+
+
+@lru_cache(maxsize=1024)
+def _read(caps: str) -> Account:
+    """Return caps, which do not change in an epoch, as an account without charges."""
+    return read_caps(json.loads(caps))
 
 
 def _owner(dataset: str, epoch: int, analyst: str) -> dict[str, Any]:

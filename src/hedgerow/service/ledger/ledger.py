@@ -327,7 +327,7 @@ class Ledger:
         """
         with self._ending(reserved), self.log.changing() as connection:
             self._finish(connection, reserved, "answered", {"answer": digest(content)})
-            connection.execute(ANSWERS.insert().values(request=reserved.request, content=content))
+            connection.execute(ANSWERS.insert(), {"request": reserved.request, "content": content})
 
     def fail(self, reserved: Reserved, reason: str) -> None:
         """Mark a request as failed, which is final; raises as `answer` does. The charge stays.
@@ -461,17 +461,18 @@ class Ledger:
             },
         )
         connection.execute(
-            REQUESTS.insert().values(
-                request=name,
-                analyst=request.analyst,
-                key=request.key,
-                body=request.body,
-                dataset=request.dataset,
-                epoch=epoch,
-                state="reserved",
-                attempt=1,
-                run=self._run.name,
-            )
+            REQUESTS.insert(),
+            {
+                "request": name,
+                "analyst": request.analyst,
+                "key": request.key,
+                "body": request.body,
+                "dataset": request.dataset,
+                "epoch": epoch,
+                "state": "reserved",
+                "attempt": 1,
+                "run": self._run.name,
+            },
         )
         return Reserved(name, 1, epoch, entry)
 
