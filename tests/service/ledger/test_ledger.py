@@ -95,6 +95,15 @@ def test_a_new_epoch_is_a_new_cap_and_the_old_one_stays_on_record(ledger):
     assert ledger.verify().entries == 4
 
 
+def test_who_has_a_cap_is_decided_by_the_current_epoch(ledger):
+    assert ledger.has_cap("wards", "ana")
+    assert not ledger.has_cap("wards", "eve")
+    assert not ledger.has_cap("others", "ana")
+    declare(ledger, shares={"bob": SHARES["bob"]})
+    assert not ledger.has_cap("wards", "ana")
+    assert ledger.has_cap("wards", "bob")
+
+
 @pytest.mark.parametrize("delta", [Fraction(1, 2), Fraction(2, 5)])
 def test_delta_that_adds_up_to_more_than_one_costs_what_its_rho_does(ledger_url, delta):
     with ledger_at(ledger_url) as ledger:
