@@ -349,18 +349,3 @@ class PreparationWarning(UserWarning):
 
 class NoiseWarning(UserWarning):
     """The ε of a fit is so small that what is released says nearly nothing of a table of any usual size."""
-
-
-STAYS = "The epsilon of"
-"""What a note on an error begins with that says what stays charged."""
-
-
-def told_charges(error: BaseException) -> list[str]:
-    """Return the notes on an error that say what stays charged: those of others could quote values."""
-    return [note for note in notes_of(error) if str(note).startswith(STAYS)]
-
-
-def notes_of(error: BaseException) -> list[str]:
-    """Return an error's notes; its class may have something else of that name, or let nothing be set."""
-    notes = vars(error).get("__notes__")
-    return notes if isinstance(notes, list) else []

@@ -100,3 +100,18 @@ def _shown(value: object, depth: int) -> str:
     more = ["…"] if len(items) > _MOST_SHOWN else []
     first, last = {"list": "[]", "tuple": "()"}.get(type(value).__name__, "{}")
     return first + ", ".join(parts + more) + last
+
+
+STAYS = "The epsilon of"
+"""What a note on an error begins with that says what stays charged."""
+
+
+def told_charges(error: BaseException) -> list[str]:
+    """Return the notes on an error that say what stays charged: those of others could quote values."""
+    return [note for note in notes_of(error) if str(note).startswith(STAYS)]
+
+
+def notes_of(error: BaseException) -> list[str]:
+    """Return an error's notes; its class may have something else of that name, or let nothing be set."""
+    notes = vars(error).get("__notes__")
+    return notes if isinstance(notes, list) else []

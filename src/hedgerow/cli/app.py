@@ -19,7 +19,8 @@ from typer.main import get_command
 
 from hedgerow._version import __version__
 from hedgerow.cli.output import problem_of, say, standard_streams
-from hedgerow.errors import ArgumentError, HedgerowError, SchemaError, SearchTooLargeError, told_charges
+from hedgerow.errors import ArgumentError, HedgerowError, SchemaError, SearchTooLargeError
+from hedgerow.messages import told_charges
 from hedgerow.values import printable
 
 _ENDINGS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
-from hedgerow.errors import STAYS, ArgumentError, notes_of, told_charges
+from hedgerow.errors import ArgumentError
 from hedgerow.markup import element
+from hedgerow.messages import STAYS, notes_of, told_charges
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.amounts import Amount, amount_text, exact
 from hedgerow.privacy.charge import Charge, charges_html, unit_of
