@@ -13,7 +13,7 @@ from hedgerow.untrusted_text import parse_json
 from hedgerow.values import printable
 
 Kind = Literal["declared", "granted", "decided", "reserved", "retried", "answered", "failed", "rotated", "accepted"]
-_PLACE = ("sequence", "previous", "salt", "number")  # which tell how many entries others have made
+_PLACE = ("sequence", "previous", "salt", "number")  # these show how many entries others have made
 
 
 @dataclass(frozen=True)
