@@ -115,6 +115,32 @@ def test_a_curator_who_drops_out_is_asked_again_alone():
     assert federated.queries_left == 1
 
 
+def notes(error):
+    return getattr(error, "__notes__", [])
+
+
+def test_a_question_that_some_have_answered_says_that_their_charge_stays():
+    """What was found: "Nothing was charged", said the second curator's budget; the first had charged all it had."""
+    one, two, three = oracles()
+    federated = hr.FederatedOracle([one, Dropping(two, 1), three])
+    with pytest.raises(ServiceError, match="The epsilon of what 1 of 3 curators answered stays charged") as caught:
+        federated.marginals(BINS)
+    assert len(notes(caught.value)) == 1
+    federated.marginals(BINS)
+    with pytest.raises(ServiceError) as caught:
+        hr.FederatedOracle([Dropping(two, 1), one]).marginals(BINS)
+    assert notes(caught.value) == []
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, MemoryError, KeyError])
+def test_any_error_of_a_curator_says_that_the_charge_of_others_stays(failure, monkeypatch):
+    one, two, _ = oracles()
+    federated = hr.FederatedOracle([one, two])
+    monkeypatch.setattr(two, "class_marginals", lambda _: (_ for _ in ()).throw(failure))
+    with pytest.raises(failure, match="1 of 2 curators answered stays charged"):
+        federated.class_marginals(BINS)
+
+
 def test_learners_take_it_as_one_oracle():
     learned = hr.MarginalLogisticClassifier(reweight=False).fit(X, oracle=hr.FederatedOracle(oracles((8, 8, 8), 1)))
     assert learned.score(X, Y) > 0.85

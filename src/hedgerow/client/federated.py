@@ -16,6 +16,7 @@ from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, RowCount
 from hedgerow.marginals.oracle.hypothesis import Hypothesis
 from hedgerow.marginals.oracle.protocol import MarginalOracle
 from hedgerow.marginals.oracle.release import Release
+from hedgerow.messages import STAYS, notes_of
 from hedgerow.privacy.amounts import amount_text, total
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons, total_rho, unit_of
@@ -182,11 +183,22 @@ class FederatedOracle(OfOneProcess):
         key = kind, bins.digest if isinstance(bins, Schema) else "", id(hypothesis)
         with self._lock:
             opened = self._open.setdefault(key, _Open(hypothesis, {}))
-            for number, oracle in enumerate(self._oracles):
-                if number not in opened.answers:
-                    opened.answers[number] = ask(oracle)
+            try:
+                for number, oracle in enumerate(self._oracles):
+                    if number not in opened.answers:
+                        opened.answers[number] = ask(oracle)
+            except BaseException as error:
+                if opened.answers:
+                    vars(error)["__notes__"] = [*notes_of(error), self._kept(len(opened.answers))]
+                raise
             del self._open[key]
         return [opened.answers[number] for number in range(len(self._oracles))]
+
+    def _kept(self, answered: int) -> str:
+        return (
+            f"{STAYS} what {answered} of {len(self._oracles)} curators answered stays charged; the same question, "
+            "asked again, goes to the others alone."
+        )
 
     def __repr__(self) -> str:
         return f"<FederatedOracle of {len(self._oracles)} curators, {self.queries_left} questions left>"
