@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 from hedgerow.days import as_plain
 from hedgerow.errors import DomainError
 from hedgerow.frames import column_of
-from hedgerow.schema import Boolean, Categorical, Real
+from hedgerow.schema import Boolean, Categorical, Date, Real
 from hedgerow.schema.attributes import Attribute
 from tests.engines.servers import POSTGRES
 from tests.engines.values import ATTRIBUTES, COLUMNS, NUMBERS_IN_WORDS, WORDS
@@ -33,6 +34,7 @@ KINDS = {
     **ATTRIBUTES,
     "far codes": Categorical((1, 2**53, 2**53 + 1, "9007199254740995"), missing_values=("01", 2**60), **CELL),
     "tenths": Real(0, 1, cuts=(0.1, 0.3), missing_values=("0.5", 0.7, "+1"), **CELL),
+    "days": Real(-1e5, 1e5, cuts=(0,), missing_values=("1900-01-01",), **CELL),
     "infinite": Categorical(("inf", "1.50", "x"), missing_values=("-inf", "nan", 1e300), **CELL),
 }
 kinds = st.sampled_from(sorted(KINDS))
@@ -211,6 +213,27 @@ def test_dates_where_dates_and_where_numbers_are_declared(cell: datetime.date) -
     for name, kind in KINDS.items():
         if not isinstance(kind, (Boolean, Categorical)):
             check(name, cell, pa.array([cell]))
+
+
+@pytest.mark.parametrize("day", ["1900-01-01", "1970-01-31", "2020-01-01"])
+@pytest.mark.parametrize("unit", ["D", "h", "s", "ns", "pandas"])
+def test_dates_and_times_of_numpy_and_pandas(day: str, unit: str) -> None:
+    cell = pd.Timestamp(day) if unit == "pandas" else np.datetime64(day, unit)
+    for name, kind in KINDS.items():
+        if isinstance(kind, (Date, Real)):
+            check(name, cell, pd.Series([cell]))
+
+
+def test_days_that_mean_missing_where_numbers_are_declared() -> None:
+    cell = datetime.date(1900, 1, 1)
+    check("days", cell, pa.array([cell]))
+    check("days", np.datetime64(cell, "ns"), pa.array([cell]))
+
+
+@pytest.mark.parametrize("cell", [pd.NA, pd.NaT, np.datetime64("NaT", "ns")])
+def test_what_is_missing_in_rows_of_a_frame(cell: Any) -> None:
+    for name in KINDS:
+        check(name, cell, pa.array([None]))
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from hedgerow.values import value_text
 from tests.models.strategies import Case, cases, rule_lists, trees
 
 NONE = PrivacyCard.none("example", software="hedgerow")
-READING = {"_cell", "_number", "_boolean", "_word", "_date", "digits", "spelled", "re", "hasattr", "format"}
-READING |= {"isinstance", "str", "int", "float", "bool", "ValueError"}
+READING = {"_own", "_cell", "_number", "_boolean", "_word", "_date", "digits", "spelled", "re", "hasattr", "format"}
+READING |= {"getattr", "repr", "isinstance", "str", "int", "float", "bool", "ValueError"}
 
 
 def predict_of(source: str) -> Any:
@@ -116,11 +116,19 @@ def test_the_source_reads_like_the_rules() -> None:
     assert RuleList(schema, rules, NONE).to_python() == (
         "import re\n"
         "\n\n"
+        "def _own(value):\n"
+        '    """Return a value of NumPy as Python has it, of its times the date; None for None, NaN, NaT and NA."""\n'
+        '    if value is None or repr(value) == "<NA>" or value != value:\n'
+        "        return None\n"
+        '    if getattr(getattr(value, "dtype", None), "kind", "") == "M":\n'
+        '        value = value.astype("datetime64[D]")\n'
+        '    return value.item() if hasattr(value, "item") else value\n'
+        "\n\n"
         "def _cell(value, *missing):\n"
         '    """Return text, a boolean or a number; None where it is missing: None, NaN, blank, one of `missing`."""\n'
-        "    if value is None or value != value:\n"
+        "    value = _own(value)\n"
+        "    if value is None:\n"
         "        return None\n"
-        '    value = value.item() if hasattr(value, "item") else value  # of NumPy\n'
         "    if isinstance(value, str):\n"
         '        value = re.sub("^(-?[0-9]+)[.]0+$", r"\\1", value.strip(" \\t\\n\\r\\v\\f"))\n'
         '    elif hasattr(value, "isoformat"):\n'
@@ -132,8 +140,9 @@ def test_the_source_reads_like_the_rules() -> None:
         "\n\n"
         "def _number(value, *missing):\n"
         '    """Return the float that is nearest to a number, or to that which text spells."""\n'
-        '    if value == value and hasattr(value, "toordinal"):  # a date: its days since 1970-01-01\n'
-        "        value = value.toordinal() - 719163\n"
+        "    value = _own(value)\n"
+        '    if hasattr(value, "toordinal"):  # a date: its days since 1970-01-01\n'
+        "        value = None if value.isoformat()[:10] in missing else value.toordinal() - 719163\n"
         "    value = _cell(value, *missing)\n"
         '    spelled = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"\n'
         "    if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch(spelled, value)):\n"

@@ -2,13 +2,15 @@
 
 A cell is what `predict` takes it for in a column of its type:
 
-- None, NaN, text that is empty or white space (ASCII's), and the declared `missing_values` are missing.
+- None, NaN, NaT, pandas' NA, text that is empty or white space (ASCII's), and the declared `missing_values` are
+  missing.
 - Text is a word, without the white space around it and the zeros after the point of a whole number: "1.0" is "1", and
   "01", "+1" and "1e0" are other words. Where numbers, dates or booleans are declared, it is that which it spells.
 - A number of Python's or NumPy's is itself, in every digit; a decimal with places is the nearest float. It is the value
   of a schema that is this number, or is written as it is. Where numbers are declared, it is the nearest float.
 - A boolean is the word "true" or "false" where words of a boolean are declared.
-- A date, or a time without a time zone, is its date; where numbers are declared, its days since 1970-01-01.
+- A date, or a time without a time zone, is its date, NumPy's and pandas', too; where numbers are declared, its days
+  since 1970-01-01.
 """
 
 from __future__ import annotations
@@ -28,11 +30,20 @@ from hedgerow.values import WHOLE, Value, plain_word, printable, spelled_number,
 _CELL = rf'''import re
 
 
+def _own(value):
+    """Return a value of NumPy as Python has it, of its times the date; None for None, NaN, NaT and NA."""
+    if value is None or repr(value) == "<NA>" or value != value:
+        return None
+    if getattr(getattr(value, "dtype", None), "kind", "") == "M":
+        value = value.astype("datetime64[D]")
+    return value.item() if hasattr(value, "item") else value
+
+
 def _cell(value, *missing):
     """Return text, a boolean or a number; None where it is missing: None, NaN, blank, one of `missing`."""
-    if value is None or value != value:
+    value = _own(value)
+    if value is None:
         return None
-    value = value.item() if hasattr(value, "item") else value  # of NumPy
     if isinstance(value, str):
         value = re.sub("{WHOLE}", r"\1", value.strip(" \t\n\r\v\f"))
     elif hasattr(value, "isoformat"):
@@ -49,8 +60,9 @@ _READERS = {
     "_number": '''\
 def _number(value, *missing):
     """Return the float that is nearest to a number, or to that which text spells."""
-    if value == value and hasattr(value, "toordinal"):  # a date: its days since 1970-01-01
-        value = value.toordinal() - 719163
+    value = _own(value)
+    if hasattr(value, "toordinal"):  # a date: its days since 1970-01-01
+        value = None if value.isoformat()[:10] in missing else value.toordinal() - 719163
     value = _cell(value, *missing)
     spelled = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
     if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch(spelled, value)):
