@@ -129,3 +129,18 @@ def test_invalid_values_that_cannot_be_listed_leave_a_variable_out(codebook, end
     draft = codebook_draft(codebook(text))
     assert [one.name for one in draft.columns] == ["b"]
     assert draft.left_out[0][1].startswith("a range of invalid values that are not a few whole numbers")
+
+
+@pytest.mark.parametrize("ends", ["min='97' max='99'", "min='9.5' max='9.9'"])
+def test_a_range_of_invalid_values_with_decimals_leaves_a_variable_out(codebook, ends):
+    """97.5 was valid where 97 to 99 are not, and a range between two whole numbers was not seen."""
+    ranges = f"<valrng><range min='0' max='100'/></valrng><invalrng><range {ends}/></invalrng>"
+    text = f"<codeBook><var name='a' intrvl='contin' dcml='1'>{ranges}</var><var name='b'/></codeBook>"
+    assert [name for name, _ in codebook_draft(codebook(text)).left_out] == ["a"]
+
+
+def test_one_invalid_value_with_decimals_is_a_missing_one(codebook):
+    ranges = "<valrng><range min='0' max='9'/></valrng><invalrng><range min='99' max='99'/></invalrng>"
+    text = f"<codeBook><var name='a' intrvl='contin' dcml='1'>{ranges}</var></codeBook>"
+    (found,) = codebook_draft(codebook(text)).columns
+    assert (found.kind, found.low, found.high, found.missing_values) == ("real", 0, 9, (99,))

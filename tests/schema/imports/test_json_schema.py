@@ -145,3 +145,16 @@ def test_schemas_that_refer_to_others_again_and_again_are_read_within_bounds():
     deep = {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 9} for i in range(40)}
     (found,) = json_schema_draft({"$defs": deep, "properties": {"a": {"$ref": "#/$defs/d0"}}}).columns
     assert found.kind is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"enum": [1, 2, 3, "x", True], "minimum": 2, "exclusiveMaximum": 3},
+        {"allOf": [{"enum": [1, 2, 3, "x", True]}, {"minimum": 2}, {"maximum": 2.5}]},
+    ],
+)
+def test_numbers_among_the_values_are_within_the_bounds(given):
+    """Values that a bound excludes stayed in the domain; of text and booleans a bound says nothing."""
+    (found,) = json_schema_draft({"properties": {"a": given}}).columns
+    assert found.values == (2, "x", "true")

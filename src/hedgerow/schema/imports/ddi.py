@@ -150,7 +150,7 @@ class _Reader:
 
 
 def _column(variable: _Variable) -> DraftColumn | tuple[str, str]:
-    invalid = [_codes_within(one) for one in variable.invalid]
+    invalid = [_invalid_codes(one, variable) for one in variable.invalid]
     if None in invalid:
         return variable.name, "a range of invalid values that are not a few whole numbers; recode them as one value"
     tokens = values_of([*map(_number, variable.missing), *(code for codes in invalid for code in codes or ())])
@@ -177,6 +177,14 @@ def _column(variable: _Variable) -> DraftColumn | tuple[str, str]:
     if variable.ranges and values:
         limits |= Limits(values=values)
     return column_within(variable.name, "integer" if _is_whole(variable) else "real", limits, **common)
+
+
+def _invalid_codes(given: Mapping[str, str], variable: _Variable) -> range | None:
+    """Return the whole numbers of a range of invalid values; None if it has values beside them, no end, or many."""
+    ends = [given[key].strip() for key in _RANGE if key in given]
+    is_one = len(ends) == 2 and ends[0] == ends[1]
+    has_others = not (is_one or _is_whole(variable)) or any("." in end for end in ends)
+    return None if has_others else _codes_within(given)
 
 
 def _codes_within(given: Mapping[str, str]) -> range | None:

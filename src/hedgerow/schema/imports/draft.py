@@ -44,7 +44,16 @@ class Limits:
         values = self.values if other.values is None else other.values
         if self.values is not None and other.values is not None:
             values = tuple(value for value in self.values if value in other.values)
-        return type(self)(lows=self.lows + other.lows, highs=self.highs + other.highs, values=values)
+        both = type(self)(lows=self.lows + other.lows, highs=self.highs + other.highs)
+        return both if values is None else replace(both, values=tuple(filter(both._has, values)))
+
+    def _has(self, value: Any) -> bool:
+        """Return whether a value is between the bounds, if it is a number: of text and booleans they say nothing."""
+        low, high = self._ends
+        if isinstance(value, (bool, str)) or not is_number(value):
+            return True
+        is_above = low is None or value > low[0] or (low[1] and value == low[0])
+        return is_above and (high is None or value < high[0] or (high[1] and value == high[0]))
 
     def __or__(self, other: Self) -> Self:
         if self.values is not None and other.values is not None:

@@ -124,7 +124,7 @@ def _own(one: Mapping[str, Any]) -> _Allowed:
     return _Allowed(
         types=frozenset() if given and not values else types - {"null"} if types else None,
         formats=frozenset([named]) if isinstance(named, str) and named in (*_TIMES, "date") else frozenset(),
-        limits=replace(limits, values=tuple(listed)) if listed else limits,
+        limits=limits & Limits(values=tuple(listed)) if listed else limits,
         null=(not types or "null" in types or one.get("nullable") is True) and (not given or None in given),
     )
 
