@@ -33,20 +33,7 @@ _TERMS = tuple(1 / factorial(k) for k in range(13, -1, -1))
 
 
 def affine(rows: Floats, weights: Floats, bias: Floats) -> Floats:
-    """Return ``rows @ weights + bias``, to some 40 binary digits of the largest product that a row could have.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_inputs)
-        Below `LARGEST` in size.
-    weights : ndarray of shape (n_inputs, n_outputs)
-        Below `LARGEST` in size.
-    bias : ndarray of shape (n_outputs,)
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_outputs)
-    """
+    """Return ``rows @ weights + bias``, to some 40 binary digits of the largest product that a row could have."""
     digits = (_EXACT - len(weights).bit_length()) // 2
     balance = _power_above(weights, axis=1)  # of each input: its share in the products is what counts
     rows, weights = rows * balance[:, 0], weights / balance

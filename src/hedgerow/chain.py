@@ -16,11 +16,6 @@ FIRST = ""
 def canonical(data: Any) -> str:
     """Return data as the one JSON text that is hashed and signed: sorted keys, no spaces, no floats.
 
-    Raises
-    ------
-    LedgerError
-        If it holds a float, whose text is not one.
-
     Examples
     --------
     >>> canonical({"b": [1, None], "a": "ε"})
@@ -43,13 +38,7 @@ def exported(content: str, hashed: str) -> str:
 
 
 def imported(line: str) -> tuple[dict[str, Any], str, str]:
-    """Return what a line of an export holds, as data and as it is hashed, with the hash that is stated.
-
-    Raises
-    ------
-    UnreadableError, KeyError, AttributeError, LedgerError
-        If it is no such line.
-    """
+    """Return what a line of an export holds, as data and as it is hashed, with the hash that is stated."""
     data = parse_json(line)
     hashed = data.pop("hash")
     return data, canonical(data), hashed

@@ -39,23 +39,7 @@ class Source(Protocol):
 
 
 def read_header(path: str | PathLike[str] | Source, *, shown: str | None = None) -> list[str]:
-    """Return the column names of a CSV file; reads its first line only.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    shown : str, optional
-        Its name in messages. Default: the path.
-
-    Raises
-    ------
-    DomainError
-        If the file is empty, is not text, or names a column twice or not at all, or a name holds a quote, as the first
-        line of a JSON file would.
-    OSError
-        If it cannot be read.
-    """
+    """Return the column names of a CSV file; reads its first line only."""
     name = str(path) if shown is None else shown
     line, _ = _first_line(_source(path), name)
     problem = DomainError(
@@ -78,13 +62,6 @@ def read_csv(path: str | PathLike[str] | Source) -> pa.Table:
     """Return a CSV file as a table of text. Its delimiter is that of `delimiter_of`.
 
     A file with nothing below its header is a table without rows. Empty lines are not rows.
-
-    Raises
-    ------
-    DomainError
-        If `read_header` does, or `check_grammar`: a line has too many or too few fields, or a quote is misplaced.
-    OSError
-        If it cannot be read.
     """
     names, delimiter = read_header(path), delimiter_of(path)
     check_grammar(_source(path), len(names), delimiter, shown=str(path))

@@ -31,18 +31,10 @@ def not_text(shown: str, line: int) -> DomainError:
 
 @dataclass(frozen=True)
 class InQuotes:
-    """Properties of quoted fields on which readers of CSV differ.
+    """Properties of quoted fields on which readers of CSV differ."""
 
-    Attributes
-    ----------
-    breaks : bool
-        Line breaks: a line is not always a row.
-    returns : bool
-        Carriage returns.
-    """
-
-    breaks: bool
-    returns: bool
+    breaks: bool  # line breaks: a line is not always a row
+    returns: bool  # carriage returns
 
 
 def check_grammar(path: Any, fields: int, delimiter: str, *, shown: str) -> InQuotes:
@@ -52,24 +44,6 @@ def check_grammar(path: Any, fields: int, delimiter: str, *, shown: str) -> InQu
     them in a carriage return and a line feed. The text is UTF-8 without NUL. Then one line more, or less, or another
     one, changes one row and no other, or the file is refused: a line with an unpaired quote leaves an odd number of
     them.
-
-    Parameters
-    ----------
-    path : Path, or what opens as one
-        The file, with its header.
-    fields : int
-        How many every line has. Of one field alone, an empty line could be a row or none, and is refused.
-    delimiter : str
-        What separates them.
-    shown : str
-        The file's name in messages, which give a number of a line and nothing of its content.
-
-    Raises
-    ------
-    DomainError
-        If the file leaves the grammar.
-    OSError
-        If it cannot be read.
 
     References
     ----------

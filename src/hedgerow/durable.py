@@ -39,11 +39,6 @@ def reserved(path: Path, *, room: int = 0, force: bool = True) -> Generator[Call
 
     A new file beside it takes up `room` bytes until then, so that a full disk fails now. Without a text, or if
     writing fails, what was there stays; without `force` so does what came there meanwhile.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written. The error names it.
     """
     fresh = path.with_name(f".hedgerow-{token_hex(8)}")
     with _named(path):
@@ -92,13 +87,7 @@ def _named(path: Path) -> Generator[None]:
 
 
 def write_whole(path: str | PathLike[str], text: str | bytes) -> None:
-    """Write a file whole, with the permissions of the previous one, or leave that unchanged.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written. It names the file.
-    """
+    """Write a file whole, with the permissions of the previous one, or leave that unchanged."""
     place = Path(path)
     if place.exists() and not os.access(place, os.W_OK):
         raise FileAccessError(errno.EACCES, "the file is read-only", str(place))

@@ -18,13 +18,6 @@ def guarded(call: Callable[[], T], problem: Exception) -> T:
     nothing of it is kept; `problem` is raised once it is gone, and has no context. Warnings can quote a value too, and
     are not shown. `call` must not raise errors of hedgerow: they would be lost as well.
 
-    Parameters
-    ----------
-    call : callable
-        Hands rows to pandas, polars, Arrow, NumPy, scikit-learn, or to an object of the user's.
-    problem : Exception
-        What was expected, and what to do: nothing of the rows.
-
     Examples
     --------
     >>> import pyarrow as pa

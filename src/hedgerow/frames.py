@@ -144,13 +144,7 @@ _TABLE = "a frame or a two-dimensional array"
 
 
 def is_frame(data: Any) -> bool:
-    """Return whether narwhals takes `data` for an eager frame.
-
-    Raises
-    ------
-    TypeError
-        If it is a frame whose rows are elsewhere.
-    """
+    """Return whether narwhals takes `data` for an eager frame."""
     found = guarded(lambda: _kind_of_frame(data), ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}."))
     if found == "lazy":
         raise ArgumentTypeError(
@@ -205,15 +199,7 @@ def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
 
 
 def column_of(labels: Any, name: str) -> Column:
-    """Return the column of a series, an array or a sequence of labels.
-
-    Raises
-    ------
-    DomainError
-        If the labels are not of one type.
-    TypeError
-        If they are not one-dimensional.
-    """
+    """Return the column of a series, an array or a sequence of labels."""
     series = _series_of(labels)
     if series is not None:
         return series_column(series, name)
@@ -239,13 +225,7 @@ def check_same_index(data: Any, labels: Any) -> None:
 
 
 def type_of(labels: Any, name: str) -> Column | None:
-    """Return a column without rows of the type of labels' series or array; None for a list, whose values decide.
-
-    Raises
-    ------
-    DomainError
-        If no column is of this type.
-    """
+    """Return a column without rows of the type of labels' series or array; None for a list, whose values decide."""
     if _series_of(labels) is None and not hasattr(type(labels), "__array__"):
         return None
     return column_of(guarded(lambda: labels[:0], _no_labels(labels)), name)

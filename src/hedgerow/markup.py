@@ -34,15 +34,6 @@ def text(content: str) -> Html:
 def element(name: str, /, *content: str, **attributes: str) -> Html:
     """Return an element; underlines at the end of attributes' names are dropped, others become hyphens.
 
-    Parameters
-    ----------
-    name : str
-        The name of the element, which is the program's own and never a file's.
-    *content : str
-        Text, which is escaped, or markup.
-    **attributes : str
-        Its attributes, which are escaped.
-
     Examples
     --------
     >>> print(element("p", "1 < 2 ", element("b", "yes"), class_="note"))

@@ -25,15 +25,7 @@ _EXACT_DIGITS = 15  # decimals of as many are different in float64 if they are d
 
 
 def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
-    """Return an array of objects as an Arrow array of text, booleans, float64 or dates, those of times too.
-
-    Raises
-    ------
-    TypeError
-        If they are of several of these kinds, or of another, such as times with a time zone.
-    OverflowError
-        If a whole number is beyond 2⁵³, where float64 rounds, or a decimal is infinite, or rounded there.
-    """
+    """Return an array of objects as an Arrow array of text, booleans, float64 or dates, those of times too."""
     items = values.tolist()
     missing = [_is_missing(item) for item in items]
     kinds = {_kind(type(item)) for item, gap in zip(items, missing, strict=True) if not gap}
@@ -63,15 +55,7 @@ def arrow_of_categories(series: pd.Series) -> pa.Array:
 
 
 def check_digits(series: pd.Series) -> None:
-    """Check that no decimal of a series of objects, or of its categories, has more digits than float64 tells apart.
-
-    Raises
-    ------
-    OverflowError
-        If one has.
-    TypeError
-        If there is a time, which is read as its date.
-    """
+    """Check that no decimal of a series of objects, or of its categories, has more digits than float64 tells apart."""
     values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else series
     items = values.to_numpy().tolist() if values.dtype == object else []
     if any(isinstance(item, Decimal) and len(item.as_tuple().digits) > _EXACT_DIGITS for item in items):

@@ -15,16 +15,6 @@ RandomState = int | np.random.RandomState | np.random.Generator | None
 def generator(random_state: RandomState) -> np.random.Generator:
     """Return NumPy's generator of a seed; anything else is refused without being quoted.
 
-    Parameters
-    ----------
-    random_state : int, numpy.random.RandomState, numpy.random.Generator or None
-        None: a new one each time. A generator is used as it is; a RandomState provides a seed.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-
     Examples
     --------
     >>> int(generator(0).integers(100)) == int(generator(0).integers(100))

@@ -16,15 +16,7 @@ _LARGEST = 2**14
 
 
 def public_keys(text: str) -> tuple[Ed25519PublicKey, ...]:
-    """Return the public keys of a PEM text, one or several: a curator's present key, and earlier ones.
-
-    Raises
-    ------
-    ReceiptError
-        If there is none, or one of another kind.
-    ImportError
-        If the client's extra is not installed.
-    """
+    """Return the public keys of a PEM text, one or several: a curator's present key, and earlier ones."""
     if not (find_spec("jwt") and find_spec("cryptography")):
         raise MissingPackageError("receipts need pyjwt and cryptography; run pip install 'hedgerow[client]'.")
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -42,13 +34,7 @@ def public_keys(text: str) -> tuple[Ed25519PublicKey, ...]:
 
 
 def read_signed(text: str, keys: tuple[Ed25519PublicKey, ...]) -> dict[str, Any]:
-    """Return the statement of a receipt that one of the keys signed; without keys, whoever signed it, or nobody.
-
-    Raises
-    ------
-    ReceiptError
-        If it is no receipt, or none of the keys signed it.
-    """
+    """Return the statement of a receipt that one of the keys signed; without keys, whoever signed it, or nobody."""
     import jwt
 
     options: Any = {"verify_aud": False, "verify_iat": False, "verify_signature": bool(keys)}

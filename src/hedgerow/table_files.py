@@ -40,23 +40,10 @@ pc: Any = pyarrow.compute  # its functions are made when it is imported, where n
 
 @dataclass(frozen=True)
 class Make:
-    """How a file of text is written.
+    """How a file of text is written."""
 
-    Attributes
-    ----------
-    encoding : str
-        The encoding, as Python names it. A byte order mark is skipped.
-    decimal : {".", ","}
-        What stands before the decimals of a number.
-
-    Raises
-    ------
-    ValueError
-        If there is no such encoding, or `decimal` is another mark.
-    """
-
-    encoding: str = "utf-8"
-    decimal: str = "."
+    encoding: str = "utf-8"  # the encoding, as Python names it. A byte order mark is skipped.
+    decimal: str = "."  # what stands before the decimals of a number
 
     def __post_init__(self) -> None:
         problem = ArgumentError(
@@ -98,18 +85,10 @@ USUAL = Make()
 
 @dataclass(frozen=True, repr=False)
 class Held:
-    """Bytes in memory, in the place of a file: CSV in UTF-8.
+    """Bytes in memory, in the place of a file: CSV in UTF-8."""
 
-    Attributes
-    ----------
-    name : str
-        What errors call it.
-    content : bytes
-        The bytes.
-    """
-
-    name: str
-    content: bytes
+    name: str  # what errors call it
+    content: bytes  # the bytes
 
     def open(self, mode: str = "rb", /) -> BinaryIO:  # noqa: ARG002 -- as a path's
         """Return the bytes as a file."""
@@ -125,13 +104,7 @@ def is_text(data: str) -> bool:
 
 
 def check_no_spreadsheet(data: str) -> None:
-    """Refuse the files of spreadsheets, and pipes with a name, with what to do instead.
-
-    Raises
-    ------
-    ValueError
-        If this is one.
-    """
+    """Refuse the files of spreadsheets, and pipes with a name, with what to do instead."""
     if Path(data).is_fifo():  # a table is opened more than once
         raise ArgumentError(f"{data}: expected a file, got a pipe; give - and pipe the rows to standard input.")
     if data.lower().endswith(_SPREADSHEETS):
@@ -142,13 +115,7 @@ def check_no_spreadsheet(data: str) -> None:
 
 
 def check_table_name(data: str) -> None:
-    """Check that this names a file of text, standard input or a Parquet file.
-
-    Raises
-    ------
-    ValueError
-        If it does not.
-    """
+    """Check that this names a file of text, standard input or a Parquet file."""
     check_no_spreadsheet(data)
     if not is_text(data) and not data.lower().endswith(".parquet"):
         raise ArgumentError(
@@ -160,13 +127,6 @@ def source_of(data: str, make: Make = USUAL) -> Path | Held:
     """Return the bytes of a file of text as CSV in UTF-8: the file itself where it is that, else what becomes that.
 
     Lines that end in a carriage return alone, as on the classic Mac, get a line feed in its place.
-
-    Raises
-    ------
-    DomainError
-        If it is not in the encoding, or too large when uncompressed.
-    OSError
-        If it cannot be read.
     """
     path = Path(data)
     if data != PIPE and not data.lower().endswith(".gz") and make.is_usual and not _has_returns_alone(path):
@@ -181,15 +141,6 @@ def read_table(
     """Return all rows of a file: of text with every field as text, of Parquet with its types.
 
     Those columns of text that are `numbers` are read as `Make.pointed` has it.
-
-    Raises
-    ------
-    DomainError
-        As `read_csv` does, or if the file is not what its name says.
-    ValueError
-        If it is of another format.
-    OSError
-        If it cannot be read.
     """
     check_table_name(data)
     if is_text(data):
@@ -204,12 +155,7 @@ def read_table(
 
 
 def columns_of(data: str, make: Make = USUAL) -> list[str]:
-    """Return the names of a file's columns; no row is parsed, though what is not CSV in UTF-8 is read whole.
-
-    Raises
-    ------
-    As `read_table` does.
-    """
+    """Return the names of a file's columns; no row is parsed, though what is not CSV in UTF-8 is read whole."""
     check_table_name(data)
     return read_header(source_of(data, make)) if is_text(data) else _parquet_names(data)
 

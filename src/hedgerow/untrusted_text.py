@@ -32,15 +32,7 @@ _SCALARS = (str, int, float, bool, type(None))
 
 
 def read_text(path: str | PathLike[str], largest: int = LARGEST_FILE) -> str:
-    """Return the text of a file of at most `largest` bytes.
-
-    Raises
-    ------
-    UnreadableError
-        If the file is larger, or not UTF-8 text.
-    OSError
-        If it cannot be read.
-    """
+    """Return the text of a file of at most `largest` bytes."""
     with Path(path).open("rb") as file:
         return read_all(file, largest)
 
@@ -59,13 +51,7 @@ def read_all(file: BinaryIO, largest: int = LARGEST_FILE) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """Return the data of a JSON text; refuses duplicate keys, NaN, and what `check_plain` refuses.
-
-    Raises
-    ------
-    UnreadableError
-        Naming the line where it is not JSON.
-    """
+    """Return the data of a JSON text; refuses duplicate keys, NaN, and what `check_plain` refuses."""
     found, problem = None, None
     try:
         found = json.loads(text, object_pairs_hook=_unique, parse_int=_whole, parse_constant=_constant)
@@ -102,14 +88,7 @@ def _constant(name: str) -> Any:
 
 
 def check_plain(data: Any) -> None:
-    """Check that data are lists and mappings of text, numbers, booleans and null, nested at most `MOST_NESTED` deep.
-
-    Raises
-    ------
-    UnreadableError
-        If they are nested deeper, hold something else, a number of too many digits or none that is finite, or text that
-        is not Unicode (one half of a surrogate pair).
-    """
+    """Check that data are lists and mappings of text, numbers, booleans and null, nested at most `MOST_NESTED` deep."""
     level: list[Any] = [data]
     for _ in range(MOST_NESTED + 1):
         inside: list[Any] = []
@@ -143,12 +122,6 @@ def _check_scalars(values: Iterable[Any]) -> None:
 
 def parse_amount(text: object) -> Fraction:
     """Return the exact amount >= 0 that a file holds: a whole number or a fraction, as ``str(Fraction)`` writes it.
-
-    Raises
-    ------
-    UnreadableError
-        If it is written otherwise (decimals and exponents are not exact amounts), longer than 1,000 digits above or
-        below the line, or divided by 0.
 
     Examples
     --------

@@ -30,11 +30,6 @@ def say(text: object, *, err: bool = False, newline: bool = True) -> None:
     """Print text; on a terminal, control characters except line breaks and tabs are shown as text.
 
     SQL, JSON and predictions contain names and values verbatim, and the names in a model are its author's.
-
-    Raises
-    ------
-    OSError
-        If standard output cannot be written. What stderr cannot take is dropped.
     """
     shown = printable(str(text), keep="\n\t") if (sys.stderr if err else sys.stdout).isatty() else str(text)
     problem = None
@@ -114,14 +109,7 @@ def written(path: Path) -> Generator[None]:
 
 
 def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
-    """Check, before any work, that a file can be written without losing another one.
-
-    Raises
-    ------
-    ValueError
-        If the file exists and `force` is False, or its folder does not exist; or if it is one of the command's own
-        inputs, or a budget, whose record would be lost: neither is ever replaced.
-    """
+    """Check, before any work, that a file can be written without losing another one."""
     from hedgerow.privacy.budget_file import is_budget  # which loads OpenDP, and the help needs none
 
     if path.is_dir():
@@ -150,13 +138,7 @@ def check_outputs(paths: Sequence[Path | None], *inputs: Path | str | None, forc
 
 
 def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: Mapping[str, Any], spent: str) -> None:
-    """Write a release that has been charged; if that fails for any reason, print it as JSON.
-
-    Raises
-    ------
-    ValueError
-        If it was printed and not written. The message says what was spent.
-    """
+    """Write a release that has been charged; if that fails for any reason, print it as JSON."""
     try:
         write(text())
     except BaseException as error:  # an interrupt, too
@@ -191,13 +173,7 @@ def _is_same(path: Path, given: Path | str) -> bool:
 
 
 def check_picture(path: Path) -> None:
-    """Check that the name of a plot has a supported ending.
-
-    Raises
-    ------
-    ValueError
-        If it has another ending.
-    """
+    """Check that the name of a plot has a supported ending."""
     if path.suffix.lower() not in PICTURES:
         raise ArgumentError(f"{path}: expected a name that ends in {', '.join(PICTURES)}.")
 

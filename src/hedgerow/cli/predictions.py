@@ -42,36 +42,18 @@ def inert(value: Value) -> Value:
 
 @dataclass(frozen=True)
 class Beside:
-    """What is written beside the predictions.
+    """What is written beside the predictions."""
 
-    Attributes
-    ----------
-    ids : tuple of str
-        The columns of the input that are copied.
-    everything : bool
-        Whether all columns of the input are.
-    proba : bool
-        Whether the probability of every class is written.
-    explain : bool
-        Whether the rule, path or points are written that decide a row, with what was released about them.
-    class_weight : mapping of class to float
-        The costs of errors by which a decision is written; none is without any.
-    """
-
-    ids: tuple[str, ...] = ()
-    everything: bool = False
-    proba: bool = False
+    ids: tuple[str, ...] = ()  # the columns of the input that are copied
+    everything: bool = False  # whether all columns of the input are
+    proba: bool = False  # whether the probability of every class is written
+    # Whether the rule, path or points are written that decide a row, with what was released about them
     explain: bool = False
+    # The costs of errors by which a decision is written; none is without any
     class_weight: Mapping[Value, float] = field(default_factory=dict[Value, float])
 
     def columns_of(self, rows: pa.Table) -> list[str]:
-        """Return the columns of the input that are copied.
-
-        Raises
-        ------
-        ValueError
-            If there is no such column.
-        """
+        """Return the columns of the input that are copied."""
         if self.everything:
             return list(rows.column_names)
         for name in self.ids:
@@ -101,13 +83,7 @@ def predictions(model: Released, rows: pa.Table, beside: Beside, *, copied: pa.T
 
 
 def _copied(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of the input as CSV and JSON can have it: text of bytes, too.
-
-    Raises
-    ------
-    DomainError
-        If it has another type, text that is not UTF-8, or a time beyond the calendar.
-    """
+    """Return a column of the input as CSV and JSON can have it: text of bytes, too."""
     kind, is_a = column.type, pa.types
     kind = kind.value_type if is_a.is_dictionary(kind) else kind
     is_number = is_a.is_boolean(kind) or is_a.is_integer(kind) or is_a.is_floating(kind) or is_a.is_decimal(kind)
@@ -133,13 +109,7 @@ def _checked_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def class_weights(model: Released, given: Sequence[str]) -> dict[Value, float]:
-    """Return the weights of classes that are written as LABEL=WEIGHT.
-
-    Raises
-    ------
-    ValueError
-        If one is written otherwise, the label is not a class of the model, or a class has two.
-    """
+    """Return the weights of classes that are written as LABEL=WEIGHT."""
     classes = {value_text(value): value for value in model.schema.classes}
     found: dict[Value, float] = {}
     for text in given:

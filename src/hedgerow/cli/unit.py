@@ -27,13 +27,7 @@ S = TypeVar("S", Schema, Schema | None)
 
 
 def with_unit(schema: S, column: str | None, max_rows: int | None) -> S:
-    """Return a schema with the unit that options declare; as it is without them.
-
-    Raises
-    ------
-    ValueError
-        If one option is without the other, there is no schema, or it declares another unit.
-    """
+    """Return a schema with the unit that options declare; as it is without them."""
     if column is None and max_rows is None:
         return schema
     if column is None or max_rows is None:

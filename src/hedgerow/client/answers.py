@@ -65,40 +65,18 @@ class Received:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A question as it was sent, and what is known of any true answer to it.
+    """A question as it was sent, and what is known of any true answer to it."""
 
-    Attributes
-    ----------
-    dataset, epoch : str, int
-        Which rows were asked about.
-    schema : Schema
-        The dataset's public schema.
-    kind : str
-        ``marginals``, ``error-marginals`` or ``fits``.
-    question : mapping
-        The question.
-    body : bytes
-        The same, as it was sent.
-    keys : tuple of Ed25519PublicKey
-        The curator's; without them a receipt is held against the answer, not against a signature.
-    """
-
-    dataset: str
-    epoch: int
-    schema: Schema
-    kind: str
-    question: Mapping[str, Any]
-    body: bytes
-    keys: tuple[Ed25519PublicKey, ...] = ()
+    dataset: str  # which rows were asked about
+    epoch: int  # which rows were asked about
+    schema: Schema  # the dataset's public schema
+    kind: str  # ``marginals``, ``error-marginals`` or ``fits``
+    question: Mapping[str, Any]  # the question
+    body: bytes  # the same, as it was sent
+    keys: tuple[Ed25519PublicKey, ...] = ()  # the curator's
 
     def read(self, data: Any, content: bytes, receipt: str) -> Received:
-        """Return the answer that a response holds.
-
-        Raises
-        ------
-        ServiceError
-            If it is not an answer to this question, about these rows, at this cost, signed by this curator.
-        """
+        """Return the answer that a response holds."""
         try:
             head = data["format"], data["version"], data["dataset"], data["epoch"]
             wanted = f"an answer about epoch {self.epoch} of {self.dataset!r}"

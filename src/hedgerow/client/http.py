@@ -32,24 +32,7 @@ SETTLED = ("evaluation-failed", "key-reused")
 
 
 class Connection(OfOneProcess):
-    """A connection to a curator's service.
-
-    Parameters
-    ----------
-    url : str
-        ``https://…``; ``http://`` for this machine only.
-    key : str
-        The API key, or a token of the identity provider.
-    timeout : float
-        Seconds to wait for an answer.
-
-    Raises
-    ------
-    ValueError
-        If the URL is another one.
-    ImportError
-        If the client's extra is not installed.
-    """
+    """A connection to a curator's service."""
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
         super().__init__()
@@ -81,22 +64,6 @@ class Connection(OfOneProcess):
 
         The same question, asked again after it went unanswered, is sent with the same key; while it is being asked, it
         is another question.
-
-        Parameters
-        ----------
-        path : str
-            Where it is asked.
-        body : bytes
-            The question, as JSON.
-        read : callable
-            Returns the answer that the response holds, or its job; raises ServiceError for what is none.
-        key : str, optional
-            The idempotency key, where it is kept elsewhere.
-
-        Raises
-        ------
-        ServiceError
-            If it is refused, or not answered within several tries.
         """
         unanswered = self._pending[hashlib.sha256(path.encode() + body).hexdigest()]
         with suppress(IndexError):
@@ -182,13 +149,7 @@ def _amounts(data: dict[str, Any]) -> str:
 
 
 def _check_url(url: str) -> bool:
-    """Return whether requests may go by a proxy of the environment: none to this machine, where nothing is encrypted.
-
-    Raises
-    ------
-    ArgumentError
-        If a key would travel in the open.
-    """
+    """Return whether requests may go by a proxy of the environment: none to this machine, where nothing is encrypted."""
     import httpx2
 
     with suppress(httpx2.InvalidURL):

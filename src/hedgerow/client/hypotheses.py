@@ -17,22 +17,7 @@ from hedgerow.marginals.oracle.rowwise.read import READABLE, TargetColumns, mode
 def hypothesis_data(
     hypothesis: Any, columns: TargetColumns | None = None, classes: Sequence[Any] = ()
 ) -> dict[str, Any]:
-    """Return a hypothesis as JSON-ready data: a class, a model as its file has it, or an ONNX file in base64.
-
-    Parameters
-    ----------
-    hypothesis : object
-        Anything that an `Oracle` reads as data.
-    columns : TargetColumns, optional
-        The target's columns. Without them classes and models of hedgerow's can be sent only.
-    classes : sequence
-        The target's classes.
-
-    Raises
-    ------
-    HypothesisError
-        If it is none that can be sent, or does not fit the columns.
-    """
+    """Return a hypothesis as JSON-ready data: a class, a model as its file has it, or an ONNX file in base64."""
     if type(hypothesis) is ExprilClassifier and hasattr(hypothesis, "hypothesis_"):
         return hypothesis_data(hypothesis.hypothesis_, columns, classes)
     if type(hypothesis) is Always:

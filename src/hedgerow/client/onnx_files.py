@@ -26,13 +26,6 @@ def write_onnx(prepared: Prepared, names: Sequence[str], kinds: Sequence[str], c
 
     Its inputs are the columns, of shape ``[rows, 1]``; its output the labels, of shape ``[rows]``. The same classifier
     always gives the same bytes.
-
-    Raises
-    ------
-    HypothesisError
-        If categories occur twice, or it takes no column.
-    MissingPackageError
-        If the package onnx is not installed.
     """
     file = _File(_prefix(names))
     features = [file.column(name, kind) for name, kind in zip(names, kinds, strict=True)]
@@ -65,19 +58,13 @@ def _onnx() -> Any:
 
 @dataclass(frozen=True)
 class _Feature:
-    """A column of a value: the value's name and width, and the column's number in it.
-
-    Attributes
-    ----------
-    fill : str or None
-        What replaces its missing text: nothing where it is None or empty.
-    """
+    """A column of a value: the value's name and width, and the column's number in it."""
 
     value: str
     width: int
     place: int
     is_text: bool
-    fill: str | None = None
+    fill: str | None = None  # what replaces its missing text: nothing where it is None or empty
 
 
 def _columns(value: str, width: int) -> list[_Feature]:
@@ -86,24 +73,14 @@ def _columns(value: str, width: int) -> list[_Feature]:
 
 @dataclass
 class _File:
-    """An ONNX file in the making.
+    """An ONNX file in the making."""
 
-    Attributes
-    ----------
-    prefix : str
-        What the names of its values begin with, and those of columns do not.
-    nodes, constants, inputs : list
-        Its parts.
-    refusals : list of str
-        Values that are 1, or missing where a row has no class.
-    """
-
-    prefix: str
+    prefix: str  # what the names of its values begin with, and those of columns do not
     onnx: Any = field(default_factory=_onnx)
-    nodes: list[Any] = field(default_factory=list)
-    constants: list[Any] = field(default_factory=list)
-    inputs: list[Any] = field(default_factory=list)
-    refusals: list[str] = field(default_factory=list)
+    nodes: list[Any] = field(default_factory=list)  # its parts
+    constants: list[Any] = field(default_factory=list)  # its parts
+    inputs: list[Any] = field(default_factory=list)  # its parts
+    refusals: list[str] = field(default_factory=list)  # values that are 1, or missing where a row has no class
 
     def column(self, name: str, kind: str) -> _Feature:
         """Add a column of the table as an input."""

@@ -31,24 +31,12 @@ def body_of(question: Mapping[str, Any]) -> bytes:
 
 @dataclass(frozen=True)
 class QuestionFile:
-    """A question, with the idempotency key under which it is charged once.
+    """A question, with the idempotency key under which it is charged once."""
 
-    Attributes
-    ----------
-    dataset : str
-        Which dataset is asked.
-    kind : str
-        ``marginals``, ``error-marginals`` or ``fits``.
-    key : str
-        The idempotency key.
-    question : dict
-        The question, as the service takes it.
-    """
-
-    dataset: str
-    kind: str
-    key: str
-    question: Mapping[str, Any]
+    dataset: str  # which dataset is asked
+    kind: str  # ``marginals``, ``error-marginals`` or ``fits``
+    key: str  # the idempotency key
+    question: Mapping[str, Any]  # the question, as the service takes it
 
     @classmethod
     def new(cls, dataset: str, kind: str, question: Mapping[str, Any]) -> QuestionFile:
@@ -67,13 +55,7 @@ class QuestionFile:
         return body_of(self.question)
 
     def check_receipt(self, said: Mapping[str, Any]) -> None:
-        """Check that what a receipt says is of an answer to this question, at the cost that was asked for.
-
-        Raises
-        ------
-        ReceiptError
-            If it is of another.
-        """
+        """Check that what a receipt says is of an answer to this question, at the cost that was asked for."""
         cost = [str(exact(self.question.get(name, 0), name)) for name in ("epsilon", "delta")]
         expected = [self.dataset, digest_of(self.kind, self.body), *cost]
         if [said[name] for name in ("dataset", "question", "epsilon", "delta")] != expected:
@@ -81,15 +63,7 @@ class QuestionFile:
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> QuestionFile:
-        """Read a file.
-
-        Raises
-        ------
-        UnreadableError
-            If it is too large, or no question.
-        OSError
-            If it cannot be read.
-        """
+        """Read a file."""
         data = parse_json(read_text(Path(path), _LARGEST))
         wanted = {"format", "version", "dataset", "kind", "key", "question"}
         if (

@@ -22,38 +22,19 @@ _WHOLE_EXACTLY = 2**53  # below it in size, whole numbers and float64 compare eq
 
 @dataclass(frozen=True, repr=False)
 class EngineColumn:
-    """One column of a table in a database.
+    """One column of a table in a database."""
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    values : Ibis value expression
-        Booleans, numbers (decimals with places and single precision as float64, dates and times without a time zone as
-        days since 1970-01-01) or text, not trimmed (decimals without places, whose digits float64 does not hold, too).
-    kind : {"boolean", "integer", "float", "text"}
-        Which of them.
-    holds_dates : bool
-        Whether the values were dates.
-    """
-
-    name: str
+    name: str  # its name
+    # Booleans, numbers (decimals with places and single precision as float64, dates and times without a time
+    # zone as days since 1970-01-01) or text, not trimmed (decimals without places, whose digits float64 does
+    # not hold, too)
     values: Expression
-    kind: str
-    holds_dates: bool = False
+    kind: str  # which of them
+    holds_dates: bool = False  # whether the values were dates
 
     @classmethod
     def of(cls, table: Expression, name: str) -> Self:
-        """Return a column of an Ibis table.
-
-        Raises
-        ------
-        DomainError
-            If the table has no such column, its type is not boolean, number, date or text, or Spark would read its name
-            as another.
-        TypeError
-            If the name is not text.
-        """
+        """Return a column of an Ibis table."""
         if not isinstance(name, str):
             raise ArgumentTypeError(f"expected the name of a column, got {type(name).__name__}.")
         if name not in table.columns:
@@ -170,13 +151,7 @@ def _days(dates: Expression) -> Expression:
 
 
 def require_table(table: Any) -> None:
-    """Check that this is an Ibis table.
-
-    Raises
-    ------
-    TypeError
-        If it is not.
-    """
+    """Check that this is an Ibis table."""
     if not isinstance(table, ibis.Table):
         raise ArgumentTypeError(
             f"expected an Ibis table (hedgerow.engines.sources.open_table opens one), got {type(table).__name__}."

@@ -31,15 +31,7 @@ def _hexadecimal(value: Expression, form: str) -> Any: ...
 
 
 def counted_table(table: Expression, unit: Unit, names: Sequence[str]) -> Expression:
-    """Return the rows that are counted, without the unit's column, once all rows are known to have a unit.
-
-    Raises
-    ------
-    DomainError
-        If there is no such column, it is of another type, or a row does not say whose it is.
-    EngineError
-        If the engine fails.
-    """
+    """Return the rows that are counted, without the unit's column, once all rows are known to have a unit."""
     rows, absent = counted_rows(table, unit, [name for name in names if name != unit.column])
     if ask(rows.aggregate(n=rows[absent].max()))["n"][0].as_py():
         raise no_unit(unit.column)
@@ -53,20 +45,6 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
     of this number: for any key, which of a unit's rows are taken depends on no row of another unit, up to rows that are
     equal in all of these columns. The key is secret and new in each call. Rows without a unit are one unit together;
     of others, every value is a unit of its own, whatever the column's collation takes for equal.
-
-    Parameters
-    ----------
-    table : Ibis table
-        The private rows.
-    unit : Unit
-        The unit.
-    names : sequence of str
-        The columns that are looked at.
-
-    Raises
-    ------
-    DomainError
-        If there is no such column, or it is of another type than numbers, dates and text.
     """
     taken = {name.lower() for name in table.columns}
     absent, whose, number, place = (

@@ -37,36 +37,7 @@ _ERRORS: Mapping[int, Callable[[str], DomainError]] = {
 def count_rows(
     table: Expression, schema: Schema, label: str
 ) -> tuple[dict[str, BinCodes], BinCodes, NDArray[np.int64]]:
-    """Count the rows of each pattern and class where they are: one scan, one query, grouped rows as the answer.
-
-    Parameters
-    ----------
-    table : Ibis table
-        The private rows.
-    schema : Schema
-        The public schema, with a label.
-    label : str
-        The column with the labels.
-
-    Returns
-    -------
-    bins : dict of str to ndarray of shape (n_groups,)
-        For each attribute, the bin that each group of rows has.
-    classes : ndarray of shape (n_groups,)
-        The class of each group.
-    rows : ndarray of shape (n_groups,)
-        How many rows it has. Exact, **private**, as all of it.
-
-    Raises
-    ------
-    DomainError
-        If a column is absent or of another type, a value does not fit the schema, or a row does not say whose it is;
-        names the column, never the value.
-    TooManyPatternsError
-        If there are more than `MOST_PATTERNS` groups; they are not fetched.
-    EngineError
-        If the engine fails.
-    """
+    """Count the rows of each pattern and class where they are: one scan, one query, grouped rows as the answer."""
     assert schema.label is not None
     few = groups_within_limit(table, schema, label)
     found = ask(few)
@@ -104,15 +75,7 @@ def grouped(table: Expression, schema: Schema, label: str) -> Expression:
 
 
 def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) -> tuple[Schema, str]:
-    """Return the schema, or that of booleans only, and the column with the labels; no row is touched.
-
-    Raises
-    ------
-    TypeError
-        If `table` is not an Ibis table.
-    ValueError
-        If no column with labels is named, or, as `DomainError`, it is not there.
-    """
+    """Return the schema, or that of booleans only, and the column with the labels; no row is touched."""
     require_table(table)
     in_schema = None if schema is None or schema.label is None else schema.label.name
     name = in_schema if label is None else label

@@ -52,14 +52,7 @@ def duckdb_files(files: Files, memory: str) -> Generator[Expression]:
 
 @contextmanager
 def duckdb_table(path: str, name: str, memory: str) -> Generator[Expression]:
-    """Open a table or view of a DuckDB file, for reading only. A view that reads other files fails.
-
-    Raises
-    ------
-    EngineError
-        If the catalogue has none of this name, or ``a.b`` in the schema ``main`` and ``b`` in ``a``. DuckDB by itself
-        would take a name that it does not know for that of a file.
-    """
+    """Open a table or view of a DuckDB file, for reading only. A view that reads other files fails."""
     full = str(Path(path).absolute())  # of a path with a prefix, DuckDB would load an extension
     connection = answered("duckdb", lambda: ibis.duckdb.connect(full, read_only=True, memory_limit=memory, **_SETTINGS))
     try:
@@ -79,22 +72,7 @@ def _shut(connection: Any, paths: Sequence[str]) -> None:
 
 
 def named_table(connection: Any, address: str, name: str, tables: str) -> Expression:
-    """Return the table or view that a name means, with its schema or, in the usual one, without; both may hold dots.
-
-    Parameters
-    ----------
-    connection : Ibis backend
-        The connection.
-    address, name : str
-        Where it leads, for the error, and the name.
-    tables : str
-        The query of the catalogue, given the name twice, for database, schema and table.
-
-    Raises
-    ------
-    EngineError
-        If there is none, or more than one.
-    """
+    """Return the table or view that a name means, with its schema or, in the usual one, without; both may hold dots."""
     engine = connection.name
     places = answered(engine, lambda: connection.con.execute(tables, [name, name]).fetchall())
     if len(places) != 1:

@@ -44,15 +44,7 @@ _ADVICE = (
 
 
 def answered(engine: str, ask: Callable[[], T]) -> T:
-    """Return what an engine answers.
-
-    Raises
-    ------
-    EngineError
-        If it fails. Neither the message nor the traceback of the engine is kept: they can hold values.
-    KeyboardInterrupt
-        If the user ends it.
-    """
+    """Return what an engine answers."""
     try:
         with muted():
             return ask()

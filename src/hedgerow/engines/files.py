@@ -21,43 +21,22 @@ _SUFFIXES = (".parquet", ".csv")
 
 @dataclass(frozen=True)
 class CsvForm:
-    """The format of the CSV files of a table, the same for all.
+    """The format of the CSV files of a table, the same for all."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The columns, in the order of the header.
-    delimiter : str
-        The delimiter of fields.
-    in_quotes : InQuotes
-        What quoted fields hold, in any of the files.
-    """
-
-    names: tuple[str, ...]
-    delimiter: str
-    in_quotes: InQuotes
+    names: tuple[str, ...]  # the columns, in the order of the header
+    delimiter: str  # the delimiter of fields
+    in_quotes: InQuotes  # what quoted fields hold, in any of the files
 
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a table, Parquet if they are not CSV.
+    """The files of a table, Parquet if they are not CSV."""
 
-    Attributes
-    ----------
-    paths : tuple of str
-        Where they are, from the root, without links. None is hidden and none twice.
-    keys : tuple of str
-        The columns given by folders such as ``year=2024``.
-    values : tuple of tuple of (str or None)
-        For each file, the text of each of these, None for what Hive writes for NULL.
-    csv : CsvForm or None
-        How to read CSV files.
-    """
-
-    paths: tuple[str, ...]
-    keys: tuple[str, ...]
+    paths: tuple[str, ...]  # where they are, from the root, without links. None is hidden and none twice.
+    keys: tuple[str, ...]  # the columns given by folders such as ``year=2024``
+    # For each file, the text of each of these, None for what Hive writes for NULL
     values: tuple[tuple[str | None, ...], ...]
-    csv: CsvForm | None
+    csv: CsvForm | None  # how to read CSV files
 
 
 def list_files(address: str) -> Files:
@@ -68,13 +47,6 @@ def list_files(address: str) -> Files:
     with a dot or an underscore, or if it is in such a folder: jobs that were aborted leave their rows there. (As in
     Spark, ``_key=value`` is a partition all the same.) Folders named ``key=value`` below the folder, or from the first
     wildcard on, are columns of text.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the address names no CSV or Parquet files; as `DomainError`, if the files are not those of one table.
     """
     path = Path(address)
     if path.is_file():
@@ -99,13 +71,7 @@ def list_files(address: str) -> Files:
 
 
 def check_names(columns: Sequence[str], keys: Sequence[str]) -> None:
-    """Check that the columns of the files and the keys of the folders differ, by more than case.
-
-    Raises
-    ------
-    DomainError
-        If they are not.
-    """
+    """Check that the columns of the files and the keys of the folders differ, by more than case."""
     folded = [name.lower() for name in (*columns, *keys)]
     for name in (*columns, *keys):
         if folded.count(name.lower()) > 1:

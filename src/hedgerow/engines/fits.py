@@ -22,17 +22,7 @@ _UNREAD = (NO_NUMBER, INFINITE, BOOLEAN, NO_DATE)
 
 
 def engine_fit(table: Expression, schema: Schema) -> TableFit:
-    """Return how a table in a database fits a schema; rows that do not fit are counted, and not named.
-
-    Raises
-    ------
-    TypeError
-        If this is no Ibis table.
-    DomainError
-        If a column has a type that no attribute has.
-    EngineError
-        If the engine fails.
-    """
+    """Return how a table in a database fits a schema; rows that do not fit are counted, and not named."""
     require_table(table)
     kinds: dict[str, Any] = dict(schema.attributes)
     if schema.label is not None:

@@ -26,13 +26,6 @@ class Lookups:
     """Values computed once per row before its codes: expensive numbers, and joins.
 
     Constants differ, text as bytes: a row equals at most one of a table of them, so that a join adds and drops none.
-
-    Parameters
-    ----------
-    table : Ibis table
-        The rows.
-    names : sequence of str
-        The columns that are looked at.
     """
 
     def __init__(self, table: Expression, names: Sequence[str]) -> None:

@@ -25,15 +25,7 @@ Counts = NDArray[np.int64]
 
 
 def columns_of(table: Any, label: str) -> tuple[EngineColumn, dict[str, EngineColumn]]:
-    """Return the column of the labels, and those that can have bins; those of other types, such as times, are left out.
-
-    Raises
-    ------
-    DomainError
-        If there is no column of that name.
-    TypeError
-        If this is not an Ibis table.
-    """
+    """Return the column of the labels, and those that can have bins; those of other types, such as times, are left out."""
     require_table(table)
     found: dict[str, EngineColumn] = {}
     for name in table.columns:
@@ -46,15 +38,7 @@ def columns_of(table: Any, label: str) -> tuple[EngineColumn, dict[str, EngineCo
 
 
 def check_rows(table: Expression, label: Label, inputs: Inputs) -> None:
-    """Read every value once, when the curator sets up the oracle: a value that fails now cannot fail a question.
-
-    Raises
-    ------
-    DomainError
-        If labels are missing or not among the classes, or a number is infinite.
-    EngineError
-        If the engine fails, as a view does that cannot cast a value.
-    """
+    """Read every value once, when the curator sets up the oracle: a value that fails now cannot fail a question."""
     columns, lookups = list(inputs.values()), Lookups(table, [label.name, *inputs])
     checked = {"code": class_code(label, EngineColumn.of(table, label.name), lookups)}
     checked |= {f"n{i}": column.numbers for i, column in enumerate(columns)}
@@ -82,23 +66,6 @@ def count_errors(
 
     A row is in at most one bin of each attribute, and there it is wrong or right: it changes as many numbers by one as
     there are attributes. A row that the model refuses is wrong.
-
-    Parameters
-    ----------
-    table : Ibis table
-        The private rows.
-    label : Label
-        The classes, under the name of their column.
-    inputs : mapping of str to EngineColumn
-        The columns that bins and model use.
-    bins : Schema
-        The bins.
-    asked : RuleList, Tree or int
-        The model, or the number of a class.
-
-    Returns
-    -------
-    wrong, right : ndarrays of shape (n_bins,)
     """
     used = () if isinstance(hypothesis, int) else used_attributes(hypothesis)
     lookups = Lookups(table, [label.name, *bins.names, *used])

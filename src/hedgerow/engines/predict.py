@@ -26,17 +26,7 @@ def used_attributes(model: LeafModel) -> tuple[str, ...]:
 
 
 def predicted_class(model: LeafModel, bins: Mapping[str, Expression], classes: Sequence[Any]) -> Expression:
-    """Return the number of the class that a model predicts, `FAILS` where `predict` would raise an error.
-
-    Parameters
-    ----------
-    model : RuleList or Tree
-        The model.
-    bins : mapping of str to expression
-        For each attribute that it uses, the bin after the policies, below 0 for a value that they refuse.
-    classes : sequence
-        The classes to number; all that it predicts are among them.
-    """
+    """Return the number of the class that a model predicts, `FAILS` where `predict` would raise an error."""
     numbers = [classes.index(label) for label in model.predictions]
     *branches, (_, last) = zip(model.paths, numbers, strict=True)
     cases = [(bins[name] < 0, FAILS) for name in used_attributes(model)]

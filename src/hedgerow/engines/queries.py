@@ -21,26 +21,14 @@ By another, names and categories of a schema from others could end their quotes,
 
 
 def ask(query: Expression) -> pa.Table:
-    """Return the rows of a query.
-
-    Raises
-    ------
-    EngineError
-        If the engine fails, or reads constants otherwise than they are written. No error quotes a bin.
-    """
+    """Return the rows of a query."""
     backend = query.get_backend()
     check_settings(backend)
     return answered(backend.name, lambda: query.to_pyarrow())
 
 
 def check_settings(backend: Any) -> None:
-    """Check that a connection of Ibis reads constants literally.
-
-    Raises
-    ------
-    EngineError
-        If it does not.
-    """
+    """Check that a connection of Ibis reads constants literally."""
     if backend.name not in _CONSTANTS:
         return
     name, expected = _CONSTANTS[backend.name]

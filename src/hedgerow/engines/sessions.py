@@ -15,11 +15,6 @@ def session_of_user(master: str | None) -> Any:
 
     A process has at most one, and `getActiveSession` returns that of the thread only. A second one with another master
     is not possible: Spark would silently use the first.
-
-    Raises
-    ------
-    ValueError
-        If `master` is not that of the session.
     """
     there = SparkSession.getActiveSession()
     if there is None and getattr(SparkContext, "_active_spark_context", None) is not None:

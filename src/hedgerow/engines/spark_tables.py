@@ -24,17 +24,7 @@ from hedgerow.errors import DomainError, EngineError
 
 @contextmanager
 def spark_files(files: Files, master: str | None) -> Generator[Expression]:
-    """Open listed files as one table, in the active session, which is left unchanged, or in a new one.
-
-    Raises
-    ------
-    ValueError
-        If `master` is not that of the active session.
-    DomainError
-        If a CSV file has carriage returns in bins, some of which Spark leaves out; or a file is one that it hides.
-    EngineError
-        If Spark fails, or reads other files than these.
-    """
+    """Open listed files as one table, in the active session, which is left unchanged, or in a new one."""
     if files.csv is not None and files.csv.in_quotes.returns:
         raise DomainError("expected CSV files without carriage returns within fields for Spark, found one.")
     if any(os.path.basename(path).startswith((".", "_")) for path in files.paths):

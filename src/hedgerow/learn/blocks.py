@@ -29,27 +29,13 @@ CostOf = Callable[[tuple[int, ...], bool], Cost]
 
 @dataclass(frozen=True)
 class ListDraw:
-    """A rule list drawn in blocks of rules, each block jointly; if there is one block, its size may be drawn, too.
+    """A rule list drawn in blocks of rules, each block jointly; if there is one block, its size may be drawn, too."""
 
-    Attributes
-    ----------
-    candidates : Candidates
-        The rules.
-    blocks : tuple of int
-        How many rules each block may add.
-    stop_probability : float
-        The prior's chance to stop at a position.
-    draws_size : bool
-        Whether the number of rules is drawn, too.
-    objective : {"errors", "brier", "mixed"}
-        The loss of a row.
-    """
-
-    candidates: Candidates
-    blocks: tuple[int, ...]
-    stop_probability: float
-    draws_size: bool = False
-    objective: Objective = "errors"
+    candidates: Candidates  # the rules
+    blocks: tuple[int, ...]  # how many rules each block may add
+    stop_probability: float  # the prior's chance to stop at a position
+    draws_size: bool = False  # whether the number of rules is drawn, too
+    objective: Objective = "errors"  # the loss of a row
 
     def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
         """Return the plan of one block, after the rules in `chosen`."""
@@ -62,26 +48,13 @@ class TreeDraw:
     """A tree drawn in blocks of levels: the upper levels jointly, then the subtrees below them, and so on.
 
     If there is one block, its depth may be drawn, too.
-
-    Attributes
-    ----------
-    space : Space
-        The tests.
-    blocks : tuple of int
-        How many levels each block may add.
-    stop_probability : float
-        The prior's chance to stop at a node.
-    draws_size : bool
-        Whether the depth is drawn, too.
-    objective : {"errors", "brier", "mixed"}
-        The loss of a row.
     """
 
-    space: Space
-    blocks: tuple[int, ...]
-    stop_probability: float
-    draws_size: bool = False
-    objective: Objective = "errors"
+    space: Space  # the tests
+    blocks: tuple[int, ...]  # how many levels each block may add
+    stop_probability: float  # the prior's chance to stop at a node
+    draws_size: bool = False  # whether the depth is drawn, too
+    objective: Objective = "errors"  # the loss of a row
 
     def block(self, number: int, root: Bins | None = None) -> Draw:
         """Return the plan of a subtree of one block, below a box; at the root of the tree by default."""

@@ -18,24 +18,6 @@ def excess_bounds(estimator: SearchEstimator, schema: Schema) -> tuple[float, ..
     1/w of the divergence from the prior (the variational formula of Donsker and Varadhan), so that for every model m,
     whatever the rows: mean loss ≤ loss(m) + ln(1/π(m))/w.
 
-    Parameters
-    ----------
-    estimator : SearchEstimator
-        The plan: its ε, size and search.
-    schema : Schema
-        The schema of the rows.
-
-    Returns
-    -------
-    tuple of float
-        In rows that are in error, or in units of another loss; for sizes from 0 where the size is drawn, else for the
-        one size that was asked for. Empty where the model is not drawn as a whole.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, or a search is too large.
-
     Examples
     --------
     >>> from hedgerow.learn import PrivateTreeClassifier

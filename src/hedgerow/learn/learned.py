@@ -22,24 +22,12 @@ from hedgerow.tally import Counts
 
 @dataclass(frozen=True, eq=False)
 class LearnedList:
-    """The rules of a list.
+    """The rules of a list."""
 
-    Attributes
-    ----------
-    antecedents : sequence of Antecedent
-        Those of the rules, without the default rule.
-    counts : ndarray of shape (n_rules, n_classes), optional
-        Rows of each class in each rule, the default rule last.
-    values : sequence of int, optional
-        The value of each rule, the default rule last: a class, or what `loss` has. Needed where there are no counts.
-    loss : Loss, optional
-        The loss by which the values were drawn. None where they are classes.
-    """
-
-    antecedents: Sequence[Antecedent]
-    counts: Counts | None = None
-    values: Sequence[int] | None = None
-    loss: Loss | None = None
+    antecedents: Sequence[Antecedent]  # those of the rules, without the default rule
+    counts: Counts | None = None  # rows of each class in each rule, the default rule last
+    values: Sequence[int] | None = None  # the value of each rule, the default rule last: a class, or what `loss` has
+    loss: Loss | None = None  # the loss by which the values were drawn. None where they are classes.
 
     def model(self, schema: Schema, card: PrivacyCard) -> RuleList:
         """Return the rule list."""
@@ -53,24 +41,13 @@ class LearnedList:
 
 @dataclass(frozen=True, eq=False)
 class LearnedTree:
-    """The tests of a tree.
+    """The tests of a tree."""
 
-    Attributes
-    ----------
-    space : Space
-        The tests there are.
-    tree : Take or Stop
-        The tests taken, and the values of the leaves where they were drawn: classes, or what `loss` has.
-    counts : iterable of rows of shape (n_classes,), optional
-        Rows of each class in each leaf, the rows that satisfy a test first. Needed where there are no values.
-    loss : Loss, optional
-        The loss by which the values were drawn. None where they are classes.
-    """
-
-    space: Space
+    space: Space  # the tests there are
+    # The tests taken, and the values of the leaves where they were drawn: classes, or what `loss` has
     tree: Take | Stop
-    counts: Iterable[Any] | None = None
-    loss: Loss | None = None
+    counts: Iterable[Any] | None = None  # rows of each class in each leaf, the rows that satisfy a test first
+    loss: Loss | None = None  # the loss by which the values were drawn. None where they are classes.
 
     def model(self, schema: Schema, card: PrivacyCard) -> Tree:
         """Return the tree."""
@@ -95,24 +72,13 @@ def _leaf(counts: Any, value: int | None, loss: Loss | None, schema: Schema) -> 
 
 @dataclass(frozen=True, eq=False)
 class LearnedScorecard:
-    """Points that add up.
+    """Points that add up."""
 
-    Attributes
-    ----------
-    points : mapping of int to ndarray of int, shape (n_bins, n_columns)
-        Points by bin of each attribute that is used: one column for two classes, or one for each class.
-    base : ndarray of int, shape (n_columns,)
-        The points that every row starts with.
-    unit : float
-        The log-odds of one point.
-    error : float or None
-        The standard error of a row's log-odds by the noise of the releases.
-    """
-
+    # Points by bin of each attribute that is used: one column for two classes, or one for each class
     points: Mapping[int, Any]
-    base: Any
-    unit: float
-    error: float | None
+    base: Any  # the points that every row starts with
+    unit: float  # the log-odds of one point
+    error: float | None  # the standard error of a row's log-odds by the noise of the releases
 
     def model(self, schema: Schema, card: PrivacyCard) -> Scorecard:
         """Return the scorecard, without attributes whose points are all 0."""

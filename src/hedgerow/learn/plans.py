@@ -30,18 +30,10 @@ from hedgerow.tally import Tally
 
 @dataclass(frozen=True, kw_only=True)
 class Proven:
-    """Base class of plans with a proven guarantee: no δ.
+    """Base class of plans with a proven guarantee: no δ."""
 
-    Attributes
-    ----------
-    epsilon : Fraction
-        The privacy loss of the whole model.
-    notes : tuple of str
-        Notes on the card.
-    """
-
-    epsilon: Fraction
-    notes: tuple[str, ...] = ()
+    epsilon: Fraction  # the privacy loss of the whole model
+    notes: tuple[str, ...] = ()  # notes on the card
     delta = Fraction(0)
     void = None
 
@@ -53,18 +45,10 @@ class Proven:
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyList(Proven):
-    """A rule list grown rule by rule, each chosen by permute-and-flip; four fifths of ε are for the choices.
+    """A rule list grown rule by rule, each chosen by permute-and-flip; four fifths of ε are for the choices."""
 
-    Attributes
-    ----------
-    candidates : Candidates
-        The candidate rules.
-    most : int
-        The most rules that are chosen.
-    """
-
-    candidates: Candidates
-    most: int
+    candidates: Candidates  # the candidate rules
+    most: int  # the most rules that are chosen
     model = "rule list"
     cost = None
 
@@ -93,18 +77,10 @@ class GreedyList(Proven):
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyTree(Proven):
-    """A tree grown level by level, each test chosen by permute-and-flip; four fifths of ε are for the choices.
+    """A tree grown level by level, each test chosen by permute-and-flip; four fifths of ε are for the choices."""
 
-    Attributes
-    ----------
-    space : Space
-        The tests to choose from.
-    depth : int
-        How many may be taken one after the other.
-    """
-
-    space: Space
-    depth: int
+    space: Space  # the tests to choose from
+    depth: int  # how many may be taken one after the other
     model = "tree"
     cost = None
 
@@ -126,54 +102,25 @@ class GreedyTree(Proven):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownDraw:
-    """What a draw would do on one table. **Private**: a function of the rows, for the curator only.
+    """What a draw would do on one table. **Private**: a function of the rows, for the curator only."""
 
-    Attributes
-    ----------
-    chances : DrawChances
-        How likely each value is for each pattern.
-    loss : Loss
-        The loss of a row.
-    weight : Fraction
-        The weight of a loss of 1: what is left of the draw's share of ε after rounding.
-    for_counts : Fraction
-        The share of ε of the counts that are released too; 0 where none are.
-    options : tuple of antecedents
-        The rules, or tests.
-    """
-
-    chances: DrawChances
-    loss: Loss
-    weight: Fraction
-    for_counts: Fraction
-    options: tuple[Antecedent, ...]
+    chances: DrawChances  # how likely each value is for each pattern
+    loss: Loss  # the loss of a row
+    weight: Fraction  # the weight of a loss of 1: what is left of the draw's share of ε after rounding
+    for_counts: Fraction  # the share of ε of the counts that are released too; 0 where none are
+    options: tuple[Antecedent, ...]  # the rules, or tests
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn(Proven):
-    """Base class of plans that draw a model: the cost, and a fifth of ε for the counts if they are released.
+    """Base class of plans that draw a model: the cost, and a fifth of ε for the counts if they are released."""
 
-    Attributes
-    ----------
-    cost : Cost
-        The cost of the search.
-    release_counts : bool
-        Whether the counts are released.
-    """
-
-    cost: Cost
-    release_counts: bool
+    cost: Cost  # the cost of the search
+    release_counts: bool  # whether the counts are released
     draw: ListDraw | TreeDraw
 
     def known(self, tally: Tally, progress: Progress) -> KnownDraw:
-        """Return how likely the draw is to give each value to each pattern of a table. **Private**, without noise.
-
-        Raises
-        ------
-        ValueError
-            If the model is drawn in several blocks, the search is too large to be counted by masks, or the weight is
-            above `MOST_WEIGHT`.
-        """
+        """Return how likely the draw is to give each value to each pattern of a table. **Private**, without noise."""
         if len(self.draw.blocks) > 1:
             raise ArgumentError(
                 f"expected a model that is drawn as a whole, got one drawn in {len(self.draw.blocks)} blocks, of which "
@@ -214,15 +161,9 @@ class Drawn(Proven):
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnList(Drawn):
-    """A rule list drawn with its labels or probabilities, in one block or several.
+    """A rule list drawn with its labels or probabilities, in one block or several."""
 
-    Attributes
-    ----------
-    draw : ListDraw
-        What is drawn from.
-    """
-
-    draw: ListDraw
+    draw: ListDraw  # what is drawn from
     model = "rule list"
 
     def prepare(self, noise: NoiseSource) -> None:
@@ -240,15 +181,9 @@ class DrawnList(Drawn):
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnTree(Drawn):
-    """A tree drawn with its labels or probabilities.
+    """A tree drawn with its labels or probabilities."""
 
-    Attributes
-    ----------
-    draw : TreeDraw
-        What is drawn from.
-    """
-
-    draw: TreeDraw
+    draw: TreeDraw  # what is drawn from
     model = "tree"
 
     def prepare(self, noise: NoiseSource) -> None:

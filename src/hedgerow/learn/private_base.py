@@ -326,18 +326,6 @@ def known_draw(estimator: SearchEstimator, tally: Tally) -> KnownDraw:
     """Return what a fit would draw from a table, with all its chances. **Private**: spends nothing, adds no noise.
 
     For audits by the holder of the rows; `hedgerow.audit.exact_membership` shows it row by row.
-
-    Parameters
-    ----------
-    estimator : SearchEstimator
-        The plan.
-    tally : Tally
-        The table. Patterns without rows may be among its own.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, the search is greedy or in several blocks, or it is too large.
     """
     estimator.check_public()
     plan = estimator._plan(tally.schema)  # pyright: ignore[reportPrivateUsage] -- for this module, not for users

@@ -17,13 +17,6 @@ def reached(schema: Schema, antecedents: Sequence[Antecedent]) -> tuple[int, ...
 
     Only the schema decides. If earlier rules leave nothing to the default rule, the last of these takes its place.
 
-    Parameters
-    ----------
-    schema : Schema
-        The schema.
-    antecedents : sequence of Antecedent
-        Those of the rules, without the default rule, whose place is the last.
-
     Examples
     --------
     >>> from hedgerow.schema import Boolean, Label, Literal

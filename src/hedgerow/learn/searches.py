@@ -13,21 +13,11 @@ _MOST_JOINTLY = 12
 
 @dataclass(frozen=True)
 class Sought:
-    """The search of a private fit.
+    """The search of a private fit."""
 
-    Attributes
-    ----------
-    blocks : tuple of int
-        How many rules, or levels, each exact draw may add; empty where the search is greedy.
-    draws_size : bool
-        Whether the size is drawn, too.
-    cost : Cost or None
-        The cost of an exact search.
-    """
-
-    blocks: tuple[int, ...] = ()
-    draws_size: bool = False
-    cost: Cost | None = None
+    blocks: tuple[int, ...] = ()  # how many rules, or levels, each exact draw may add; empty where the search is greedy
+    draws_size: bool = False  # whether the size is drawn, too
+    cost: Cost | None = None  # the cost of an exact search
 
     def describe(self, parts: str) -> str:
         """Return the search in words, of "rules" or of "levels"."""
@@ -41,31 +31,7 @@ class Sought:
 def choose_search(
     search: str, size: int | None, lookahead: int | None, largest: int, cost_of: CostOf, parts: str, advice: str
 ) -> Sought:
-    """Return the search of a fit.
-
-    Parameters
-    ----------
-    search : {"auto", "exact", "greedy"}
-        "auto": the most joint search that is expected to take ten seconds or less: everything at once, else blocks,
-        else greedy.
-    size : int or None
-        The most rules, or levels. None: drawn, where the search is exact.
-    lookahead : int or None
-        The size of a block, if it is given.
-    largest : int
-        The largest size that is drawn.
-    cost_of : callable
-        The cost of an exact search.
-    parts : str
-        What a size counts: "rules" or "levels".
-    advice : str
-        What to do where the search is too large.
-
-    Raises
-    ------
-    SearchTooLargeError
-        If an exact search that was asked for exceeds the limits.
-    """
+    """Return the search of a fit."""
     if search == "greedy":
         return Sought()
     if size is None:

@@ -190,29 +190,15 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyAsPublished:
-    """A rule list grown by a mechanism of SSRL.
+    """A rule list grown by a mechanism of SSRL."""
 
-    Attributes
-    ----------
-    candidates : Candidates
-        The rules to choose from.
-    most : int
-        How many rules may be chosen.
-    published : Published
-        The mechanism.
-    epsilon, delta : Fraction
-        The privacy loss of the whole model.
-    min_remaining, confidence : float
-        SSRL's λ and C.
-    """
-
-    candidates: Candidates
-    most: int
-    published: Published
-    epsilon: Fraction
-    delta: Fraction
-    min_remaining: float
-    confidence: float
+    candidates: Candidates  # the rules to choose from
+    most: int  # how many rules may be chosen
+    published: Published  # the mechanism
+    epsilon: Fraction  # the privacy loss of the whole model
+    delta: Fraction  # the privacy loss of the whole model
+    min_remaining: float  # SSRL's λ and C
+    confidence: float  # SSRL's λ and C
     model = "rule list"
     cost = None
     rho = None

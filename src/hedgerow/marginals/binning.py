@@ -35,15 +35,6 @@ _RARE = 1 / 4  # of an equal share: rarer categories are merged into one bin
 def n_bins(n_rows: float, scale: float, most: float = MOST_BINS) -> int:
     """Return the number q of bins per attribute for which ``n/(q·√2·λ)`` is about 4 (EXPRIL §4.2), from 2 to a limit.
 
-    Parameters
-    ----------
-    n_rows : float
-        The number of rows of the target, or a public estimate: never the private number itself.
-    scale : float
-        λ, the scale of the Laplace noise on a count; ``√2·λ`` is its standard deviation. 0 without noise.
-    most : float, default=`MOST_BINS`
-        The limit; infinite for EXPRIL's rule. Without noise the rule has no answer, and `MOST_BINS` it is.
-
     Examples
     --------
     >>> n_bins(5000, 75), n_bins(700, 44), n_bins(2500, 4), n_bins(2500, 4, float("inf")), n_bins(700, 0)
@@ -136,13 +127,7 @@ def _frequent(values: NDArray[Any], weights: NDArray[np.float64], most: int) -> 
 
 
 def check_total(bins: Schema) -> None:
-    """Check that every value of a column has a bin, so that no private row decides whether a question is answered.
-
-    Raises
-    ------
-    SchemaError
-        Naming the attribute for which some value would be an error.
-    """
+    """Check that every value of a column has a bin, so that no private row decides whether a question is answered."""
     for name, attribute in bins.attributes:
         if attribute.missing != "bin":
             raise SchemaError(
@@ -156,13 +141,7 @@ def check_total(bins: Schema) -> None:
 
 
 def check_kind(name: str, attribute: Attribute, kind: str) -> None:
-    """Check that every value of a column of this kind has a bin: ``boolean``, ``numbers`` or ``text``.
-
-    Raises
-    ------
-    SchemaError
-        If some value has none.
-    """
+    """Check that every value of a column of this kind has a bin: ``boolean``, ``numbers`` or ``text``."""
     if isinstance(attribute, Date):
         raise SchemaError(
             f"date bins do not fit a column of {kind}; declare the days since 1970-01-01 of a column of type date, as "
@@ -185,13 +164,7 @@ def _spells(value: str | int) -> bool:
 
 
 def plain_bins(bins: Any) -> Schema:
-    """Return a copy of bins rebuilt from their plain data: anything else on the object, such as code, is dropped.
-
-    Raises
-    ------
-    TypeError
-        If they are not a `Schema`.
-    """
+    """Return a copy of bins rebuilt from their plain data: anything else on the object, such as code, is dropped."""
     if not isinstance(bins, Schema):
         raise ArgumentTypeError(f"bins must be a Schema, got {type(bins).__name__}.")
     made = Schema.from_dict(json.loads(json.dumps(Schema.to_dict(bins))))
@@ -200,13 +173,7 @@ def plain_bins(bins: Any) -> Schema:
 
 
 def bin_matrix(bins: Schema, data: Any) -> NDArray[np.float64]:
-    """Return the indicator matrix of rows by bin, R of EXPRIL: shape ``(n_bins, n_rows)``, attribute by attribute.
-
-    Raises
-    ------
-    DomainError
-        If a column is absent or of another type than its bins.
-    """
+    """Return the indicator matrix of rows by bin, R of EXPRIL: shape ``(n_bins, n_rows)``, attribute by attribute."""
     table = Table.of(data)
     blocks = [
         (codes[None, :] == np.arange(len(bins[name].bins))[:, None]).astype(np.float64)
@@ -223,26 +190,7 @@ def bin_names(bins: Schema) -> Sequence[tuple[str, str]]:
 def bins_or_chosen(
     bins: Any, source: Any, n_rows: float, scale: float, weights: NDArray[np.float64] | None = None
 ) -> Schema:
-    """Return the bins of a question: those given, or bins chosen on the weighted source.
-
-    Parameters
-    ----------
-    bins : "auto", "published", int or Schema
-        The user's choice.
-    source : frame or array
-        Public rows.
-    n_rows, scale : float
-        Estimates of the target's size and of the noise, for `n_bins`.
-    weights : ndarray of shape (n_rows,), optional
-        The rows' weights.
-
-    Raises
-    ------
-    DomainError
-        If a given bin has no row of the source, or a column is constant.
-    ValueError
-        If `bins` is none of these.
-    """
+    """Return the bins of a question: those given, or bins chosen on the weighted source."""
     if isinstance(bins, Schema):
         rows = bin_matrix(bins, source).sum(axis=1).tolist()
         for (name, bin), count in zip(bin_names(bins), rows, strict=True):

@@ -16,41 +16,17 @@ _NEAREST = 1e-3  # of the mean square of an equation: a ridge that selects the s
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """Linear equations on the labels from one answer: ``R diag(sign(h − ½)) y ≈ R h − e`` (EXPRIL eq. 5), R weighted.
+    """Linear equations on the labels from one answer: ``R diag(sign(h − ½)) y ≈ R h − e`` (EXPRIL eq. 5), R weighted."""
 
-    Attributes
-    ----------
-    matrix : ndarray of shape (n_bins, n_rows)
-        The left-hand side.
-    target : ndarray of shape (n_bins,)
-        The right-hand side.
-    variance : float
-        The variance of its noise.
-    """
-
-    matrix: NDArray[np.float64]
-    target: Vector
-    variance: float
+    matrix: NDArray[np.float64]  # the left-hand side
+    target: Vector  # the right-hand side
+    variance: float  # the variance of its noise
 
     @classmethod
     def of(
         cls, bins: NDArray[np.float64], weights: Vector, hypothesis: Vector, errors: Vector, variance: float
     ) -> Equations:
-        """Return the equations of the error masses of a hypothesis.
-
-        Parameters
-        ----------
-        bins : ndarray of shape (n_bins, n_rows)
-            R, not weighted.
-        weights : ndarray of shape (n_rows,)
-            The rows' weights.
-        hypothesis : ndarray of shape (n_rows,)
-            What it predicts for the source: 0 or 1.
-        errors : ndarray of shape (n_bins,)
-            The share of the target that is in a bin and that it gets wrong.
-        variance : float
-            The variance of their noise.
-        """
+        """Return the equations of the error masses of a hypothesis."""
         weighted = bins * weights
         return cls(weighted * np.sign(hypothesis - 0.5), weighted @ hypothesis - errors, variance)
 
@@ -60,16 +36,6 @@ def estimate_labels(equations: Sequence[Equations]) -> Vector:
 
     Equations are weighted by the inverse of their noise's variance. The system is underdetermined: of the
     labels that fit equally, those nearest to ½ are taken, and more noise pulls nearer to ½.
-
-    Parameters
-    ----------
-    equations : sequence of Equations
-        At least one.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The labels.
 
     Examples
     --------

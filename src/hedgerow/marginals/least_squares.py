@@ -20,29 +20,6 @@ def bounded_least_squares(
     a concave one in as many variables as there are equations, by SciPy's Newton method with a line search:
     ``x(u) = clip(centre − Aᵀu / ridge)`` at the u where ``Ax(u) − b = u``.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_equations, n)
-        A. Dense: of the sizes that marginals have, products of sparse matrices take four times as long.
-    target : ndarray of shape (n_equations,)
-        b.
-    centre : ndarray of shape (n,)
-        Where the unknowns are drawn to.
-    ridge : float
-        How strongly, > 0. As it goes to 0, of all the solutions the one nearest to the centre is left.
-    low, high : float
-        The bounds; `high` may be infinite.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The unique minimiser.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not agree, something is not finite, or `ridge` is not above 0.
-
     Examples
     --------
     >>> bounded_least_squares(np.array([[1.0, 1.0]]), np.array([3.0]), np.array([1.0, 0.0]), 1e-9, 0.0, 1.5).round(3)
@@ -76,13 +53,7 @@ def bounded_least_squares(
 
 
 class _Gram:
-    """``B Bᵀ`` of the columns B that are free: few change from one Newton step to the next, only they are multiplied.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_equations, n)
-        All columns.
-    """
+    """``B Bᵀ`` of the columns B that are free: few change from one Newton step to the next, only they are multiplied."""
 
     def __init__(self, rows: NDArray[np.float64]) -> None:
         self._columns = np.ascontiguousarray(rows.T)

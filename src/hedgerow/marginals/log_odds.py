@@ -25,24 +25,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What one answer and the source say: the counts, and the rows that stand for those of the target.
+    """What one answer and the source say: the counts, and the rows that stand for those of the target."""
 
-    Attributes
-    ----------
-    matrix : ndarray of shape (n_bins, n_rows)
-        R: whether a row of the source is in a bin.
-    rows : ndarray of shape (n_rows,)
-        How many rows of the target each row of the source stands for.
-    counts : ndarray of shape (n_bins, n_classes)
-        Noisy numbers of rows of each class.
-    noise : float
-        The variance of the noise of a number.
-    """
-
-    matrix: Floats
-    rows: Floats
-    counts: Floats
-    noise: float
+    matrix: Floats  # R: whether a row of the source is in a bin
+    rows: Floats  # how many rows of the target each row of the source stands for
+    counts: Floats  # noisy numbers of rows of each class
+    noise: float  # the variance of the noise of a number
 
     def of_class(self) -> Floats:
         """Return the rows of each class, the noise of whose sum over classes is replaced by what the source has.
@@ -61,23 +49,12 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class LogOdds:
-    """Log-odds by bin that add up.
+    """Log-odds by bin that add up."""
 
-    Attributes
-    ----------
-    base : ndarray of shape (n_columns,)
-        Those of every row: one column for two classes, the log-odds of the second; or one for each class.
-    values : ndarray of shape (n_bins, n_columns)
-        Those of each bin.
-    spreads : tuple of float
-        The prior's standard deviation in each column.
-    error : float
-        The standard error of a row's log-odds by the noise, the root of the mean square over rows and columns.
-    """
-
-    base: Floats
-    values: Floats
-    spreads: tuple[float, ...]
+    base: Floats  # those of every row: one column for two classes, the log-odds of the second; or one for each class
+    values: Floats  # those of each bin
+    spreads: tuple[float, ...]  # the prior's standard deviation in each column
+    # The standard error of a row's log-odds by the noise, the root of the mean square over rows and columns
     error: float
 
 
@@ -89,15 +66,6 @@ def estimated(evidence: Evidence, prior: Floats, spreads: Sequence[float] = SPRE
     source's being others, and by the noise. Each sweep is part of a step of Gauss and Newton for one class after the
     other. Of the prior's standard deviations the one is taken that is most probable after the answer; beforehand it is
     1.5, up to a factor.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        The answer and the source.
-    prior : ndarray of shape (n_bins, n_bins)
-        The covariance of the log-odds by bin before the answer, for a standard deviation of 1.
-    spreads : sequence of float
-        The standard deviations to choose from.
     """
     used = evidence.matrix.any(axis=1)
     kept = Evidence(evidence.matrix[used], evidence.rows, evidence.of_class()[used], evidence.noise)

@@ -19,20 +19,11 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights of the source's rows, and how well the weighted source covers the target.
+    """Weights of the source's rows, and how well the weighted source covers the target."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows,)
-        The weights; they sum to 1.
-    uncovered : float
-        The share of the target's mass in bins without a row of the source, averaged over attributes.
-    misfit : float
-        The mean distance of the weighted source's marginals from the target's, in total variation by attribute.
-    """
-
-    values: Vector
-    uncovered: float
+    values: Vector  # the weights; they sum to 1
+    uncovered: float  # the share of the target's mass in bins without a row of the source, averaged over attributes
+    # The mean distance of the weighted source's marginals from the target's, in total variation by attribute
     misfit: float
 
     @property
@@ -57,29 +48,6 @@ def reweight(
     """Return the weights ``argmin ½‖Rw − p‖² + α‖w − 1/n‖²``, w ≥ 0 (EXPRIL eq. 2), scaled to sum to 1.
 
     With noise on p, α grows by half of the noise's variance times n.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_bins, n_rows)
-        R: whether a row of the source is in a bin.
-    masses : ndarray of shape (n_bins,)
-        p: the share of the target in each bin.
-    n_attributes : int
-        The number of attributes that the bins are of.
-    variance : float, default=0
-        The variance of the noise on a mass.
-    alpha : float, default=0.001
-        α without noise.
-
-    Warns
-    -----
-    OverlapWarning
-        If the effective share of the source is low, or mass of the target has no rows of the source.
-
-    Raises
-    ------
-    ValueError
-        If no mass is where the source has rows.
     """
     n = matrix.shape[1]
     ridge = 2 * alpha + n * variance

@@ -21,22 +21,6 @@ def source_bins(bins: Any, source: Any, noise_scale: Callable[[int], float]) -> 
 
     Columns with fewer than two values in the source are left out: they tell nothing and would cost privacy. Columns of
     an array have no names, so that each keeps an attribute, there of a single bin.
-
-    Parameters
-    ----------
-    bins : "auto", "published", int or Schema
-        The user's choice; nothing is left out of a schema.
-    source : frame or array
-        Public rows.
-    noise_scale : callable
-        Returns the scale of the noise of a question about so many attributes.
-
-    Raises
-    ------
-    DomainError
-        If all columns are constant, a given bin has no row of the source, or a column holds infinite numbers.
-    ValueError
-        If `bins` is none of these.
     """
     table = Table.of(source)
     names = table.column_names

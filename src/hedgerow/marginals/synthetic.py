@@ -15,36 +15,18 @@ from hedgerow.randomness import RandomState, generator
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Synthetic:
-    """The source with weights and labels. As public as the source: of the target it uses released answers only.
+    """The source with weights and labels. As public as the source: of the target it uses released answers only."""
 
-    Attributes
-    ----------
-    frame : frame or array
-        The source's rows.
-    labels : ndarray of shape (n_rows,)
-        The estimated labels.
-    weights : ndarray of shape (n_rows,)
-        The weights; they sum to 1.
-    soft : ndarray of shape (n_rows,)
-        The labels before they were rounded: the share of the positive class, in [0, 1].
-    """
-
-    frame: Any
-    labels: NDArray[Any]
-    weights: NDArray[np.float64]
-    soft: NDArray[np.float64]
+    frame: Any  # the source's rows
+    labels: NDArray[Any]  # the estimated labels
+    weights: NDArray[np.float64]  # the weights; they sum to 1
+    soft: NDArray[np.float64]  # the labels before they were rounded: the share of the positive class, in [0, 1]
 
     def __len__(self) -> int:
         return len(self.weights)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Any, NDArray[Any]]:
-        """Draw n rows by their weights, with replacement, and return them with their labels.
-
-        Raises
-        ------
-        ValueError
-            If n is not a whole number from 1 on.
-        """
+        """Draw n rows by their weights, with replacement, and return them with their labels."""
         check_whole("n", n, 1)
         rows = generator(random_state).choice(len(self), size=int(n), p=self.weights)
         return Table.of(self.frame).take(rows), self.labels[rows]

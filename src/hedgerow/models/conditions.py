@@ -19,13 +19,6 @@ class Pieces(Generic[_K]):
     """Cache of the texts of a model's parts; all texts returned have at most `MOST_CHARACTERS` together.
 
     A small file can repeat a long name, or a list of many values, so often that the text exceeds any memory.
-
-    Parameters
-    ----------
-    make : callable
-        Returns the text of a part.
-    what : str
-        The kind of text, for the error.
     """
 
     def __init__(self, make: Callable[[_K], str], what: str) -> None:
@@ -39,13 +32,7 @@ class Pieces(Generic[_K]):
         return tuple(self._texts)
 
     def __call__(self, part: _K) -> str:
-        """Return the text of a part.
-
-        Raises
-        ------
-        ValueError
-            If there are too many characters.
-        """
+        """Return the text of a part."""
         if part not in self._texts:
             self._texts[part] = self._make(part)
         self._left -= len(self._texts[part])
@@ -58,13 +45,7 @@ class Pieces(Generic[_K]):
 
 
 def check_literals(literals: Iterable[Literal], schema: Schema, user: str) -> None:
-    """Check that literals fit a schema; the message names `user` as what contains them.
-
-    Raises
-    ------
-    SchemaError
-        If an attribute is not declared, or a literal is not one of those on it.
-    """
+    """Check that literals fit a schema; the message names `user` as what contains them."""
     for literal in literals:
         if literal.attribute not in schema:
             raise SchemaError(f"is used by {user} but not declared.", attribute=literal.attribute)

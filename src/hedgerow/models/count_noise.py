@@ -27,11 +27,6 @@ _POINTS, _DEVIATION = 2**17, 4096  # 16 standard deviations to each side: beyond
 class CountNoise:
     """Discrete Laplace noise on each of a model's counts, each drawn by itself.
 
-    Attributes
-    ----------
-    scale : float
-        Its scale, in rows.
-
     Examples
     --------
     >>> noise = CountNoise(5.0)
@@ -41,7 +36,7 @@ class CountNoise:
     ('about 720', '0 to 20')
     """
 
-    scale: float
+    scale: float  # its scale, in rows
 
     @classmethod
     def of(cls, card: PrivacyCard) -> Self | None:

@@ -27,16 +27,7 @@ _ROUNDING = 1e-12  # by which equal expected costs may differ, relative to the t
 def cost_matrix(
     classes: Sequence[Value], *, class_weight: ClassWeight | None, costs: Costs | None
 ) -> NDArray[np.float64]:
-    """Return the cost of deciding for the class of a column where the row is of the class of a line.
-
-    Raises
-    ------
-    TypeError
-        If a mapping is expected and something else comes.
-    ValueError
-        If there are both, neither, another class, a cost that is no finite number, or a weight that is not above 0; or
-        if the cost of an error is missing.
-    """
+    """Return the cost of deciding for the class of a column where the row is of the class of a line."""
     if (class_weight is None) == (costs is None):
         raise ArgumentError(f"expected class_weight or costs, got {'neither' if costs is None else 'both'}.")
     if costs is not None:
@@ -52,17 +43,7 @@ def cost_matrix(
 def decisions(
     probabilities: NDArray[np.float64], predicted: NDArray[np.intp], costs: NDArray[np.float64]
 ) -> NDArray[np.intp]:
-    """Return the number of the class of the least expected cost of each row; of equals the predicted one, or the first.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_rows, n_classes)
-        Those of the classes of each row.
-    predicted : ndarray of shape (n_rows,)
-        The number of the class that the model predicts.
-    costs : ndarray of shape (n_classes, n_classes)
-        As of `cost_matrix`.
-    """
+    """Return the number of the class of the least expected cost of each row; of equals the predicted one, or the first."""
     expected = probabilities @ costs
     size = probabilities @ np.abs(costs)
     is_least = expected - expected.min(axis=1, keepdims=True) <= _ROUNDING * size

@@ -50,28 +50,6 @@ _NUMBER = "CASE WHEN TYPEOF(x) LIKE '{}%' THEN TRY_CAST(t AS DOUBLE) ELSE TRY_CA
 class Dialect:
     r"""SQL of one engine, where engines differ.
 
-    Attributes
-    ----------
-    name : str
-        sqlglot's name for it.
-    title : str
-        The engine's name for people.
-    number : str
-        The number in a column ``x``, or in its trimmed text ``t``; NULL if there is none, never an error.
-    fractional : str
-        Whether ``x`` is of a type of numbers that can have a fraction; of PostgreSQL's `numeric`, if it is written so.
-    equal : str
-        Whether such an ``x`` is one of some numbers: ``spelled``, where ``number`` is or the text spells one of them;
-        ``doubles`` and ``singles``, where a row of ``x`` is a row of one in this precision.
-    nan : tuple of str
-        NaN as text.
-    white : str
-        ASCII white space, as a literal; by default as sqlglot writes it.
-    spelled : str
-        As `number`, of an ``x`` that `fractional` holds of and that is not floating point; by default the same.
-    flags : str
-        The prefix of regular expressions that makes ``$`` match the end only.
-
     Examples
     --------
     >>> spark = dialect_named("spark")
@@ -79,15 +57,17 @@ class Dialect:
     "CONCAT('it', CHAR(39), 's')"
     """
 
-    name: str
-    title: str
-    number: str
-    fractional: str
-    nan: tuple[str, ...] = ("NaN",)
-    white: str = ""
-    flags: str = ""
+    name: str  # sqlglot's name for it
+    title: str  # the engine's name for people
+    number: str  # the number in a column ``x``, or in its trimmed text ``t``; NULL if there is none, never an error
+    fractional: str  # whether ``x`` is of a type of numbers that can have a fraction
+    nan: tuple[str, ...] = ("NaN",)  # naN as text
+    white: str = ""  # ASCII white space, as a literal; by default as sqlglot writes it
+    flags: str = ""  # the prefix of regular expressions that makes ``$`` match the end only
+    # Whether such an ``x`` is one of some numbers: ``spelled``, where ``number`` is or the text spells one of
+    # them; ``doubles`` and ``singles``, where a row of ``x`` is a row of one in this precision
     equal: str = "spelled"
-    spelled: str = ""
+    spelled: str = ""  # as `number`, of an ``x`` that `fractional` holds of and that is not floating point
 
     def text(self, column: exp.Column) -> exp.Trim:
         """Return the text of a column without white space around it."""
@@ -249,13 +229,7 @@ DIALECTS = {
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return a dialect by its name.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
-    """
+    """Return a dialect by its name."""
     if name not in DIALECTS:
         raise ArgumentError(f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {shown_argument(name)}.")
     return DIALECTS[name]

@@ -23,13 +23,7 @@ def seal(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse(text: str) -> Any:
-    """Return the data of a JSON text.
-
-    Raises
-    ------
-    ModelFormatError
-        If it is not JSON, or larger or deeper than a model can be.
-    """
+    """Return the data of a JSON text."""
     if len(text) > LARGEST_MODEL:
         raise ModelFormatError(f"expected a hedgerow model of at most {LARGEST_MODEL:,} bytes, got a larger text.")
     problem = None
@@ -51,13 +45,7 @@ def format_of(data: object) -> str:
 
 
 def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: A002 -- the word in the file
-    """Check sealed data, and return them.
-
-    Raises
-    ------
-    ModelFormatError
-        If they are not plain data of this format and version, or their digest does not match.
-    """
+    """Check sealed data, and return them."""
     problem = None
     try:
         bounded.check_plain(data)
@@ -78,13 +66,7 @@ def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: 
 
 
 def read(path: str | PathLike[str], made: Callable[[str], T]) -> T:
-    """Return what is made of the text of a model file.
-
-    Raises
-    ------
-    ModelFormatError
-        If it is not text, larger than a model can be, or refused by `made`; the error names the file.
-    """
+    """Return what is made of the text of a model file."""
     text = read_text(path)
     try:
         return made(text)
@@ -94,13 +76,7 @@ def read(path: str | PathLike[str], made: Callable[[str], T]) -> T:
 
 
 def read_text(path: str | PathLike[str]) -> str:
-    """Return the text of a model file.
-
-    Raises
-    ------
-    ModelFormatError
-        If it is not text, or larger than a model can be.
-    """
+    """Return the text of a model file."""
     problem = None
     try:
         return bounded.read_text(path, LARGEST_MODEL)

@@ -46,13 +46,7 @@ def load_model(path: str | PathLike[str]) -> RuleList | Tree | Scorecard:
 
 
 def model_from_dict(data: Any) -> RuleList | Tree | Scorecard:
-    """Return the model of any kind that the data of a file hold.
-
-    Raises
-    ------
-    ModelFormatError
-        If they are of no known kind, truncated, or were edited.
-    """
+    """Return the model of any kind that the data of a file hold."""
     for kind in _KINDS:
         if isinstance(data, dict) and data.get("format") == kind.format:
             return kind.from_dict(data)

@@ -98,14 +98,7 @@ def _checked_probabilities(values: object, label: object) -> tuple[float, ...]:
 
 
 def check_leaves(leaves: Sequence[Leaf], classes: Sequence[Any], name: str) -> None:
-    """Check that leaves, each called `name` in the message, fit the classes.
-
-    Raises
-    ------
-    ValueError
-        If a leaf has not one count a class, or its label is not a class or of another type, or not the most probable
-        one where it has probabilities; or if there are too many leaves and classes for an array of probabilities.
-    """
+    """Check that leaves, each called `name` in the message, fit the classes."""
     if len(leaves) * len(classes) > MOST_PROBABILITIES:
         raise ArgumentError(
             f"expected at most {MOST_PROBABILITIES:,} probabilities, one a {name} and class, got {len(leaves):,} times "

@@ -18,15 +18,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-ur
 
 
 def page_of(model: Model, body: Html, card: Html) -> str:
-    """Return the page of a model: its picture, its parts in words, and the privacy card.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
-    body, card : Html
-        The parts of the model and its card, as fragments.
-    """
+    """Return the page of a model: its picture, its parts in words, and the privacy card."""
     title = model.kind.capitalize()
     title += "" if model.schema.label is None else f" for {printable(model.schema.label.name)}"
     head = element(

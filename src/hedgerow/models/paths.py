@@ -26,17 +26,6 @@ def first_that_holds(
     """Return the index of the first path that holds of each row, shape ``(n_rows,)``; -1 where none does.
 
     What paths next to one another begin with, as those of a tree do, is evaluated once.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        The paths.
-    schema : Schema
-        The schema of their literals.
-    bins : mapping of str to ndarray of shape (n_rows,)
-        The bin of each row, for each attribute that the paths use.
-    n_rows : int
-        The number of rows.
     """
     found = np.full(n_rows, -1, dtype=np.intp)
     before, truths, coming = Path(), list[NDArray[np.bool_]](), [np.arange(n_rows)]  # coming: rows at each step

@@ -19,15 +19,7 @@ _ATTRIBUTES = frozenset(("clip-path", "d", "height", "href", "id", "style", "tra
 
 
 def svg_of(plot: Callable[[], Axes], title: str) -> Html:
-    """Draw a plot, and return it as an SVG element with a title for who cannot see it; no figure stays open.
-
-    Raises
-    ------
-    MissingPackageError
-        Where matplotlib is not installed.
-    ValueError
-        If the plot refuses to be drawn.
-    """
+    """Draw a plot, and return it as an SVG element with a title for who cannot see it; no figure stays open."""
     check_matplotlib()
     import matplotlib as mpl
     import matplotlib.pyplot as plt

@@ -34,25 +34,13 @@ _BESIDE = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # the layout of our o
 
 
 def check_matplotlib() -> None:
-    """Check that matplotlib is installed.
-
-    Raises
-    ------
-    MissingPackageError
-        If it is not.
-    """
+    """Check that matplotlib is installed."""
     if find_spec("matplotlib") is None:
         raise MissingPackageError("A plot needs matplotlib: pip install matplotlib.")
 
 
 def check_drawable(n_leaves: int, n_classes: int) -> None:
-    """Check that a model is small enough to plot.
-
-    Raises
-    ------
-    ValueError
-        If it is not.
-    """
+    """Check that a model is small enough to plot."""
     if n_leaves > MOST_DRAWN or n_leaves * n_classes > _MOST_SHARES:
         raise ArgumentError(
             f"expected at most {MOST_DRAWN} leaves or rules to draw, and {_MOST_SHARES:,} shares of classes in them, "

@@ -64,13 +64,7 @@ class AttributePoints:
 
 
 def whole_points(values: Any) -> Points:
-    """Return points as a tuple of Python's integers.
-
-    Raises
-    ------
-    ValueError
-        If they are not whole numbers, or too large.
-    """
+    """Return points as a tuple of Python's integers."""
     found = tuple(values) if isinstance(values, (tuple, list, np.ndarray)) else ()
     if not found or not all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in found):
         raise ArgumentError(f"expected a tuple of whole numbers as points, such as (3,), got {shown(values)}.")
@@ -80,16 +74,7 @@ def whole_points(values: Any) -> Points:
 
 
 def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema) -> None:
-    """Check that points fit a schema.
-
-    Raises
-    ------
-    SchemaError
-        If an attribute is not declared, has points twice, or not for each of its bins.
-    ValueError
-        If there is not one number for two classes, or else one for each class; or if they are too many, or totals can
-        be too large.
-    """
+    """Check that points fit a schema."""
     width = _n_columns(schema)
     expected = "1 number" if width == 1 else f"{width} numbers"
     if len(base) != width:
@@ -223,11 +208,6 @@ def one_row(row: Any, names: Sequence[str]) -> Any:
     """Return a mapping of names to values as a table of one row, with those of the named columns that it has.
 
     Anything else is returned as it is.
-
-    Raises
-    ------
-    TypeError
-        If a value is of a type that no column holds.
     """
     if not isinstance(row, Mapping):
         return row

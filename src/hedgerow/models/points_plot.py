@@ -33,11 +33,6 @@ def points_bars(
     """Draw the points of each bin, for the attributes whose points differ most, the widest first; return the axes.
 
     Colours are those of the classes that points speak for.
-
-    Raises
-    ------
-    ValueError
-        If there are too many bars.
     """
     import matplotlib.pyplot as plt
 

@@ -26,17 +26,7 @@ def card_text(sheet: Sheet) -> str:
 
 
 def row_texts(sheet: Sheet, codes: Mapping[str, NDArray[np.integer]], classes: NDArray[np.integer]) -> list[str]:
-    """Return how the total of each row comes about: the base, then the points of its bin of each attribute.
-
-    Parameters
-    ----------
-    sheet : Sheet
-        The points.
-    codes : mapping of str to ndarray of shape (n_rows,)
-        The bin of each row, for each attribute that is used.
-    classes : ndarray of shape (n_rows,)
-        Which of the numbers of points is told of each row: that of its class, or 0 where there is one.
-    """
+    """Return how the total of each row comes about: the base, then the points of its bin of each attribute."""
     texts = [np.array([f"base: {points:+d}" for points in sheet.base], dtype=object)[classes]]
     for bins in sheet.bins:
         by_bin = np.array(

@@ -35,13 +35,7 @@ def released_leaf_model(estimator: Any) -> LeafModel | None:
 
 
 def leaf_model(model: Model) -> LeafModel:
-    """Return a model, of whose leaves something is asked.
-
-    Raises
-    ------
-    TypeError
-        If it has none.
-    """
+    """Return a model, of whose leaves something is asked."""
     if isinstance(model, LeafModel):
         return model
     raise ArgumentTypeError(

@@ -25,13 +25,7 @@ _INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
 
 
 def draw_form(sheet: Sheet, caption: str, ax: Axes | None) -> Axes:
-    """Draw the points with a box to fill in for each attribute, the total, and the probabilities of totals.
-
-    Raises
-    ------
-    ValueError
-        If it is too large to be filled in by hand.
-    """
+    """Draw the points with a box to fill in for each attribute, the total, and the probabilities of totals."""
     import matplotlib.pyplot as plt
 
     n_bins = sum(map(len, sheet.bins))

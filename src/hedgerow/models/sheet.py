@@ -18,33 +18,15 @@ MOST_TOTALS = 13
 
 @dataclass(frozen=True)
 class Sheet:
-    """The parts of a scorecard, as they are shown.
+    """The parts of a scorecard, as they are shown."""
 
-    Attributes
-    ----------
-    label : str
-        The name of the label, printable.
-    classes : tuple of str
-        The classes, printable.
-    bins : tuple of tuple of PointBin
-        The bins of each attribute that is used; neighbouring intervals with the same points are one.
-    base : tuple of int
-        The points that every row starts with.
-    unit : float
-        The log-odds of one point.
-    error : float or None
-        The standard error of log-odds by the noise of the release.
-    risks : tuple of Risk
-        Totals with their probabilities; none for more than two classes.
-    """
-
-    label: str
-    classes: tuple[str, ...]
-    bins: tuple[tuple[PointBin, ...], ...]
-    base: Points
-    unit: float
-    error: float | None
-    risks: tuple[Risk, ...]
+    label: str  # the name of the label, printable
+    classes: tuple[str, ...]  # the classes, printable
+    bins: tuple[tuple[PointBin, ...], ...]  # the bins of each attribute that is used
+    base: Points  # the points that every row starts with
+    unit: float  # the log-odds of one point
+    error: float | None  # the standard error of log-odds by the noise of the release
+    risks: tuple[Risk, ...]  # totals with their probabilities; none for more than two classes
 
     @classmethod
     def of(

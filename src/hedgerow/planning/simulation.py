@@ -60,15 +60,7 @@ def simulate(
     *,
     verbose: bool = False,
 ) -> tuple[Simulated, ...]:
-    """Fit each default model to rows drawn from half of a public table, and try it on the other half.
-
-    Raises
-    ------
-    TypeError
-        If `public` is no pair of data and labels.
-    ValueError
-        If the table has fewer than ten rows, or does not fit the schema.
-    """
+    """Fit each default model to rows drawn from half of a public table, and try it on the other half."""
     if not (isinstance(public, tuple) and len(public) == 2):
         raise ArgumentTypeError("public must be a pair of data and labels of a public table.")
     data, labels = public[0], np.asarray(public[1])

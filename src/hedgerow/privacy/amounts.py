@@ -33,18 +33,6 @@ def exact(value: object, name: str) -> Fraction:
     A float is the shortest decimal that is this float, as Python writes it: 0.1 is a tenth. So decimals add up as they
     do on paper.
 
-    Parameters
-    ----------
-    value : float, Fraction, Decimal or str
-        A number >= 0. A text is a decimal or a fraction, such as ``"0.1"``, ``"1e-6"`` and ``"1/10"``.
-    name : str
-        What an error calls it.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not a finite, non-negative number, or a fraction of more digits than a file may have.
-
     Examples
     --------
     >>> exact(0.1, "epsilon") * 3 == exact("0.3", "epsilon")
@@ -86,13 +74,7 @@ def _fraction(value: object, name: str) -> Fraction:
 
 
 def total(amounts: Iterable[Fraction]) -> Fraction:
-    """Return the exact sum.
-
-    Raises
-    ------
-    ValueError
-        If it has more than 2,500 digits in numerator or denominator.
-    """
+    """Return the exact sum."""
     result = Fraction(0)
     for amount in amounts:
         result += amount

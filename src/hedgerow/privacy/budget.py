@@ -320,13 +320,6 @@ def telling_charges(spent: Callable[[], Fraction], to: str = "") -> Generator[No
     """Note on any error of the block, of whatever class, what was charged in it: that stays charged.
 
     The note takes the place of those of blocks inside, which charged parts of it.
-
-    Parameters
-    ----------
-    spent : callable
-        The ε charged so far.
-    to : str
-        Where it is charged, such as " to FILE".
     """
     before = spent()
     try:

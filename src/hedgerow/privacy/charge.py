@@ -142,13 +142,7 @@ def charges_html(charges: Sequence[Charge], *, mechanism: bool = True) -> str:
 
 
 def renewed(charge: Charge, *, void: str | None = None) -> Charge:
-    """Return a new, equal charge that no caller holds, with one more reason why it is void, if given.
-
-    Raises
-    ------
-    ValueError
-        If it is not a valid `Charge`: the attributes of a frozen object can still be changed by force.
-    """
+    """Return a new, equal charge that no caller holds, with one more reason why it is void, if given."""
     if type(charge) is not Charge:
         raise ArgumentError(f"expected a Charge, got {type(charge).__name__}.")
     text = (charge.purpose, charge.mechanism, charge.void or "", void or "")
@@ -167,13 +161,7 @@ def renewed(charge: Charge, *, void: str | None = None) -> Charge:
 
 
 def unit_of(charges: Sequence[Charge]) -> Unit | None:
-    """Return the unit of privacy of charges, None for one row.
-
-    Raises
-    ------
-    ValueError
-        If they are of different units: losses for a row and for a person do not add up.
-    """
+    """Return the unit of privacy of charges, None for one row."""
     units = {charge.unit for charge in charges}
     if len(units) > 1:
         raise ArgumentError(
@@ -193,11 +181,6 @@ def least_epsilon(charges: Sequence[Charge], delta: Fraction) -> Fraction:
     """Return the least ε at which charges that were fixed beforehand are (ε, δ)-differentially private together.
 
     Of charges that an analyst chose by the answers, or stopped by them, it is a running figure and no bound.
-
-    Raises
-    ------
-    ValueError
-        If δ is not in (0, 1), or less than the charges' own without a known ρ.
     """
     check_delta(delta)
     rho, basic = total_rho(charges), total(charge.delta for charge in charges) <= delta

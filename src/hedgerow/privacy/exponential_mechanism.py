@@ -71,33 +71,15 @@ def seeded_choice(rng: np.random.Generator) -> Choose:
 
 @dataclass(frozen=True)
 class Rounding:
-    """Public size of a search, which bounds the rounding errors of a draw.
+    """Public size of a search, which bounds the rounding errors of a draw."""
 
-    Attributes
-    ----------
-    depth : int
-        Options that can be taken one after the other.
-    leaves : int
-        Leaves that a model can have.
-    options : int
-        Options at the first position.
-    values : int
-        Values that a leaf can have: the classes, or a grid of probabilities.
-    stop_probability : float
-        The prior probability of stopping at a position.
-    steps : int
-        Steps in a loss of 1, a power of two; losses are whole numbers of them.
-    siblings : int
-        Tables of different rows that are drawn from for one charge. A row is in one of them, but all are rounded.
-    """
-
-    depth: int
-    leaves: int
-    options: int
-    values: int
-    stop_probability: float
-    steps: int = 1
-    siblings: int = 1
+    depth: int  # options that can be taken one after the other
+    leaves: int  # leaves that a model can have
+    options: int  # options at the first position
+    values: int  # values that a leaf can have: the classes, or a grid of probabilities
+    stop_probability: float  # the prior probability of stopping at a position
+    steps: int = 1  # steps in a loss of 1, a power of two; losses are whole numbers of them
+    siblings: int = 1  # tables of different rows that are drawn from for one charge
 
     def weight(self, epsilon: Fraction) -> Fraction:
         """Return the largest weight of a loss of 1 with which a draw costs no more than `epsilon`, rounding included.
@@ -106,11 +88,6 @@ class Rounding:
         one: with weight ``w`` and exact arithmetic the privacy loss is ``w``. docs/mathematics.md proves that rounding
         adds at most ``4u·(d + 1)·((5d + 1)·w·n + s·l·c)``, with ``u = 2⁻⁵³``, ``n`` rows, ``d`` the depth, ``l`` the
         leaves, ``s`` the siblings, and ``c`` what one state rounds that does not grow with its rows.
-
-        Raises
-        ------
-        ValueError
-            If `epsilon` is so small that rounding would take half of it or more.
 
         Examples
         --------
@@ -130,15 +107,7 @@ class Rounding:
 
 
 def largest_weight(epsilon: Fraction, *, loss: Fraction, absolute: Fraction, digits: int = WEIGHT_DIGITS) -> Fraction:
-    """Return the largest weight of so many binary digits for which ``weight*loss + absolute`` is at most `epsilon`.
-
-    Raises
-    ------
-    ValueError
-        If `absolute`, which is kept for rounding, is half of `epsilon` or more.
-    RuntimeError
-        If NumPy's exp or log is less accurate here than the bounds on rounding suppose.
-    """
+    """Return the largest weight of so many binary digits for which ``weight*loss + absolute`` is at most `epsilon`."""
     check_functions()
     if epsilon <= 2 * absolute:
         raise ArgumentError(
@@ -150,13 +119,7 @@ def largest_weight(epsilon: Fraction, *, loss: Fraction, absolute: Fraction, dig
 
 @cache
 def check_functions() -> None:
-    """Check once, at some points, that NumPy's exp, log and log1p are within `ULPS` units in the last place here.
-
-    Raises
-    ------
-    RuntimeError
-        If they are not.
-    """
+    """Check once, at some points, that NumPy's exp, log and log1p are within `ULPS` units in the last place here."""
     digits = Context(prec=24)
     of_one_more = np.log1p, lambda x: digits.ln(digits.add(1, x)), _STOPS
     for function, exactly, some in ((np.exp, digits.exp, _EXPONENTS), (np.log, digits.ln, _SUMS), of_one_more):

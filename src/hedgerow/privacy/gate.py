@@ -21,20 +21,11 @@ class Gate:
 
     Every mechanism call of every learner goes through `release`. A noise source that records its inputs therefore sees
     every private answer before noise is added.
-
-    Attributes
-    ----------
-    budget : Budget
-        The budget that is charged.
-    noise : NoiseSource
-        The source that runs the mechanism.
-    unit : Unit or None
-        What is protected; None for one row. A mechanism is charged what it costs for a unit.
     """
 
-    budget: Budget
-    noise: NoiseSource
-    unit: Unit | None = None
+    budget: Budget  # the budget that is charged
+    noise: NoiseSource  # the source that runs the mechanism
+    unit: Unit | None = None  # what is protected; None for one row. A mechanism is charged what it costs for a unit.
 
     @property
     def remaining(self) -> Fraction:
@@ -49,15 +40,6 @@ class Gate:
         see there).
         A failure after the charge is not refunded. `void` says why the release has no guarantee, if it has none; the
         charge carries it, and the reason of a noise source that voids every guarantee.
-
-        Raises
-        ------
-        BudgetExceededError
-            If the budget has too little left; nothing is charged and no row is touched.
-        StateError
-            If the budget was made in another process; nothing is charged and no row is touched.
-        ValueError
-            If the mechanism cannot be built; nothing is charged and no row is touched.
         """
         self.budget.check_process()  # a later release of a series charges nothing
         run = self.noise.prepare(mechanism)

@@ -31,20 +31,6 @@ class GaussianCounts:
     own (a privacy odometer is not a filter). By dynamic programming over the loss, a hundred answers at (1, 10⁻⁶) so
     charged had a δ of 1.95·10⁻⁶. Asked and interleaved with other questions, all together compose by addition.
 
-    Attributes
-    ----------
-    total, total_delta : Fraction
-        (ε, δ) of all answers together.
-    answers, number : int
-        How many answers there are to be, and which one this is, from 1.
-    changes : int
-        How many counts one row changes; of changes that are not 1, the sum of their squares.
-    parts : Fraction, default=1
-        Of `answers` equal parts of ρ, how many this answer takes. Those of all answers of a fit must add up to no more
-        than `answers`; how many each takes may depend on earlier answers (a filter in ρ, which zCDP has).
-    rows : int, default=1
-        How many rows the protected unit has at most.
-
     References
     ----------
     Bun and Steinke, *Concentrated Differential Privacy*, 2016; Canonne, Kamath and Steinke, *The Discrete Gaussian for
@@ -53,13 +39,13 @@ class GaussianCounts:
     *Individual Privacy Accounting via a Rényi Filter*, 2021 (parts that depend on earlier answers).
     """
 
-    total: Fraction
-    total_delta: Fraction
-    answers: int
-    number: int
-    changes: int
-    parts: Fraction = Fraction(1)
-    rows: int = 1
+    total: Fraction  # (ε, δ) of all answers together
+    total_delta: Fraction  # (ε, δ) of all answers together
+    answers: int  # how many answers there are to be, and which one this is, from 1
+    number: int  # how many answers there are to be, and which one this is, from 1
+    changes: int  # how many counts one row changes; of changes that are not 1, the sum of their squares
+    parts: Fraction = Fraction(1)  # of `answers` equal parts of ρ, how many this answer takes
+    rows: int = 1  # how many rows the protected unit has at most
 
     @property
     def sensitivity(self) -> float:

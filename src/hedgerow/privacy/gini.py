@@ -25,21 +25,6 @@ def impurity(counts: NDArray[np.integer]) -> Integers:
     (for two classes ``f(p+1,q) − f(p,q) = 2q²/((p+q)(p+q+1))``), and rounding down to a multiple of a fixed step keeps
     both, because ``⌊x⌋ ≤ ⌊y⌋ ≤ ⌊x⌋ + 2·RESOLUTION`` whenever ``x ≤ y < x + 2·RESOLUTION``.
 
-    Parameters
-    ----------
-    counts : ndarray of int, shape (..., n_classes)
-        Rows of each class.
-
-    Returns
-    -------
-    ndarray of int64, shape (...)
-        ``⌊RESOLUTION · f⌋``.
-
-    Raises
-    ------
-    OverflowError
-        Beyond 8·10¹² rows.
-
     Examples
     --------
     >>> float(impurity(np.array([3, 1])) / RESOLUTION)
@@ -59,17 +44,5 @@ def split_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> Int
     ``U(r) = f(caught) + f(left)``; the score of stopping is ``f(total)``. Smaller is better. One added row falls either
     among the caught or among the left, hence U is monotone with sensitivity `SENSITIVITY`, for any support
     (docs/privacy.md, fact 1).
-
-    Parameters
-    ----------
-    caught : ndarray of int, shape (n_candidates, n_classes)
-        Rows each candidate catches of what remains.
-    total : ndarray of int, shape (n_classes,)
-        All rows that remain.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_candidates + 1,)
-        The scores.
     """
     return np.append(impurity(caught) + impurity(total - caught), impurity(total))

@@ -46,22 +46,6 @@ class JointQuantiles:
     proportional to ``exp(weight*score)``, the tuple therefore costs twice that times the weight. `epsilon` is that plus
     the bound on what rounding adds to the loss. The place of a position is the nearer candidate.
 
-    Attributes
-    ----------
-    epsilon : Fraction
-        The loss of all quantiles together.
-    bins : int
-        How many intervals of about equal mass to aim at: 2 to 2¹⁹, as a weight for more has no digit left.
-    candidates : int
-        How many candidates there are: public.
-    weight : Fraction
-        The weight of one unit of the score.
-
-    Raises
-    ------
-    ValueError
-        If `epsilon` is so small that rounding would take half of it or more.
-
     References
     ----------
     Gillenwater, Joseph and Kulesza, *Differentially Private Quantiles*, ICML 2021, Section 3 (the score and its dynamic
@@ -75,10 +59,10 @@ class JointQuantiles:
     (1, 3, 5, 7)
     """
 
-    epsilon: Fraction
-    bins: int
-    candidates: int
-    weight: Fraction = field(init=False)
+    epsilon: Fraction  # the loss of all quantiles together
+    bins: int  # how many intervals of about equal mass to aim at: 2 to 2¹⁹, as a weight for more has no digit left
+    candidates: int  # how many candidates there are: public
+    weight: Fraction = field(init=False)  # the weight of one unit of the score
     sensitivity: int = field(init=False, default=1)
     delta = Fraction(0)
 
@@ -117,13 +101,7 @@ class JointQuantiles:
         return self.places(self.positions(values, seeded_choice(rng)))
 
     def positions(self, counts: Counts, choose: Choose) -> tuple[int, ...]:
-        """Draw a tuple of positions, which never fall, every choice by `choose`.
-
-        Raises
-        ------
-        OverflowError
-            From 2³² rows on, where the bound on rounding does not hold.
-        """
+        """Draw a tuple of positions, which never fall, every choice by `choose`."""
         if counts.sum() >= MOST_ROWS:
             raise TooManyRowsError("Expected fewer than 2^32 rows for joint private quantiles, got 2^32 or more.")
         spread = np.append(np.repeat(counts[:-1], self.parts), self.parts * counts[-1])
@@ -175,15 +153,9 @@ def _weight(epsilon: Fraction, quantiles: int, parts: int, positions: int) -> Fr
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """The log-weights ``-weight*|bins*rows - all|`` of intervals between positions, exactly.
+    """The log-weights ``-weight*|bins*rows - all|`` of intervals between positions, exactly."""
 
-    Attributes
-    ----------
-    ends : ndarray of shape (n_positions + 1,)
-        The rows up to each position, and all.
-    """
-
-    ends: Counts
+    ends: Counts  # the rows up to each position, and all
     bins: int
     weight: float
 

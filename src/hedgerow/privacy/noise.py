@@ -139,18 +139,7 @@ class OtherNoise:
 
 
 def noise_source(random_state: NoiseSource | RandomState) -> NoiseSource:
-    """Return the noise source for a `random_state`: secure unless a seed or another source is given.
-
-    Parameters
-    ----------
-    random_state : NoiseSource, int, numpy.random.RandomState, numpy.random.Generator or None
-        None: secure noise. Anything but `SecureNoise` voids every guarantee: seeds, generators, and other sources.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-    """
+    """Return the noise source for a `random_state`: secure unless a seed or another source is given."""
     if random_state is None:
         return SecureNoise()
     if type(random_state) is SecureNoise:

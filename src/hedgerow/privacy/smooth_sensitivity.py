@@ -19,18 +19,6 @@ def gini_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> NDAr
     can raise it for one candidate and lower it for another. Adding or removing a row changes it by at most
     `GINI_SENSITIVITY`, tables without rows included.
 
-    Parameters
-    ----------
-    caught : ndarray of numbers >= 0, shape (n_candidates, 2)
-        Rows of each class that each candidate catches of what remains.
-    total : ndarray of numbers >= 0, shape (2,)
-        All rows that remain. Where the counts are noisy, the rows left are not below 0.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_candidates + 1,)
-        The scores.
-
     References
     ----------
     Ly et al., *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, Section 3.2.
@@ -55,11 +43,6 @@ def local_sensitivity(n: ArrayLike) -> NDArray[np.float64]:
     That is ``2n/(n+1)²``, reached where a row of one class joins `n` of the other. SSRL calls it the local sensitivity;
     *removing* a row from `n` can change G by ``g(n − 1)``, which is more from two rows on.
 
-    Parameters
-    ----------
-    n : array of int >= 0
-        Rows that remain.
-
     References
     ----------
     Ly et al., Section 4.1; Fletcher and Islam, *A Differentially Private Decision Forest*, 2015.
@@ -79,15 +62,6 @@ def smooth_sensitivity(n: ArrayLike, *, min_support: int, beta: float) -> NDArra
     ``S* = max over k of ξ(k) = exp(−βk)·g(max(Λ, n − k))``. ξ rises only between the roots of its derivative, so its
     maximum over whole k is at one end of [0, n − Λ] or beside the larger root ``t = n − y``, with ``y`` the smaller
     solution of ``βy² − (1 − β)y + 1 = 0``. From ``β = 3 − 2√2`` on, ξ does not rise in that interval.
-
-    Parameters
-    ----------
-    n : array of int >= 0
-        Rows that remain.
-    min_support : int >= 1
-        The fewest rows that can remain, Λ. Where `n` is below it, S* is ``g(Λ)`` as the theorem's ξ has it.
-    beta : float > 0
-        How fast S* may change from one table to its neighbour: by a factor of up to ``exp(beta)``.
 
     References
     ----------

@@ -112,13 +112,7 @@ def group_loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None, unit: U
 
 
 def loss_of(mechanism: Any, unit: Unit | None) -> Loss:
-    """Return what a mechanism costs for a unit.
-
-    Raises
-    ------
-    ValueError
-        If the mechanism has a δ and is not made for units of so many rows.
-    """
+    """Return what a mechanism costs for a unit."""
     rows = rows_of(unit)
     if isinstance(mechanism, GaussianCounts):
         if mechanism.rows != rows:

@@ -65,11 +65,6 @@ def epsilon_at(rho: Fraction, delta: Fraction) -> Fraction:
     """Return an ε for which ρ-zCDP implies (ε, δ)-differential privacy: OpenDP's conversion, rounded up.
 
     Above `LARGEST_RHO`, ``ρ + 2√(ρ·ln(1/δ))`` (Bun and Steinke 2016, Proposition 1.3).
-
-    Raises
-    ------
-    ValueError
-        If δ is 0.
     """
     if not delta:
         raise ArgumentError("delta must be > 0 to express rho as epsilon, got 0.")
@@ -85,13 +80,7 @@ def epsilon_at(rho: Fraction, delta: Fraction) -> Fraction:
 
 @cache
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest ρ, to a relative 1e-7 and at most `LARGEST_RHO`, that implies (ε, δ)-differential privacy.
-
-    Raises
-    ------
-    ValueError
-        If there is none of the size that is supported.
-    """
+    """Return the largest ρ, to a relative 1e-7 and at most `LARGEST_RHO`, that implies (ε, δ)-differential privacy."""
     low = high = LARGEST_RHO if delta else _LEAST_RHO / 2
     while low >= _LEAST_RHO and epsilon_at(low, delta) > epsilon:
         low, high = low / 4, low

@@ -23,20 +23,12 @@ NO_ROWS = "Give rows: hedgerow report … --data FILE --test FILE, or train=(X, 
 
 @dataclass(frozen=True)
 class Hits:
-    """How often a model is right in one group of rows.
+    """How often a model is right in one group of rows."""
 
-    Attributes
-    ----------
-    group : str
-        The group in words.
-    rows, right, base : int
-        Its rows; those that get their own class; and those that have the commonest class of the training rows.
-    """
-
-    group: str
-    rows: int
-    right: int
-    base: int
+    group: str  # the group in words
+    rows: int  # its rows; those that get their own class; and those that have the commonest class of the training rows
+    right: int  # its rows; those that get their own class; and those that have the commonest class of the training rows
+    base: int  # its rows; those that get their own class; and those that have the commonest class of the training rows
 
     @property
     def accuracy(self) -> float:
@@ -51,31 +43,15 @@ class Hits:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How often a model is right on some rows: on all, and in the groups of some columns.
+    """How often a model is right on some rows: on all, and in the groups of some columns."""
 
-    Attributes
-    ----------
-    of : str
-        Which rows they are.
-    overall : Hits
-        All rows.
-    groups : tuple of (str, tuple of Hits)
-        For each column, its groups, that of the least accuracy first.
-    """
-
-    of: str
-    overall: Hits
-    groups: tuple[tuple[str, tuple[Hits, ...]], ...]
+    of: str  # which rows they are
+    overall: Hits  # all rows
+    groups: tuple[tuple[str, tuple[Hits, ...]], ...]  # for each column, its groups, that of the least accuracy first
 
     @classmethod
     def measure(cls, subject: Subject, pair: tuple[Any, Any], of: str, commonest: str, by: Sequence[str]) -> Self:
-        """Apply the model to rows and count; the rows fit together, as `LabelledRows` checks.
-
-        Raises
-        ------
-        DomainError
-            If a column of `by` is not there, or a value does not fit the schema.
-        """
+        """Apply the model to rows and count; the rows fit together, as `LabelledRows` checks."""
         rows, truth = LabelledRows.of(*pair), subject.class_words(pair[1])
         right, base = subject.class_words(subject.predict(pair[0])) == truth, truth == commonest
         everyone = np.zeros(len(rows), dtype=np.intp)

@@ -36,13 +36,7 @@ _WORDS = (
 
 
 def check_attacked(given: object) -> Attacked | None:
-    """Check the result of an attack that was given, if any.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-    """
+    """Check the result of an attack that was given, if any."""
     if given is None or isinstance(given, (Membership, ShadowMembership, ExactMembership)):
         return given
     raise ArgumentTypeError(

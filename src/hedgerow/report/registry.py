@@ -24,13 +24,7 @@ _LONGEST_SLUG = 80
 
 
 def registry_record(report: Report) -> dict[str, Any]:
-    """Return the record of a private model, a draft for the registry's board. It is made of the public sheet alone.
-
-    Raises
-    ------
-    ValueError
-        If the model has no guarantee, or the form lacks an entry that a record needs.
-    """
+    """Return the record of a private model, a draft for the registry's board. It is made of the public sheet alone."""
     subject = report.subject
     card, form = subject.card, subject.form
     if not card.is_private or card.epsilon is None:

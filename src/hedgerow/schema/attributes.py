@@ -459,13 +459,7 @@ def check_operator(attribute: Attribute, literal: Literal, allowed: Sequence[str
 
 
 def bins_of_codes(attribute: Attribute, codes: NDArray[np.integer[Any]], name: str) -> BinCodes:
-    """Return the bins of values known, `OUTSIDE` or `MISSING`, as the policies have it.
-
-    Raises
-    ------
-    DomainError
-        If a value is missing or outside and the policy is "error". Names the column, never the value.
-    """
+    """Return the bins of values known, `OUTSIDE` or `MISSING`, as the policies have it."""
     missing, out = codes == MISSING, codes == OUTSIDE
     if missing.any() and attribute.missing == "error":
         raise DomainError(

@@ -22,15 +22,6 @@ def boolean_schema(names: Sequence[str], labels: Any, label: str | None = None) 
     """Return the schema of a table whose columns and label are all boolean or 0/1.
 
     Looks at names and at the type of the labels, never at a value.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The columns; one of the label's name is left out.
-    labels : series, array or sequence
-        The labels: a series or array of boolean type has the classes ``False, True``; any other, or a list, ``0, 1``.
-    label : str, optional
-        The label's name. Default: that of the series of labels, or ``label``.
     """
     return all_boolean(names, label_name(labels) if label is None else label, default_classes(is_boolean(labels)))
 

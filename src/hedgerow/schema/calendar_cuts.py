@@ -49,12 +49,6 @@ def date_cuts(low: Day, high: Day, cuts: Any) -> tuple[Day, ...]:
     years or months end where their number divides the year, or the month counted from January of year 0: 10 years end
     with 1989, three months with March. Periods of several days are counted from `low`.
 
-    Raises
-    ------
-    SchemaError
-        If the cut points are none of these, more than `MOST_SPACED`, or no dates from `low` up to the day before
-        `high`, increasing.
-
     Examples
     --------
     >>> date_cuts(as_day("1980-05-17"), as_day("2011-01-01"), "10 years")

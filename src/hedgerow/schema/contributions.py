@@ -18,13 +18,7 @@ from hedgerow.values import quoted_text
 
 
 def check_unit(unit: Unit, table: Table) -> None:
-    """Check that a table has the unit's column, without touching a row.
-
-    Raises
-    ------
-    DomainError
-        If the column is absent, or an array has no names of columns.
-    """
+    """Check that a table has the unit's column, without touching a row."""
     if table.names is None:
         raise DomainError(
             f"expected a frame with the column {quoted_text(unit.column)}, which says whose row it is, got an array, "
@@ -39,13 +33,7 @@ def check_units(unit: Unit, table: Table) -> None:
 
 
 def counted_rows(table: Table, unit: Unit | None, key: bytes) -> Table:
-    """Return the rows of a table that are counted: all without a unit, else at most `unit.max_rows` of each.
-
-    Raises
-    ------
-    DomainError
-        If the unit's column is absent, or a row has no value there.
-    """
+    """Return the rows of a table that are counted: all without a unit, else at most `unit.max_rows` of each."""
     if unit is None:
         return table
     return Table.of(table.take(np.flatnonzero(counted(table, unit, key))))
@@ -58,11 +46,6 @@ def counted(table: Table, unit: Unit, key: bytes) -> NDArray[np.bool_]:
     are taken. For any key, which of a unit's rows are taken depends on no row of another unit: with all rows of one
     unit added, the counted rows differ by at most `max_rows` rows. The key is secret, so that the choice is as good as
     random.
-
-    Raises
-    ------
-    DomainError
-        If the unit's column is absent, or a row has no value there.
     """
     column = _whose(unit, table)
     units = _units(column)

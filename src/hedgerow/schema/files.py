@@ -19,13 +19,7 @@ _ENDINGS = (".yaml", ".yml", ".json")
 
 
 def check_ending(path: str | PathLike[str]) -> None:
-    """Check that a file's name says that it is YAML or JSON, before it is read or anything is done to write it.
-
-    Raises
-    ------
-    SchemaError
-        If it ends otherwise, as that of a table given in place of a schema.
-    """
+    """Check that a file's name says that it is YAML or JSON, before it is read or anything is done to write it."""
     if Path(path).suffix.lower() not in _ENDINGS:
         raise SchemaError(
             f"{path}: expected a schema file, whose name ends in {', '.join(_ENDINGS)}; check the order of the "
@@ -34,15 +28,7 @@ def check_ending(path: str | PathLike[str]) -> None:
 
 
 def read_mapping(path: str | PathLike[str]) -> Any:
-    """Read plain data from a JSON file (name ends in ``.json``) or a YAML file (``.yaml``, ``.yml``).
-
-    Raises
-    ------
-    SchemaError
-        If its name ends otherwise, or it is too large, not text, or not well formed. It says where, and quotes nothing.
-    OSError
-        If it cannot be read.
-    """
+    """Read plain data from a JSON file (name ends in ``.json``) or a YAML file (``.yaml``, ``.yml``)."""
     check_ending(path)
     problem = None
     try:

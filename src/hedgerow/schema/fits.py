@@ -26,33 +26,22 @@ MOST_ROWS_NAMED = 5
 
 @dataclass(frozen=True)
 class ColumnFit:
-    """How the values of one column fit their attribute, or the label.
+    """How the values of one column fit their attribute, or the label."""
 
-    Attributes
-    ----------
-    name : str
-        The column.
-    kind : str
-        The kind of attribute, ``label``, or ``unit`` for the column that says whose row it is.
-    missing, outside, unread : int
-        Rows whose value is missing, is outside the domain, or is no value of such a column at all: text that is not a
-        number, infinity, a boolean.
-    refused : int
-        Rows that the schema's policies refuse.
-    is_absent : bool
-        Whether the table has no such column.
-    rows : tuple of int
-        The first rows that are refused, counted from 0; none where the rows have no order.
-    """
-
-    name: str
-    kind: str
+    name: str  # the column
+    kind: str  # the kind of attribute, ``label``, or ``unit`` for the column that says whose row it is
+    # Rows whose value is missing, is outside the domain, or is no value of such a column at all: text that is
+    # not a number, infinity, a boolean
     missing: int = 0
+    # Rows whose value is missing, is outside the domain, or is no value of such a column at all: text that is
+    # not a number, infinity, a boolean
     outside: int = 0
+    # Rows whose value is missing, is outside the domain, or is no value of such a column at all: text that is
+    # not a number, infinity, a boolean
     unread: int = 0
-    refused: int = 0
-    is_absent: bool = False
-    rows: tuple[int, ...] = ()
+    refused: int = 0  # rows that the schema's policies refuse
+    is_absent: bool = False  # whether the table has no such column
+    rows: tuple[int, ...] = ()  # the first rows that are refused, counted from 0; none where the rows have no order
 
     @property
     def fits(self) -> bool:
@@ -62,24 +51,12 @@ class ColumnFit:
 
 @dataclass(frozen=True)
 class TableFit:
-    """How a table fits a schema. Private: it has exact counts of rows.
+    """How a table fits a schema. Private: it has exact counts of rows."""
 
-    Attributes
-    ----------
-    n_rows : int
-        The rows of the table.
-    columns : tuple of ColumnFit
-        One for each attribute, then for the label and for the unit of privacy.
-    unused : tuple of str
-        Columns that the schema leaves out.
-    problems : tuple of str
-        Why learners refuse the schema, whatever the rows.
-    """
-
-    n_rows: int
-    columns: tuple[ColumnFit, ...]
-    unused: tuple[str, ...]
-    problems: tuple[str, ...]
+    n_rows: int  # the rows of the table
+    columns: tuple[ColumnFit, ...]  # one for each attribute, then for the label and for the unit of privacy
+    unused: tuple[str, ...]  # columns that the schema leaves out
+    problems: tuple[str, ...]  # why learners refuse the schema, whatever the rows
 
     @property
     def faults(self) -> tuple[ColumnFit, ...]:

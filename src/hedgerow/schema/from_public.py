@@ -35,11 +35,6 @@ def public_attribute(
     Booleans and 0/1 numbers are `Boolean`; text is `Categorical` with the policy `outside` for unseen values; other
     numbers, and dates, are cut at quantiles, and values beyond the bounds found are clipped. A missing value gets a bin
     if one occurs.
-
-    Raises
-    ------
-    DomainError
-        If the column is empty, has an infinite number, or has more than `MOST_CATEGORIES` categories.
     """
     bins = check_whole("bins", bins, 2)
     column = column.without(missing_values)
@@ -95,13 +90,7 @@ def _date(column: Column, values: Any, bins: int) -> Date:
 
 
 def public_classes(column: Column) -> tuple[Any, ...]:
-    """Return the classes of a public label column.
-
-    Raises
-    ------
-    DomainError
-        If it shows none.
-    """
+    """Return the classes of a public label column."""
     if column.holds_dates:
         raise DomainError("expected classes, found dates; derive a number or a category from them.", column=column.name)
     values = _some(column)
@@ -115,11 +104,6 @@ def typed_table(table: pa.Table, missing_values: Sequence[Value] = (), make: Mak
     """Return a public table with each column of text that spells numbers, dates, or true and false, as that type.
 
     Numbers of which one is written with a zero before it, such as 007, are codes, and stay text.
-
-    Raises
-    ------
-    DomainError
-        If a column spells numbers with a decimal point where `make` has a comma.
     """
     columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
     found = {name: _typed(column) for name, column in columns.items()}

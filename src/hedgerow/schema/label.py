@@ -108,13 +108,7 @@ def class_spellings(label: Label) -> tuple[str, ...]:
 
 
 def checked_classes(label: Label, codes: NDArray[np.integer[Any]]) -> BinCodes:
-    """Return class numbers, after a check that no label is `MISSING` or `OUTSIDE`.
-
-    Raises
-    ------
-    DomainError
-        If one is. Names the classes allowed, never the label found.
-    """
+    """Return class numbers, after a check that no label is `MISSING` or `OUTSIDE`."""
     allowed = listed(label.classes)
     if (codes == MISSING).any():
         raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=label.name)

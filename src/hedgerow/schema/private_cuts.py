@@ -27,21 +27,11 @@ MOST_CANDIDATES = 1_000
 
 @dataclass(frozen=True)
 class PlannedCuts:
-    """The release of all cut points of one number: public, made before a row is read.
+    """The release of all cut points of one number: public, made before a row is read."""
 
-    Attributes
-    ----------
-    name : str
-        The attribute.
-    number : Integer or Real
-        The number, cut at every candidate.
-    mechanism : JointQuantiles
-        What chooses among the candidates.
-    """
-
-    name: str
-    number: Integer | Real
-    mechanism: JointQuantiles
+    name: str  # the attribute
+    number: Integer | Real  # the number, cut at every candidate
+    mechanism: JointQuantiles  # what chooses among the candidates
 
     @classmethod
     def of(cls, name: str, declared: Integer | Real, epsilon: Fraction, bins: int) -> Self:
@@ -59,13 +49,6 @@ def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, In
     """Return the numbers without declared cut points, once the public arguments are checked.
 
     These are the numbers whose cut points are those of the default grid, or none.
-
-    Raises
-    ------
-    SchemaError
-        If there is no such number.
-    ValueError
-        If `bins` is not a whole number from 2 to `MOST_CANDIDATES`.
     """
     if check_whole("bins", bins, 2) > MOST_CANDIDATES:
         raise ArgumentError(f"bins must be a whole number <= {MOST_CANDIDATES}, got {shown_argument(bins)}.")
@@ -77,15 +60,7 @@ def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, In
 
 
 def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int) -> tuple[PlannedCuts, ...]:
-    """Return the releases that share `epsilon` equally, one a number; nothing is charged and no row is touched.
-
-    Raises
-    ------
-    SchemaError
-        If there is no number without declared cut points.
-    ValueError
-        If `bins` is not a whole number from 2 to `MOST_CANDIDATES`, or a share is below the supported minimum.
-    """
+    """Return the releases that share `epsilon` equally, one a number; nothing is charged and no row is touched."""
     numbers = open_numbers(attributes, bins)
     return tuple(PlannedCuts.of(name, number, epsilon / len(numbers), int(bins)) for name, number in numbers.items())
 

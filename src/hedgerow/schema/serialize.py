@@ -75,13 +75,7 @@ def _attribute(body: dict[str, Any]) -> Attribute:
 
 
 def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a schema that plain data hold.
-
-    Raises
-    ------
-    SchemaError
-        Of all faults that are found in them, the first `MOST_FAULTS` or so.
-    """
+    """Return the arguments of a schema that plain data hold."""
     allowed = ("version", "label", "unit", "attributes", "charges", "void")
     if "attributes" not in top and any(key not in allowed and not near_miss(key, allowed) for key in top):
         # perhaps a table of private rows, whose keys are cells: none is quoted

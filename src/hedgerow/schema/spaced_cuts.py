@@ -24,11 +24,6 @@ def spaced_cuts(low: float, high: float, cuts: int | str, *, whole: bool) -> tup
     before, rounded to the fewest digits, two or more, that tell the cut points apart. Cut points of whole numbers are
     whole, rounded down; equal ones are merged, so that there may be fewer.
 
-    Raises
-    ------
-    SchemaError
-        If the bounds are none, the number is not from 1 to `MOST_SPACED`, or of ``log``, `low` is not above 0.
-
     Examples
     --------
     >>> spaced_cuts(0, 120, 5, whole=True)

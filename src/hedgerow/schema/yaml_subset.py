@@ -25,11 +25,6 @@ def parse_yaml(text: str) -> Any:
 
     Anchors and aliases, tags, duplicate keys and numbers that are not decimal are refused: with them a small text can
     expand into huge data, or be read as other data than it seems to be.
-
-    Raises
-    ------
-    UnreadableError
-        Naming the line and column, and nothing of the text.
     """
     if len(text) > LARGEST_YAML:
         raise UnreadableError(f"expected at most {LARGEST_YAML:,} characters of YAML, found more; write it as JSON")

@@ -27,17 +27,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> FastAPI:
-    """Return the service's app.
-
-    Parameters
-    ----------
-    curator : Curator
-        Who answers.
-    authenticate : callable
-        Returns who has a key; raises AccessError.
-    jobs : Jobs
-        The queue of fits.
-    """
+    """Return the service's app."""
     app = Described(
         title="hedgerow",
         version=__version__,

@@ -26,24 +26,13 @@ _OF_ALL = ""  # in place of a question's digest: what is approved is the analyst
 
 @dataclass(frozen=True)
 class Pending:
-    """A question that waits for a curator.
+    """A question that waits for a curator."""
 
-    Attributes
-    ----------
-    number : int
-        By which it is approved or refused.
-    dataset, analyst : str
-        Of which dataset, by whom.
-    purpose : str
-        What is asked, and what it costs, in a line.
-    question : str
-        The question itself, as JSON: columns, cuts and amounts, with the digest of a hypothesis in its place.
-    """
-
-    number: int
-    dataset: str
-    analyst: str
-    purpose: str
+    number: int  # by which it is approved or refused
+    dataset: str  # of which dataset, by whom
+    analyst: str  # of which dataset, by whom
+    purpose: str  # what is asked, and what it costs, in a line
+    # The question itself, as JSON: columns, cuts and amounts, with the digest of a hypothesis in its place
     question: str
 
     def __str__(self) -> str:
@@ -52,42 +41,13 @@ class Pending:
 
 
 class Approvals:
-    """What a curator has approved, in the ledger's database; each decision is an entry of the ledger.
-
-    Parameters
-    ----------
-    log : Log
-        The ledger's log.
-    """
+    """What a curator has approved, in the ledger's database; each decision is an entry of the ledger."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
 
     def require(self, kind: Approval, dataset: str, analyst: str, asked: str, purpose: str, question: str) -> None:
-        """Check that a question is approved; one that was not seen before is noted, to be approved.
-
-        Parameters
-        ----------
-        kind : {"off", "first", "every"}
-            Whether nothing, an analyst's first question to a dataset, or every one is to be approved.
-        dataset, analyst : str
-            Of which dataset, by whom.
-        asked : str
-            The digest of the question with its epoch and idempotency key.
-        purpose : str
-            What is asked and what it costs, in a line.
-        question : str
-            The question itself, for the curator to read.
-
-        Raises
-        ------
-        QuestionError
-            If it is too long to be read. Nothing is charged.
-        ApprovalError
-            If it waits, or was refused. Nothing is charged.
-        ServiceBusyError
-            If too many of the analyst's questions wait. Nothing is charged, and this one is not noted.
-        """
+        """Check that a question is approved; one that was not seen before is noted, to be approved."""
         if kind == "off":
             return
         one = {"dataset": dataset, "analyst": analyst, "asked": asked if kind == "every" else _OF_ALL}
@@ -126,13 +86,7 @@ class Approvals:
             return [Pending(*row) for row in connection.execute(waits)]
 
     def decide(self, number: int, *, approved: bool) -> None:
-        """Approve or refuse a question that waits, with an entry of the ledger.
-
-        Raises
-        ------
-        ValueError
-            If none of that number waits.
-        """
+        """Approve or refuse a question that waits, with an entry of the ledger."""
         decision = "approved" if approved else "refused"
         waits = (APPROVALS.c.number == number) & (APPROVALS.c.state == "pending")
         with self._log.changing() as connection:

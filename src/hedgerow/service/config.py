@@ -89,42 +89,18 @@ class _File(_Part):
 
 @dataclass(frozen=True)
 class Config:
-    """A configuration, with its paths made absolute.
+    """A configuration, with its paths made absolute."""
 
-    Attributes
-    ----------
-    ledger : str
-        The URL of the ledger's database.
-    signing_key : Path or None
-        The file with the curator's private key.
-    datasets : mapping of str to DatasetConfig
-        The datasets by name.
-    folder : Path
-        The folder of the file, from which paths count.
-    tokens : Tokens or None
-        What is believed of an identity provider's tokens.
-    head : Path or None
-        The file with the head of the ledger; None: beside that of SQLite.
-    """
-
-    ledger: str
-    signing_key: Path | None
-    datasets: Mapping[str, DatasetConfig]
-    folder: Path
-    tokens: Tokens | None = None
-    head: Path | None = None
+    ledger: str  # the URL of the ledger's database
+    signing_key: Path | None  # the file with the curator's private key
+    datasets: Mapping[str, DatasetConfig]  # the datasets by name
+    folder: Path  # the folder of the file, from which paths count
+    tokens: Tokens | None = None  # what is believed of an identity provider's tokens
+    head: Path | None = None  # the file with the head of the ledger; None: beside that of SQLite
 
     @classmethod
     def read(cls, path: str | Path) -> Config:
-        """Read a configuration.
-
-        Raises
-        ------
-        ValueError
-            Naming the entry at fault.
-        OSError
-            If the file cannot be read.
-        """
+        """Read a configuration."""
         folder, found, problem = Path(path).absolute().parent, None, ""
         try:
             found = _File.model_validate(read_mapping(path))
@@ -149,15 +125,7 @@ class Config:
         return Ledger(self.ledger, self.head, accept_rollback=accept_rollback)
 
     def open(self, *, accept_rollback: bool = False) -> Curator:
-        """Open the ledger and all tables, check every row, and declare what the ledger does not know yet.
-
-        Raises
-        ------
-        ValueError
-            If a row does not fit its schema, or caps are other ones than the ledger has.
-        LedgerError, EngineError, OSError
-            If something cannot be opened.
-        """
+        """Open the ledger and all tables, check every row, and declare what the ledger does not know yet."""
         signer = None if self.signing_key is None else Signer.load(self.signing_key)
         ledger = self.open_ledger(accept_rollback=accept_rollback)
         try:
@@ -192,13 +160,7 @@ def _tokens(given: TokensConfig | None, folder: Path) -> Tokens | None:
 
 
 def declare(ledger: Ledger, name: str, config: DatasetConfig, unit: Unit | None) -> None:
-    """Declare a dataset that the ledger does not know, and grant caps to analysts who are new.
-
-    Raises
-    ------
-    LedgerError
-        If the ledger has another cap for the dataset or an analyst: caps do not change within an epoch.
-    """
+    """Declare a dataset that the ledger does not know, and grant caps to analysts who are new."""
     wanted = {WHOLE: config.cap.account, **{one: cap.account for one, cap in config.analysts.items()}}
     known = ledger.shares(name)
     if not known:
@@ -219,11 +181,6 @@ def declare_epoch(ledger: Ledger, name: str, config: DatasetConfig, reason: str,
     """Declare a new epoch of a dataset, for new rows, with the caps of the configuration; return its number.
 
     All that is charged to it is charged for the unit of privacy, that of the schema.
-
-    Raises
-    ------
-    ValueError
-        If the analysts' caps do not fit the dataset's.
     """
     shares = {one: cap.account for one, cap in config.analysts.items()}
     oversubscribed = config.oversubscribed

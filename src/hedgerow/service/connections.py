@@ -18,13 +18,7 @@ SECONDS = {h11.IDLE: 10.0, h11.SEND_BODY: 60.0, h11.DONE: 60.0}
 
 
 class Connections:
-    """The open connections of all ports.
-
-    Parameters
-    ----------
-    most : int
-        How many there may be.
-    """
+    """The open connections of all ports."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -47,17 +41,7 @@ class Connections:
 
 
 class Connection(H11Protocol):
-    """A connection whose client must send a whole request, and take its answer, in time.
-
-    Parameters
-    ----------
-    connections : Connections
-        All connections.
-    tls : SSLContext or None
-        For TLS, which begins once the connection is counted.
-    **given : object
-        What uvicorn gives.
-    """
+    """A connection whose client must send a whole request, and take its answer, in time."""
 
     def __init__(self, connections: Connections, tls: ssl.SSLContext | None, **given: Any) -> None:
         super().__init__(**given)

@@ -43,64 +43,34 @@ ROLES: tuple[Role, ...] = ("analyst", "auditor", "curator")
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks.
+    """Who asks."""
 
-    Attributes
-    ----------
-    name : str
-        The name by which the ledger knows them.
-    role : {"analyst", "auditor", "curator"}
-        What they may ask: questions; the whole ledger; both and the caps of all.
-    """
-
-    name: str
-    role: Role
+    name: str  # the name by which the ledger knows them
+    role: Role  # what they may ask: questions; the whole ledger; both and the caps of all
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Held:
-    """A dataset that a curator holds.
+    """A dataset that a curator holds."""
 
-    Attributes
-    ----------
-    schema : Schema
-        What is public of it, with the label.
-    rows : Rows
-        The private rows.
-    answer_after : float or None
-        Answers leave so many seconds after the charge, or a multiple of it where they take longer, so that run time
-        tells little of the rows. None: as soon as they are there, which the cards say.
-    oversubscribed : bool
-        Whether the analysts' caps add up to more than the dataset's, which the cards say, too.
-    approval : {"off", "first", "every"}
-        Whether the curator is to approve nothing, an analyst's first question, or every one, before it is charged.
-    epoch : int or None
-        The epoch that was current before the rows were read: no other one is charged for them. None: the one that is
-        current when the curator opens.
-    """
-
-    schema: Schema
-    rows: Rows
+    schema: Schema  # what is public of it, with the label
+    rows: Rows  # the private rows
+    # Answers leave so many seconds after the charge, or a multiple of it where they take longer, so that run
+    # time tells little of the rows. None: as soon as they are there, which the cards say.
     answer_after: float | None = None
+    # Whether the analysts' caps add up to more than the dataset's, which the cards say, too
     oversubscribed: bool = False
+    # Whether the curator is to approve nothing, an analyst's first question, or every one, before it is charged
     approval: Approval = "off"
-    epoch: int | None = None
+    epoch: int | None = None  # the epoch that was current before the rows were read: no other one is charged for them
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, as it was stored before it left.
+    """An answer, as it was stored before it left."""
 
-    Attributes
-    ----------
-    body : bytes
-        The answer, as JSON.
-    receipt : str
-        The curator's signed statement about it; empty where the curator does not sign.
-    """
-
-    body: bytes
-    receipt: str
+    body: bytes  # the answer, as JSON
+    receipt: str  # the curator's signed statement about it; empty where the curator does not sign
 
     @classmethod
     def read(cls, content: bytes) -> Answer:
@@ -119,17 +89,6 @@ class Curator:
 
     Every question is checked against what is public, then charged in the ledger, on disk, then answered from the rows.
     An answer is on disk before it leaves. What fails after the charge stays charged, and the reason is not told.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        What was charged. Each dataset was declared in it.
-    datasets : mapping of str to Held
-        The datasets by name.
-    signer : Signer, optional
-        Signs answers.
-    noise : NoiseSource, optional
-        None: OpenDP's noise. Anything else is for tests, and voids the guarantee.
     """
 
     def __init__(
@@ -153,13 +112,7 @@ class Curator:
         return [name for name in self._datasets if caller.role != "analyst" or self.ledger.has_cap(name, caller.name)]
 
     def describe(self, caller: Caller, dataset: str) -> dict[str, Any]:
-        """Return what is public of a dataset. Free: no row is touched.
-
-        Raises
-        ------
-        AccessError
-            If there is no such dataset, or the caller may not ask about it, which is the same to them.
-        """
+        """Return what is public of a dataset. Free: no row is touched."""
         held = self._held(caller, dataset)
         return {
             "dataset": dataset,
@@ -175,40 +128,18 @@ class Curator:
         }
 
     def budget(self, caller: Caller, dataset: str) -> dict[str, Any]:
-        """Return the caps that the caller may know, what was charged, and what is left, as exact text. Free.
-
-        Raises
-        ------
-        AccessError
-            As `describe` does.
-        """
+        """Return the caps that the caller may know, what was charged, and what is left, as exact text. Free."""
         self._held(caller, dataset)
         if caller.role == "analyst":
             return _account_data(self.ledger.account(dataset, caller.name))
         return _account_data(self.ledger.account(dataset, WHOLE))
 
     def dummy(self, caller: Caller, dataset: str, n_rows: int, seed: int = 0) -> dict[str, list[Any]]:
-        """Return made-up rows, by column, drawn from the schema. Free: no row is touched.
-
-        Raises
-        ------
-        AccessError
-            As `describe` does.
-        ValueError
-            If the number of rows is not 1 to 10,000.
-        """
+        """Return made-up rows, by column, drawn from the schema. Free: no row is touched."""
         return dummy_rows(self._held(caller, dataset).schema, n_rows, seed)
 
     def cost(self, caller: Caller, dataset: str, kind: Kind, body: bytes) -> dict[str, Any]:
-        """Return what a question would cost, and whether that is left. Free: it follows from public values.
-
-        Raises
-        ------
-        AccessError
-            As `describe` does.
-        QuestionError
-            If the question is malformed or does not fit the schema.
-        """
+        """Return what a question would cost, and whether that is left. Free: it follows from public values."""
         _, question = self._question(self._held(caller, dataset), kind, body)
         charge = question.charge
         return {
@@ -220,36 +151,7 @@ class Curator:
         }
 
     def ask(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Answer:
-        """Answer a question: checked, charged, answered, stored; then returned.
-
-        Parameters
-        ----------
-        caller : Caller
-            An analyst with a cap for the dataset.
-        dataset : str
-            The dataset.
-        kind : {"marginals", "error-marginals", "fits"}
-            What is asked.
-        key : str
-            The idempotency key, 1 to 200 characters: the same key and body get the same answer, at no further charge.
-        body : bytes
-            The question, as JSON.
-
-        Raises
-        ------
-        AccessError
-            As `describe` does, or if the caller is no analyst. Nothing is charged.
-        QuestionError
-            If the question is malformed, does not fit the schema, or is about another epoch. Nothing is charged.
-        ApprovalError
-            If the curator is to approve it first, or has refused it. Nothing is charged.
-        BudgetExceededError, RequestConflictError, RequestRunningError
-            As `Ledger.reserve`. Nothing more is charged.
-        ServiceBusyError
-            If there is too little memory, or too few file descriptors. Nothing is charged.
-        RequestFailedError
-            If the evaluation failed, now or before. It stays charged.
-        """
+        """Answer a question: checked, charged, answered, stored; then returned."""
         form, question = self.check(caller, dataset, kind, key, body)
         asked = hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
         epoch = self._datasets[dataset].epoch

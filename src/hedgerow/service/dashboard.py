@@ -30,19 +30,7 @@ _LOCAL = ["127.0.0.1", "localhost"]
 def create_dashboard(
     ledger: Ledger, keys: Keys, metrics: Metrics, approvals: Approvals | None = None
 ) -> tuple[ASGIApp, str]:
-    """Return the curator's app, for a port of this machine alone, and the token that opens it once.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        What was charged.
-    keys : Keys
-        The keys, which the pages list, add and revoke.
-    metrics : Metrics
-        What is told at ``/metrics``, to anybody on this machine.
-    approvals : Approvals, optional
-        Where questions wait that the curator is to approve.
-    """
+    """Return the curator's app, for a port of this machine alone, and the token that opens it once."""
     views, door = Views(ledger, keys, approvals), Door(keys, ("curator",), secure=False)
 
     async def healthz(_: Request) -> Response:
@@ -70,19 +58,7 @@ def create_dashboard(
 
 
 def mount_dashboard(app: FastAPI, ledger: Ledger, keys: Keys, *, secure: bool) -> None:
-    """Add the pages of analysts and auditors to the service's app, at ``/dashboard``.
-
-    Parameters
-    ----------
-    app : FastAPI
-        The service.
-    ledger : Ledger
-        What was charged.
-    keys : Keys
-        The keys with which analysts and auditors log in.
-    secure : bool
-        Whether browsers reach the service by TLS, so that cookies never travel without.
-    """
+    """Add the pages of analysts and auditors to the service's app, at ``/dashboard``."""
     views, door = Views(ledger, keys), Door(keys, ("analyst", "auditor"), secure=secure)
     routes = [
         Route("/", door.page(views.overview, "analyst", "auditor")),

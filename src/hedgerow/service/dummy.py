@@ -23,11 +23,6 @@ def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any
 
     Nothing of them is from a private row; they show names, types and domains, and no dependence.
 
-    Raises
-    ------
-    ValueError
-        If the number of rows is not 1 to 10,000, or they have more than 500,000 values.
-
     Examples
     --------
     >>> from hedgerow.schema import Boolean, Label

@@ -24,38 +24,18 @@ _MOST_KEPT = 1000  # jobs that have ended
 
 @dataclass(eq=False)
 class Job:
-    """A question that waits, is being answered, or was.
+    """A question that waits, is being answered, or was."""
 
-    Attributes
-    ----------
-    name : str
-        The job's name: it follows from the analyst and the idempotency key.
-    caller : Caller
-        Who asked.
-    state : {"queued", "running", "answered", "refused", "cancelled"}
-        What became of it. Nothing is charged before it is running.
-    answer : Answer or None
-        The answer.
-    error : Exception or None
-        Why it was refused.
-    """
-
-    name: str
-    caller: Caller
-    state: State = "queued"
-    answer: Answer | None = None
-    error: Exception | None = None
+    name: str  # the job's name: it follows from the analyst and the idempotency key
+    caller: Caller  # who asked
+    state: State = "queued"  # what became of it. Nothing is charged before it is running.
+    answer: Answer | None = None  # the answer
+    error: Exception | None = None  # why it was refused
     ended: threading.Event = field(default_factory=threading.Event)
 
 
 class Jobs:
-    """A queue in front of a curator, answered by one thread.
-
-    Parameters
-    ----------
-    curator : Curator
-        Who answers.
-    """
+    """A queue in front of a curator, answered by one thread."""
 
     def __init__(self, curator: Curator) -> None:
         self._curator = curator
@@ -69,15 +49,7 @@ class Jobs:
         self._workers.shutdown(cancel_futures=True)
 
     def submit(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Job:
-        """Queue a question that was checked, and return its job; the same one where it is known.
-
-        Raises
-        ------
-        AccessError, QuestionError
-            As `Curator.ask`, before anything is charged.
-        ServiceBusyError
-            If too many questions are waiting.
-        """
+        """Queue a question that was checked, and return its job; the same one where it is known."""
         self._curator.check(caller, dataset, kind, key, body)
         name = digest(f"{caller.name}\n{key}\n{dataset}\n{kind}\n{digest(body)}")[:32]
         with self._lock:
@@ -93,13 +65,7 @@ class Jobs:
         return job
 
     def get(self, caller: Caller, name: str) -> Job:
-        """Return a job of the caller's.
-
-        Raises
-        ------
-        AccessError
-            If there is none of that name, or it is another's.
-        """
+        """Return a job of the caller's."""
         with self._lock:
             job = self._jobs.get(name)
         if job is None or job.caller.name != caller.name:

@@ -27,16 +27,6 @@ class Keys:
     """The keys of a service, in the ledger's database.
 
     A key has 256 random bits, so that a fast hash of it is as hard to invert as a slow one.
-
-    Parameters
-    ----------
-    url : str
-        The ledger's database.
-
-    Raises
-    ------
-    LedgerError
-        If it cannot be opened.
     """
 
     def __init__(self, url: str) -> None:
@@ -53,22 +43,7 @@ class Keys:
         self.close()
 
     def add(self, name: str, role: Role, days: int | None = None) -> str:
-        """Make a key, and return it: it is shown this once.
-
-        Parameters
-        ----------
-        name : str
-            Whose key.
-        role : {"analyst", "auditor", "curator"}
-            What it opens.
-        days : int, optional
-            For how many days, 1 to 3,650. Default: until it is revoked.
-
-        Raises
-        ------
-        ValueError
-            If the name, or one that looks like it, has a key already, or is none; or there is no such role or time.
-        """
+        """Make a key, and return it: it is shown this once."""
         check_choice("role", role, ROLES)
         check_names([name], [caller.name for caller in self.callers() if caller.name != name])
         if days is not None and not 1 <= days <= 3650:
@@ -86,13 +61,7 @@ class Keys:
         return key
 
     def revoke(self, name: str) -> None:
-        """Remove the key of a name.
-
-        Raises
-        ------
-        ValueError
-            If it has none.
-        """
+        """Remove the key of a name."""
         with self._database.writing() as connection:
             removed = connection.execute(KEYS.delete().where(KEYS.c.name == name)).rowcount
         if not removed:
@@ -105,13 +74,7 @@ class Keys:
             return {Caller(row.name, row.role): _moment(row.ends) for row in rows}
 
     def caller(self, key: str) -> Caller:
-        """Return who has this key.
-
-        Raises
-        ------
-        AccessError
-            If nobody has.
-        """
+        """Return who has this key."""
         found = self.holder(digest(key))
         if found is None:
             raise AccessError("expected a key of this service, got another, or one that was revoked or has ended.")

@@ -45,13 +45,7 @@ def note(request: Request, outcome: str, caller: Caller | None = None) -> None:
 
 
 class Logged:
-    """ASGI middleware that logs what is asked, changed or refused, and log-ins: not what is only looked at.
-
-    Parameters
-    ----------
-    app : ASGI app
-        What takes the requests.
-    """
+    """ASGI middleware that logs what is asked, changed or refused, and log-ins: not what is only looked at."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

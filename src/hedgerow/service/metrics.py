@@ -16,13 +16,7 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
 class Metrics:
-    """Counts of requests, in a registry of their own. No label holds what a caller chose: no name, no path, no key.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The queue whose length is told.
-    """
+    """Counts of requests, in a registry of their own. No label holds what a caller chose: no name, no path, no key."""
 
     media_type = CONTENT_TYPE_LATEST
 
@@ -51,15 +45,7 @@ class Metrics:
 
 
 class Metered:
-    """ASGI middleware that counts the requests of an app.
-
-    Parameters
-    ----------
-    app : ASGI app
-        The service's app.
-    metrics : Metrics
-        Where they are counted, by the template of the route that took them.
-    """
+    """ASGI middleware that counts the requests of an app."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics

@@ -23,30 +23,14 @@ TYPE = "application/problem+json"
 
 @dataclass(eq=False)
 class ProblemError(Exception):
-    """Why a request was refused.
+    """Why a request was refused."""
 
-    Attributes
-    ----------
-    status : int
-        The HTTP status.
-    kind : str
-        The last part of the type.
-    title : str
-        What it is, the same for all of the kind.
-    detail : str
-        What to do.
-    charged : bool or None
-        Whether the request was charged, now or before; None where that is not known.
-    more : dict
-        Further entries.
-    """
-
-    status: int
-    kind: str
-    title: str
-    detail: str
-    charged: bool | None = False
-    more: dict[str, Any] = field(default_factory=dict[str, Any])
+    status: int  # the HTTP status
+    kind: str  # the last part of the type
+    title: str  # what it is, the same for all of the kind
+    detail: str  # what to do
+    charged: bool | None = False  # whether the request was charged, now or before; None where that is not known
+    more: dict[str, Any] = field(default_factory=dict[str, Any])  # further entries
 
     def to_dict(self) -> dict[str, Any]:
         """Return the problem as JSON-ready data."""

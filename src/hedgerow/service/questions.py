@@ -66,14 +66,7 @@ class Question(Protocol):
 
 
 def read_question(form: Asked, schema: Schema, target: Target, noise: NoiseSource | None = None) -> Question:
-    """Check a question against what is public of a dataset; no row is touched, and nothing is charged.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be asked: as `SchemaError`, `DomainError`, `HypothesisError` or `SearchTooLargeError`, each of
-        which says what is wrong in terms of the question and the public schema.
-    """
+    """Check a question against what is public of a dataset; no row is touched, and nothing is charged."""
     if isinstance(form, Fit):
         return _fit_question(form, schema)
     bins = Schema.from_dict({"attributes": form.bins})
@@ -96,31 +89,15 @@ def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class MarginalQuestion:
-    """A question of an oracle, asked once.
+    """A question of an oracle, asked once."""
 
-    Attributes
-    ----------
-    bins : Schema
-        The bins.
-    by : {"rows", "classes", "errors"}
-        What is counted in each.
-    hypothesis : object or None
-        Whose errors.
-    epsilon, delta : Fraction
-        What the answer may cost.
-    charge : Charge
-        What it costs.
-    scale : float
-        λ: ``√2·λ`` is the standard deviation of the noise on a count.
-    """
-
-    bins: Schema
-    by: str
-    hypothesis: Any
-    epsilon: Fraction
-    delta: Fraction
-    charge: Charge
-    scale: float
+    bins: Schema  # the bins
+    by: str  # what is counted in each
+    hypothesis: Any  # whose errors
+    epsilon: Fraction  # what the answer may cost
+    delta: Fraction  # what the answer may cost
+    charge: Charge  # what it costs
+    scale: float  # λ: ``√2·λ`` is the standard deviation of the noise on a count
 
     @classmethod
     def of(
@@ -173,21 +150,11 @@ class MarginalQuestion:
 
 @dataclass(frozen=True, eq=False)
 class FitQuestion:
-    """A model that is learned at the curator's.
+    """A model that is learned at the curator's."""
 
-    Attributes
-    ----------
-    estimator : PrivateEstimator
-        Which estimator, not fitted.
-    schema : Schema
-        The public schema, of the attributes asked for.
-    charge : Charge
-        What the model costs.
-    """
-
-    estimator: Any
-    schema: Schema
-    charge: Charge
+    estimator: Any  # which estimator, not fitted
+    schema: Schema  # the public schema, of the attributes asked for
+    charge: Charge  # what the model costs
 
     @property
     def public(self) -> dict[str, Any]:

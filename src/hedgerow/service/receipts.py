@@ -36,15 +36,9 @@ _REQUIRED = ("dataset", "epoch", "analyst", "request", "entry", "question", "ans
 
 @dataclass(frozen=True, repr=False)
 class Signer:
-    """A curator's private key.
+    """A curator's private key."""
 
-    Attributes
-    ----------
-    key : Ed25519PrivateKey
-        The key.
-    """
-
-    key: Ed25519PrivateKey
+    key: Ed25519PrivateKey  # the key
 
     @classmethod
     def new(cls) -> Self:
@@ -53,15 +47,7 @@ class Signer:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a key from a PEM file.
-
-        Raises
-        ------
-        ReceiptError
-            If it holds no Ed25519 key.
-        OSError
-            If it cannot be read.
-        """
+        """Read a key from a PEM file."""
         try:
             key = load_pem_private_key(read_text(path, _LARGEST).encode(), None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -71,29 +57,12 @@ class Signer:
         return cls(key)
 
     def save(self, path: str | Path) -> None:
-        """Write the key to a new PEM file that its owner alone can read, and the public one beside it, as ``.pub``.
-
-        Raises
-        ------
-        OSError
-            If there is such a file, or it cannot be written.
-        """
+        """Write the key to a new PEM file that its owner alone can read, and the public one beside it, as ``.pub``."""
         _write_private(Path(path), self.key)
         Path(path).with_suffix(".pub").write_text(self.public)
 
     def prepare(self, path: str | Path) -> Path:
-        """Write the key beside the one in a PEM file that it is to replace, and the public one before earlier ones.
-
-        Returns
-        -------
-        Path
-            The file, as ``.new``, which is to be renamed.
-
-        Raises
-        ------
-        UnreadableError, OSError
-            If a file cannot be read or written.
-        """
+        """Write the key beside the one in a PEM file that it is to replace, and the public one before earlier ones."""
         fresh, published = Path(path).with_suffix(".new"), Path(path).with_suffix(".pub")
         fresh.unlink(missing_ok=True)
         _write_private(fresh, self.key)
@@ -119,48 +88,20 @@ class Signer:
 
 @dataclass(frozen=True)
 class Receipt:
-    """A statement whose signature was verified.
+    """A statement whose signature was verified."""
 
-    Attributes
-    ----------
-    statement : dict
-        Dataset, epoch, analyst and request; the hash of the ledger's entry that charged it; the SHA-256 of question and
-        answer, and the digest of the model, if it is one; the charge, as exact text, and between which tables it holds.
-    """
-
-    statement: dict[str, Any]
+    statement: dict[str, Any]  # dataset, epoch, analyst and request
 
     @classmethod
     def verify(cls, text: str, public: str) -> Self:
-        """Return the statement of a receipt.
-
-        Parameters
-        ----------
-        text : str
-            The receipt.
-        public : str
-            The curator's public keys, as PEM: the one that signs, and those that signed earlier.
-
-        Raises
-        ------
-        ReceiptError
-            If it is not signed with this key, or states something else than a receipt does.
-        """
+        """Return the statement of a receipt."""
         statement = read_signed(text, public_keys(public))
         if set(_REQUIRED) - set(statement):
             raise ReceiptError("expected a receipt of hedgerow's, got another statement signed with this key.")
         return cls(statement)
 
     def check(self, path: str | Path) -> None:
-        """Check that the receipt is of the answer or model in a file.
-
-        Raises
-        ------
-        ReceiptError
-            If it is of another.
-        UnreadableError, ModelFormatError, OSError
-            If the file cannot be read.
-        """
+        """Check that the receipt is of the answer or model in a file."""
         text = read_text(path, LARGEST_ANSWER)
         if hashlib.sha256(text.encode()).hexdigest() == self.statement["answer"]:
             return
@@ -173,13 +114,6 @@ class Receipt:
         """Check that an export of the ledger has the entry that charged this; return whether it is a whole chain.
 
         An analyst's own entries are none: that nothing else was changed is for who may read all to check.
-
-        Raises
-        ------
-        ReceiptError
-            If it has not.
-        LedgerError, OSError
-            If it is broken, or cannot be read.
         """
         previous, found, whole = FIRST, False, True
         with Path(path).open(encoding="utf-8") as file:

@@ -19,13 +19,7 @@ _MEMORY = 2**26  # bytes, of a question
 
 
 def allowed_connections() -> int:
-    """Return how many connections there may be; raises the process's limit of open files for them, if it can.
-
-    Raises
-    ------
-    ArgumentError
-        If the limit leaves too few.
-    """
+    """Return how many connections there may be; raises the process's limit of open files for them, if it can."""
     limit, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_CONNECTIONS + RESERVED
     if limit != resource.RLIM_INFINITY and limit < wanted:
@@ -41,13 +35,7 @@ def allowed_connections() -> int:
 
 
 def check_room() -> None:
-    """Check that there are file descriptors and memory for a question, before it is charged.
-
-    Raises
-    ------
-    ServiceBusyError
-        If there are too few.
-    """
+    """Check that there are file descriptors and memory for a question, before it is charged."""
     if not has_room():
         raise ServiceBusyError(
             "the service is short of file descriptors or memory; nothing was charged. Ask again later."

@@ -47,29 +47,15 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FrameRows:
-    """Rows in memory.
+    """Rows in memory."""
 
-    Attributes
-    ----------
-    frame, labels : frame and series
-        The rows, with the attributes of the schema as columns, and their labels.
-    target : FrameTarget
-        The same, as an oracle counts them.
-    """
-
-    frame: Any
-    labels: Any
-    target: FrameTarget
+    frame: Any  # the rows, with the attributes of the schema as columns, and their labels
+    labels: Any  # the rows, with the attributes of the schema as columns, and their labels
+    target: FrameTarget  # the same, as an oracle counts them
 
     @classmethod
     def of(cls, frame: Any, labels: Any, schema: Schema) -> Self:
-        """Check rows, once, when the service starts. Errors are for the curator.
-
-        Raises
-        ------
-        DomainError
-            If a value does not fit the schema.
-        """
+        """Check rows, once, when the service starts. Errors are for the curator."""
         label = _label(schema)
         table = Table.of(frame)
         schema.check_columns(table)
@@ -82,15 +68,7 @@ class FrameRows:
 
     @classmethod
     def read(cls, path: str | Path, schema: Schema, make: Make = USUAL) -> Self:
-        """Read a file of text: numbers and booleans by the schema, all else as text.
-
-        Raises
-        ------
-        DomainError
-            If a value does not fit the schema.
-        OSError
-            If it cannot be read.
-        """
+        """Read a file of text: numbers and booleans by the schema, all else as text."""
         table = Table.of(read_table(str(path), make, numbers=schema.numbers))
         label = _label(schema)
         table.require([*schema.names, label.name])
@@ -116,36 +94,16 @@ class FrameRows:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableRows:
-    """Rows of a table that an engine counts.
+    """Rows of a table that an engine counts."""
 
-    Attributes
-    ----------
-    address : str
-        The address of the table; see `open_table`.
-    label : Label
-        The classes, under the name of their column.
-    schema : Schema
-        What is public of it: the columns that may be asked about, and the unit of privacy.
-    target : TableTarget
-        What is public of the table. Its connection is closed.
-    """
-
-    address: str
-    label: Label
-    schema: Schema
-    target: TableTarget
+    address: str  # the address of the table; see `open_table`
+    label: Label  # the classes, under the name of their column
+    schema: Schema  # what is public of it: the columns that may be asked about, and the unit of privacy
+    target: TableTarget  # what is public of the table. Its connection is closed.
 
     @classmethod
     def of(cls, address: str, schema: Schema) -> Self:
-        """Open a table once, when the service starts, and check every row. Errors are for the curator.
-
-        Raises
-        ------
-        DomainError
-            If a value does not fit the schema.
-        EngineError
-            If the engine fails.
-        """
+        """Open a table once, when the service starts, and check every row. Errors are for the curator."""
         from hedgerow.marginals.oracle.table_target import TableTarget  # Ibis takes long to import
 
         label = _label(schema)

@@ -28,25 +28,13 @@ _SWITCH = 0.0005  # seconds for which a thread that computes holds up those that
 
 @dataclass(frozen=True)
 class Address:
-    """Where analysts reach the service.
+    """Where analysts reach the service."""
 
-    Attributes
-    ----------
-    host : str
-        The address to listen on.
-    port : int
-        The port; 0 for any that is free.
-    certificate, private_key : Path or None
-        For TLS.
-    behind_proxy : bool
-        Whether a proxy in front does TLS.
-    """
-
-    host: str = LOCAL
-    port: int = 8765
-    certificate: Path | None = None
-    private_key: Path | None = None
-    behind_proxy: bool = False
+    host: str = LOCAL  # the address to listen on
+    port: int = 8765  # the port; 0 for any that is free
+    certificate: Path | None = None  # for TLS
+    private_key: Path | None = None  # for TLS
+    behind_proxy: bool = False  # whether a proxy in front does TLS
 
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.private_key is None):
@@ -69,26 +57,7 @@ class Address:
 
 
 def serve(app: ASGIApp, address: Address, own: ASGIApp, own_port: int, ready: Callable[[str, str], None]) -> None:
-    """Serve until interrupted.
-
-    Parameters
-    ----------
-    app : ASGI app
-        What analysts reach.
-    address : Address
-        Where.
-    own : ASGI app
-        What the curator reaches, on this machine alone.
-    own_port : int
-        At which port; 0 for any that is free.
-    ready : callable
-        Called with both URLs once both answer.
-
-    Raises
-    ------
-    OSError
-        If a port is taken.
-    """
+    """Serve until interrupted."""
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its records can hold the text of an exception
     sys.setswitchinterval(_SWITCH)
     public, private = _bound(address.host, address.port), _bound(LOCAL, own_port)

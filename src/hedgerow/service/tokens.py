@@ -53,30 +53,13 @@ class _Published:
 
 @dataclass(frozen=True, repr=False)
 class Tokens:
-    """What a curator believes of tokens: who issues them, for whom, and who their subjects are here.
+    """What a curator believes of tokens: who issues them, for whom, and who their subjects are here."""
 
-    Attributes
-    ----------
-    issuer, audience : str
-        What a token must say.
-    keys : str
-        Where the issuer's public keys are (JWKS): a URL that starts with ``https://``, or the path of a file.
-    claim : str
-        The claim that names the subject.
-    callers : mapping of str to Caller
-        Who a subject is. Others are not known, whatever their token says of their role.
-
-    Raises
-    ------
-    ValueError
-        If `keys` is neither.
-    """
-
-    issuer: str
-    audience: str
-    keys: str
-    claim: str
-    callers: Mapping[str, Caller]
+    issuer: str  # what a token must say
+    audience: str  # what a token must say
+    keys: str  # where the issuer's public keys are (JWKS): a URL that starts with ``https://``, or the path of a file
+    claim: str  # the claim that names the subject
+    callers: Mapping[str, Caller]  # who a subject is. Others are not known, whatever their token says of their role.
 
     def __post_init__(self) -> None:
         if urlsplit(self.keys).scheme not in ("https", ""):
@@ -85,13 +68,7 @@ class Tokens:
             object.__setattr__(self, "_published", _Published(self.keys))
 
     def caller(self, token: str) -> Caller:
-        """Return whose token this is.
-
-        Raises
-        ------
-        AccessError
-            If it is not signed by the issuer, has expired, is for another audience, or of an unknown subject.
-        """
+        """Return whose token this is."""
         subject = None
         try:
             claims = jwt.decode(

@@ -37,13 +37,7 @@ class Turn:
         return await to_thread.run_sync(call, limiter=CapacityLimiter(1))
 
     async def run_free(self, call: Callable[[], _T]) -> _T:
-        """Return what a call returns that the process may end before it has.
-
-        Raises
-        ------
-        ServiceBusyError
-            If it takes too long. It keeps its turn until it is over.
-        """
+        """Return what a call returns that the process may end before it has."""
         found = Future[_T]()
         Thread(target=_settle, args=(found, call), name="hedgerow free call", daemon=True).start()
         self._working = waited = asyncio.wrap_future(found)
@@ -60,13 +54,7 @@ class Turn:
 
 
 class Turns:
-    """Each caller has some turns, so that nobody waits for another's requests.
-
-    Parameters
-    ----------
-    at_once : int
-        How many each caller has.
-    """
+    """Each caller has some turns, so that nobody waits for another's requests."""
 
     def __init__(self, at_once: int) -> None:
         self._limiters = dict[str, CapacityLimiter]()
@@ -74,13 +62,7 @@ class Turns:
 
     @asynccontextmanager
     async def of(self, caller: Caller) -> AsyncGenerator[Turn]:
-        """Wait for a turn of a caller's.
-
-        Raises
-        ------
-        ServiceBusyError
-            If too many of the caller's requests wait.
-        """
+        """Wait for a turn of a caller's."""
         limiter = self._limiters.get(caller.name)
         if limiter is None:  # no caller is unknown: names are those of keys and tokens
             limiter = self._limiters[caller.name] = self._new()

@@ -23,21 +23,6 @@ def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerB
     declared to mean "missing". ``missing`` and ``outside`` bins count as one value each, since what is behind them is
     not declared. Where numbers beyond the bounds are clipped, they are the bound, and no other value.
 
-    Parameters
-    ----------
-    schema : Schema
-        The public schema.
-    resolution : mapping of str to float, optional
-        For real attributes, the step to which they are recorded: the values are then ``low, low + step, ...`` up to
-        `high`, decimals meant as written, each in the bin to which its float64 encodes. A real attribute without one
-        has one value a bin, as no model can distinguish values within a bin.
-
-    Raises
-    ------
-    SchemaError
-        If a resolution is given for something other than a real attribute, is not a step above 0, or is so fine that
-        float64 does not tell the values apart.
-
     Examples
     --------
     >>> from hedgerow.schema import Boolean, Integer

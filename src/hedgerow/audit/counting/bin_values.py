@@ -95,20 +95,7 @@ class Grid(Sequence[float]):
 
 
 def values_of_bins(attribute: Attribute, step: float | None = None) -> tuple[Sequence[Any], ...]:
-    """Return the values of each bin of an attribute.
-
-    Parameters
-    ----------
-    attribute : Attribute
-        A schema's attribute.
-    step : float, optional
-        For a real attribute, the step to which it is recorded; without one, the values of a bin are one interval.
-
-    Returns
-    -------
-    tuple of sequence
-        Values, intervals, and a `Mark` for the bin of missing values and for that of values outside the domain.
-    """
+    """Return the values of each bin of an attribute."""
     known: list[Sequence[Any]]
     if isinstance(attribute, Boolean):
         known = [(attribute.value_of(code),) for code in (0, 1)]

@@ -59,19 +59,7 @@ def first_matches(boxes: Sequence[Box], weights: PerBin) -> tuple[int, ...]:
 
 
 class _Unassigned:
-    """The attributes without a bin, and the restrictions that open boxes put on them.
-
-    Attributes
-    ----------
-    restrictions : dict of int to dict of int to int
-        For each open box, for each attribute without a bin that it restricts, the mask of allowed bins.
-    bins : dict of int to tuple of int
-        For each attribute without a bin, how many values each of its bins holds.
-    begun : set of int
-        The boxes of which some attribute has been assigned.
-    users : dict of int to set of int
-        For each attribute that any of them restricts, the boxes that do.
-    """
+    """The attributes without a bin, and the restrictions that open boxes put on them."""
 
     def __init__(
         self, restrictions: dict[int, dict[int, int]], bins: dict[int, tuple[int, ...]], begun: set[int]

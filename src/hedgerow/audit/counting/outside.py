@@ -21,13 +21,6 @@ Clauses = frozenset[int]
 class BoxCounter:
     """Counter of the rows of boxes outside other boxes over one domain; caches solved sub-problems.
 
-    Parameters
-    ----------
-    weights : tuple of tuple of int
-        How many values each bin of each attribute holds.
-    most : int
-        The most boxes that will have to be avoided at once.
-
     Examples
     --------
     Two booleans; of the rows in which the first is true, those in which the second is not:

@@ -51,18 +51,6 @@ def count_rows(region: Region, weights: PerBin) -> int:
     components without a common attribute, whose counts multiply; and each component is summed over the bins of the
     attribute that most boxes restrict. The worst case is still exponential: the problem is #P-complete.
 
-    Parameters
-    ----------
-    region : Region
-        A box less earlier boxes.
-    weights : tuple of tuple of int
-        How many values each bin of each attribute holds: see `bin_weights`.
-
-    Raises
-    ------
-    ValueError
-        If the weights are not of the region's attributes and bins.
-
     Examples
     --------
     >>> bits = ((1, 1), (1, 1), (1, 1))
@@ -77,11 +65,6 @@ def count_rows_each(regions: Sequence[Region], weights: PerBin) -> tuple[int, ..
 
     Where the boxes removed from a region are those of all regions before it, as in a rule list, they are counted
     together: see `first_match`. Others are counted one by one, as by `count_rows`.
-
-    Raises
-    ------
-    ValueError
-        If the weights are not of the regions' attributes and bins.
 
     Examples
     --------
@@ -100,11 +83,6 @@ def count_rows_each(regions: Sequence[Region], weights: PerBin) -> tuple[int, ..
 
 def count_rows_by_bin(region: Region, weights: PerBin) -> tuple[tuple[int, ...], ...]:
     """Count the rows of a region by bin, for each attribute; the counts of an attribute sum to the rows of the region.
-
-    Raises
-    ------
-    ValueError
-        If the weights are not of the region's attributes and bins.
 
     Examples
     --------

@@ -28,18 +28,12 @@ _ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # multiplying by an odd number 
 
 
 class Extension(NamedTuple):
-    """Effect of assigning a bin to one more attribute.
+    """Effect of assigning a bin to one more attribute."""
 
-    Attributes
-    ----------
-    values : dict of int to int
-        For each set of boxes that a bin closes, how many values the bins that close exactly these hold.
-    preempted : tuple of (int, int)
-        Where all boxes of the first mask are still open, those of the second cannot be the first match: every row in
-        them lies in an earlier box.
-    """
-
+    # For each set of boxes that a bin closes, how many values the bins that close exactly these hold
     values: dict[int, int]
+    # Where all boxes of the first mask are still open, those of the second cannot be the first match: every row
+    # in them lies in an earlier box
     preempted: tuple[tuple[int, int], ...]
 
 
@@ -87,18 +81,10 @@ class FewMatchingSets:
 
 @dataclass(frozen=True)
 class ManyMatchingSets:
-    """Matching sets in arrays.
+    """Matching sets in arrays."""
 
-    Attributes
-    ----------
-    words : ndarray of shape (n_words, n_sets)
-        The masks of open boxes, 64 boxes a word.
-    rows : ndarray of shape (n_sets,)
-        The number of partial rows of each.
-    """
-
-    words: NDArray[np.uint64]
-    rows: NDArray[Any]
+    words: NDArray[np.uint64]  # the masks of open boxes, 64 boxes a word
+    rows: NDArray[Any]  # the number of partial rows of each
 
     def items(self) -> Iterator[tuple[int, int]]:
         """Return each mask of open boxes with its number of rows."""

@@ -22,21 +22,11 @@ _PARTS = 200  # of the runs, at most: each is written, and told, once
 
 @dataclass(frozen=True, eq=False)
 class Runner:
-    """What is run: picklable where its parts are.
+    """What is run: picklable where its parts are."""
 
-    Attributes
-    ----------
-    fit : estimator or callable
-        The learner.
-    sides : tuple of (X, y)
-        The table, and its neighbour.
-    reduce : callable
-        From what a fit returns, its outcome.
-    """
-
-    fit: Any
-    sides: tuple[tuple[Any, Any], tuple[Any, Any]]
-    reduce: Callable[[Any], Outcome]
+    fit: Any  # the learner
+    sides: tuple[tuple[Any, Any], tuple[Any, Any]]  # the table, and its neighbour
+    reduce: Callable[[Any], Outcome]  # from what a fit returns, its outcome
 
     def part(self, side: int, places: range, seed: int | None) -> tuple[int, list[Outcome]]:
         """Do some of the runs on one table; a seed decides each of them by its place."""
@@ -67,13 +57,7 @@ class Kept:
 
     @classmethod
     def open(cls, path: Any, settings: dict[str, Any]) -> Kept:
-        """Return what a file holds of a run with these settings; a last line without end is dropped.
-
-        Raises
-        ------
-        ValueError
-            If it holds something else.
-        """
+        """Return what a file holds of a run with these settings; a last line without end is dropped."""
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         kept = cls(None if path is None else Path(path), digest)
         if kept.path is None:

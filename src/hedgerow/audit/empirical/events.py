@@ -19,18 +19,10 @@ _LEVELS = 200  # counts of the unlikely side that the power is computed at, the 
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outcomes, and the table under which they are likelier.
+    """A set of outcomes, and the table under which they are likelier."""
 
-    Attributes
-    ----------
-    outcomes : frozenset
-        The outcomes.
-    on_neighbour : bool
-        Whether they are likelier on the neighbour than on the table.
-    """
-
-    outcomes: frozenset[Hashable]
-    on_neighbour: bool
+    outcomes: frozenset[Hashable]  # the outcomes
+    on_neighbour: bool  # whether they are likelier on the neighbour than on the table
 
     def count(self, table: Outcomes, neighbour: Outcomes) -> tuple[int, int]:
         """Return how often it comes under the table where it is likelier, and under the other one."""

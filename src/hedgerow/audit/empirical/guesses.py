@@ -24,15 +24,6 @@ def tail(right: int, guesses: int, canaries: int, epsilon: float, delta: float) 
     A bound for any guesses made from the output: ``P(W ≥ v) + 2·m·δ·max_i P(v − i ≤ W < v)/i`` for v right guesses and
     m canaries, W being the right answers of randomised response, that is Binomial(guesses, e^ε/(1 + e^ε)).
 
-    Parameters
-    ----------
-    right, guesses : int
-        Guesses that were right, and all.
-    canaries : int
-        Coins that were thrown, those that nobody guessed included.
-    epsilon, delta : float
-        The loss by adding or removing one canary.
-
     References
     ----------
     Steinke, Nasr and Jagielski, *Privacy Auditing with One (1) Training Run*, NeurIPS 2023, Corollary 5.4 and

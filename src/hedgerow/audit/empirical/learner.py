@@ -14,37 +14,19 @@ FACTORS = (1.1, 1.3, 2.0)
 
 
 def check_learner(fit: Any) -> None:
-    """Refuse what is neither an estimator nor a function.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-    """
+    """Refuse what is neither an estimator nor a function."""
     if isinstance(fit, type) or not (callable(fit) or hasattr(fit, "fit")):
         raise ArgumentTypeError(f"expected an estimator or a function of (X, y) as fit, got {type(fit).__name__}.")
 
 
 def check_claim(claim: Any) -> None:
-    """Refuse an ε that nobody can claim.
-
-    Raises
-    ------
-    ValueError
-        If it is neither a finite number > 0 nor None.
-    """
+    """Refuse an ε that nobody can claim."""
     if claim is not None and not (isinstance(claim, (int, float)) and 0 < claim < np.inf):
         raise ArgumentError(f"claim must be a number > 0 or None, got {shown_argument(claim)}.")
 
 
 def check_factor(factor: float) -> None:
-    """Refuse a loss that is not larger than the claim.
-
-    Raises
-    ------
-    ValueError
-        If the factor is 1 or less.
-    """
+    """Refuse a loss that is not larger than the claim."""
     if not factor > 1:
         raise ArgumentError(f"factor must be a number > 1, got {shown_argument(factor)}.")
 

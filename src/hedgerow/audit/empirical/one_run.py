@@ -151,13 +151,7 @@ def _fitted(fit: Any, X: Any, y: Any) -> Any:
 
 
 def own_label(fitted: Any, X: Any, y: Any) -> Scores:
-    """Return the chance that a model gives to the label of each row, or whether it predicts it.
-
-    Raises
-    ------
-    TypeError
-        If it predicts nothing.
-    """
+    """Return the chance that a model gives to the label of each row, or whether it predicts it."""
     labels = np.asarray(y)
     if hasattr(fitted, "predict_proba") and hasattr(fitted, "classes_"):
         classes = np.asarray(fitted.classes_)

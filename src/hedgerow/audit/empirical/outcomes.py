@@ -32,18 +32,6 @@ def outcome_of(result: Any, rows: Any) -> Outcome:
     A list or tree of hedgerow is its content without the card, as text; where counts were released, the counts in the
     leaf of each of `rows`, as a vector. Anything else that predicts is the vector of its probabilities on `rows`, or
     the text of its labels. Numbers and arrays are themselves, other values their text.
-
-    Parameters
-    ----------
-    result : object
-        What was returned.
-    rows : table
-        The rows that are predicted.
-
-    Raises
-    ------
-    TypeError
-        If it is none of these.
     """
     model = released_model(result)
     if isinstance(model, LeafModel):
@@ -98,11 +86,6 @@ def reduced(
 
     How is learned on the first ones alone. Texts stay as they are. Numbers fall into bins of about as many draws each;
     of vectors, the score of a random forest that tells the tables apart does.
-
-    Raises
-    ------
-    ValueError
-        If outcomes are vectors of several lengths.
     """
     both, others = [*first[0], *first[1]], [*rest[0], *rest[1]]
     found = _compared(both, others, len(first[0]))

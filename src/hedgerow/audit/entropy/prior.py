@@ -25,38 +25,15 @@ Marginals = Mapping[str, Sequence[float] | Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Prior:
-    """A distribution of rows in which attributes are independent, and the values of a bin equally likely.
+    """A distribution of rows in which attributes are independent, and the values of a bin equally likely."""
 
-    Attributes
-    ----------
-    masses : tuple of tuple of int
-        The probability of each bin of each attribute, times a whole number.
-    surprisals : tuple of tuple of float
-        Minus the logarithm, base 2, of the probability of one value of each bin; 0 where that probability is 0.
-    """
-
-    masses: PerBin
+    masses: PerBin  # the probability of each bin of each attribute, times a whole number
+    # Minus the logarithm, base 2, of the probability of one value of each bin; 0 where that probability is 0
     surprisals: tuple[tuple[float, ...], ...]
 
     @classmethod
     def of(cls, marginals: Marginals, schema: Schema, domain: Domain) -> Self:
-        """Return the prior of public marginals; attributes without one have all values equally likely.
-
-        Parameters
-        ----------
-        marginals : mapping of str to sequence or mapping of float
-            For some attributes of `schema`, the probability of each bin: all of them in order, or some by name
-            (`Attribute.bins`), all others being 0.
-        schema : Schema
-            The schema whose bins these are.
-        domain : Domain
-            The domain of that schema, with the cut points of a model.
-
-        Raises
-        ------
-        SchemaError
-            If there is no such attribute or bin, or its probabilities are not numbers from 0 on that sum to 1.
-        """
+        """Return the prior of public marginals; attributes without one have all values equally likely."""
         if domain.independent_bits:
             raise ArgumentError("expected no prior with independent bits, got one; set `independent_bits=False`.")
         if not isinstance(marginals, Mapping):

@@ -19,32 +19,16 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells:
-    """Rows by pattern and class, those of a table and others that are not in it.
+    """Rows by pattern and class, those of a table and others that are not in it."""
 
-    Attributes
-    ----------
-    tally : Tally
-        The table; patterns of the other rows alone have no rows.
-    patterns, classes : ndarray of int, shape (n_rows,)
-        The pattern and the class of each row, those of the table first.
-    n_members : int
-        How many are in the table.
-    """
-
-    tally: Tally
-    patterns: Index
-    classes: Index
-    n_members: int
+    tally: Tally  # the table; patterns of the other rows alone have no rows
+    patterns: Index  # the pattern and the class of each row, those of the table first
+    classes: Index  # the pattern and the class of each row, those of the table first
+    n_members: int  # how many are in the table
 
     @classmethod
     def of(cls, rows: LabelledRows, others: LabelledRows | None, schema: Schema) -> Self:
-        """Encode rows.
-
-        Raises
-        ------
-        DomainError
-            If a value does not fit the schema; names the column, never the value.
-        """
+        """Encode rows."""
         parts = [_encoded(part, schema) for part in (rows, others) if part is not None]
         bins, classes = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         distinct, patterns = np.unique(bins, axis=0, return_inverse=True)

@@ -138,13 +138,7 @@ def _pair(others: tuple[Any, Any]) -> LabelledRows:
 
 
 def declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
-    """Return the public schema of an estimator, that of booleans if it has none.
-
-    Raises
-    ------
-    ValueError
-        If the schema is taken from the rows, or has a unit of privacy.
-    """
+    """Return the public schema of an estimator, that of booleans if it has none."""
     schema = estimator.schema
     if isinstance(schema, Schema) and schema.unit is not None:
         raise ArgumentError(

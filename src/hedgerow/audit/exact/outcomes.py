@@ -28,18 +28,10 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcomes:
-    """The chances of a row's outcomes, for each of some rows. **Private**.
+    """The chances of a row's outcomes, for each of some rows. **Private**."""
 
-    Attributes
-    ----------
-    draw : KnownDraw
-        The draw.
-    without : ndarray of shape (n_rows, n_values)
-        Natural logarithms of the chances of the values of each row's leaf in a draw without the row.
-    """
-
-    draw: KnownDraw
-    without: Floats
+    draw: KnownDraw  # the draw
+    without: Floats  # natural logarithms of the chances of the values of each row's leaf in a draw without the row
 
     @classmethod
     def of(cls, draw: KnownDraw, patterns: Index, classes: Index, is_member: NDArray[np.bool_]) -> Outcomes:

@@ -30,31 +30,15 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The product of groups of bins, one group an attribute, that all literals of some models treat alike.
+    """The product of groups of bins, one group an attribute, that all literals of some models treat alike."""
 
-    Attributes
-    ----------
-    schema : Schema
-        The schema, with the cut points of the models.
-    bins : ndarray of int, shape (n_cells, n_attributes)
-        A pattern of bins of each cell: the most probable value, or the median of numbers.
-    log_chances : ndarray of shape (n_cells,)
-        The logarithm of each cell's chance, as its share of what the bins weigh.
-    """
-
-    schema: Schema
-    bins: Index
-    log_chances: NDArray[np.float64]
+    schema: Schema  # the schema, with the cut points of the models
+    bins: Index  # A pattern of bins of each cell: the most probable value, or the median of numbers
+    log_chances: NDArray[np.float64]  # the logarithm of each cell's chance, as its share of what the bins weigh
 
     @classmethod
     def of(cls, domain: Domain, models: Sequence[Paths], masses: PerBin, n_classes: int) -> Self:
-        """Return the cells of a domain, by the weight of each of its bins; those of weight 0 are left out.
-
-        Raises
-        ------
-        SearchTooLargeError
-            If there are more than is searched.
-        """
+        """Return the cells of a domain, by the weight of each of its bins; those of weight 0 are left out."""
         literals = {x for paths in models for x in normalised(paths, domain.schema).literals}
         groups = [
             _groups(attribute, [x for x in literals if x.attribute == name], weights)

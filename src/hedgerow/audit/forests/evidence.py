@@ -25,26 +25,13 @@ _NO_CHILD = -1
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The numbers of one model's leaves.
+    """The numbers of one model's leaves."""
 
-    Attributes
-    ----------
-    paths : Paths
-        The decision paths to its leaves.
-    numbers : ndarray of int, shape (n_leaves, n_classes) or (n_leaves, 1)
-        Rows of each class of `classes` in each leaf, or rows of all classes where these are None.
-    classes : tuple, optional
-        The classes.
-    scale : float, optional
-        The scale of the Laplace noise in each number; None where there is none.
-    distinct : ndarray of int, shape (n_leaves,), optional
-        For a bootstrap sample, whose draws the numbers count: how many different rows were drawn.
-    """
-
-    paths: Paths
-    numbers: Index
-    classes: tuple[Any, ...] | None
-    scale: float | None = None
+    paths: Paths  # the decision paths to its leaves
+    numbers: Index  # rows of each class of `classes` in each leaf, or rows of all classes where these are None
+    classes: tuple[Any, ...] | None  # the classes
+    scale: float | None = None  # the scale of the Laplace noise in each number; None where there is none
+    # For a bootstrap sample, whose draws the numbers count: how many different rows were drawn
     distinct: Index | None = None
 
     @property
@@ -56,13 +43,7 @@ class Evidence:
 def evidence_of(
     models: Any, schema: Schema | None, features: Features | None, noise: Any
 ) -> tuple[list[Evidence], Schema]:
-    """Return what one model, or a sequence of models, says of the rows, and the schema.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `reconstruct` does.
-    """
+    """Return what one model, or a sequence of models, says of the rows, and the schema."""
     several: list[Any] = list(models) if isinstance(models, (list, tuple)) else [models]
     if not several:
         raise ArgumentError("expected one or more models, got none.")
@@ -170,13 +151,7 @@ def _with_scale(one: Evidence, scale: Any) -> Evidence:
 
 
 def classes_of(evidence: Sequence[Evidence], schema: Schema) -> tuple[Any, ...] | None:
-    """Return the classes of all rows: the schema's, or those of the models; None if no model counts them.
-
-    Raises
-    ------
-    ValueError
-        If a model has other classes.
-    """
+    """Return the classes of all rows: the schema's, or those of the models; None if no model counts them."""
     known = [one.classes for one in evidence if one.classes is not None]
     if not known:
         return None
@@ -187,13 +162,7 @@ def classes_of(evidence: Sequence[Evidence], schema: Schema) -> tuple[Any, ...] 
 
 
 def rows_of(evidence: Sequence[Evidence], given: Any, *, has_prior: bool) -> tuple[int, int]:
-    """Return the least and the largest possible number of rows of the table.
-
-    Raises
-    ------
-    ValueError
-        If it is not given where no model tells it, or given as a range where it must be known.
-    """
+    """Return the least and the largest possible number of rows of the table."""
     totals = {int(one.numbers.sum()) for one in evidence if one.is_exact}
     if len(totals) > 1:
         raise ArgumentError("expected models of one table, got exact counts of different numbers of rows.")

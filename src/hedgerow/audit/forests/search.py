@@ -28,24 +28,12 @@ _OFF = 0.01  # by how much a log-likelihood may be too low
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A table that the search has found.
+    """A table that the search has found."""
 
-    Attributes
-    ----------
-    rows : ndarray of int, shape (n_cells, n_classes)
-        Rows of each class in each cell.
-    is_optimal : bool
-        Whether no table is more likely.
-    gap : float
-        By how much the log-likelihood of another table can be larger, at most.
-    seconds : float
-        How long it took.
-    """
-
-    rows: NDArray[np.int64]
-    is_optimal: bool
-    gap: float
-    seconds: float
+    rows: NDArray[np.int64]  # rows of each class in each cell
+    is_optimal: bool  # whether no table is more likely
+    gap: float  # by how much the log-likelihood of another table can be larger, at most
+    seconds: float  # how long it took
 
 
 @dataclass(frozen=True)
@@ -70,13 +58,6 @@ def most_likely(
 
     With a prior it is the most likely one given the evidence: rows are independent draws from the prior, so that a
     table of n_j rows in cell j has the chance ``n! Π_j p_j^{n_j} / n_j!``, whatever the order of its rows.
-
-    Raises
-    ------
-    ImportError
-        If OR-Tools is not installed.
-    ValueError
-        If no table has these counts, or none was found in time.
     """
     if find_spec("ortools") is None:
         raise MissingPackageError("Reconstruction by CP-SAT needs an extra: pip install 'hedgerow[forests]'.")
@@ -100,17 +81,7 @@ def most_likely(
 
 
 class Program:
-    """A program of CP-SAT over numbers of rows, with a sum of convex losses to minimise.
-
-    Attributes
-    ----------
-    model : CpModel
-        The program.
-    rows : tuple of int
-        The least and the largest number of rows.
-    unit : float
-        Steps of the objective in one unit of log-likelihood.
-    """
+    """A program of CP-SAT over numbers of rows, with a sum of convex losses to minimise."""
 
     def __init__(self, model: Any, rows: tuple[int, int], largest_scale: float) -> None:
         self.model, self.rows, self.unit = model, rows, _UNIT * largest_scale

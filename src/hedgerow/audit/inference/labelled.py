@@ -88,15 +88,7 @@ class LabelledRows:
 
 
 def label_values(y: Any) -> NDArray[Any]:
-    """Return labels as an array; text is stripped.
-
-    Raises
-    ------
-    DomainError
-        If labels are missing or of several types.
-    TypeError
-        If they are not one column.
-    """
+    """Return labels as an array; text is stripped."""
     column = column_of(y, label_name(y))
     if column.missing is not None and column.missing.any():
         raise DomainError("some labels are missing; leave these rows out.", column=column.name)

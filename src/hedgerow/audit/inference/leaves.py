@@ -26,13 +26,7 @@ class Leaves(Protocol):
 
 
 def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
-    """Return the function that returns the leaf of each row of a table.
-
-    Raises
-    ------
-    TypeError
-        If `model` has no `apply` and is not callable, or is a model of hedgerow without leaves.
-    """
+    """Return the function that returns the leaf of each row of a table."""
     released = released_leaf_model(model)
     apply = getattr(released or model, "apply", model)
     is_unfitted = released is None and isinstance(model, Readable)

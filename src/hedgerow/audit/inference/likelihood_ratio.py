@@ -99,24 +99,13 @@ class _Moments:
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """The confidences in each row on one side, with it or without it, shape ``(n_splits, n_rows)``.
+    """The confidences in each row on one side, with it or without it, shape ``(n_splits, n_rows)``."""
 
-    Attributes
-    ----------
-    codes : ndarray of int
-        Numbers of the row's different confidences, the same on both sides.
-    counts : ndarray of int, shape (2 * n_splits, n_rows)
-        How often each of these numbers occurs on this side.
-    rare : ndarray of bool
-        Whether a confidence is not common enough, on both sides together, to be counted by itself.
-    logits : ndarray
-        Their logits.
-    """
-
-    codes: Whole
-    counts: Whole
+    codes: Whole  # numbers of the row's different confidences, the same on both sides
+    counts: Whole  # how often each of these numbers occurs on this side
+    # Whether a confidence is not common enough, on both sides together, to be counted by itself
     rare: NDArray[np.bool_]
-    logits: Array
+    logits: Array  # their logits
 
     @classmethod
     def both(cls, shadows: Shadows) -> tuple[Self, Self]:

@@ -16,22 +16,12 @@ from hedgerow.schema.schema import Schema
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Donors:
-    """Rows that other values of one attribute are drawn from.
+    """Rows that other values of one attribute are drawn from."""
 
-    Attributes
-    ----------
-    bins : ndarray of int, shape (n_rows,)
-        For every row of the table, the index of its bin among the donors' bins; -1 if no donor has it.
-    order : ndarray of int
-        The donors, one bin after the other.
-    starts, counts : ndarray of int
-        The start of the donors of each bin in `order`, and their number.
-    """
-
-    bins: Index
-    order: Index
-    starts: Index
-    counts: Index
+    bins: Index  # for every row of the table, the index of its bin among the donors' bins; -1 if no donor has it
+    order: Index  # the donors, one bin after the other
+    starts: Index  # the start of the donors of each bin in `order`, and their number
+    counts: Index  # the start of the donors of each bin in `order`, and their number
 
     @classmethod
     def of(cls, bins: Index, known: Index) -> Self:
@@ -51,33 +41,15 @@ class Donors:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Perturber:
-    """Sampler of perturbed copies of rows, with other values in a given number of attributes.
+    """Sampler of perturbed copies of rows, with other values in a given number of attributes."""
 
-    Attributes
-    ----------
-    rows : LabelledRows
-        The table.
-    schema : Schema
-        The attributes; values in the same bin count as equal.
-    donors : mapping of str to Donors
-        For each attribute that can be perturbed, the rows that other values are drawn from.
-    """
-
-    rows: LabelledRows
-    schema: Schema
-    donors: Mapping[str, Donors]
+    rows: LabelledRows  # the table
+    schema: Schema  # the attributes; values in the same bin count as equal
+    donors: Mapping[str, Donors]  # for each attribute that can be perturbed, the rows that other values are drawn from
 
     @classmethod
     def of(cls, rows: LabelledRows, known: Index, schema: Schema | None) -> Self:
-        """Return a sampler that draws values from the known rows; without a schema, every column is one bit.
-
-        Raises
-        ------
-        DomainError
-            If the table does not fit the schema, or, without one, is not all booleans or 0/1.
-        ValueError
-            If all known rows are equal.
-        """
+        """Return a sampler that draws values from the known rows; without a schema, every column is one bit."""
         attributes = boolean_schema(rows.table.column_names, rows.labels) if schema is None else schema
         problem = None
         try:

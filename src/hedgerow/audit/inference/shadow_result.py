@@ -250,15 +250,7 @@ class ShadowMembership:
 
 
 def shadow_attack(attack: str | ShadowAttack) -> ShadowAttack:
-    """Return an attack by its name, or as it is.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
-    TypeError
-        If it is no attack.
-    """
+    """Return an attack by its name, or as it is."""
     if isinstance(attack, str):
         if attack not in SHADOW_ATTACKS:
             names = ", ".join(sorted(SHADOW_ATTACKS))

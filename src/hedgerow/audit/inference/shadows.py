@@ -119,11 +119,6 @@ def confidence(fitted: Any, rows: LabelledRows) -> Array:
     """Return the probability that a fitted estimator gives to the label of each row, 1 or 0 if it has labels only.
 
     A label that is not among the estimator's classes has confidence 0.
-
-    Raises
-    ------
-    ValueError
-        If no label is one of its classes.
     """
     X, classes = rows.X(np.arange(len(rows))), getattr(fitted, "classes_", None)
     if classes is None or not hasattr(fitted, "predict_proba"):

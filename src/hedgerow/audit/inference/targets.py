@@ -15,13 +15,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 
 
 def factory_of(target: Any) -> Callable[[], Any]:
-    """Return a factory of unfitted estimators, checked to return one.
-
-    Raises
-    ------
-    TypeError
-        If the target is neither an estimator with `fit` and `predict` nor a function that returns one.
-    """
+    """Return a factory of unfitted estimators, checked to return one."""
     is_estimator = not isinstance(target, type) and hasattr(target, "fit") and hasattr(target, "predict")
     if is_estimator:
         return _Clones(target)
@@ -75,13 +69,7 @@ def shown_progress(results: Any, repeats: int, *, verbose: bool) -> Iterator[Any
 
 
 def check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
-    """Check that the target's classes are among the labels in y.
-
-    Raises
-    ------
-    ValueError
-        If none of them is.
-    """
+    """Check that the target's classes are among the labels in y."""
     known = getattr(fitted, "classes_", None)
     known = set(np.asarray(predictions if known is None else known).tolist())
     if not known & set(rows.values.tolist()):

@@ -332,13 +332,7 @@ def _labels(paths: Paths, supports: Sequence[int]) -> tuple[Any, ...] | None:
 
 
 def value_bins(known: ProbabilisticDataset, table: Table) -> Index:
-    """Return the bin of each value of a table, shape ``(n_rows, n_attributes)``.
-
-    Raises
-    ------
-    DomainError
-        If it lacks an attribute, or some values are in no domain.
-    """
+    """Return the bin of each value of a table, shape ``(n_rows, n_attributes)``."""
     if table.names is None and table.width != len(known.domains):
         raise DomainError(f"expected {len(known.domains)} columns, got {table.width}.")
     return np.column_stack([values.codes(table, k) for k, values in enumerate(known.domains)])

@@ -28,24 +28,12 @@ Outcome = tuple[tuple[Any, ...], Fraction]
 
 @dataclass(frozen=True)
 class ListedFactor:
-    """Factor with listed combinations of bins, each with a probability.
+    """Factor with listed combinations of bins, each with a probability."""
 
-    Attributes
-    ----------
-    attributes : tuple of int
-        Which attributes these are, by their place in the domain.
-    bins : tuple of tuple of int
-        The possible combinations of bins. Each bin holds one value.
-    masses : tuple of int
-        Their probabilities times a whole number.
-    n_bins : tuple of int
-        How many bins each attribute has.
-    """
-
-    attributes: tuple[int, ...]
-    bins: tuple[tuple[int, ...], ...]
-    masses: tuple[int, ...]
-    n_bins: tuple[int, ...]
+    attributes: tuple[int, ...]  # which attributes these are, by their place in the domain
+    bins: tuple[tuple[int, ...], ...]  # the possible combinations of bins. Each bin holds one value.
+    masses: tuple[int, ...]  # their probabilities times a whole number
+    n_bins: tuple[int, ...]  # how many bins each attribute has
 
     @property
     def value_combinations(self) -> int:
@@ -101,25 +89,12 @@ class ListedFactor:
 
 @dataclass(frozen=True)
 class BoxFactor:
-    """Factor on the combinations of bins in a region: in a box, and in none of some earlier boxes.
+    """Factor on the combinations of bins in a region: in a box, and in none of some earlier boxes."""
 
-    Attributes
-    ----------
-    attributes : tuple of int
-        Which attributes these are, by their place in the domain.
-    region : Region
-        The possible combinations.
-    weights : tuple of tuple of int
-        How many values each bin of each of these attributes holds.
-    masses : tuple of tuple of int
-        For each attribute, the prior probability of each bin, times a whole number; equal to the weights where all
-        values are equally likely.
-    """
-
-    attributes: tuple[int, ...]
-    region: Region
-    weights: PerBin
-    masses: PerBin
+    attributes: tuple[int, ...]  # which attributes these are, by their place in the domain
+    region: Region  # the possible combinations
+    weights: PerBin  # how many values each bin of each of these attributes holds
+    masses: PerBin  # for each attribute, the prior probability of each bin, times a whole number
 
     @cached_property
     def value_combinations(self) -> int:

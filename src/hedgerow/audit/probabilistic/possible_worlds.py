@@ -122,15 +122,7 @@ class PossibleWorlds:
 
 
 def domains_of(domains: Mapping[str, Sequence[Any]] | Sequence[Values]) -> tuple[Values, ...]:
-    """Return the domains of attributes, checked.
-
-    Raises
-    ------
-    SchemaError
-        If a domain is empty, or has a value twice or NaN.
-    ValueError
-        If there is none.
-    """
+    """Return the domains of attributes, checked."""
     if isinstance(domains, Mapping):
         domains = tuple(Values.listed(name, values) for name, values in domains.items())
     if not domains:
@@ -139,13 +131,7 @@ def domains_of(domains: Mapping[str, Sequence[Any]] | Sequence[Values]) -> tuple
 
 
 def domain_bits(domains: Sequence[Values], n_rows: int) -> float:
-    """Return the entropy, in bits, of a table that is uniform on its domain (PDR eq. 4).
-
-    Raises
-    ------
-    ValueError
-        If the domains allow one row only, so that uncertainty is undefined.
-    """
+    """Return the entropy, in bits, of a table that is uniform on its domain (PDR eq. 4)."""
     bits = n_rows * fsum(values.bits for values in domains)
     if not bits:
         raise ArgumentError("expected domains of two or more rows, got one; uncertainty is undefined.")
@@ -153,13 +139,7 @@ def domain_bits(domains: Sequence[Values], n_rows: int) -> float:
 
 
 def exact_probabilities(given: Sequence[Fraction | float]) -> tuple[Fraction, ...]:
-    """Normalise probabilities that sum to 1 up to rounding, so that they sum to 1 exactly.
-
-    Raises
-    ------
-    ValueError
-        If they are not numbers above 0 that sum to 1.
-    """
+    """Normalise probabilities that sum to 1 up to rounding, so that they sum to 1 exactly."""
     if not all(isfinite(p) and p > 0 for p in given) or abs(fsum(given) - 1) > 1e-9:
         raise ArgumentError("expected probabilities above 0 that sum to 1, got others.")
     exact = [Fraction(p) for p in given]

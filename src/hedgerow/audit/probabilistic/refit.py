@@ -38,16 +38,7 @@ def disclosed_by(model: Any, schema: Schema) -> Hashable:
 
 
 def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> Refit:
-    """Return the refit of a learner on possible tables.
-
-    Raises
-    ------
-    TypeError
-        If the learner is neither an estimator of hedgerow nor a function.
-    ValueError
-        If it is private; the model has thresholds that are not cut points of the schema; or some bins have no listed
-        values, which a function needs.
-    """
+    """Return the refit of a learner on possible tables."""
     if isinstance(learner, PrivateEstimator):
         raise ArgumentError("expected a deterministic learner, got a private one, which draws its models at random.")
     if isinstance(learner, TallyEstimator):
@@ -68,17 +59,7 @@ def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> R
 
 
 class Refit(ABC):
-    """Fits a learner to possible tables with known labels, and caches what each model discloses.
-
-    Parameters
-    ----------
-    learner : Learner
-        The learner.
-    known : ProbabilisticDataset
-        The distribution of the rows, with their labels.
-    schema : Schema
-        The public schema.
-    """
+    """Fits a learner to possible tables with known labels, and caches what each model discloses."""
 
     def __init__(self, learner: Learner, known: ProbabilisticDataset, schema: Schema) -> None:
         self.learner: Any = learner

@@ -17,11 +17,6 @@ def factors_of(region: Region, weights: PerBin, masses: PerBin) -> tuple[BoxFact
     An attribute that no earlier box restricts together with others is a factor of its own; attributes that the same
     boxes restrict share a factor. Masses are as in `BoxFactor`.
 
-    Raises
-    ------
-    ValueError
-        If the region has no possible row.
-
     Examples
     --------
     Of three booleans, not both of the first two are true:

@@ -27,15 +27,6 @@ _AT_ONCE = 64  # values that are transformed at once
 class Coded:
     """A column that has one number for each bin of an attribute.
 
-    Attributes
-    ----------
-    attribute : str
-        The attribute.
-    numbers : tuple of (Literal, float)
-        For each of its bins, the literal that holds there, and the column's number; NaN is missing to the model.
-    narrow : bool
-        Whether the numbers have lower precision than float64, so that later steps compute in lower precision, too.
-
     Examples
     --------
     >>> red, blue, green = (Literal("hue", "=", (hue,)) for hue in ("red", "blue", "green"))
@@ -46,18 +37,14 @@ class Coded:
     [('hue = red', False)]
     """
 
-    attribute: str
+    attribute: str  # the attribute
+    # For each of its bins, the literal that holds there, and the column's number; NaN is missing to the model
     numbers: tuple[tuple[Literal, float], ...]
+    # Whether the numbers have lower precision than float64, so that later steps compute in lower precision, too
     narrow: bool = False
 
     def at_most(self, number: float, *, holds: bool, missing_holds: bool | None = None) -> Path:
-        """Return the literals of "the column is at most a number", or of its negation.
-
-        Raises
-        ------
-        SchemaError
-            If the test is the same for all bins, or the model has no branch for missing values and some bin is NaN.
-        """
+        """Return the literals of "the column is at most a number", or of its negation."""
         if missing_holds is None and any(isnan(code) for _, code in self.numbers):
             raise SchemaError(
                 "is encoded as missing in some bin, and the model has no branch for missing values; declare it without "
@@ -84,20 +71,11 @@ class Coded:
 
 @dataclass(frozen=True)
 class Rescaled:
-    """A column of numbers computed from an attribute by monotone transformers.
+    """A column of numbers computed from an attribute by monotone transformers."""
 
-    Attributes
-    ----------
-    attribute : str
-        The attribute, whose values are numbers.
-    changes : tuple of Map
-        The transformations, in order.
-    narrow : bool
-        Whether the numbers have lower precision than float64, so that later steps compute in lower precision, too.
-    """
-
-    attribute: str
-    changes: tuple[Map, ...]
+    attribute: str  # the attribute, whose values are numbers
+    changes: tuple[Map, ...]  # the transformations, in order
+    # Whether the numbers have lower precision than float64, so that later steps compute in lower precision, too
     narrow: bool = False
 
     def last_at_most(self, number: float, schema: Schema) -> float:

@@ -28,18 +28,11 @@ or the fitted transformer of scikit-learn that computed the columns."""
 
 @dataclass(frozen=True)
 class Columns:
-    """The meaning of each column of an array, and of comparisons with it, in terms of the schema.
+    """The meaning of each column of an array, and of comparisons with it, in terms of the schema."""
 
-    Attributes
-    ----------
-    schema : Schema
-        The public schema of the rows.
-    features : tuple of str, Literal, Coded or Rescaled
-        For each column the attribute whose value it holds, the literal where it is 1 and else 0, or a column computed
-        from an attribute by transformers.
-    """
-
-    schema: Schema
+    schema: Schema  # the public schema of the rows
+    # For each column the attribute whose value it holds, the literal where it is 1 and else 0, or a column
+    # computed from an attribute by transformers
     features: tuple[Feature, ...]
 
     @classmethod
@@ -48,13 +41,6 @@ class Columns:
 
         Names that are not attributes are read as literals if they are ``{attribute}_{value}``, as by
         ``pandas.get_dummies`` and ``OneHotEncoder``, or ``{attribute}={value}``, or the text of the literal.
-
-        Raises
-        ------
-        SchemaError
-            If a column is neither an attribute nor one literal of the schema, by name or at all.
-        ValueError
-            If there is not one feature a column.
         """
         if isinstance(features, str):
             raise ArgumentTypeError(
@@ -75,13 +61,7 @@ class Columns:
 
     @classmethod
     def of_bits(cls, schema: Schema, features: Features | None) -> Self:
-        """Return the columns of a model on columns of 0 and 1 that does not store their number.
-
-        Raises
-        ------
-        SchemaError
-            If `features` is None, and some attribute is not 0 or 1.
-        """
+        """Return the columns of a model on columns of 0 and 1 that does not store their number."""
         if features is None:
             other = next((name for name, attribute in schema.attributes if not _is_bit(attribute)), None)
             if other is not None:
@@ -95,25 +75,7 @@ class Columns:
         return cls.of(schema, chosen, None, len(chosen))
 
     def at_most(self, column: int, number: float, *, holds: bool, missing_holds: bool | None = None) -> Path:
-        """Return the literals of "a column is at most a number", or of its negation.
-
-        Parameters
-        ----------
-        column : int
-            The column, counted from 0.
-        number : float
-            The number; infinity for a test of missingness.
-        holds : bool
-            Whether the test holds, or its negation.
-        missing_holds : bool, optional
-            Whether missing values go with those at most the number, or with the others. Default: the model has no
-            branch for them.
-
-        Raises
-        ------
-        SchemaError
-            If the test has the same outcome for all values of the attribute, or is undetermined for some.
-        """
+        """Return the literals of "a column is at most a number", or of its negation."""
         feature, number = self.features[column], float(number)
         if not isfinite(number) and (number != inf or missing_holds is not False):
             raise SchemaError(
@@ -151,13 +113,7 @@ class Columns:
         return self.at_most(column, nextafter(number, -inf), holds=holds)
 
     def among(self, column: int, values: Sequence[Value], *, holds: bool) -> Path:
-        """Return the literals of "a column is one of some values", or of its negation.
-
-        Raises
-        ------
-        SchemaError
-            If the column is not a categorical attribute, or can be missing or outside.
-        """
+        """Return the literals of "a column is one of some values", or of its negation."""
         feature = self.features[column]
         attribute = self.schema[feature] if isinstance(feature, str) else None
         if not isinstance(feature, str) or not isinstance(attribute, Categorical):
@@ -170,13 +126,7 @@ class Columns:
         return _one_of(feature, attribute, here, missing_here=None)
 
     def is_one(self, column: int, *, holds: bool) -> Path:
-        """Return the literals of "a column of 0 and 1 is 1", or of its negation.
-
-        Raises
-        ------
-        SchemaError
-            If the column is an attribute with other values than 0 and 1.
-        """
+        """Return the literals of "a column of 0 and 1 is 1", or of its negation."""
         if column >= len(self.features):
             raise ArgumentError(
                 f"the model uses column {column}, counted from 0, but features have {len(self.features)} entries; pass "

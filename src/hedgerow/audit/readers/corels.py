@@ -17,11 +17,6 @@ def corels_paths(model: Any, schema: Schema, features: Features | None = None) -
 
     The model does not store the supports of its rules.
 
-    Raises
-    ------
-    ValueError
-        If the model is not fitted, or the meaning of its columns is not clear.
-
     References
     ----------
     Angelino, Larus-Stone, Alabi, Seltzer, Rudin, *Learning Certifiably Optimal Rule Lists for Categorical Data*, 2018.

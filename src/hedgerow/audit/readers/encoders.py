@@ -40,13 +40,6 @@ def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
     is computed by transforming the values that the schema declares, in float64: no row is read. A declared value that a
     ``OneHotEncoder`` was not fitted on is 0 in its columns, or infrequent, as its ``handle_unknown`` says.
 
-    Raises
-    ------
-    TypeError
-        If it is another transformer, or contains one.
-    SchemaError
-        If it was fitted on columns, or on values, that the schema does not declare.
-
     Examples
     --------
     >>> import pandas as pd

@@ -19,11 +19,6 @@ def imodels_paths(model: Any, schema: Schema, features: Features | None = None) 
     Supported are ``GreedyRuleListClassifier``, ``OneRClassifier``, ``FastFrugalTreeClassifier`` and
     ``BayesianRuleListClassifier``; the last does not store the supports of its rules.
 
-    Raises
-    ------
-    ValueError
-        If the model is not fitted, or the meaning of its columns is not clear.
-
     References
     ----------
     Singh, Nasseri, Tan, Tang, Yu, *imodels: a Python package for fitting interpretable models*, JOSS 2021.

@@ -21,12 +21,6 @@ def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
 
     A name by a ``ColumnTransformer``, ``{step}__{column}``, is resolved as that of the column if it is a literal's.
 
-    Raises
-    ------
-    SchemaError
-        If the schema has no such attribute, and no literal or several of this name; or if the name is ambiguous: a bin
-        by its number, infrequent categories, the output of a step on an attribute.
-
     Examples
     --------
     >>> from hedgerow.schema import Categorical
@@ -55,12 +49,6 @@ def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
 
 def meanings(names: Iterable[object], schema: Schema) -> tuple[str | Literal, ...]:
     """Return the meaning of each column of a table, as `meaning` does for one.
-
-    Raises
-    ------
-    SchemaError
-        As `meaning` does; also if a column has the name of an attribute, and of an encoding of another attribute that
-        no column holds; or if two columns have the same meaning.
 
     Examples
     --------

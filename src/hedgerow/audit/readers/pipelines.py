@@ -12,11 +12,6 @@ from hedgerow.errors import ArgumentError
 def last_step(model: Any, features: Any) -> tuple[Any, Any]:
     """Return the final model of nested pipelines, and its features: the steps before it, if any changes the table.
 
-    Raises
-    ------
-    ValueError
-        If there are such steps, and `features` is given, too.
-
     Examples
     --------
     >>> from sklearn.preprocessing import MinMaxScaler

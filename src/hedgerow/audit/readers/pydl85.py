@@ -18,11 +18,6 @@ def dl85_paths(model: Any, schema: Schema, features: Features | None = None) -> 
 
     The model stores neither its leaf counts nor the number of its columns.
 
-    Raises
-    ------
-    ValueError
-        If the model is not fitted, or the meaning of its columns is not clear.
-
     References
     ----------
     Aglin, Nijssen, Schaus, *Learning Optimal Decision Trees Using Caching Branch-and-Bound Search*, AAAI 2020.

@@ -22,11 +22,6 @@ def streed_paths(model: Any, schema: Schema, features: Features | None = None) -
     STreeD binarises its input columns: first those of 0 and 1, then those of text, then those of numbers. `features`
     is the meaning of the input columns.
 
-    Raises
-    ------
-    ValueError
-        If the model is not fitted, or the meaning of its columns is not clear.
-
     References
     ----------
     Van der Linden, De Weerdt, Demirović, *Necessary and Sufficient Conditions for Optimal Decision Trees using Dynamic

@@ -34,25 +34,7 @@ _READERS: dict[str, Callable[[Any, Schema, Features | None], Paths | None]] = {
 
 
 def paths_of(model: Any, schema: Schema | None = None, features: Features | None = None) -> tuple[Paths, Schema]:
-    """Return the decision paths of a model, and their schema.
-
-    Parameters
-    ----------
-    model : RuleList, Tree, fitted estimator, or anything with ``regions()`` and ``supports``
-        The model, or a fitted ``Pipeline`` that ends in one.
-    schema : Schema, optional
-        The public schema of the rows. Default: that of the model, if it is hedgerow's.
-    features : sequence of str or Literal, optional
-        For models on arrays: the meaning of each column. Default: the names that the model was fitted with, or the
-        schema's attributes in order.
-
-    Raises
-    ------
-    TypeError
-        If the model is none of those supported, as the message lists them with the protocol, or has no leaves.
-    ValueError
-        If there is no schema, or the model is not fitted.
-    """
+    """Return the decision paths of a model, and their schema."""
     if not (schema is None or isinstance(schema, Schema)):
         raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
     released = released_leaf_model(model)

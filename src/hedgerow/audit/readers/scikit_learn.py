@@ -36,13 +36,6 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     distinguished from no weights. The trees of a forest store neither its class weights nor whether rows are copies:
     see `trees_of`. Before scikit-learn 1.8, the nodes of a tree that was fitted on missing values count other rows than
     those sent there, so no supports are returned.
-
-    Raises
-    ------
-    TypeError
-        If the model is a forest: its message shows how to read the trees one by one.
-    ValueError
-        If the model is not fitted, or the meaning of its columns is not clear.
     """
     if not isinstance(model, BaseDecisionTree):
         if _grown(model):

@@ -53,17 +53,10 @@ class ExactChoice:
 
     Stops when no candidate with support lowers the impurity. Ties go to the smaller impurity of the caught rows, as in
     the GreedyRL of PDR and SSRL, then to the earlier candidate.
-
-    Attributes
-    ----------
-    min_support : float
-        The share of `n_rows` that a rule must catch.
-    n_rows : int
-        Rows of the whole table.
     """
 
-    min_support: float
-    n_rows: int
+    min_support: float  # the share of `n_rows` that a rule must catch
+    n_rows: int  # rows of the whole table
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
         """Return the best open candidate, or their number to stop."""
@@ -90,18 +83,10 @@ def _gini(counts: Counts) -> Fraction:
 
 @dataclass(frozen=True)
 class PrivateChoice:
-    """Permute-and-flip on the Gini impurity, stopping being a candidate too (docs/privacy.md, fact 1). ε-DP a call.
+    """Permute-and-flip on the Gini impurity, stopping being a candidate too (docs/privacy.md, fact 1). ε-DP a call."""
 
-    Attributes
-    ----------
-    gate : Gate
-        What is charged.
-    epsilon : Fraction
-        What each choice costs.
-    """
-
-    gate: Gate
-    epsilon: Fraction
+    gate: Gate  # what is charged
+    epsilon: Fraction  # what each choice costs
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
         """Return the open candidate drawn, or their number to stop."""

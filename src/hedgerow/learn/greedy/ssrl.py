@@ -30,22 +30,12 @@ from hedgerow.tally import Counts, Tally
 
 @dataclass(frozen=True)
 class NodeParameters:
-    """Privacy and support parameters of one node of a list.
+    """Privacy and support parameters of one node of a list."""
 
-    Attributes
-    ----------
-    epsilon, delta : Fraction
-        The loss of each release at a node; δ for a choice only.
-    min_support : int
-        The fewest rows that must remain where a rule is chosen, Λ.
-    threshold : int
-        The margin by which the noisy number of remaining rows must exceed Λ, 𝒯.
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-    min_support: int
-    threshold: int
+    epsilon: Fraction  # the loss of each release at a node; δ for a choice only
+    delta: Fraction  # the loss of each release at a node; δ for a choice only
+    min_support: int  # the fewest rows that must remain where a rule is chosen, Λ
+    threshold: int  # the margin by which the noisy number of remaining rows must exceed Λ, 𝒯
 
 
 Make = Callable[[Gate, NodeParameters], Choose]
@@ -53,27 +43,13 @@ Make = Callable[[Gate, NodeParameters], Choose]
 
 @dataclass(frozen=True)
 class Published:
-    """A selection mechanism of SSRL.
+    """A selection mechanism of SSRL."""
 
-    Attributes
-    ----------
-    make : callable
-        Makes the chooser.
-    releases : int
-        Releases at a node: the choice, the counts of its rule and, if 3, the support before them.
-    spends_delta : bool
-        Whether a choice costs δ too.
-    gap : str or None
-        Why the guarantee that was published is not proven; None where it is.
-    notes : tuple of str
-        Notes on the card.
-    """
-
-    make: Make
-    releases: int
-    spends_delta: bool = False
-    gap: str | None = None
-    notes: tuple[str, ...] = ()
+    make: Make  # makes the chooser
+    releases: int  # releases at a node: the choice, the counts of its rule and, if 3, the support before them
+    spends_delta: bool = False  # whether a choice costs δ too
+    gap: str | None = None  # why the guarantee that was published is not proven; None where it is
+    notes: tuple[str, ...] = ()  # notes on the card
 
     def node_epsilon(self, epsilon: Fraction, max_rules: int) -> Fraction:
         """Return ε_node: ``ε/(3K − 1)`` with a support test, else ``ε/(2K − 1)`` (SSRL §4.2 and §5.2).
@@ -113,24 +89,12 @@ def confidence_threshold(confidence: float, epsilon: Fraction) -> int:
 
 @dataclass(frozen=True)
 class SmoothChoice:
-    """Stop if too few rows remain, by a noisy count; else the smallest noisy G, with noise scaled by S*.
+    """Stop if too few rows remain, by a noisy count; else the smallest noisy G, with noise scaled by S*."""
 
-    Attributes
-    ----------
-    gate : Gate
-        What is charged.
-    node : NodeParameters
-        What a node costs, and when growth stops.
-    mechanism : SmoothLaplace or SmoothCauchy
-        What chooses.
-    gap : str
-        What is not proven of it.
-    """
-
-    gate: Gate
-    node: NodeParameters
-    mechanism: SmoothLaplace | SmoothCauchy
-    gap: str
+    gate: Gate  # what is charged
+    node: NodeParameters  # what a node costs, and when growth stops
+    mechanism: SmoothLaplace | SmoothCauchy  # what chooses
+    gap: str  # what is not proven of it
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:
         """Return the open candidate chosen, or their number to stop."""
@@ -155,21 +119,11 @@ class SmoothChoice:
 
 @dataclass(frozen=True)
 class GlobalChoice:
-    """Choose by G and its global sensitivity, 1/2.
+    """Choose by G and its global sensitivity, 1/2."""
 
-    Attributes
-    ----------
-    gate : Gate
-        What is charged.
-    mechanism : GlobalLaplace, GlobalGaussian or Exponential
-        What chooses.
-    gap : str or None
-        What is not proven of it.
-    """
-
-    gate: Gate
-    mechanism: GlobalLaplace | GlobalGaussian | Exponential
-    gap: str | None = None
+    gate: Gate  # what is charged
+    mechanism: GlobalLaplace | GlobalGaussian | Exponential  # what chooses
+    gap: str | None = None  # what is not proven of it
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
         """Return the open candidate chosen, or their number to stop."""
@@ -185,17 +139,10 @@ class CountsChoice:
 
     A node's ε is shared equally by its 2|R| counts, with |R| the open candidates and "no rule": Laplace noise of scale
     2|R|/ε on each (SSRL §5.2). A row is in one of a candidate's two counts, so that half that ε would do.
-
-    Attributes
-    ----------
-    gate : Gate
-        What is charged.
-    epsilon : Fraction
-        What a choice costs.
     """
 
-    gate: Gate
-    epsilon: Fraction
+    gate: Gate  # what is charged
+    epsilon: Fraction  # what a choice costs
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:
         """Return the open candidate chosen, or their number to stop."""

@@ -65,17 +65,10 @@ class PrivateTests:
 
     The nodes of a level hold different rows, so that one added row changes the scores of one node only: one charge
     serves them all (parallel composition), and at that node fact 1 of docs/privacy.md holds.
-
-    Attributes
-    ----------
-    gate : Gate
-        What is charged.
-    epsilon : Fraction
-        What each level costs.
     """
 
-    gate: Gate
-    epsilon: Fraction
+    gate: Gate  # what is charged
+    epsilon: Fraction  # what each level costs
 
     def __call__(self, query: Callable[[], list[Integers]], level: int) -> list[int]:
         """Return the index drawn at every node."""

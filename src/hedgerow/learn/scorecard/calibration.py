@@ -31,19 +31,6 @@ def calibrated(
     Each bucket has the residual ``hits·(1 − p) − misses·p``, whose mean is 0 and whose variance is that of the rows
     and of the noise; its Gaussian likelihood is maximised, with a prior for ``a`` around 0 and for ``b`` around
     `EXPECTED`.
-
-    Parameters
-    ----------
-    log_odds : ndarray of shape (n_buckets,)
-        Those of each bucket without `start`.
-    misses, hits : ndarray of shape (n_buckets,)
-        Noisy counts.
-    variance : float
-        The variance of the noise of a count.
-    shift : bool
-        Whether there is a shift; otherwise it is 0.
-    start : float
-        The log-odds of a row with a total of 0, before.
     """
     rows = np.maximum(misses + hits, 0)
 

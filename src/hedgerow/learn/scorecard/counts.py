@@ -66,13 +66,6 @@ class Residuals:
 
     The log-odds of each pattern are kept as whole numbers, to which changes are added: the sums are the same, to the
     bit, as if all were added up anew, and a row's residual depends on its own bins and on what was released alone.
-
-    Parameters
-    ----------
-    tally : Tally
-        The table. No row is looked at before the first question.
-    base : ndarray of shape (n_columns,)
-        The log-odds that every row starts with: of two classes those of the second, one column; or one for each class.
     """
 
     def __init__(self, tally: Tally, base: NDArray[np.float64]) -> None:
@@ -86,14 +79,6 @@ class Residuals:
         where p is the chance of the second class, between 0 and `STEPS`, by log-odds that were released: a function of
         the row's bins. With ``u = |y − p/STEPS|`` one added row adds ``u`` and at most ``u(1 − u)``, in units of
         `STEPS`, to one bin: ℓ1 sensitivity ``STEPS·u(2 − u) ≤ STEPS``, and ℓ2² ``STEPS²·u²(1 + (1 − u)²) ≤ STEPS²``.
-
-        Parameters
-        ----------
-        attribute : int
-            The attribute.
-        changes : mapping of int to ndarray of int, shape (n_bins, n_columns)
-            What is added to the log-odds by bin, since the last question, of some attributes, as `whole_log_odds` has
-            them.
         """
         bins, counts = self._tally.bins_and_counts()
         chances = np.rint(STEPS * logistic(self._moved(bins, changes)[:, 0] / GRID)).astype(np.int64)
@@ -141,15 +126,6 @@ def outcomes(tally: Tally, points: LogOdds, edges: Whole) -> Integers:
     """Return the rows of each class by total, shape ``(2·n_buckets,)``: one row changes one count by one.
 
     Of two classes. A bucket ends with its edge.
-
-    Parameters
-    ----------
-    tally : Tally
-        The table.
-    points : mapping of int to ndarray of shape (n_bins,)
-        Points by bin of each attribute that is used.
-    edges : ndarray of int, shape (n_buckets - 1,)
-        Public, ascending.
     """
     bins, counts = tally.bins_and_counts()
     found = np.zeros((len(edges) + 1, 2), dtype=np.int64)

@@ -61,26 +61,14 @@ class ScorecardEstimator(ReadablePoints, TallyEstimator):
 
 
 def check_largest_points(points: Any) -> None:
-    """Check the largest number of points of a bin, in size.
-
-    Raises
-    ------
-    ValueError
-        If it is not a whole number from 1 to 1,000.
-    """
+    """Check the largest number of points of a bin, in size."""
     check_whole("points", points, 1)
     if points > LARGEST_POINTS:
         raise ArgumentError(f"points must be a whole number <= {LARGEST_POINTS}, got {shown_argument(points)}.")
 
 
 def check_smooth(smooth: Any) -> None:
-    """Check the prior's standard deviation of the log-odds along a number.
-
-    Raises
-    ------
-    ValueError
-        If it is neither "auto" nor a number from 0.01 to 1,000.
-    """
+    """Check the prior's standard deviation of the log-odds along a number."""
     value: Any = smooth
     is_number = isinstance(smooth, Number) and not isinstance(smooth, bool)
     if is_number and LEAST_SMOOTH <= value <= LARGEST_SMOOTH:

@@ -54,33 +54,15 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class ScorecardPlan(Proven):
-    """A scorecard from noisy histograms.
+    """A scorecard from noisy histograms."""
 
-    Attributes
-    ----------
-    schema : Schema
-        The schema.
-    delta : Fraction
-        δ; 0 for pure ε.
-    rows : int
-        How many rows (ε, δ) are that of; without δ, ε is that of one.
-    most : int or None
-        The most attributes; None for as many as the noise allows.
-    points : int
-        The largest points of a bin, in size.
-    across : float
-        The prior's standard deviation from one end of a number to the other.
-    monotone : mapping of str to {"increasing", "decreasing"}
-        Numbers whose points only rise, or only fall.
-    """
-
-    schema: Schema
-    delta: Fraction = Fraction(0)
-    rows: int = 1
-    most: int | None = None
-    points: int = 20
-    across: float = ACROSS
-    monotone: Mapping[str, Direction]
+    schema: Schema  # the schema
+    delta: Fraction = Fraction(0)  # δ; 0 for pure ε
+    rows: int = 1  # how many rows (ε, δ) are that of; without δ, ε is that of one
+    most: int | None = None  # the most attributes; None for as many as the noise allows
+    points: int = 20  # the largest points of a bin, in size
+    across: float = ACROSS  # the prior's standard deviation from one end of a number to the other
+    monotone: Mapping[str, Direction]  # numbers whose points only rise, or only fall
     model = "scorecard"
     cost = None
 

@@ -17,24 +17,12 @@ _LEAST_UNIT = 0.005
 
 @dataclass
 class Part:
-    """Log-odds by bin of one attribute.
+    """Log-odds by bin of one attribute."""
 
-    Attributes
-    ----------
-    attribute : int
-        The attribute's place in the schema.
-    values : ndarray of shape (n_bins, n_columns)
-        Log-odds: one column for two classes, those of the second; or one for each class.
-    covariances : list of ndarray of shape (n_bins, n_bins)
-        Their covariance by the noise of the releases, for each column.
-    rows : ndarray of shape (n_bins,)
-        About how many rows each bin has, by the releases; at least 0.
-    """
-
-    attribute: int
-    values: Floats
-    covariances: list[Floats]
-    rows: Floats
+    attribute: int  # the attribute's place in the schema
+    values: Floats  # log-odds: one column for two classes, those of the second; or one for each class
+    covariances: list[Floats]  # their covariance by the noise of the releases, for each column
+    rows: Floats  # about how many rows each bin has, by the releases; at least 0
 
     def mean(self, values: Floats) -> Floats:
         """Return the mean over rows of what has a row for each bin."""

@@ -26,18 +26,10 @@ _MOST_STEPS = 10_000
 
 @dataclass(frozen=True)
 class Fitted:
-    """Log-odds of a regression.
+    """Log-odds of a regression."""
 
-    Attributes
-    ----------
-    base : ndarray of shape (n_columns,)
-        Those of every row: one number for two classes, those of the second; or one for each class.
-    values : mapping of int to ndarray of shape (n_bins, n_columns)
-        Those by bin of each attribute that is used.
-    """
-
-    base: Floats
-    values: dict[int, Floats]
+    base: Floats  # those of every row: one number for two classes, those of the second; or one for each class
+    values: dict[int, Floats]  # those by bin of each attribute that is used
 
     def log_odds(self, bins: NDArray[np.integer]) -> Floats:
         """Return the log-odds of patterns, shape ``(n_patterns, n_columns)``."""
@@ -60,17 +52,7 @@ def chances_of(log_odds: Floats) -> Floats:
 
 
 class Regression:
-    """Logistic regressions on a table: penalised as `Prior` has it, smooth along numbers.
-
-    Parameters
-    ----------
-    schema : Schema
-        The schema.
-    bins : ndarray of int, shape (n_patterns, n_attributes)
-        The patterns.
-    counts : ndarray of int, shape (n_patterns, n_classes)
-        Their rows of each class.
-    """
+    """Logistic regressions on a table: penalised as `Prior` has it, smooth along numbers."""
 
     def __init__(self, schema: Schema, bins: NDArray[np.integer], counts: Whole) -> None:
         order = np.lexsort(bins.T)  # so that the same rows make the same scorecard, in whichever order they come

@@ -32,17 +32,6 @@ def one_by_one(values: Floats, form: Floats, limits: Floats, rising: Sequence[ND
     Each time that number and that direction are taken that leave the form least, given those before: what one number
     is rounded off by, later ones make up for. Numbers along which values rise stay in order.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        The numbers.
-    form : ndarray of shape (n, n)
-        The form, positive definite.
-    limits : ndarray of shape (n,)
-        The largest size of each whole number.
-    rising : sequence of ndarray of int
-        Places along which the numbers rise.
-
     References
     ----------
     Liu, Zhong, Li, Seltzer and Rudin, *FasterRisk: Fast and Accurate Interpretable Risk Scores*, NeurIPS 2022, Section

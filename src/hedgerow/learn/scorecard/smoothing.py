@@ -23,17 +23,10 @@ class Prior:
 
     Along the bins of a number they are a random walk whose standard deviation from one end to the other is `across`;
     those of other bins, and the mean of a number's, are independent.
-
-    Attributes
-    ----------
-    across : float
-        The standard deviation from the first bin of a number to its last.
-    each : float
-        That of a category, of a number's mean, and of missing values and those outside the domain.
     """
 
-    across: float
-    each: float
+    across: float  # the standard deviation from the first bin of a number to its last
+    each: float  # that of a category, of a number's mean, and of missing values and those outside the domain
 
     def precision(self, n_bins: int, n_ordered: int) -> Floats:
         """Return the inverse of the covariance, shape ``(n_bins, n_bins)``; the first `n_ordered` bins are a number's.
@@ -58,21 +51,11 @@ class Prior:
 
 @dataclass(frozen=True)
 class Smoothed:
-    """Log-odds by bin of one attribute.
+    """Log-odds by bin of one attribute."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_bins,)
-        The log-odds.
-    covariance : ndarray of shape (n_bins, n_bins)
-        Their covariance by the noise of the release.
-    trust : ndarray of shape (n_bins, n_bins)
-        How the true log-odds of each bin enter these.
-    """
-
-    values: Floats
-    covariance: Floats
-    trust: Floats
+    values: Floats  # the log-odds
+    covariance: Floats  # their covariance by the noise of the release
+    trust: Floats  # how the true log-odds of each bin enter these
 
     def after(self, covariance: Floats) -> Floats:
         """Return the covariance of log-odds that had one before, once these are added to correct them."""
@@ -85,19 +68,6 @@ def smoothed(sums: Floats, slopes: Floats, spreads: Floats, noise: float, prior:
 
     A bin's sum is about its slope times its log-odds, with the variance of the rows and that of the noise: weighted
     least squares, with the prior.
-
-    Parameters
-    ----------
-    sums : ndarray of shape (n_bins,)
-        Noisy sums of residuals.
-    slopes : ndarray of shape (n_bins,)
-        How fast the sums grow with the log-odds, at least 0.
-    spreads : ndarray of shape (n_bins,)
-        The variance of the sums by the rows, at least 0.
-    noise : float
-        The variance of the noise of a sum.
-    prior : ndarray of shape (n_bins, n_bins)
-        The precision of the prior.
 
     Examples
     --------

@@ -15,20 +15,11 @@ _LEAST_VARIANCE = 1e-9
 
 @dataclass(frozen=True)
 class Spending:
-    """Noise for each share of a budget.
+    """Noise for each share of a budget."""
 
-    Attributes
-    ----------
-    epsilon, delta : Fraction
-        The whole budget. Without δ, counts have discrete Laplace noise, and shares add up in ε; with it, discrete
-        Gaussian noise, and shares add up in ρ.
-    rows : int, default=1
-        With δ: how many rows the protected unit has at most.
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-    rows: int = 1
+    epsilon: Fraction  # the whole budget
+    delta: Fraction  # the whole budget
+    rows: int = 1  # with δ: how many rows the protected unit has at most
 
     @property
     def is_pure(self) -> bool:
@@ -39,15 +30,6 @@ class Spending:
         """Return the noise for counts of which one row changes `changes`, by up to `steps` each or in all.
 
         The ℓ1 sensitivity is ``changes·steps``, ℓ2² is ``changes·steps²``.
-
-        Parameters
-        ----------
-        parts : Fraction
-            How many of `PARTS` are spent.
-        changes, steps : int
-            The sensitivity.
-        first : bool, default=False
-            Whether this is the fit's first release, with which all of (ε, δ) is charged.
         """
         if self.is_pure:
             return Noise(DiscreteLaplace(self.epsilon * parts / PARTS, changes * steps))
@@ -57,15 +39,9 @@ class Spending:
 
 @dataclass(frozen=True)
 class Noise:
-    """A mechanism that adds noise to counts, and the variance of that noise.
+    """A mechanism that adds noise to counts, and the variance of that noise."""
 
-    Attributes
-    ----------
-    mechanism : DiscreteLaplace or GaussianCounts
-        The mechanism.
-    """
-
-    mechanism: DiscreteLaplace | GaussianCounts
+    mechanism: DiscreteLaplace | GaussianCounts  # the mechanism
 
     @property
     def variance(self) -> float:

@@ -30,29 +30,14 @@ Block = tuple[slice, ...]
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One attribute: the sets of its bins that choices can lead to.
+    """One attribute: the sets of its bins that choices can lead to."""
 
-    Attributes
-    ----------
-    column : int
-        The place of the attribute in the schema.
-    options : slice
-        Its options.
-    caught : ndarray of bool, shape (n_options, n_bins)
-        The bins that each option catches; it leaves the others.
-    sets : ndarray of bool, shape (n_sets, n_bins)
-        All bins of the root first, then the sets after one choice, after two, and so on.
-    within : tuple of int
-        How many of the sets are reached within 0, 1, 2, … choices.
-    children : dict of int to ndarray of int, shape (fewer sets, n_options)
-        By branch, the set after one more choice, if the option divides the set and one more choice is allowed.
-    """
-
-    column: int
-    options: slice
-    caught: Bins
-    sets: Bins
-    within: tuple[int, ...]
+    column: int  # the place of the attribute in the schema
+    options: slice  # its options
+    caught: Bins  # the bins that each option catches; it leaves the others
+    sets: Bins  # all bins of the root first, then the sets after one choice, after two, and so on
+    within: tuple[int, ...]  # how many of the sets are reached within 0, 1, 2, … choices
+    # By branch, the set after one more choice, if the option divides the set and one more choice is allowed
     children: dict[int, NDArray[np.intp]]
 
     @property
@@ -72,21 +57,11 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """All boxes that can be divided in a search of up to `depth` choices.
+    """All boxes that can be divided in a search of up to `depth` choices."""
 
-    Attributes
-    ----------
-    space : Space
-        The options.
-    depth : int
-        The most choices.
-    axes : tuple of Axis
-        The attributes that have options.
-    """
-
-    space: Space
-    depth: int
-    axes: tuple[Axis, ...]
+    space: Space  # the options
+    depth: int  # the most choices
+    axes: tuple[Axis, ...]  # the attributes that have options
 
     @classmethod
     def of(cls, space: Space, depth: int) -> Self | None:
@@ -151,21 +126,11 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False)
 class Divisions:
-    """The different divisions of boxes that options make.
+    """The different divisions of boxes that options make."""
 
-    Attributes
-    ----------
-    options : ndarray of int, shape (n_divisions,)
-        The first option that makes each.
-    times : ndarray of float, shape (n_divisions,)
-        How many options make it.
-    within : tuple of slice
-        The divisions of each axis.
-    """
-
-    options: NDArray[np.intp]
-    times: NDArray[np.float64]
-    within: tuple[slice, ...]
+    options: NDArray[np.intp]  # the first option that makes each
+    times: NDArray[np.float64]  # how many options make it
+    within: tuple[slice, ...]  # the divisions of each axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,20 +138,11 @@ class Group:
     """The boxes that differ from the root on some axes, on each of them within so many choices.
 
     A few of them need more than all choices; their values are right, and not used.
-
-    Attributes
-    ----------
-    boxes : Boxes
-        All boxes.
-    axes : tuple of int
-        The axes, as indices.
-    choices : int
-        The most choices that lead to a box.
     """
 
-    boxes: Boxes
-    axes: Axes
-    choices: int
+    boxes: Boxes  # all boxes
+    axes: Axes  # the axes, as indices
+    choices: int  # the most choices that lead to a box
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -27,24 +27,12 @@ Progress = Callable[[int, int, int], object]
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best model that was found, and what was proven of it.
+    """The best model that was found, and what was proven of it."""
 
-    Attributes
-    ----------
-    model : Take or Stop
-        The model.
-    objective : float
-        Its loss in rows, each rule or split counting for the penalty more.
-    lower_bound : float
-        A lower bound on the objective of any model within the settings.
-    n_states : int
-        States that were visited.
-    """
-
-    model: Take | Stop
-    objective: float
-    lower_bound: float
-    n_states: int
+    model: Take | Stop  # the model
+    objective: float  # its loss in rows, each rule or split counting for the penalty more
+    lower_bound: float  # A lower bound on the objective of any model within the settings
+    n_states: int  # states that were visited
 
 
 def find_optimum(

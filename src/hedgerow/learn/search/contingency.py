@@ -22,21 +22,11 @@ _BLOCK_PATTERNS = 2**17
 
 @dataclass(frozen=True, eq=False)
 class BoxRows:
-    """The patterns of a tally by the attributes of a search: exact, private.
+    """The patterns of a tally by the attributes of a search: exact, private."""
 
-    Attributes
-    ----------
-    boxes : Boxes
-        What is searched.
-    bins : ndarray of int, shape (n_patterns, n_axes)
-        The bin of each pattern on each axis.
-    classes : ndarray of shape (n_classes, n_patterns)
-        The rows of each class.
-    """
-
-    boxes: Boxes
-    bins: NDArray[np.intp]
-    classes: Floats
+    boxes: Boxes  # what is searched
+    bins: NDArray[np.intp]  # the bin of each pattern on each axis
+    classes: Floats  # the rows of each class
 
     @classmethod
     def of(cls, tally: Tally, boxes: Boxes) -> Self:

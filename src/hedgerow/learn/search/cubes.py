@@ -34,19 +34,6 @@ class Cubes:
     """The values of all boxes over one table: exact, private.
 
     `values` are by the choices that are left, then by the axes of a group: of its boxes, in the group's shape.
-
-    Parameters
-    ----------
-    tally : Tally
-        The table.
-    boxes : Boxes
-        What is searched.
-    semiring : Semiring
-        The semiring of the values.
-    min_rows : float
-        Rows that an option must catch, in a tree also leave. Always 0 where the search is private.
-    progress : callable
-        Called with the number of boxes done since the call before.
     """
 
     def __init__(
@@ -169,17 +156,6 @@ class Cubes:
 
         Shapes ``(n_classes, *boxes, n_options)`` and ``(*boxes, n_options)``. Rows are not counted, and empty, where no
         branch is a leaf.
-
-        Parameters
-        ----------
-        group : Group
-            The boxes.
-        left : int
-            How many choices are left there.
-        totals : ndarray of shape (n_classes, *boxes)
-            Their rows.
-        divisions : Divisions, optional
-            What stands for options that divide alike. None: every option for itself.
         """
         rows, semiring, go = self.rows, self.semiring, self.semiring.go(group.n_open)
         deep = {branch: self._children(group, left - 1, branch) for branch in self.boxes.space.branches if left > 1}

@@ -18,18 +18,10 @@ from hedgerow.learn.search.space import Space
 
 @dataclass(frozen=True, eq=False)
 class ExhaustiveLevel:
-    """All states that are a number of choices below the root.
+    """All states that are a number of choices below the root."""
 
-    Attributes
-    ----------
-    space : Space
-        The options.
-    states : ndarray of int, shape (n_states, n_choices)
-        All sets of that many sides, each increasing, in colexicographic order.
-    """
-
-    space: Space
-    states: States
+    space: Space  # the options
+    states: States  # all sets of that many sides, each increasing, in colexicographic order
 
     def children(self, chosen: Chosen, branch: int) -> NDArray[np.int64] | None:
         """Return the index of each state with one more side; where the side is in it already, any index."""

@@ -33,15 +33,7 @@ class LastChoice:
 
     @classmethod
     def of(cls, semiring: Semiring, total: Floats) -> Self | None:
-        """Return the weights over a table; None where differences are not enough.
-
-        Parameters
-        ----------
-        semiring : Semiring
-            The semiring of the values.
-        total : ndarray of shape (n_classes,)
-            The rows of each class.
-        """
+        """Return the weights over a table; None where differences are not enough."""
         if semiring.spread is None or len(total) != 2:
             return None
         return cls(semiring, looked_up(semiring.spread, total, semiring.zero))
@@ -49,19 +41,7 @@ class LastChoice:
     def values(
         self, totals: Floats, n_open: NDArray[np.intp], differences: NDArray[np.floating], times: Floats
     ) -> Floats:
-        """Return the values of some states, shape ``(n,)``.
-
-        Parameters
-        ----------
-        totals : ndarray of shape (2, n)
-            Their rows of each class.
-        n_open : ndarray of int, shape (n,)
-            How many options are open.
-        differences : ndarray of shape (n, m)
-            Of each option, how far the differences of its two leaves are apart, without sign; or `CLOSED`.
-        times : ndarray of shape (m,)
-            How many options each of these stands for.
-        """
+        """Return the values of some states, shape ``(n,)``."""
         semiring, options = self._semiring, differences.reshape(len(n_open), -1)
         alike = np.where(n_open > 0, semiring.go(np.ones_like(n_open)) + semiring.half, semiring.zero)
         stop = semiring.leaf(totals) + semiring.plus(semiring.stop(n_open), alike[:, None], np.ones(1))

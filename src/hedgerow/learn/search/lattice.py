@@ -32,17 +32,7 @@ EXACT_IN_FLOAT32 = 2**24
 
 
 class PatternMatrix:
-    """The patterns of a tally as matrices: exact, private.
-
-    Parameters
-    ----------
-    tally : Tally
-        The table.
-    space : Space
-        The options whose rows are to be counted.
-    loss : Loss, optional
-        The loss of a row, for `floors`. None: errors.
-    """
+    """The patterns of a tally as matrices: exact, private."""
 
     def __init__(self, tally: Tally, space: Space, loss: Loss | None = None) -> None:
         caught, counts = tally.patterns(space.candidates)
@@ -159,41 +149,17 @@ def value_of(part: Take | Stop) -> int:
 
 @dataclass(frozen=True)
 class Search:
-    """The recursion over the rows of a table in one semiring.
+    """The recursion over the rows of a table in one semiring."""
 
-    Attributes
-    ----------
-    rows : PatternMatrix
-        The table.
-    levels : sequence of Level
-        The states that may take an option, the root's level first.
-    semiring : Semiring
-        The semiring of the values.
-    min_rows : float
-        Rows that an option must catch, in a tree also leave. Always 0 where the search is private.
-    """
-
-    rows: PatternMatrix
-    levels: Sequence[Level]
-    semiring: Semiring
-    min_rows: float = 0.0
+    rows: PatternMatrix  # the table
+    levels: Sequence[Level]  # the states that may take an option, the root's level first
+    semiring: Semiring  # the semiring of the values
+    min_rows: float = 0.0  # rows that an option must catch, in a tree also leave. Always 0 where the search is private.
 
     def weigh(
         self, depth: int, chosen: Chosen, rows: NDArray[np.bool_], following: Floats | None
     ) -> tuple[Floats, Floats]:
-        """Return the weights of stopping, shape ``(n,)``, and of each option, shape ``(n, n_options)``.
-
-        Parameters
-        ----------
-        depth : int
-            The level of the states.
-        chosen : ndarray of int, shape (n,)
-            Which of its states.
-        rows : ndarray of bool, shape (n, n_patterns)
-            Their patterns.
-        following : ndarray of shape (n_states of the next level,)
-            The values of the next level; None at the last one.
-        """
+        """Return the weights of stopping, shape ``(n,)``, and of each option, shape ``(n, n_options)``."""
         level, space, semiring = self.levels[depth], self.rows.space, self.semiring
         caught, total = self.rows.counts(rows)
         left = total[:, :, None] - caught
@@ -215,13 +181,6 @@ class Search:
         """Return the values of the states of every level, each computed once, the deepest first.
 
         States without rows are left out: in both semirings their value is 0.
-
-        Parameters
-        ----------
-        last : ndarray, optional
-            The values of the last level, if they are known already.
-        progress : callable
-            Called with the number of states done since the call before.
         """
         values: list[Floats] = [] if last is None else [last]
         for depth in reversed(range(len(self.levels) - len(values))):
@@ -283,15 +242,6 @@ class Masks:
     """The values of all sets of sides over one table, by masks over its patterns: exact, private.
 
     `searches` and `values` are by the size of the search.
-
-    Parameters
-    ----------
-    search : Search
-        The recursion, with the levels of the largest size.
-    sizes : iterable of int
-        The most choices of each search that is to be done.
-    progress : callable
-        Called with the number of states done since the call before.
     """
 
     def __init__(

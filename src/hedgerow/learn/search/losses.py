@@ -38,25 +38,11 @@ class Loss:
     exponential mechanism with weight ``w`` is ``w``-differentially private (fact 3 in docs/privacy.md). Subtracting
     from a row's losses what depends on its class alone, such as the least of them, changes the losses of all models on
     a table alike, hence no probability: any bounded loss fits, and one with a smaller range counts for more.
-
-    Attributes
-    ----------
-    values : tuple of tuple of float
-        The grid: probabilities of each class.
-    table : tuple of tuple of int
-        By class, the loss of each value, in steps.
-    steps : int
-        Steps in a loss of 1, a power of two.
-
-    Raises
-    ------
-    ValueError
-        If an entry is not between 0 and `steps`, or that is no power of two.
     """
 
-    values: tuple[tuple[float, ...], ...]
-    table: tuple[tuple[int, ...], ...]
-    steps: int
+    values: tuple[tuple[float, ...], ...]  # the grid: probabilities of each class
+    table: tuple[tuple[int, ...], ...]  # by class, the loss of each value, in steps
+    steps: int  # steps in a loss of 1, a power of two
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.steps & (self.steps - 1):

@@ -30,40 +30,20 @@ MOST_WEIGHT = 500
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawChances:
-    """Exact chances of one draw over one table. **Private**: functions of the rows.
+    """Exact chances of one draw over one table. **Private**: functions of the rows."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_patterns, n_values)
-        The chance that the leaf of each pattern has each value of the loss.
-    sizes : ndarray of shape (n_sizes,)
-        The chance of each size that can be drawn, the smallest first.
-    first : ndarray of shape (1 + n_options,)
-        The chance that the root is a leaf, then that of each option there.
-    uses : ndarray of shape (n_options,)
-        How often each option is taken, on average.
-    """
-
-    values: Floats
-    sizes: Floats
-    first: Floats
-    uses: Floats
+    values: Floats  # the chance that the leaf of each pattern has each value of the loss
+    sizes: Floats  # the chance of each size that can be drawn, the smallest first
+    first: Floats  # the chance that the root is a leaf, then that of each option there
+    uses: Floats  # how often each option is taken, on average
 
 
 @dataclass(frozen=True)
 class LeafShares:
-    """The chances of a leaf's values, by its rows.
+    """The chances of a leaf's values, by its rows."""
 
-    Attributes
-    ----------
-    loss : Loss
-        The loss of a row.
-    weight : float
-        The weight of a loss of 1.
-    """
-
-    loss: Loss
-    weight: float
+    loss: Loss  # the loss of a row
+    weight: float  # the weight of a loss of 1
 
     @property
     def negligible(self) -> float:
@@ -98,24 +78,6 @@ def last_choices(log_each: Floats, weight: float, totals: Floats, more: Floats) 
 
     Where both have the same label, all options of a state are alike. Where they have not, the loss is half of the
     state's rows, less half of how many more rows have the label that one branch has there than have the other one.
-
-    Parameters
-    ----------
-    log_each : ndarray of shape (...)
-        The logarithm of the chance to come to each state, times the prior of one option, by the state's value.
-    weight : float
-        The weight of an error.
-    totals : ndarray of shape (2, ...)
-        The rows of each class.
-    more : ndarray of shape (..., n_options)
-        How many more of the rows of the first class than of the second one are caught than left.
-
-    Returns
-    -------
-    alike : ndarray of shape (2, ...)
-        The chance that an option is taken with both labels the first class, or both the second.
-    unlike : ndarray of shape (2, ..., n_options)
-        The chance that it is with the first class for those caught, or for those left.
     """
     log_each = log_each - 2 * np.log(2)
     alike = np.exp(log_each - weight * totals[::-1])

@@ -15,17 +15,7 @@ from hedgerow.learn.search.space import CAUGHT, LEFT
 
 
 class OutsideBoxes:
-    """The chances of a draw over the boxes of one table: exact, private.
-
-    Parameters
-    ----------
-    cubes : Cubes
-        The values of all boxes.
-    sizes : range
-        The sizes that can be drawn.
-    shares : LeafShares
-        The chances of the values of a leaf.
-    """
+    """The chances of a draw over the boxes of one table: exact, private."""
 
     def __init__(self, cubes: Cubes, sizes: range, shares: LeafShares) -> None:
         self._cubes, self._shares, boxes = cubes, shares, cubes.boxes

@@ -12,15 +12,7 @@ from hedgerow.learn.search.space import CAUGHT, LEFT
 
 
 class OutsideMasks:
-    """The chances of a draw over the sets of sides of one table: exact, private.
-
-    Parameters
-    ----------
-    masks : Masks
-        The values of all states.
-    shares : LeafShares
-        The chances of the values of a leaf.
-    """
+    """The chances of a draw over the sets of sides of one table: exact, private."""
 
     def __init__(self, masks: Masks, shares: LeafShares) -> None:
         self._shares, rows = shares, next(iter(masks.searches.values())).rows

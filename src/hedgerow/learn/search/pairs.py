@@ -33,40 +33,20 @@ _BLOCK = 2**20  # pairs of rules at a time
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The options on the same one or two attributes.
+    """The options on the same one or two attributes."""
 
-    Attributes
-    ----------
-    columns : tuple of int
-        The attributes.
-    sizes : tuple of int
-        How many bins they have.
-    options : ndarray of int, shape (n,)
-        The options.
-    cells : ndarray of bool, shape (n, n_cells)
-        Which cells of the attributes' contingency table each option catches.
-    """
-
-    columns: tuple[int, ...]
-    sizes: tuple[int, ...]
-    options: NDArray[np.intp]
-    cells: NDArray[np.bool_]
+    columns: tuple[int, ...]  # the attributes
+    sizes: tuple[int, ...]  # how many bins they have
+    options: NDArray[np.intp]  # the options
+    cells: NDArray[np.bool_]  # which cells of the attributes' contingency table each option catches
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The rules of a search for lists of up to two of them: the same for every table.
+    """The rules of a search for lists of up to two of them: the same for every table."""
 
-    Attributes
-    ----------
-    space : Space
-        The options.
-    depth : int
-        The most rules.
-    """
-
-    space: Space
-    depth: int
+    space: Space  # the options
+    depth: int  # the most rules
 
     @classmethod
     def of(cls, space: Space, depth: int) -> Self | None:
@@ -139,19 +119,7 @@ class Pairs:
 
 
 class PairValues:
-    """The values of all lists of up to two rules over one table: exact, private.
-
-    Parameters
-    ----------
-    tally : Tally
-        The table.
-    pairs : Pairs
-        What is searched.
-    semiring : Semiring
-        The semiring of the values.
-    progress : callable
-        Called with the number of states done since the call before.
-    """
+    """The values of all lists of up to two rules over one table: exact, private."""
 
     def __init__(
         self, tally: Tally, pairs: Pairs, semiring: Semiring, progress: Callable[[int], object] = lambda _: None

@@ -36,36 +36,20 @@ MOST_BYTES = 2**31
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Branches of one kind that are followed: from a state, by an option, to a state of the next level.
+    """Branches of one kind that are followed: from a state, by an option, to a state of the next level."""
 
-    Attributes
-    ----------
-    state, option, child : ndarray of int, shape (n_edges,)
-        Ordered by state.
-    """
-
-    state: NDArray[np.intp]
-    option: NDArray[np.intp]
-    child: NDArray[np.intp]
+    state: NDArray[np.intp]  # ordered by state
+    option: NDArray[np.intp]  # ordered by state
+    child: NDArray[np.intp]  # ordered by state
 
 
 @dataclass(eq=False)
 class PrunedLevel:
-    """The distinct states that are a number of choices below the root and may be part of an optimal model.
+    """The distinct states that are a number of choices below the root and may be part of an optimal model."""
 
-    Attributes
-    ----------
-    space : Space
-        The options.
-    states : ndarray of int, shape (n_states, n_choices)
-        For each state one set of sides that leads to it.
-    edges : dict of int to Edges
-        What is followed from here, by branch; empty until the level is expanded.
-    """
-
-    space: Space
-    states: States
-    edges: dict[int, Edges] = field(default_factory=dict[int, Edges])
+    space: Space  # the options
+    states: States  # for each state one set of sides that leads to it
+    edges: dict[int, Edges] = field(default_factory=dict[int, Edges])  # what is followed from here, by branch
 
     def children(self, chosen: Chosen, branch: int) -> NDArray[np.intp] | None:
         """Return the next level's state for the branch of each option, -1 where it is not followed."""
@@ -92,21 +76,11 @@ class SearchSettings:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """Levels of a search, and whether it is complete.
+    """Levels of a search, and whether it is complete."""
 
-    Attributes
-    ----------
-    levels : list of PrunedLevel
-        From the root on.
-    complete : bool
-        Whether every state that could matter was expanded. If not, the last level is the frontier.
-    best : float
-        The smallest objective of any list seen; not used for trees.
-    """
-
-    levels: list[PrunedLevel]
-    complete: bool
-    best: float
+    levels: list[PrunedLevel]  # from the root on
+    complete: bool  # whether every state that could matter was expanded. If not, the last level is the frontier.
+    best: float  # the smallest objective of any list seen; not used for trees
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,28 +120,7 @@ def expand(
     deadline: float = np.inf,
     progress: Callable[[int, int, int], object] = lambda *_: None,
 ) -> Expansion:
-    """Return the states that may be part of an optimal model.
-
-    Parameters
-    ----------
-    rows : PatternMatrix
-        The table.
-    settings : SearchSettings
-        What is optimised.
-    best : float
-        For lists, an objective already reached by some list.
-    width : int, optional
-        Follow only so many options of each state, those of least impurity (beam search): fast, not exhaustive.
-    deadline : float
-        The time, by `time.monotonic`, after which no further level is finished.
-    progress : callable
-        Called with the level, how many of its states are done, and how many there are.
-
-    Returns
-    -------
-    Expansion
-        The levels.
-    """
+    """Return the states that may be part of an optimal model."""
     space = rows.space
     levels = [PrunedLevel(space, np.zeros((1, 0), dtype=np.int32))]
     reached = np.zeros(1)

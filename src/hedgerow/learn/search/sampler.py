@@ -35,31 +35,16 @@ States = Boxes | Pairs | Sequence[ExhaustiveLevel]
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """The search space and prior of one exact draw: public, made before any row is read.
+    """The search space and prior of one exact draw: public, made before any row is read."""
 
-    Attributes
-    ----------
-    space : Space
-        The options.
-    depth : int
-        How many may be taken one after the other.
-    stop_probability : float
-        The prior's chance to stop at a position.
-    draws_size : bool
-        Whether the size is drawn, too: the prior gives every depth from 0 to `depth` the same chance, then each model
-        of up to that depth its own. Otherwise the depth is `depth`.
-    objective : {"errors", "brier", "mixed"}
-        The loss of a row.
-    siblings : int
-        The most tables of different rows that are drawn from for the same charge.
-    """
-
-    space: Space
-    depth: int
-    stop_probability: float
+    space: Space  # the options
+    depth: int  # how many may be taken one after the other
+    stop_probability: float  # the prior's chance to stop at a position
+    # Whether the size is drawn, too: the prior gives every depth from 0 to `depth` the same chance, then each
+    # model of up to that depth its own. Otherwise the depth is `depth`.
     draws_size: bool = False
-    objective: Objective = "errors"
-    siblings: int = 1
+    objective: Objective = "errors"  # the loss of a row
+    siblings: int = 1  # the most tables of different rows that are drawn from for the same charge
 
     def __post_init__(self) -> None:
         most = min(self.depth, self.space.n_options)  # on one path each option is taken once at most
@@ -92,13 +77,7 @@ class Draw:
         return exhaustive_levels(self.space, self.depth) if states is None else states
 
     def valued_states(self) -> Boxes | Sequence[ExhaustiveLevel]:
-        """Return states whose values are all kept, which pairs of rules do not: those are counted by masks here.
-
-        Raises
-        ------
-        SearchTooLargeError
-            If there are too many.
-        """
+        """Return states whose values are all kept, which pairs of rules do not: those are counted by masks here."""
         if self.cost.method != "pairs":
             states = self.states()
             assert not isinstance(states, Pairs)
@@ -133,25 +112,7 @@ class Draw:
 
 
 class ModelSampler:
-    """All models of a plan over one private table.
-
-    Parameters
-    ----------
-    tally : Tally
-        The table.
-    plan : Draw
-        What is searched.
-    states : Boxes or sequence of ExhaustiveLevel
-        The plan's states: the same for every table.
-    progress : callable
-        Called at most a hundred times, with a hundredth of the states: the size of a block depends on the number of
-        patterns, which is private.
-
-    Raises
-    ------
-    OverflowError
-        From 2³² rows on, where the bound on rounding does not hold.
-    """
+    """All models of a plan over one private table."""
 
     def __init__(self, tally: Tally, plan: Draw, states: States, progress: Progress) -> None:
         if tally.total().sum() >= MOST_ROWS:

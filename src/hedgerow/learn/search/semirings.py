@@ -19,34 +19,26 @@ _LEAST_LOG = -700.0
 
 @dataclass(frozen=True)
 class Semiring:
-    """Operations that combine the weights of leaves into the weight of all models below a state.
+    """Operations that combine the weights of leaves into the weight of all models below a state."""
 
-    Attributes
-    ----------
-    leaf : callable
-        From class counts, shape ``(n_classes, ...)``, the weight of a leaf, shape ``(...)``.
-    plus : callable
-        From the weights of stopping, shape ``(n,)``, of each option, shape ``(n, m)``, and how often each of these
-        counts, shape ``(m,)``, the weight of the state, shape ``(n,)``.
-    zero : float
-        The weight of an option that cannot be taken.
-    per_row, spread : float and callable, or None
-        Of two classes, the weight of a leaf is ``per_row·n/2 + spread(d)``: of its n rows one class has d more. None
-        where it is not.
-    half : float
-        The weight with ``spread(a) ⊗ spread(b) = half ⊗ (spread(a + b) ⊕ spread(a − b))``.
-    stop, go : callable
-        From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option, which
-        so many times is that of one open option.
-    """
-
+    # From class counts, shape ``(n_classes, ...)``, the weight of a leaf, shape ``(...)``
     leaf: Callable[[Floats], Floats]
+    # From the weights of stopping, shape ``(n,)``, of each option, shape ``(n, m)``, and how often each of
+    # these counts, shape ``(m,)``, the weight of the state, shape ``(n,)``
     plus: Callable[[Floats, Floats, Floats], Floats]
-    zero: float
+    zero: float  # the weight of an option that cannot be taken
+    # Of two classes, the weight of a leaf is ``per_row·n/2 + spread(d)``: of its n rows one class has d more.
+    # None where it is not.
     per_row: float
+    # Of two classes, the weight of a leaf is ``per_row·n/2 + spread(d)``: of its n rows one class has d more.
+    # None where it is not.
     spread: Callable[[Floats], Floats] | None
-    half: float
+    half: float  # the weight with ``spread(a) ⊗ spread(b) = half ⊗ (spread(a + b) ⊕ spread(a − b))``
+    # From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option,
+    # which so many times is that of one open option
     stop: Callable[[NDArray[np.intp]], Floats]
+    # From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option,
+    # which so many times is that of one open option
     go: Callable[[NDArray[np.intp]], Floats]
 
 
@@ -54,13 +46,6 @@ def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
     """Return (min, +): the least loss of a model in rows, each rule or split counting for `penalty` more rows.
 
     All weights are whole numbers of steps of the loss, or of the penalty, hence exact.
-
-    Parameters
-    ----------
-    penalty : float
-        What a rule or split costs.
-    loss : Loss, optional
-        The loss of a row. None: errors, of any number of classes; of two classes these need no more than a difference.
     """
     has_labels = loss is None or not loss.draws_probabilities
     return Semiring(
@@ -84,15 +69,6 @@ def all_models(epsilon: float, stop_probability: float, loss: Loss | None = None
 
     Weights are exact up to the rounding that `hedgerow.privacy.exponential_mechanism.Rounding` bounds, provided that
     `epsilon` has few enough digits for ``epsilon·loss`` to be exact.
-
-    Parameters
-    ----------
-    epsilon : float
-        The weight of a loss of 1.
-    stop_probability : float
-        The prior's chance to stop at a position.
-    loss : Loss, optional
-        The loss of a row. None: errors, of any number of classes; of two classes these need no more than a difference.
     """
     log_stop, log_go = np.log(stop_probability), np.log1p(-stop_probability)
 

@@ -27,23 +27,12 @@ class Space:
     for the rows on all of them. For a rule list the sides are what each rule leaves; for a tree both branches of each
     test. Where options have one literal each, a side is a *box*: some bins of one attribute, all bins of the others;
     and so is a state.
-
-    Attributes
-    ----------
-    candidates : Candidates
-        Where the options come from.
-    options : ndarray of int, shape (n_options,)
-        Which of the candidates are options.
-    branches : tuple of int
-        The branches that are searched further: `LEFT` for lists, `CAUGHT` and `LEFT` for trees.
-    root : ndarray of bool, shape (n_bins,)
-        The box where the search begins.
     """
 
-    candidates: Candidates
-    options: NDArray[np.intp]
-    branches: tuple[int, ...]
-    root: Bins
+    candidates: Candidates  # where the options come from
+    options: NDArray[np.intp]  # which of the candidates are options
+    branches: tuple[int, ...]  # the branches that are searched further: `LEFT` for lists, `CAUGHT` and `LEFT` for trees
+    root: Bins  # the box where the search begins
 
     @classmethod
     def of_lists(cls, candidates: Candidates, chosen: Sequence[Antecedent] = ()) -> Self:

@@ -41,13 +41,7 @@ class ErrorMasses(Protocol):
         ...
 
     def errors(self, source: Vector) -> tuple[Vector, float]:
-        """Return the shares, and the variance of their noise.
-
-        Parameters
-        ----------
-        source : ndarray of shape (n_bins,)
-            The share of the weighted source in each bin, which estimates that of the target.
-        """
+        """Return the shares, and the variance of their noise."""
         ...
 
 

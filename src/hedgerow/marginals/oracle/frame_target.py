@@ -31,39 +31,17 @@ _N_PROBES = 8  # public rows on which a hypothesis is validated first
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FrameTarget:
-    """Private rows with their labels.
+    """Private rows with their labels."""
 
-    Attributes
-    ----------
-    table : Table
-        The rows.
-    label : Label
-        The classes.
-    codes : ndarray of shape (n_rows,)
-        The number of each row's class.
-    inputs : tuple of Column
-        The columns, as they are read.
-    kinds : dict of str to str
-        For each column: ``boolean``, ``numbers`` or ``text``. Public, as the columns' types are.
-    """
-
-    table: Table
-    label: Label
-    codes: NDArray[np.int64]
-    inputs: tuple[Column, ...]
-    kinds: dict[str, str]
+    table: Table  # the rows
+    label: Label  # the classes
+    codes: NDArray[np.int64]  # the number of each row's class
+    inputs: tuple[Column, ...]  # the columns, as they are read
+    kinds: dict[str, str]  # for each column: ``boolean``, ``numbers`` or ``text``. Public, as the columns' types are.
 
     @classmethod
     def of(cls, frame: Any, labels: Any, label: Label, unit: Unit | None = None, random_state: Any = None) -> Self:
-        """Check a table with its labels, and keep the rows that are counted. Errors are for the curator.
-
-        Raises
-        ------
-        DomainError
-            If a label is missing or none of the classes, there are not as many as rows, a number is infinite, or a
-            column of dtype object, which always counts as text, holds numbers or booleans; or the unit's column is
-            absent, or without a value in some row.
-        """
+        """Check a table with its labels, and keep the rows that are counted. Errors are for the curator."""
         table = Table.of(frame)
         check_same_index(frame, labels)
         codes = label.encode(column_of(labels, label.name)).astype(np.int64)
@@ -90,17 +68,7 @@ class FrameTarget:
         return len(self.table)
 
     def check(self, bins: Schema) -> None:
-        """Check that every value that a column's type can hold has a bin, without touching a row.
-
-        Raises
-        ------
-        SchemaError
-            If they have not.
-        DomainError
-            If a column is absent.
-        TypeError
-            If they are not a schema.
-        """
+        """Check that every value that a column's type can hold has a bin, without touching a row."""
         check_bins(bins, lambda name: self._kind(name, bins), lambda: bins.check_columns(self.table))
 
     @property
@@ -109,13 +77,7 @@ class FrameTarget:
         return self.table.column_names
 
     def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OwnCode:
-        """Return a hypothesis as data, or, if its code may run, a copy validated on probe rows; touches no private row.
-
-        Raises
-        ------
-        HypothesisError
-            If it cannot be read as data and its code may not run, or it does not predict one class for each row.
-        """
+        """Return a hypothesis as data, or, if its code may run, a copy validated on probe rows; touches no private row."""
         public = TargetColumns(self.columns, tuple(self.kinds.values()), self.table.names is not None)
         return read_classifier(hypothesis, public, self.label.classes) or own_code(
             hypothesis, self.probe_rows(bins), self.label, allowed=run_code
@@ -174,17 +136,7 @@ class FrameTarget:
 
 
 def check_bins(bins: Schema, kind_of: Callable[[str], str], check_columns: Callable[[], None]) -> None:
-    """Check that every value that a column of its kind can hold has a bin.
-
-    Parameters
-    ----------
-    bins : Schema
-        The bins.
-    kind_of : callable
-        Returns the kind of the column that an attribute is in: ``boolean``, ``numbers`` or ``text``.
-    check_columns : callable
-        Raises DomainError if a column is absent.
-    """
+    """Check that every value that a column of its kind can hold has a bin."""
     check_total(bins)
     check_columns()
     for name, attribute in bins.attributes:

@@ -46,13 +46,7 @@ class Always:
 
 
 def class_codes(labels: Sequence[Any], classes: Sequence[Any]) -> tuple[int, ...]:
-    """Return the class number of each label.
-
-    Raises
-    ------
-    HypothesisError
-        If one is not among the classes.
-    """
+    """Return the class number of each label."""
     found = codes_of(np.array(labels, dtype=object), classes, len(labels))
     if (found < 0).any():
         names = ", ".join(map(quoted_text, classes))
@@ -61,13 +55,7 @@ def class_codes(labels: Sequence[Any], classes: Sequence[Any]) -> tuple[int, ...
 
 
 def codes_of(predictions: Any, classes: Sequence[Any], expected: int) -> NDArray[np.int64]:
-    """Return the class number of each prediction, -1 for others.
-
-    Raises
-    ------
-    HypothesisError
-        If there is not one prediction a row.
-    """
+    """Return the class number of each prediction, -1 for others."""
     values = np.asarray(predictions)
     if values.shape != (expected,):
         raise HypothesisError(f"expected predictions of shape ({expected},), got {values.shape}.")

@@ -460,11 +460,6 @@ def oracle_on(
     """Return an oracle of one question on a target that has been checked, for a curator who answers many analysts.
 
     The target holds the rows of each unit that are counted.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     check_form(budget, 1, release, unit)
     oracle = Oracle.__new__(Oracle)

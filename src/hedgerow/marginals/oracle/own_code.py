@@ -25,18 +25,10 @@ VOID = (
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OwnCode:
-    """A hypothesis whose own ``predict`` is called on the private rows.
+    """A hypothesis whose own ``predict`` is called on the private rows."""
 
-    Attributes
-    ----------
-    hypothesis : object
-        A copy: the validated state is the one evaluated, and rows that it stores are not handed back.
-    label : Label
-        The two classes.
-    """
-
-    hypothesis: Any
-    label: Label
+    hypothesis: Any  # A copy: the validated state is the one evaluated, and rows that it stores are not handed back
+    label: Label  # the two classes
 
     def codes(self, table: Table) -> NDArray[np.int64]:
         """Return the number of the class predicted for each row, -1 for none. Exact, private.
@@ -61,14 +53,7 @@ class OwnCode:
 
 
 def own_code(hypothesis: Any, probe_rows: Table, label: Label, *, allowed: bool) -> OwnCode:
-    """Return a hypothesis that runs its own code, after validation on probe rows; no private row is touched.
-
-    Raises
-    ------
-    HypothesisError
-        If that is not allowed, it cannot be copied, it does not predict, or its predictions for the probe rows are not
-        one class per row, independent of the other rows.
-    """
+    """Return a hypothesis that runs its own code, after validation on probe rows; no private row is touched."""
     if not callable(getattr(hypothesis, "predict", None)) or isinstance(hypothesis, type):
         raise HypothesisError(f"expected a fitted model with predict(X), got {type(hypothesis).__name__}.")
     if not allowed:

@@ -27,25 +27,13 @@ RELEASES: tuple[Release, ...] = get_args(Release)
 
 @dataclass(frozen=True)
 class Form:
-    """The form of the answers, and the budget, shared equally by all questions.
+    """The form of the answers, and the budget, shared equally by all questions."""
 
-    Attributes
-    ----------
-    release : {"counts", "ratio", "gaussian"}
-        The form.
-    epsilon, delta : Fraction
-        For all questions together.
-    questions : int
-        How many.
-    unit : Unit or None
-        What is protected; None for one row.
-    """
-
-    release: Release
-    epsilon: Fraction
-    delta: Fraction
-    questions: int
-    unit: Unit | None = None
+    release: Release  # the form
+    epsilon: Fraction  # for all questions together
+    delta: Fraction  # for all questions together
+    questions: int  # how many
+    unit: Unit | None = None  # what is protected; None for one row
 
     @classmethod
     def of(cls, release: Release, budget: Budget, questions: int, unit: Unit | None = None) -> Self:
@@ -89,15 +77,7 @@ class Form:
 
 
 def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) -> None:
-    """Check the parameters of an oracle, before a row is touched.
-
-    Raises
-    ------
-    TypeError
-        If `budget` is neither a Budget nor None, or `unit` neither a Unit nor None.
-    ValueError
-        If something is out of range.
-    """
+    """Check the parameters of an oracle, before a row is touched."""
     if not (budget is None or isinstance(budget, Budget)):
         raise ArgumentTypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
     if not (unit is None or isinstance(unit, Unit)):

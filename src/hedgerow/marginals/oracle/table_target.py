@@ -27,36 +27,15 @@ _KINDS = {"boolean": "boolean", "integer": "numbers", "float": "numbers", "text"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableTarget:
-    """A table of private rows with their labels.
+    """A table of private rows with their labels."""
 
-    Attributes
-    ----------
-    table : Ibis table
-        The rows.
-    label : Label
-        The classes, under the name of their column.
-    inputs : dict of str to EngineColumn
-        The other columns that can have bins: of booleans, numbers, dates or text.
-    """
-
-    table: Expression
-    label: Label
-    inputs: Mapping[str, EngineColumn]
+    table: Expression  # the rows
+    label: Label  # the classes, under the name of their column
+    inputs: Mapping[str, EngineColumn]  # the other columns that can have bins: of booleans, numbers, dates or text
 
     @classmethod
     def of(cls, table: Any, name: str, classes: Sequence[Any] | None, unit: Unit | None = None) -> Self:
-        """Check a table. Errors are for the curator, who sets up the oracle.
-
-        Raises
-        ------
-        DomainError
-            If there is no such column, labels are missing or not among the classes, a number is infinite, or a row
-            does not say whose it is.
-        EngineError
-            If the engine fails.
-        TypeError
-            If it is not an Ibis table.
-        """
+        """Check a table. Errors are for the curator, who sets up the oracle."""
         column, inputs = columns_of(table, name)
         if unit is not None:
             table = counted_table(table, unit, [*inputs, name])
@@ -86,13 +65,7 @@ class TableTarget:
         check_bins(bins, lambda name: _KINDS[self.inputs[name].kind], check_columns)
 
     def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> LeafModel | int:  # noqa: ARG002 -- no code of others
-        """Return a hypothesis as a model, or as the class number that it always predicts; no row is touched.
-
-        Raises
-        ------
-        HypothesisError
-            If it cannot be translated to SQL, predicts other values than the classes, or uses an unknown column.
-        """
+        """Return a hypothesis as a model, or as the class number that it always predicts; no row is touched."""
         model = model_of(hypothesis)
         if isinstance(model, Scorecard) or (model is None and type(hypothesis) is not Always):
             raise HypothesisError(

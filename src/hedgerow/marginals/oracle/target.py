@@ -61,15 +61,7 @@ class Target(Protocol):
 
 
 def target_label(name: str, classes: Any, *, are_boolean: bool) -> Label:
-    """Return the label of a target: by default the classes of boolean labels, or 0 and 1.
-
-    Raises
-    ------
-    TypeError
-        If classes are not a collection, or text, which is a collection of letters.
-    ValueError
-        If they are not two or more, or no classes that a label can have.
-    """
+    """Return the label of a target: by default the classes of boolean labels, or 0 and 1."""
     default = Label(name, default_classes(are_boolean))
     if classes is None:
         return default

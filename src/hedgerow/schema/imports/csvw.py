@@ -33,13 +33,7 @@ def is_csvw(data: object) -> bool:
 
 
 def csvw_draft(data: object) -> Draft:
-    """Return the draft of the one table of CSVW metadata.
-
-    Raises
-    ------
-    SchemaError
-        If it has no columns, or more than one table.
-    """
+    """Return the draft of the one table of CSVW metadata."""
     tables = mappings_in(data, "tables")
     if len(tables) > 1:
         raise SchemaError(f"expected CSVW metadata of one table, got {len(tables)}; leave one.", key="tables")

@@ -45,11 +45,6 @@ def codebook_draft(path: str | PathLike[str]) -> Draft:
 
     Declared are categories, those of missing values, valid ranges, formats, labels and units. Statistics (``sumStat``,
     ``catStat``) are of rows, and not read. Documents with a DOCTYPE are refused: no entity is ever expanded.
-
-    Raises
-    ------
-    SchemaError
-        If it is no codebook, too large, or has a DOCTYPE; it quotes nothing of it.
     """
     with Path(path).open("rb") as file:
         content = file.read(LARGEST_CODEBOOK + 1)

@@ -26,19 +26,13 @@ _NAMED = {"true", "false"}
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What is declared of a column's values. Of several declarations all hold (``&``), or one of them (``|``).
+    """What is declared of a column's values. Of several declarations all hold (``&``), or one of them (``|``)."""
 
-    Attributes
-    ----------
-    lows, highs : tuple of (number, bool)
-        Bounds, all of which hold, each with whether the bound itself is allowed.
-    values : tuple or None
-        The values allowed; None where they are not listed.
-    """
-
+    # Bounds, all of which hold, each with whether the bound itself is allowed
     lows: tuple[tuple[float, bool], ...] = ()
+    # Bounds, all of which hold, each with whether the bound itself is allowed
     highs: tuple[tuple[float, bool], ...] = ()
-    values: tuple[Any, ...] | None = None
+    values: tuple[Any, ...] | None = None  # the values allowed; None where they are not listed
 
     def __and__(self, other: Self) -> Self:
         values = self.values if other.values is None else other.values

@@ -23,13 +23,7 @@ def is_table_schema(data: object) -> bool:
 
 
 def table_schema_draft(data: object) -> Draft:
-    """Return the draft of a Table Schema, or of the one schema of a data package.
-
-    Raises
-    ------
-    SchemaError
-        If it has no fields, or a package has more than one table.
-    """
+    """Return the draft of a Table Schema, or of the one schema of a data package."""
     resources = mappings_in(data, "resources")
     if len(resources) > 1:
         raise SchemaError(

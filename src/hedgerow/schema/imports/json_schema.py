@@ -44,11 +44,6 @@ def json_schema_draft(data: object) -> Draft:
     """Return the draft of the properties of an object, or of each object of a list.
 
     Of ``anyOf`` and ``oneOf`` it has the union, of ``allOf`` what all of them allow.
-
-    Raises
-    ------
-    SchemaError
-        If it has no properties that can be attributes.
     """
     row = _resolved(data, data)
     row = _resolved(row["items"], data) if "items" in row and "properties" not in row else row

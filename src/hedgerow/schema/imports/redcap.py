@@ -46,11 +46,6 @@ def dictionary_draft(path: str | PathLike[str]) -> Draft:
 
     The first field is the record's id, which is left out, as are identifiers, notes, files, times and texts that REDCap
     does not check. A field with branching logic, or not required, may be missing.
-
-    Raises
-    ------
-    SchemaError
-        If the file is no data dictionary, or has no field that can be an attribute.
     """
     fields = _fields(path)
     found = [one for number, field in enumerate(fields) for one in _columns(field, is_id=number == 0)]

@@ -60,13 +60,7 @@ def has_cap(connection: Connection, dataset: str, analyst: str) -> bool:
 
 
 def check_unit(connection: Connection, dataset: str, epoch: int, unit: Unit | None) -> None:
-    """Check that an epoch was declared for this unit of privacy: charges for rows and for persons do not add up.
-
-    Raises
-    ------
-    LedgerError
-        If it was declared for another.
-    """
+    """Check that an epoch was declared for this unit of privacy: charges for rows and for persons do not add up."""
     row = connection.execute(_ACCOUNT, _owner(dataset, epoch, WHOLE)).one()
     declared = json.loads(row.caps).get("unit")
     if declared != (None if unit is None else unit.to_dict()):
@@ -77,13 +71,7 @@ def check_unit(connection: Connection, dataset: str, epoch: int, unit: Unit | No
 
 
 def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -> Account:
-    """Return the caps of an analyst, or of the dataset, with all charges so far as one.
-
-    Raises
-    ------
-    LedgerError
-        If there are none.
-    """
+    """Return the caps of an analyst, or of the dataset, with all charges so far as one."""
     row = connection.execute(_ACCOUNT, _owner(dataset, epoch, analyst)).one_or_none()
     if row is None:
         raise LedgerError(f"expected an analyst with a cap for {shown(dataset)}, got one without.")

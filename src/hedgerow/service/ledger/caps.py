@@ -32,13 +32,7 @@ def read_caps(data: Mapping[str, Any]) -> Account:
 
 
 def check_names(names: Iterable[str], known: Iterable[str] = ()) -> None:
-    """Check that names are ASCII, and that no two of them, or of those that are known, look alike.
-
-    Raises
-    ------
-    ValueError
-        Naming the one that does not fit.
-    """
+    """Check that names are ASCII, and that no two of them, or of those that are known, look alike."""
     seen = {_looks(name): name for name in known}
     for name in names:
         if not (0 < len(name) <= 200 and name.isascii() and name.isprintable()) or name != " ".join(name.split()):
@@ -59,11 +53,6 @@ def check_shares(dataset: Account, analysts: Mapping[str, Account], *, oversubsc
 
     Where charges add up in ρ, an analyst's cap is one on ρ alone. By ``accounting="zcdp"`` one analyst could else use
     up ε by addition, which is more ρ than the share, and others would be refused.
-
-    Raises
-    ------
-    ValueError
-        If they are not; `oversubscribed` allows them to add up to more.
     """
     in_rho = dataset.largest_rho is not None
     check_names(analysts)

@@ -29,23 +29,7 @@ _DURABLE = {"journal_mode = WAL": "wal", "synchronous = FULL": 2, "fullfsync = O
 
 
 class Database(OfOneProcess):
-    """A ledger's database. Writing transactions come one after the other, and are on disk when they have ended.
-
-    Parameters
-    ----------
-    url : str
-        ``sqlite:///ledger.db`` or ``postgresql://user@host/name``.
-    read_only : bool
-        Whether nothing is made or changed; else tables are made where there are none.
-
-    Raises
-    ------
-    LedgerError
-        If the URL is of another kind, the database cannot be opened, does not keep what is committed, or has tables of
-        another version.
-    MissingPackageError
-        If it is PostgreSQL, and its driver is not installed.
-    """
+    """A ledger's database. Writing transactions come one after the other, and are on disk when they have ended."""
 
     def __init__(self, url: str, *, read_only: bool = False) -> None:
         super().__init__()
@@ -88,13 +72,7 @@ class Database(OfOneProcess):
 
     @contextmanager
     def writing(self) -> Generator[Connection]:
-        """Open a transaction that no other writing one overlaps; committed, and on disk, when the block ends.
-
-        Raises
-        ------
-        LedgerUnavailableError
-            If the database fails: its disk is full, its connection is lost. Whether it has committed is then unknown.
-        """
+        """Open a transaction that no other writing one overlaps; committed, and on disk, when the block ends."""
         self.check_process()
         with _told(), self._queue, self.engine.begin() as connection:
             if self.path is None:
@@ -116,13 +94,7 @@ class Database(OfOneProcess):
                 connection.connection.cursor().execute("PRAGMA wal_checkpoint")
 
     def backup(self, path: Path) -> None:
-        """Copy one state of SQLite's ledger to a new file, whole, while others write.
-
-        Raises
-        ------
-        LedgerError
-            If the ledger is in PostgreSQL, which has its own means.
-        """
+        """Copy one state of SQLite's ledger to a new file, whole, while others write."""
         if self.path is None:
             raise LedgerError("expected a ledger in SQLite, got one in PostgreSQL: pg_dump copies one state.")
         path.touch(0o600, exist_ok=False)

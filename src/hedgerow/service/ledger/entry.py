@@ -18,24 +18,12 @@ _PLACE = ("sequence", "previous", "salt", "number")  # these show how many entri
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a ledger.
+    """One entry of a ledger."""
 
-    Attributes
-    ----------
-    sequence : int
-        Its number, from 1.
-    kind : {"declared", "granted", "decided", "reserved", "retried", "answered", "failed", "rotated", "accepted"}
-        What happened.
-    content : str
-        Canonical JSON of all of it, the hash of the entry before included.
-    hash : str
-        The SHA-256 of `content`.
-    """
-
-    sequence: int
-    kind: Kind
-    content: str
-    hash: str
+    sequence: int  # its number, from 1
+    kind: Kind  # what happened
+    content: str  # canonical JSON of all of it, the hash of the entry before included
+    hash: str  # the SHA-256 of `content`
 
     @classmethod
     def after(cls, previous: str, sequence: int, kind: Kind, time: str, data: dict[str, Any]) -> Self:
@@ -46,13 +34,7 @@ class Entry:
 
     @classmethod
     def read(cls, sequence: int, content: str, stored: str, previous: str) -> Self:
-        """Read an entry back.
-
-        Raises
-        ------
-        LedgerError
-            If it is not as it was written, or does not come after the entry with this hash.
-        """
+        """Read an entry back."""
         data: dict[str, Any] = {}
         try:
             data = parse_json(content)

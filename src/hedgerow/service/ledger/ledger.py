@@ -59,89 +59,39 @@ _FINISHED = (
 
 @dataclass(frozen=True)
 class Request:
-    """What an analyst asks, as far as the ledger needs to know.
+    """What an analyst asks, as far as the ledger needs to know."""
 
-    Attributes
-    ----------
-    dataset, analyst : str
-        Of which dataset, by whom.
-    key : str
-        The idempotency key: 1 to 200 characters that the analyst chooses anew for each question.
-    body : str
-        The SHA-256 of what is asked.
-    charge : Charge
-        What the answer costs.
-    epoch : int or None
-        The epoch whose rows would be touched; None for the current one, whichever it is.
-    expected : int or None
-        The epoch that is asked about; None for any.
-    """
-
-    dataset: str
-    analyst: str
-    key: str
-    body: str
-    charge: Charge
-    epoch: int | None = None
-    expected: int | None = None
+    dataset: str  # of which dataset, by whom
+    analyst: str  # of which dataset, by whom
+    key: str  # the idempotency key: 1 to 200 characters that the analyst chooses anew for each question
+    body: str  # the SHA-256 of what is asked
+    charge: Charge  # what the answer costs
+    epoch: int | None = None  # the epoch whose rows would be touched; None for the current one, whichever it is
+    expected: int | None = None  # the epoch that is asked about; None for any
 
 
 @dataclass(frozen=True)
 class Reserved:
-    """A request that was charged, and is to be evaluated now, by this process.
+    """A request that was charged, and is to be evaluated now, by this process."""
 
-    Attributes
-    ----------
-    request : str
-        Its name in the ledger.
-    attempt : int
-        1, or 2 where an earlier answer did not get on disk.
-    epoch : int
-        The epoch of the dataset in which it was charged.
-    entry : str
-        The hash of the entry that charged it.
-    """
-
-    request: str
-    attempt: int
-    epoch: int
-    entry: str
+    request: str  # its name in the ledger
+    attempt: int  # 1, or 2 where an earlier answer did not get on disk
+    epoch: int  # the epoch of the dataset in which it was charged
+    entry: str  # the hash of the entry that charged it
 
 
 @dataclass(frozen=True)
 class Answered:
-    """A request that was answered before.
+    """A request that was answered before."""
 
-    Attributes
-    ----------
-    request : str
-        Its name in the ledger.
-    content : bytes
-        The answer, as it was given.
-    """
-
-    request: str
-    content: bytes
+    request: str  # its name in the ledger
+    content: bytes  # the answer, as it was given
 
 
 class Ledger:
     """What was charged to which dataset, by whom, and what was answered.
 
     Each change is one transaction, on disk before the call returns; any number of processes may share the database.
-
-    Parameters
-    ----------
-    url : str
-        ``sqlite:///ledger.db`` or ``postgresql://user@host/name``. The tables are made where there are none.
-    head : Path, optional
-        The file with the hash of the last entry, outside the database; see `Log`.
-    accept_rollback : bool
-        Whether a database that has lost entries is taken as it is, with an entry that says so.
-
-    Raises
-    ------
-    LedgerError
-        If the database cannot be opened, or has lost entries.
     """
 
     def __init__(self, url: str, head: Path | None = None, *, accept_rollback: bool = False) -> None:
@@ -175,11 +125,6 @@ class Ledger:
 
         What was charged in earlier epochs stays there. A new epoch is for new rows: for the same ones it would be a
         second budget. All that is charged to it is charged for a `unit`; None for one row.
-
-        Raises
-        ------
-        ValueError
-            If the analysts' caps do not fit the dataset's, see `check_shares`, or names look alike.
         """
         check_shares(cap, analysts, oversubscribed=oversubscribed)
         with self.log.changing() as connection:
@@ -205,15 +150,7 @@ class Ledger:
         return epoch
 
     def grant(self, dataset: str, analyst: str, cap: Account, *, reason: str) -> None:
-        """Give an analyst who has none a cap in a dataset's current epoch, out of what is not another's.
-
-        Raises
-        ------
-        ValueError
-            If the analyst has a cap, or all caps together do not fit the dataset's; see `check_shares`.
-        LedgerError
-            If there is no such dataset.
-        """
+        """Give an analyst who has none a cap in a dataset's current epoch, out of what is not another's."""
         with self.log.changing() as connection:
             epoch = self._known_epoch(connection, dataset)
             shares = {name: account_of(connection, dataset, epoch, name) for name in owners(connection, dataset, epoch)}
@@ -228,27 +165,13 @@ class Ledger:
             make_caps(connection, dataset, epoch, {analyst: caps_data(cap)})
 
     def rotate(self, before: str, key: str, public: str) -> None:
-        """Record that receipts are signed with a new key from now on.
-
-        Parameters
-        ----------
-        before, key : str
-            The ids of the key that signed until now, unless the ledger knows of a later one, and of the new one.
-        public : str
-            The new public key, as PEM.
-        """
+        """Record that receipts are signed with a new key from now on."""
         with self.log.changing() as connection:
             data = {"replaces": _signing(connection) or before, "key": key, "public": public}
             self.log.append(connection, "rotated", data)
 
     def check_signer(self, key: str) -> None:
-        """Check that receipts are to be signed with the key of this id.
-
-        Raises
-        ------
-        LedgerError
-            If it was replaced by another.
-        """
+        """Check that receipts are to be signed with the key of this id."""
         with self._database.reading() as connection:
             last = _signing(connection)
         if last not in (None, key):
@@ -274,28 +197,7 @@ class Ledger:
             return {name: account_of(connection, dataset, epoch, name) for name in owners(connection, dataset, epoch)}
 
     def reserve(self, request: Request) -> Reserved | Answered:
-        """Charge a request, unless it was charged before; the rows may be touched once this has returned `Reserved`.
-
-        Returns
-        -------
-        Reserved or Answered
-            `Answered`, with the same bytes, if the same request was answered.
-
-        Raises
-        ------
-        BudgetExceededError
-            If the dataset, or the analyst's share of it, has too little left; nothing is charged.
-        RequestConflictError
-            If the key is of an earlier request with another body; nothing is charged.
-        RequestRunningError
-            If it is being answered.
-        RequestFailedError
-            If it has failed, or was charged in another epoch than that of the rows, and got no answer there.
-        ServiceBusyError, QuestionError
-            If the dataset's current epoch is another than that of the rows, or asked about; nothing is charged.
-        LedgerError
-            If there is no such dataset, or the analyst has no cap for it.
-        """
+        """Charge a request, unless it was charged before; the rows may be touched once this has returned `Reserved`."""
         found: Reserved | Answered | None = None
         try:
             with self.log.changing() as connection:
@@ -318,27 +220,13 @@ class Ledger:
             return connection.execute(_KNOWN, {"by": analyst, "called": key}).one_or_none() is not None
 
     def answer(self, reserved: Reserved, content: bytes) -> None:
-        """Store the answer of a request, and mark it as answered, in one transaction. Only then may it be sent.
-
-        Raises
-        ------
-        RequestRunningError
-            If the request is not this process's to answer: it has ended, or another process has taken it over.
-        """
+        """Store the answer of a request, and mark it as answered, in one transaction. Only then may it be sent."""
         with self._ending(reserved), self.log.changing() as connection:
             self._finish(connection, reserved, "answered", {"answer": digest(content)})
             connection.execute(ANSWERS.insert(), {"request": reserved.request, "content": content})
 
     def fail(self, reserved: Reserved, reason: str) -> None:
-        """Mark a request as failed, which is final; raises as `answer` does. The charge stays.
-
-        Parameters
-        ----------
-        reserved : Reserved
-            The request.
-        reason : str
-            Public: what failed, without any text that rows could have made.
-        """
+        """Mark a request as failed, which is final; raises as `answer` does. The charge stays."""
         with self._ending(reserved), self.log.changing() as connection:
             self._finish(connection, reserved, "failed", {"reason": reason})
 
@@ -347,13 +235,7 @@ class Ledger:
         self._answering.discard(reserved.request)
 
     def account(self, dataset: str, analyst: str = WHOLE) -> Account:
-        """Return the caps of a dataset's current epoch, or of an analyst's share, with all charges so far as one.
-
-        Raises
-        ------
-        LedgerError
-            If there is none.
-        """
+        """Return the caps of a dataset's current epoch, or of an analyst's share, with all charges so far as one."""
         with self._database.reading() as connection:
             return account_of(connection, dataset, self._known_epoch(connection, dataset), analyst)
 
@@ -363,13 +245,7 @@ class Ledger:
             return has_cap(connection, dataset, analyst)
 
     def stored(self, analyst: str, request: str) -> bytes:
-        """Return the answer of a request, as it was given to the analyst whose it is.
-
-        Raises
-        ------
-        LedgerError
-            If the analyst has no request of this name that was answered.
-        """
+        """Return the answer of a request, as it was given to the analyst whose it is."""
         own = (REQUESTS.c.request == request) & (REQUESTS.c.analyst == analyst)
         with self.log.changing() as connection:  # it leaves once the head has it
             joined = sa.select(ANSWERS.c.content).join_from(REQUESTS, ANSWERS, REQUESTS.c.request == ANSWERS.c.request)

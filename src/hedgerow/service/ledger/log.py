@@ -45,13 +45,7 @@ class Mark(NamedTuple):
 
 
 class HeadFile:
-    """The head of a log in a file, in two slots that are written in turn.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
+    """The head of a log in a file, in two slots that are written in turn."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.Lock()
@@ -74,13 +68,7 @@ class HeadFile:
             os.close(handle)
 
     def keep(self, mark: Mark, *, back: bool = False) -> None:
-        """Write a head, unless a later one is kept; return once it is on disk. With `back`, write it all the same.
-
-        Raises
-        ------
-        LedgerUnavailableError
-            If it cannot be written.
-        """
+        """Write a head, unless a later one is kept; return once it is on disk. With `back`, write it all the same."""
         with self._lock, suppress(OSError):
             if back or self._known is None or self._known.sequence < mark.sequence:
                 self._known = self._written(mark, back=back)
@@ -125,24 +113,7 @@ def _newest(handle: int) -> tuple[int, Mark | None]:
 
 
 class Log:
-    """The entries of a ledger, in its database.
-
-    Parameters
-    ----------
-    url : str
-        The database, as `Database` takes it.
-    head : Path, optional
-        The file with the head. Default: beside SQLite's file; for PostgreSQL it is to be given, unless `read_only`.
-    read_only : bool
-        Whether the log is only read, and nothing is made.
-    accept_rollback : bool
-        Whether a database that is not what the head says is taken as it is, with an entry that says so.
-
-    Raises
-    ------
-    LedgerError
-        If the database cannot be opened, or is behind its head; or, with `accept_rollback`, is not.
-    """
+    """The entries of a ledger, in its database."""
 
     def __init__(
         self, url: str, head: Path | None = None, *, read_only: bool = False, accept_rollback: bool = False
@@ -184,15 +155,7 @@ class Log:
 
     @contextmanager
     def changing(self) -> Generator[Connection]:
-        """Open a transaction that goes on from the head; when the block ends it is on disk, and then the head is.
-
-        Raises
-        ------
-        LedgerError
-            If the database is behind the head: a snapshot or a replica has taken its place.
-        LedgerUnavailableError
-            If the database or the file of the head fails. Whether the change was made is then unknown.
-        """
+        """Open a transaction that goes on from the head; when the block ends it is on disk, and then the head is."""
         assert self._head is not None
         with self.database.writing() as connection:
             self._last = _last(connection)
@@ -216,11 +179,6 @@ class Log:
         """Yield all entries from the one with the number `first` on, in order, each checked against the one before.
 
         No transaction is open while the reader has an entry, however slow it is.
-
-        Raises
-        ------
-        LedgerError
-            Where the chain is broken.
         """
         expected, previous = first, self._hash(first - 1)
         while True:
@@ -240,18 +198,7 @@ class Log:
             raise LedgerError(f"the ledger is broken: expected {last.sequence} entries, found {expected - 1}.")
 
     def verify(self, head: str | None = None) -> Verified:
-        """Check the whole ledger: the chain of its entries, that its tables are what they say, and that none is lost.
-
-        Parameters
-        ----------
-        head : str, optional
-            The hash of an entry, kept elsewhere: it, and so all before it, must be there.
-
-        Raises
-        ------
-        LedgerError
-            With what is broken.
-        """
+        """Check the whole ledger: the chain of its entries, that its tables are what they say, and that none is lost."""
         kept = self._kept()  # first: it is never ahead of what is then read
         with self.database.reading() as connection:
             found = verified(connection)
@@ -266,13 +213,7 @@ class Log:
         return found
 
     def backup(self, path: Path) -> Verified:
-        """Copy one state of SQLite's ledger to a new file, whole, while others write; verified against the head.
-
-        Raises
-        ------
-        LedgerError
-            If the ledger is in PostgreSQL, which has its own means, or has lost entries, or is broken.
-        """
+        """Copy one state of SQLite's ledger to a new file, whole, while others write; verified against the head."""
         kept = self._kept()
         if kept is None:
             self._check_copied()

@@ -24,18 +24,10 @@ Owner = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Verified:
-    """A ledger that is whole.
+    """A ledger that is whole."""
 
-    Attributes
-    ----------
-    entries : int
-        How many entries it has.
-    head : str
-        The hash of the last one. Who keeps it can tell later whether entries were cut off or made anew.
-    """
-
-    entries: int
-    head: str
+    entries: int  # how many entries it has
+    head: str  # the hash of the last one. Who keeps it can tell later whether entries were cut off or made anew.
 
     def __str__(self) -> str:
         if not self.entries:
@@ -128,13 +120,7 @@ class _Replay:
 
 
 def verified(connection: Connection) -> Verified:
-    """Return what a ledger's entries come to, if they and its tables are whole.
-
-    Raises
-    ------
-    LedgerError
-        With the first entry, or the table, that is not.
-    """
+    """Return what a ledger's entries come to, if they and its tables are whole."""
     replay, previous, count = _Replay(), FIRST, 0
     for row in connection.execute(sa.select(ENTRIES).order_by(ENTRIES.c.sequence)).yield_per(1000):
         count += 1

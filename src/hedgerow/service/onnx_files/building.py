@@ -23,33 +23,15 @@ LEAST_WORK = 64
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is known of a value.
+    """What is known of a value."""
 
-    Attributes
-    ----------
-    number : int
-        Of the input or step that computes it; -1 for a label, which is no number.
-    kind : {"single", "double", "whole", "boolean", "text"}
-        The type.
-    shape : tuple of int
-        The shape of a row's part.
-    scores : Known or None
-        What it is the place of the largest of, if it is that.
-    labels : tuple or None
-        The labels of these places, if it is one of them.
-    before : Known or None
-        What it is an increasing function of, number by number or as a softmax.
-    missing : Known or None
-        The text that it says is missing, if it says that.
-    """
-
-    number: int
-    kind: InputKind
-    shape: tuple[int, ...]
-    scores: Known | None = None
-    labels: tuple[Any, ...] | None = None
-    before: Known | None = None
-    missing: Known | None = None
+    number: int  # of the input or step that computes it; -1 for a label, which is no number
+    kind: InputKind  # the type
+    shape: tuple[int, ...]  # the shape of a row's part
+    scores: Known | None = None  # what it is the place of the largest of, if it is that
+    labels: tuple[Any, ...] | None = None  # the labels of these places, if it is one of them
+    before: Known | None = None  # what it is an increasing function of, number by number or as a softmax
+    missing: Known | None = None  # the text that it says is missing, if it says that
 
     @property
     def width(self) -> int:
@@ -73,13 +55,7 @@ class Building:
     def add(
         self, operator: Operator, inputs: tuple[Known, ...], kind: InputKind, shape: tuple[int, ...], work: int = 0
     ) -> Known:
-        """Add a step, whose result has this kind and shape.
-
-        Raises
-        ------
-        HypothesisError
-            If it is too wide, or there is too much to compute for a row.
-        """
+        """Add a step, whose result has this kind and shape."""
         width = prod(shape)
         self._work += max(width, work, LEAST_WORK)
         if not 1 <= width <= MOST_WIDE or self._work > MOST_WORK:
@@ -107,13 +83,7 @@ class Building:
         return self.add(Join(), (self.numbers([zero]), value), "double", (2,))
 
     def aligned(self, node: Node, operands: list[Operand]) -> tuple[Known, ...]:
-        """Return operands as values whose numbers in the same place belong together, as ONNX broadcasts them.
-
-        Raises
-        ------
-        HypothesisError
-            If numbers of different rows would meet, none depends on a row, or one is text.
-        """
+        """Return operands as values whose numbers in the same place belong together, as ONNX broadcasts them."""
         values = [one for one in operands if isinstance(one, Known)]
         if not values or any(one.kind == "text" for one in operands):
             refuse(node, "numbers of a row")

@@ -33,22 +33,12 @@ _MATRIX = "rows of numbers"
 
 @dataclass(frozen=True)
 class Reader:
-    """How an operator is read.
+    """How an operator is read."""
 
-    Attributes
-    ----------
-    read : callable
-        Returns what is known of its first output.
-    fewest, most : int
-        How many inputs it takes.
-    attributes : tuple of str
-        The attributes that are known.
-    """
-
-    read: Callable[[Building, Node, list[Operand | None]], Operand]
-    fewest: int
-    most: int
-    attributes: tuple[str, ...] = ()
+    read: Callable[[Building, Node, list[Operand | None]], Operand]  # returns what is known of its first output
+    fewest: int  # how many inputs it takes
+    most: int  # how many inputs it takes
+    attributes: tuple[str, ...] = ()  # the attributes that are known
 
 
 def row(node: Node, operand: Operand | None) -> Known:

@@ -43,79 +43,37 @@ MOST_DIMENSIONS = 8
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A constant tensor: numbers, or words.
+    """A constant tensor: numbers, or words."""
 
-    Attributes
-    ----------
-    kind : {"single", "double", "whole", "boolean", "text"}
-        The type.
-    shape : tuple of int
-        The shape.
-    numbers : ndarray
-        As float64 in this shape; empty for text.
-    items : tuple of str, int, float or bool
-        The values one after the other: for labels and categories.
-    """
-
-    kind: InputKind
-    shape: tuple[int, ...]
-    numbers: NDArray[np.float64]
-    items: tuple[Any, ...]
+    kind: InputKind  # the type
+    shape: tuple[int, ...]  # the shape
+    numbers: NDArray[np.float64]  # as float64 in this shape; empty for text
+    items: tuple[Any, ...]  # the values one after the other: for labels and categories
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A node: which operator, on which values, with which attributes.
+    """A node: which operator, on which values, with which attributes."""
 
-    Attributes
-    ----------
-    operator : str
-        Its name, after that of a domain other than ONNX's own and a dot.
-    inputs, outputs : tuple of str
-        The names of values; empty where an optional one is left out.
-    attributes : dict of str to object
-        Numbers, text, lists of these, and constants.
-    """
-
-    operator: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, Any]
+    operator: str  # its name, after that of a domain other than ONNX's own and a dot
+    inputs: tuple[str, ...]  # the names of values; empty where an optional one is left out
+    outputs: tuple[str, ...]  # the names of values; empty where an optional one is left out
+    attributes: Mapping[str, Any]  # numbers, text, lists of these, and constants
 
 
 @dataclass(frozen=True, eq=False)
 class PlainGraph:
-    """A graph.
+    """A graph."""
 
-    Attributes
-    ----------
-    inputs : tuple of Input
-        What is taken of a row.
-    ranks : tuple of int
-        The number of dimensions of each input, with that of the rows.
-    constants : dict of str to Constant
-        By name.
-    nodes : tuple of Node
-        In an order in which each takes earlier values only.
-    outputs : tuple of str
-        The names of the results.
-    """
-
-    inputs: tuple[Input, ...]
-    ranks: tuple[int, ...]
-    constants: Mapping[str, Constant]
-    nodes: tuple[Node, ...]
-    outputs: tuple[str, ...]
+    inputs: tuple[Input, ...]  # what is taken of a row
+    ranks: tuple[int, ...]  # the number of dimensions of each input, with that of the rows
+    constants: Mapping[str, Constant]  # by name
+    nodes: tuple[Node, ...]  # in an order in which each takes earlier values only
+    outputs: tuple[str, ...]  # the names of the results
 
 
 def plain_graph(model: Any) -> PlainGraph:
-    """Return the graph of a parsed file.
-
-    Raises
-    ------
-    HypothesisError
-        If it has functions, nested graphs, data in other files, another version, or names that occur twice.
-    """
+    """Return the graph of a parsed file."""
     _check_versions(model)
     graph = model.graph
     if model.functions or model.training_info or graph.sparse_initializer:
@@ -208,13 +166,7 @@ def _word(raw: bytes) -> str:
 
 
 def constant(tensor: Any) -> Constant:
-    """Return a tensor that the file itself holds.
-
-    Raises
-    ------
-    HypothesisError
-        If its data are elsewhere, of another type, or not as many as its shape says.
-    """
+    """Return a tensor that the file itself holds."""
     if tensor.data_location != 0 or tensor.external_data or tensor.HasField("segment"):
         raise HypothesisError("expected an ONNX file with all its tensors, got one whose data are in another file.")
     shape, kind = tuple(tensor.dims), _KINDS.get(tensor.data_type)

@@ -32,14 +32,7 @@ _PASSED = ("Identity", "Cast", "Flatten", "Reshape", "Squeeze", "Unsqueeze")
 
 
 def read_onnx(text: str) -> GraphClassifier:
-    """Return the classifier of an ONNX file in base64.
-
-    Raises
-    ------
-    HypothesisError
-        If it is too large, no ONNX file, holds anything but the operators that `docs/hypotheses.md` lists, or
-        does not classify a row by itself.
-    """
+    """Return the classifier of an ONNX file in base64."""
     data = _decoded(text)
     model = _model()
     check_parts(data, model.DESCRIPTOR)

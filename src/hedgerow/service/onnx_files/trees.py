@@ -22,13 +22,7 @@ _MODES = ("LEAF", "BRANCH_LEQ", "BRANCH_LT", *_SWAPPED)
 
 
 def read_trees(node: Node, width: int, n_scores: int) -> tuple[BinaryTree, ...]:
-    """Return the trees of a TreeEnsembleClassifier, each with its nodes numbered from the root downwards.
-
-    Raises
-    ------
-    HypothesisError
-        If they are no trees, or too large.
-    """
+    """Return the trees of a TreeEnsembleClassifier, each with its nodes numbered from the root downwards."""
     lists = _lists(node)
     keys = list(zip(lists["treeids"], lists["nodeids"], strict=True))
     places = {key: place for place, key in enumerate(keys)}

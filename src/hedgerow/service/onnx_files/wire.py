@@ -21,13 +21,7 @@ _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
 
 
 def check_parts(data: bytes, descriptor: Any) -> None:
-    """Check that a message of this descriptor has a bounded number of parts, before it is parsed.
-
-    Raises
-    ------
-    HypothesisError
-        If it has more, is nested deeper than any file that is taken, or is truncated.
-    """
+    """Check that a message of this descriptor has a bounded number of parts, before it is parsed."""
     waiting = [(0, len(data), descriptor, 0)]
     parts = fields = 0
     within = dict[str, dict[int, Any]]()

@@ -40,21 +40,11 @@ DARK = Palette("#a9b4ae", "#6fcf9f", "#f0a36b", "#2c3431")
 
 @dataclass(frozen=True)
 class Chart:
-    """What is drawn.
+    """What is drawn."""
 
-    Attributes
-    ----------
-    points : tuple of (datetime, float)
-        When something was charged, and what was spent by then, in order.
-    cap : float
-        The cap.
-    label : str
-        What the amounts are.
-    """
-
-    points: tuple[tuple[datetime, float], ...]
-    cap: float
-    label: str
+    points: tuple[tuple[datetime, float], ...]  # when something was charged, and what was spent by then, in order
+    cap: float  # the cap
+    label: str  # what the amounts are
 
     @classmethod
     def of(cls, spent: Sequence[tuple[datetime, Fraction]], cap: Fraction, label: str) -> Chart:

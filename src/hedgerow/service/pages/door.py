@@ -32,21 +32,11 @@ _FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True)
 class Visit:
-    """A request of somebody who is logged in.
+    """A request of somebody who is logged in."""
 
-    Attributes
-    ----------
-    request : Request
-        The request.
-    session : Session
-        Who asks.
-    form : mapping of str to str
-        The form that was sent, which was one of this session's; empty for a page.
-    """
-
-    request: Request
-    session: Session
-    form: Mapping[str, str]
+    request: Request  # the request
+    session: Session  # who asks
+    form: Mapping[str, str]  # the form that was sent, which was one of this session's; empty for a page
 
     def render(self, template: str, status: int = 200, **values: object) -> Response:
         """Return a page for who asks."""
@@ -65,17 +55,7 @@ View = Callable[[Visit], Response]
 
 
 class Door:
-    """Opens pages to those who are logged in.
-
-    Parameters
-    ----------
-    keys : Keys
-        The keys.
-    roles : tuple of {"analyst", "auditor", "curator"}
-        Whose keys open this door.
-    secure : bool
-        Whether the browser speaks TLS, so that its cookie never travels without.
-    """
+    """Opens pages to those who are logged in."""
 
     def __init__(self, keys: Keys, roles: tuple[Role, ...], *, secure: bool) -> None:
         self._keys, self._roles, self._secure = keys, roles, secure

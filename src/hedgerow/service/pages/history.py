@@ -18,57 +18,29 @@ Currency = Literal["epsilon", "rho"]
 
 @dataclass(frozen=True)
 class Declared:
-    """The current epoch of a dataset.
+    """The current epoch of a dataset."""
 
-    Attributes
-    ----------
-    name : str
-        The dataset.
-    epoch : int
-        Its number, from 1.
-    time : str
-        When it was declared (ISO 8601, UTC).
-    reason : str
-        Why these rows have this cap.
-    oversubscribed : bool
-        Whether the analysts' caps may add up to more than the dataset's.
-    """
-
-    name: str
-    epoch: int
-    time: str
-    reason: str
-    oversubscribed: bool
+    name: str  # the dataset
+    epoch: int  # its number, from 1
+    time: str  # when it was declared (ISO 8601, UTC)
+    reason: str  # why these rows have this cap
+    oversubscribed: bool  # whether the analysts' caps may add up to more than the dataset's
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request that was charged.
+    """A request that was charged."""
 
-    Attributes
-    ----------
-    request, time, dataset, analyst, purpose : str
-        Its name in the ledger; when, of which dataset, by whom, and what was asked.
-    epoch : int
-        The epoch of the dataset.
-    epsilon, delta : Fraction
-        The charge.
-    rho : Fraction or None
-        Its ρ, where that is known.
-    state : {"reserved", "answered", "failed"}
-        What became of it.
-    """
-
-    request: str
-    time: str
-    dataset: str
-    analyst: str
-    purpose: str
-    epoch: int
-    epsilon: Fraction
-    delta: Fraction
-    rho: Fraction | None
-    state: str = "reserved"
+    request: str  # its name in the ledger; when, of which dataset, by whom, and what was asked
+    time: str  # its name in the ledger; when, of which dataset, by whom, and what was asked
+    dataset: str  # its name in the ledger; when, of which dataset, by whom, and what was asked
+    analyst: str  # its name in the ledger; when, of which dataset, by whom, and what was asked
+    purpose: str  # its name in the ledger; when, of which dataset, by whom, and what was asked
+    epoch: int  # the epoch of the dataset
+    epsilon: Fraction  # the charge
+    delta: Fraction  # the charge
+    rho: Fraction | None  # its ρ, where that is known
+    state: str = "reserved"  # what became of it
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> Asked:
@@ -88,13 +60,7 @@ class Asked:
 
 
 class History:
-    """A ledger's entries, read once each: every reading goes on where the last one ended.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        The ledger, which only grows.
-    """
+    """A ledger's entries, read once each: every reading goes on where the last one ended."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger, self._lock = ledger, threading.Lock()
@@ -103,13 +69,7 @@ class History:
         self._asked = dict[str, Asked]()
 
     def read(self) -> None:
-        """Take in the entries that are new.
-
-        Raises
-        ------
-        LedgerError
-            Where their chain is broken.
-        """
+        """Take in the entries that are new."""
         with self._lock:
             for entry in self._ledger.entries(self._count + 1):
                 self._take(entry)
@@ -143,17 +103,7 @@ class History:
 
 
 def spending(asked: list[Asked], epoch: int, currency: Currency) -> Iterator[tuple[datetime, Fraction]]:
-    """Yield when something was charged in an epoch, and what was spent by then, oldest first.
-
-    Parameters
-    ----------
-    asked : list of Asked
-        Requests of one dataset, newest first.
-    epoch : int
-        The epoch; what was charged in others is left out.
-    currency : {"epsilon", "rho"}
-        What is added up. A charge whose ρ is not known adds nothing.
-    """
+    """Yield when something was charged in an epoch, and what was spent by then, oldest first."""
     spent = Fraction(0)
     for one in reversed(asked):
         amount = one.epsilon if currency == "epsilon" else one.rho

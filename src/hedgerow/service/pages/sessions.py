@@ -26,23 +26,12 @@ def new_name() -> str:
 
 @dataclass(frozen=True, repr=False)
 class Session:
-    """A session.
+    """A session."""
 
-    Attributes
-    ----------
-    caller : Caller
-        Who is logged in, in which role.
-    key : str or None
-        The SHA-256 of the key that opened it; None for the curator's, which a link opened.
-    ends : float
-        When, by a clock that nobody sets.
-    form_token : str
-        What every form of the session sends back, and no other site knows.
-    """
-
-    caller: Caller
-    key: str | None
-    ends: float
+    caller: Caller  # who is logged in, in which role
+    key: str | None  # the SHA-256 of the key that opened it; None for the curator's, which a link opened
+    ends: float  # when, by a clock that nobody sets
+    # What every form of the session sends back, and no other site knows
     form_token: str = field(default_factory=new_name)
 
     def sent(self, token: str) -> bool:
@@ -51,13 +40,7 @@ class Session:
 
 
 class Sessions:
-    """The sessions of a dashboard, by the SHA-256 of their random names.
-
-    Parameters
-    ----------
-    keys : Keys
-        The keys: a session ends when the key that opened it is revoked, in this process or another.
-    """
+    """The sessions of a dashboard, by the SHA-256 of their random names."""
 
     def __init__(self, keys: Keys) -> None:
         self._keys, self._lock = keys, threading.Lock()

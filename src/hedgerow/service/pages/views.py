@@ -61,17 +61,7 @@ class Pages:
 
 
 class Views:
-    """The views of a ledger and its keys.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        What was charged.
-    keys : Keys
-        Who may ask.
-    approvals : Approvals, optional
-        Where questions wait for the curator.
-    """
+    """The views of a ledger and its keys."""
 
     def __init__(self, ledger: Ledger, keys: Keys, approvals: Approvals | None = None) -> None:
         self._ledger, self._keys, self._history = ledger, keys, History(ledger)

@@ -39,15 +39,9 @@ class RowClassifier(Protocol):
 
 @dataclass(frozen=True)
 class Constant:
-    """Predicts one class.
+    """Predicts one class."""
 
-    Attributes
-    ----------
-    code : int
-        Its number.
-    """
-
-    code: int
+    code: int  # its number
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:  # noqa: ARG002 -- of any columns
         """Return it for every row."""
@@ -92,21 +86,11 @@ ACTIVATIONS: Mapping[str, Callable[[Floats], Floats]] = {
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A network with one output, positive for the second class; without hidden layers it is a linear classifier.
+    """A network with one output, positive for the second class; without hidden layers it is a linear classifier."""
 
-    Attributes
-    ----------
-    weights : tuple of ndarray of shape (n_inputs, n_outputs)
-        Of each layer.
-    biases : tuple of ndarray of shape (n_outputs,)
-        Of each layer.
-    activation : str
-        Of the hidden layers: one of `ACTIVATIONS`.
-    """
-
-    weights: tuple[Floats, ...]
-    biases: tuple[Floats, ...]
-    activation: str = "identity"
+    weights: tuple[Floats, ...]  # of each layer
+    biases: tuple[Floats, ...]  # of each layer
+    activation: str = "identity"  # of the hidden layers: one of `ACTIVATIONS`
     missing: bool = False
     n_classes: int = 2
 
@@ -139,36 +123,15 @@ class Network:
 
 @dataclass(frozen=True, eq=False)
 class BinaryTree:
-    """A tree on numbers as scikit-learn stores it: float32 values, ``<= threshold`` goes left.
+    """A tree on numbers as scikit-learn stores it: float32 values, ``<= threshold`` goes left."""
 
-    Attributes
-    ----------
-    left, right : ndarray of int, shape (n_nodes,)
-        The nodes below; -1 in a leaf.
-    feature : ndarray of int, shape (n_nodes,)
-        What is compared.
-    threshold : ndarray of float, shape (n_nodes,)
-        With what.
-    missing_left : ndarray of bool, shape (n_nodes,)
-        Whether a missing value goes left.
-    shares : ndarray of float, shape (n_nodes, n_classes)
-        Of the classes.
-    width : int
-        How many features there are.
-
-    Raises
-    ------
-    ValueError
-        If some row of so many features would not reach a leaf.
-    """
-
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    feature: NDArray[np.int64]
-    threshold: Floats
-    missing_left: NDArray[np.bool_]
-    shares: Floats
-    width: int
+    left: NDArray[np.int64]  # the nodes below; -1 in a leaf
+    right: NDArray[np.int64]  # the nodes below; -1 in a leaf
+    feature: NDArray[np.int64]  # what is compared
+    threshold: Floats  # with what
+    missing_left: NDArray[np.bool_]  # whether a missing value goes left
+    shares: Floats  # of the classes
+    width: int  # how many features there are
 
     def __post_init__(self) -> None:
         size, inner = len(self.shares), self.left >= 0
@@ -202,15 +165,9 @@ class BinaryTree:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees whose shares of the classes are added, one tree after the other.
+    """Trees whose shares of the classes are added, one tree after the other."""
 
-    Attributes
-    ----------
-    trees : tuple of BinaryTree
-        The trees; one is a tree.
-    """
-
-    trees: tuple[BinaryTree, ...]
+    trees: tuple[BinaryTree, ...]  # the trees; one is a tree
     missing: bool = True
 
     def __post_init__(self) -> None:
@@ -243,24 +200,12 @@ class Forest:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A classifier on numbers, after the steps that compute them.
+    """A classifier on numbers, after the steps that compute them."""
 
-    Attributes
-    ----------
-    steps : Chain
-        What is made of the columns.
-    classifier : Scored
-        What scores the classes.
-    codes : tuple of int
-        The number of each of the classifier's classes.
-    widest : int
-        How many numbers there are of a row at once, at most.
-    """
-
-    steps: Chain
-    classifier: Scored
-    codes: tuple[int, ...]
-    widest: int
+    steps: Chain  # what is made of the columns
+    classifier: Scored  # what scores the classes
+    codes: tuple[int, ...]  # the number of each of the classifier's classes
+    widest: int  # how many numbers there are of a row at once, at most
 
     def __post_init__(self) -> None:
         if len(self.codes) != self.classifier.n_classes:
@@ -287,21 +232,11 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class ByModel:
-    """A rule list or tree of hedgerow's. A row with a value that its schema refuses has no class.
+    """A rule list or tree of hedgerow's. A row with a value that its schema refuses has no class."""
 
-    Attributes
-    ----------
-    model : RuleList or Tree
-        The model.
-    places : dict of str to int
-        The number of the column of each attribute that it uses.
-    codes : tuple of int
-        The number of the class that each leaf predicts.
-    """
-
-    model: RuleList | Tree
-    places: Mapping[str, int]
-    codes: tuple[int, ...]
+    model: RuleList | Tree  # the model
+    places: Mapping[str, int]  # the number of the column of each attribute that it uses
+    codes: tuple[int, ...]  # the number of the class that each leaf predicts
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the class of each row."""
@@ -312,21 +247,11 @@ class ByModel:
 
 @dataclass(frozen=True, eq=False)
 class ByPoints:
-    """A scorecard of hedgerow's: whole points are added. A row with a value that its schema refuses has no class.
+    """A scorecard of hedgerow's: whole points are added. A row with a value that its schema refuses has no class."""
 
-    Attributes
-    ----------
-    model : Scorecard
-        The model.
-    places : dict of str to int
-        The number of the column of each attribute that it uses.
-    codes : tuple of int
-        The number of each of its classes.
-    """
-
-    model: Scorecard
-    places: Mapping[str, int]
-    codes: tuple[int, ...]
+    model: Scorecard  # the model
+    places: Mapping[str, int]  # the number of the column of each attribute that it uses
+    codes: tuple[int, ...]  # the number of each of its classes
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the class of each row."""

@@ -26,11 +26,6 @@ def check_data(value: Any) -> None:
 
     An object of a derived type could run code of its own on rows: a text with its own hash, a number with its own
     comparison.
-
-    Raises
-    ------
-    ValueError
-        If any part is of another type.
     """
     kind = type(value)
     if kind in _PLAIN or kind in _REBUILT:

@@ -18,18 +18,10 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """A column of text, and the text that replaces missing values.
+    """A column of text, and the text that replaces missing values."""
 
-    Attributes
-    ----------
-    column : Column
-        The column.
-    fill : str or None
-        The text; None where missing stays missing.
-    """
-
-    column: Column
-    fill: str | None = None
+    column: Column  # the column
+    fill: str | None = None  # the text; None where missing stays missing
 
 
 Feature = Floats | Text
@@ -38,18 +30,10 @@ Feature = Floats | Text
 
 @dataclass(frozen=True, eq=False)
 class FeatureTable:
-    """Features of some rows, and which rows have been refused.
+    """Features of some rows, and which rows have been refused."""
 
-    Attributes
-    ----------
-    features : tuple of Feature
-        The columns.
-    refused : ndarray of bool, shape (n_rows,)
-        Rows for which a step has no result, so that no class is predicted.
-    """
-
-    features: tuple[Feature, ...]
-    refused: Mask
+    features: tuple[Feature, ...]  # the columns
+    refused: Mask  # rows for which a step has no result, so that no class is predicted
 
     @classmethod
     def of(cls, columns: Sequence[Column], n_rows: int) -> FeatureTable:
@@ -83,21 +67,13 @@ class RowTransformer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """``(x − shift) ÷ divisor × factor + offset``, clipped to two bounds, for each feature.
+    """``(x − shift) ÷ divisor × factor + offset``, clipped to two bounds, for each feature."""
 
-    Attributes
-    ----------
-    shift, divisor, factor, offset : tuple of float
-        One a feature.
-    bounds : (float, float)
-        What results are clipped to.
-    """
-
-    shift: tuple[float, ...]
-    divisor: tuple[float, ...]
-    factor: tuple[float, ...]
-    offset: tuple[float, ...]
-    bounds: tuple[float, float] = (-np.inf, np.inf)
+    shift: tuple[float, ...]  # one a feature
+    divisor: tuple[float, ...]  # one a feature
+    factor: tuple[float, ...]  # one a feature
+    offset: tuple[float, ...]  # one a feature
+    bounds: tuple[float, float] = (-np.inf, np.inf)  # what results are clipped to
 
     def __post_init__(self) -> None:
         if {len(part) for part in (self.divisor, self.factor, self.offset)} != {len(self.shift)}:
@@ -120,15 +96,9 @@ class Scale:
 
 @dataclass(frozen=True)
 class Fill:
-    """Replace missing values by a constant.
+    """Replace missing values by a constant."""
 
-    Attributes
-    ----------
-    values : tuple of float or str
-        One a feature.
-    """
-
-    values: tuple[float | str, ...]
+    values: tuple[float | str, ...]  # one a feature
 
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
         """Text replaces missing text, numbers missing numbers."""
@@ -150,21 +120,11 @@ def _filled(feature: Feature, value: float | str) -> Feature:
 
 @dataclass(frozen=True)
 class OneHot:
-    """A feature of 0 and 1 for each category of each feature.
+    """A feature of 0 and 1 for each category of each feature."""
 
-    Attributes
-    ----------
-    categories : tuple of tuples of str, float or None
-        The categories of each feature; None is that of missing values.
-    dropped : tuple of int
-        The category of each feature that gets no feature; -1 for none.
-    refuse_others : bool
-        Whether a row with another value has no result. False: all its features are 0.
-    """
-
-    categories: tuple[tuple[str | float | None, ...], ...]
-    dropped: tuple[int, ...]
-    refuse_others: bool
+    categories: tuple[tuple[str | float | None, ...], ...]  # the categories of each feature
+    dropped: tuple[int, ...]  # the category of each feature that gets no feature; -1 for none
+    refuse_others: bool  # whether a row with another value has no result. False: all its features are 0.
 
     def __post_init__(self) -> None:
         if len(self.dropped) != len(self.categories):
@@ -232,15 +192,9 @@ class Chain:
 
 @dataclass(frozen=True)
 class ParallelSteps:
-    """Steps for some of the features each; their results side by side.
+    """Steps for some of the features each; their results side by side."""
 
-    Attributes
-    ----------
-    parts : tuple of (tuple of int, Step)
-        The numbers of the features, and what is done with them.
-    """
-
-    parts: tuple[tuple[tuple[int, ...], RowTransformer], ...]
+    parts: tuple[tuple[tuple[int, ...], RowTransformer], ...]  # the numbers of the features, and what is done with them
 
     def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:
         """As the parts do, side by side."""

@@ -22,68 +22,32 @@ InputKind = Literal["single", "double", "whole", "boolean", "text"]
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a graph.
+    """An input of a graph."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the column that it takes; any, if it takes all columns.
-    kind : {"single", "double", "whole", "boolean", "text"}
-        What its values are turned into: numbers as float32 or float64, towards zero, or not 0; or text.
-    width : int
-        The number of columns.
-    """
-
-    name: str
-    kind: InputKind
-    width: int
+    name: str  # the name of the column that it takes; any, if it takes all columns
+    kind: InputKind  # what its values are turned into: numbers as float32 or float64, towards zero, or not 0; or text
+    width: int  # the number of columns
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """An operator with the values that it takes.
+    """An operator with the values that it takes."""
 
-    Attributes
-    ----------
-    operator : Operator
-        What is computed.
-    inputs : tuple of int
-        The numbers of earlier values: first those of the graph's inputs, then those of its steps.
-    width : int
-        The number of columns of the result.
-    """
-
-    operator: Operator
-    inputs: tuple[int, ...]
-    width: int
+    operator: Operator  # what is computed
+    inputs: tuple[int, ...]  # the numbers of earlier values: first those of the graph's inputs, then those of its steps
+    width: int  # the number of columns of the result
 
 
 @dataclass(frozen=True, eq=False)
 class GraphClassifier:
-    """A classifier as a graph, for columns and classes that are not yet known.
+    """A classifier as a graph, for columns and classes that are not yet known."""
 
-    Attributes
-    ----------
-    inputs : tuple of Input
-        The inputs: one of all columns in their order, or one a column by its name.
-    steps : tuple of Step
-        The steps; the last one has a score per class, the first of the largest of which decides.
-    labels : tuple of str, int or bool, or None
-        The class of each score. None: the dataset's, in their order.
-    """
-
-    inputs: tuple[Input, ...]
-    steps: tuple[Step, ...]
-    labels: tuple[str | int | bool, ...] | None
+    inputs: tuple[Input, ...]  # the inputs: one of all columns in their order, or one a column by its name
+    steps: tuple[Step, ...]  # the steps; the last one has a score per class, the first of the largest of which decides
+    labels: tuple[str | int | bool, ...] | None  # the class of each score. None: the dataset's, in their order.
 
     def bound(self, names: Sequence[str], kinds: Sequence[str], classes: Sequence[object]) -> Prepared:
-        """Return the classifier for columns of these names and kinds, and these classes.
-
-        Raises
-        ------
-        ValueError
-            If an input is none of the columns, or of another type; or a score is for none of the classes.
-        """
+        """Return the classifier for columns of these names and kinds, and these classes."""
         graph = Graph(self._places(names, kinds), tuple(one.kind for one in self.inputs), self.steps)
         labels = tuple(classes) if self.labels is None else self.labels
         width = self.steps[-1].width
@@ -112,21 +76,11 @@ def _place(one: Input, names: Sequence[str]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A graph as a step before a classifier.
+    """A graph as a step before a classifier."""
 
-    Attributes
-    ----------
-    places : tuple of tuple of int
-        The numbers of the columns of each input.
-    kinds : tuple of str
-        The kind of each input, as `Input` has it.
-    steps : tuple of Step
-        The steps. The result is the last one's.
-    """
-
-    places: tuple[tuple[int, ...], ...]
-    kinds: tuple[str, ...]
-    steps: tuple[Step, ...]
+    places: tuple[tuple[int, ...], ...]  # the numbers of the columns of each input
+    kinds: tuple[str, ...]  # the kind of each input, as `Input` has it
+    steps: tuple[Step, ...]  # the steps. The result is the last one's.
 
     def __post_init__(self) -> None:
         for number, step in enumerate(self.steps, len(self.places)):
@@ -192,15 +146,9 @@ def _taken(rows: FeatureTable, places: tuple[int, ...], kind: str) -> GraphValue
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of the classes as they are.
+    """Scores of the classes as they are."""
 
-    Attributes
-    ----------
-    n_classes : int
-        How many.
-    """
-
-    n_classes: int
+    n_classes: int  # how many
     missing: bool = True
 
     @property

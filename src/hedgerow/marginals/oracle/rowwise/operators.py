@@ -34,15 +34,9 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """A constant.
+    """A constant."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (1, width)
-        The numbers.
-    """
-
-    values: Floats
+    values: Floats  # the numbers
 
     def __call__(self, *values: Any) -> GraphValue:  # noqa: ARG002 -- of no other values
         """Return it."""
@@ -124,18 +118,10 @@ class Clip:
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """``x @ weights + bias``; a row with a number that is missing or too large has no result.
+    """``x @ weights + bias``; a row with a number that is missing or too large has no result."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n_inputs, n_outputs)
-        The weights.
-    bias : ndarray of shape (n_outputs,)
-        The bias.
-    """
-
-    weights: Floats
-    bias: Floats
+    weights: Floats  # the weights
+    bias: Floats  # the bias
 
     def __call__(self, *values: Any) -> GraphValue:
         """Compute it, in arithmetic that does not depend on other rows."""
@@ -158,15 +144,9 @@ class Join:
 
 @dataclass(frozen=True)
 class Pick:
-    """Some columns of a value.
+    """Some columns of a value."""
 
-    Attributes
-    ----------
-    places : tuple of int
-        Their numbers.
-    """
-
-    places: tuple[int, ...]
+    places: tuple[int, ...]  # their numbers
 
     def __call__(self, *values: Any) -> GraphValue:
         """Pick."""
@@ -252,18 +232,10 @@ class EqualsText:
 
 @dataclass(frozen=True, eq=False)
 class TreeScores:
-    """Sums of what the leaves of trees hold, one tree after the other, onto a base.
+    """Sums of what the leaves of trees hold, one tree after the other, onto a base."""
 
-    Attributes
-    ----------
-    trees : tuple of BinaryTree
-        The trees, whose `leaves` compares float64 values as they are.
-    base : tuple of float
-        One number a class.
-    """
-
-    trees: tuple[BinaryTree, ...]
-    base: tuple[float, ...]
+    trees: tuple[BinaryTree, ...]  # the trees, whose `leaves` compares float64 values as they are
+    base: tuple[float, ...]  # one number a class
 
     def __call__(self, *values: Any) -> GraphValue:
         """Add."""

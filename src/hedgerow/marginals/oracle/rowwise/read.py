@@ -39,21 +39,11 @@ _MOST_NESTED = 20  # pipelines in pipelines
 
 @dataclass(frozen=True)
 class TargetColumns:
-    """Public properties of the target's columns.
+    """Public properties of the target's columns."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Their names.
-    kinds : tuple of str
-        ``boolean``, ``numbers`` or ``text``.
-    named : bool
-        Whether columns are selected by name; else by position.
-    """
-
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    named: bool
+    names: tuple[str, ...]  # their names
+    kinds: tuple[str, ...]  # ``boolean``, ``numbers`` or ``text``
+    named: bool  # whether columns are selected by name; else by position
 
     def place(self, name: str) -> int:
         """Return the index of a column; ValueError if there is none of that name."""
@@ -66,12 +56,6 @@ def read_classifier(hypothesis: Any, columns: TargetColumns, classes: Sequence[A
     """Return a hypothesis as data; None if its type is not supported.
 
     Only objects of exactly the known types are read, not of types derived from them: those can have other code.
-
-    Raises
-    ------
-    HypothesisError
-        If it is of a supported type and not fitted, has unsupported settings, predicts other values than classes, or
-        does not fit the columns. Public: it follows from the hypothesis and the columns' names and types.
     """
     try:
         found = _read(hypothesis, columns, classes)
@@ -152,11 +136,6 @@ def charges_of(hypothesis: Any) -> Paid:
     A hypothesis does not show whether it was learned from the oracle's rows; its charges count as if it was. Where a
     card has no guarantee, its charges have none; where it has no charges either, its reason is returned: the hypothesis
     counts as public, except for the charges of its cut points.
-
-    Raises
-    ------
-    ValueError
-        If a charge is negative, or not a charge.
     """
     paid, reserves, denials = list[tuple[Charge, Charge]](), list[tuple[Charge, Sequence[Charge]]](), list[str]()
     for part in _parts(hypothesis):

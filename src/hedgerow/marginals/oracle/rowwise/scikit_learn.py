@@ -42,14 +42,7 @@ Names = tuple[str, ...] | None
 
 
 def plain_array(values: Any, shape: tuple[int, ...]) -> Floats:
-    """Return a copy of an array of numbers of this shape as float64; -1 stands for any length.
-
-    Raises
-    ------
-    ValueError
-        If it is not a NumPy array of numbers (an object's own conversion would run its code), of another shape, or
-        holds numbers that are not finite or too large.
-    """
+    """Return a copy of an array of numbers of this shape as float64; -1 stands for any length."""
     if type(values) is not np.ndarray or values.dtype.kind not in "fiub":
         raise ArgumentError("its parameters are not in NumPy arrays")
     if len(values.shape) != len(shape) or any(b not in (-1, a) for a, b in zip(values.shape, shape, strict=True)):
@@ -146,13 +139,7 @@ CLASSIFIERS: Mapping[type, Callable[[Any], Scored]] = {
 
 
 def read_step(step: Any, names: Names) -> RowTransformer | None:
-    """Return a fitted step as a transformer of features, None if its type is not supported.
-
-    Raises
-    ------
-    ValueError
-        If it is set to something that is not known.
-    """
+    """Return a fitted step as a transformer of features, None if its type is not supported."""
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return Chain(())
     if type(step) not in _STEPS:
@@ -238,13 +225,7 @@ def _one_hot(step: Any, names: Names) -> RowTransformer:  # noqa: ARG001
 
 
 def plain_values(values: Any) -> list[str | float | None]:
-    """Return what an array holds as text, numbers and None for what is missing.
-
-    Raises
-    ------
-    ValueError
-        If it is not a NumPy array of one dimension, or holds anything else.
-    """
+    """Return what an array holds as text, numbers and None for what is missing."""
     if type(values) is not np.ndarray or values.ndim != 1:
         raise ArgumentError("its values are not in NumPy arrays")
     found: list[str | float | None] = []
