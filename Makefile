@@ -75,9 +75,9 @@ bench: $(TESTED)  ## repeat the benchmarks (a day; see benchmarks/README.md)
 	cd benchmarks && for b in $(BENCHMARKS); do $(abspath $(BIN))/python $$b.py || exit 1; done
 
 study: $(VENV)/.installed  ## make the figures and tables of SSRL, PDR and EXPRIL again (four hours; docs/studies/); stop and go on at will
-	$(BIN)/hedgerow study ssrl --runs 100 --resume -o build/ssrl
-	$(BIN)/hedgerow study pdr --seeds 10 --resume -o build/pdr
-	$(BIN)/hedgerow study expril --runs 100 --resume -o build/expril
+	$(BIN)/python -m studies ssrl --runs 100 --resume -o build/ssrl
+	$(BIN)/python -m studies pdr --seeds 10 --resume -o build/pdr
+	$(BIN)/python -m studies expril --runs 100 --resume -o build/expril
 
 clean:  ## remove the environment
 	rm -rf $(VENV)

@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 
 import hedgerow as hr
 from hedgerow.errors import OverlapWarning
-from hedgerow.studies.expril.problems import PROBLEMS, problem
-from hedgerow.studies.expril.runs import METHODS, noise_seed
+from studies.expril.problems import PROBLEMS, problem
+from studies.expril.runs import METHODS, noise_seed
 
 RUNS, BINS = 20, ("auto", 2, 3, 4, 6, 8, 12, 16)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from measure import median_seconds, report
 
-from hedgerow.csv_grammar import check_grammar
+from hedgerow.tables.csv_grammar import check_grammar
 
 ROWS, FIELDS = 1_000_000, 12
 

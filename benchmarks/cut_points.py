@@ -15,10 +15,10 @@ from opendp.mod import binary_search_param
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
-from hedgerow.frames import Table
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.noise import SecureNoise
 from hedgerow.schema.private_cuts import PlannedCuts
+from hedgerow.tables.frames import Table
 
 NUMBERS = {"age": hr.Integer(0, 120), "hours-per-week": hr.Integer(0, 168), "capital-gain": hr.Integer(0, 100_000)}
 BINS = (5, 10, 20, 52)

@@ -13,11 +13,11 @@ import numpy as np
 import hedgerow as hr
 from hedgerow.audit import worst_neighbours
 from hedgerow.learn.greedy.rule_lists import grow
-from hedgerow.learn.greedy.ssrl import GlobalChoice, least_support
+from hedgerow.learn.ssrl.greedy import GlobalChoice, least_support
+from hedgerow.learn.ssrl.mechanisms import Exponential
 from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import PermuteAndFlip, SecureNoise, Siblings
-from hedgerow.privacy.ssrl import Exponential
 from hedgerow.schema.candidates import Candidates
 
 WIDE = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Label("y", (False, True)))

@@ -12,8 +12,7 @@ import hedgerow as hr
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import masks_cost, space_cost
 from hedgerow.learn.search.cubes import Cubes
-from hedgerow.learn.search.exhaustive import exhaustive_levels
-from hedgerow.learn.search.lattice import PatternMatrix, Search
+from hedgerow.learn.search.lattice import PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema

@@ -76,8 +76,8 @@ def runs(data, run):
     with ExitStack() as stack:
         remote = list(curators(stack, parts, data))
         oracles = {
-            "three curators, HTTP": hr.FederatedOracle([one.oracle(1, epsilon=epsilon) for one in remote]),
-            "three oracles, one process": hr.FederatedOracle([inside(*part) for part in parts]),
+            "three curators, HTTP": hr.oracle.FederatedOracle([one.oracle(1, epsilon=epsilon) for one in remote]),
+            "three oracles, one process": hr.oracle.FederatedOracle([inside(*part) for part in parts]),
             "one oracle, pooled": inside(X.iloc[rest], y.iloc[rest]),
         }
         sums = [counted(one) for one in remote]

@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.frames import Table
-from hedgerow.marginals.oracle.rowwise import read_classifier
-from hedgerow.marginals.oracle.rowwise.read import Columns
+from hedgerow.hypotheses import read_classifier
+from hedgerow.hypotheses.read import Columns
+from hedgerow.tables.frames import Table
 
 ROWS, WIDTH, ALONE = 5000, 25, 200
 HYPOTHESES = {

@@ -6,7 +6,7 @@ Weights come from one answer, labels from three. Both should take less than 2 s,
 import numpy as np
 from measure import median_seconds, report
 
-from hedgerow.marginals.labels import Equations, estimate_labels
+from hedgerow.marginals.expril import Equations, estimate_labels
 from hedgerow.marginals.reweight import reweight
 
 ROWS, ATTRIBUTES, BINS, SCALE = 5000, 25, 5, 75.0

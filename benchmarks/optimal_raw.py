@@ -15,9 +15,9 @@ from measure import median_seconds, report
 from sklearn.datasets import load_wine
 
 import hedgerow as hr
-from hedgerow.frames import Table
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Real, Schema
+from hedgerow.tables.frames import Table
 
 SUPPORT = 0.001
 LONGEST = 600

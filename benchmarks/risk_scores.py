@@ -21,8 +21,8 @@ from scorecards import loaded, scores
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
-from hedgerow.frames import Table
 from hedgerow.schema import Integer, Real
+from hedgerow.tables.frames import Table
 
 DATASETS = ("breast_cancer", "compas", "adult")
 RAW = RESULTS / "risk_scores_runs.csv"

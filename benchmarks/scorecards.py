@@ -22,8 +22,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import OneHotEncoder
 
 import hedgerow as hr
-from hedgerow.frames import Table
 from hedgerow.schema import Integer, Label, Real, Schema
+from hedgerow.tables.frames import Table
 
 DATASETS = ("breast_cancer", "ctg", "german", "compas", "adult", "german_binary", "compas_binary", "adult_binary")
 EPSILONS = (0.05, 0.1, 1.0)

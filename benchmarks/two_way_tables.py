@@ -23,9 +23,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
-from hedgerow.frames import Table
 from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Prior
 from hedgerow.marginals.log_odds import Evidence, estimated
+from hedgerow.tables.frames import Table
 
 EPSILONS, SOURCE, SHARE = (0.1, 1.0), 4000, {"tree": 0.4, "quadratic": 0.3}
 RIDGES = (0, 1, 10, 100, 1000, 10_000)

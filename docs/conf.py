@@ -38,7 +38,7 @@ pages_outside = {
     "benchmarks": "benchmarks/README.md",
     "changelog": "CHANGELOG.md",
     "contributing": "CONTRIBUTING.md",
-    "datasets": "src/hedgerow/data/NOTICE.md",
+    "datasets": "src/hedgerow/datasets/NOTICE.md",
     "security": "SECURITY.md",
 }
 

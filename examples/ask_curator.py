@@ -26,7 +26,7 @@ with hr.connect(ready["url"], key=ready["analyst_key"]) as curator:
     scorecard = hr.MarginalLogisticClassifier(reweight=False).fit(public, oracle=oracle)
     print(f"a scorecard from one answer, {scorecard.privacy_.headline}")
 
-    bins = hr.choose_bins(public[["worst radius", "worst concave points"]], 4)
+    bins = hr.oracle.choose_bins(public[["worst radius", "worst concave points"]], 4)
     errors = oracle.error_marginals(bins, tree)
     print(f"the tree errs on about {errors.error_rate:.0%} of the curator's {errors.n_rows:.0f} rows")
     print(f"spent: epsilon {curator.budget['epsilon']['spent']} of {curator.budget['epsilon']['cap']}")

@@ -9,8 +9,8 @@ import pytest
 
 from hedgerow import GreedyRuleListClassifier, Tally, datasets
 from hedgerow.datasets import NAMES, SENSITIVE, Dataset
-from hedgerow.frames import Table
 from hedgerow.schema import Boolean, count_candidates
+from hedgerow.tables.frames import Table
 from tests.shapes import SHAPES
 
 PACKAGED = Path(datasets.__file__).parent / "data"

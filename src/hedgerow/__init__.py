@@ -3,7 +3,9 @@
 Three ideas carry everything. The **schema** is what is public. The **tally** is what is private: the table after one
 GROUP BY. The **budget** is the only door between them.
 
-Names are imported when they are first used (PEP 562), so that ``import hedgerow`` is quick.
+Names are imported when they are first used (PEP 562), so that ``import hedgerow`` is quick. What a model, a schema, a
+budget or an oracle consists of is in the rooms of the package: ``hedgerow.models``, ``hedgerow.schema``,
+``hedgerow.privacy``, ``hedgerow.oracle``, ``hedgerow.errors``.
 """
 
 from importlib import import_module
@@ -12,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from hedgerow._version import __version__
 
 if TYPE_CHECKING:
-    from hedgerow import audit, datasets, engines, errors, report, studies
-    from hedgerow.client.connect import connect
-    from hedgerow.client.federated import FederatedOracle
-    from hedgerow.engines.sources import open_table
+    from hedgerow import audit, datasets
+    from hedgerow.client import connect
+    from hedgerow.engines import open_table
     from hedgerow.learn import (
         DPGreedyRLClassifier,
         GreedyRuleListClassifier,
@@ -26,74 +27,54 @@ if TYPE_CHECKING:
         PrivateTreeClassifier,
         ScorecardClassifier,
     )
-    from hedgerow.marginals import Always, ExprilClassifier, MarginalLogisticClassifier, Oracle, choose_bins
-    from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, load_model
-    from hedgerow.planning.forecast import Forecast, plan
-    from hedgerow.privacy.budget import Budget
-    from hedgerow.privacy.budget_file import FileBudget
-    from hedgerow.privacy.card import PrivacyCard
-    from hedgerow.privacy.charge import Charge
+    from hedgerow.marginals import ExprilClassifier, MarginalLogisticClassifier
+    from hedgerow.models import load_model
+    from hedgerow.oracle import Oracle
+    from hedgerow.planning import plan
+    from hedgerow.privacy import Budget
     from hedgerow.report import Report
-    from hedgerow.schema import Attribute, Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema, Unit
+    from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real, Schema, Unit
     from hedgerow.tally import Tally
 
 __all__ = [
-    "Always",
-    "Attribute",
-    "AttributePoints",
     "Boolean",
     "Budget",
     "Categorical",
-    "Charge",
     "DPGreedyRLClassifier",
     "Date",
     "ExprilClassifier",
-    "FederatedOracle",
-    "FileBudget",
-    "Forecast",
     "GreedyRuleListClassifier",
     "Integer",
     "Label",
-    "Leaf",
-    "Literal",
     "MarginalLogisticClassifier",
     "OptimalRuleListClassifier",
     "OptimalTreeClassifier",
     "Oracle",
-    "PrivacyCard",
     "PrivateRuleListClassifier",
     "PrivateScorecardClassifier",
     "PrivateTreeClassifier",
     "Real",
     "Report",
-    "Rule",
-    "RuleList",
     "Schema",
-    "Scorecard",
     "ScorecardClassifier",
-    "Split",
     "Tally",
-    "Tree",
     "Unit",
     "__version__",
     "audit",
-    "choose_bins",
     "connect",
     "datasets",
-    "engines",
-    "errors",
     "load_model",
     "open_table",
     "plan",
-    "report",
-    "studies",
 ]
 
-_ROOMS = ("audit", "datasets", "engines", "errors", "report", "studies")
+_ROOMS = (
+    *("audit", "client", "datasets", "engines", "errors", "models", "oracle", "planning", "privacy", "report"),
+    "schema",
+)
 _HOMES = {
-    "client.connect": ("connect",),
-    "client.federated": ("FederatedOracle",),
-    "engines.sources": ("open_table",),
+    "client": ("connect",),
+    "engines": ("open_table",),
     "learn": (
         "DPGreedyRLClassifier",
         "GreedyRuleListClassifier",
@@ -104,15 +85,13 @@ _HOMES = {
         "PrivateTreeClassifier",
         "ScorecardClassifier",
     ),
-    "marginals": ("Always", "ExprilClassifier", "MarginalLogisticClassifier", "Oracle", "choose_bins"),
-    "models": ("AttributePoints", "Leaf", "Rule", "RuleList", "Scorecard", "Split", "Tree", "load_model"),
-    "planning.forecast": ("Forecast", "plan"),
-    "privacy.budget": ("Budget",),
-    "privacy.budget_file": ("FileBudget",),
-    "privacy.card": ("PrivacyCard",),
-    "privacy.charge": ("Charge",),
+    "marginals": ("ExprilClassifier", "MarginalLogisticClassifier"),
+    "models": ("load_model",),
+    "oracle": ("Oracle",),
+    "planning": ("plan",),
+    "privacy": ("Budget",),
     "report": ("Report",),
-    "schema": ("Attribute", "Boolean", "Categorical", "Date", "Integer", "Label", "Literal", "Real", "Schema", "Unit"),
+    "schema": ("Boolean", "Categorical", "Date", "Integer", "Label", "Real", "Schema", "Unit"),
     "tally": ("Tally",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -128,4 +107,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return __all__

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Literal, Self
 
-from hedgerow.messages import near_miss, shown, shown_argument
-from hedgerow.values import listed, printable
+from hedgerow.text.messages import near_miss, shown, shown_argument
+from hedgerow.text.values import listed, printable
 
 _MOST_TOLD = 10  # faults in one message
 _MOST_NAMED = 50  # columns in one message

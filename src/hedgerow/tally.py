@@ -12,13 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, NotPicklableError
-from hedgerow.frames import Table, check_same_index, column_of, label_name
-from hedgerow.messages import number_of
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.booleans import advise, boolean_schema
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.contributions import counted, draw_key
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Table, check_same_index, column_of, label_name
+from hedgerow.text.messages import number_of
 
 Counts = NDArray[np.int64]
 _BLOCK = 2**15  # patterns counted at a time: the one-hot block and its product stay in cache

@@ -21,7 +21,7 @@ import yaml
 
 from hedgerow.errors import ModelFormatError, SchemaError
 from hedgerow.models.envelope import seal
-from hedgerow.values import printable
+from hedgerow.text.values import printable
 from tests.adversarial.hostile_files import LOADERS, SMALL, large, rechained, use
 
 MOST_SECONDS, MOST_BYTES = 20.0, 2**30  # of the processor, and more than what the imports take

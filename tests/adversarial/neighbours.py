@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hedgerow as hr
-from hedgerow.marginals.oracle.hypothesis import Always
+from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.models import Rule, RuleList
 from hedgerow.models.model import Model
 from hedgerow.privacy.card import PrivacyCard

@@ -19,13 +19,12 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, ModelFormatError, SchemaError
-from hedgerow.learn.greedy.ssrl import PUBLISHED
+from hedgerow.learn.ssrl.greedy import PUBLISHED
 from hedgerow.models import Rule
 from hedgerow.models.envelope import seal
-from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.charge import Charge, exact
 from hedgerow.privacy.unit import Unit
 from tests.models.strategies import cards
 from tests.privacy.rewriting import edit
@@ -423,7 +422,7 @@ def test_a_cards_file_cannot_leave_out_that_a_charge_has_no_guarantee():
 
 def sealed(schema, card):
     """A rule list's file by someone who can compute a digest."""
-    model = hr.RuleList(schema, (Rule((), label=0),), card)
+    model = hr.models.RuleList(schema, (Rule((), label=0),), card)
     return json.dumps(seal({key: value for key, value in model.to_dict().items() if key != "digest"}))
 
 
@@ -432,14 +431,14 @@ def test_a_models_card_cannot_claim_what_its_schema_denies():
     card = PrivacyCard((Charge("x", Fraction(1, 10)),), noise="", software="")
     void = replace(declared, void="domain taken from the data")
     with pytest.raises(ModelFormatError, match="its card claims a guarantee, but its schema has none"):
-        hr.RuleList.from_json(sealed(void, card))
+        hr.models.RuleList.from_json(sealed(void, card))
     learned = replace(declared, charges=(Charge("cut points", Fraction(1, 2)),))
     with pytest.raises(
         ModelFormatError, match="its card claims less privacy loss than the cut points of its schema cost"
     ):
-        hr.RuleList.from_json(sealed(learned, card))
+        hr.models.RuleList.from_json(sealed(learned, card))
     for schema in (void, learned):
-        assert not hr.RuleList.from_json(sealed(schema, PrivacyCard.none("x", software=""))).privacy.is_private
+        assert not hr.models.RuleList.from_json(sealed(schema, PrivacyCard.none("x", software=""))).privacy.is_private
 
 
 def test_each_reason_is_said_once():

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ibis import _
 
-from hedgerow.csv_files import read_csv
 from hedgerow.engines.faults import answered
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError, EngineError
-from tests.csv_text import CELLS, files
+from hedgerow.tables.csv_files import read_csv
 from tests.engines.servers import SPARK
+from tests.tables.csv_text import CELLS, files
 
 LINES = [
     "0,u,1",

@@ -16,14 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.csv_files import read_csv, read_header
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError
-from hedgerow.frames import Table
-from hedgerow.learn.greedy.ssrl import PUBLISHED
-from hedgerow.marginals.oracle.hypothesis import Always
+from hedgerow.hypotheses.hypothesis import Always
+from hedgerow.learn.ssrl.greedy import PUBLISHED
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real, Schema
+from hedgerow.tables.csv_files import read_csv, read_header
+from hedgerow.tables.frames import Table
 
 SCHEMA = """\
 label: {name: ill, classes: ["no", "yes"]}

@@ -22,9 +22,9 @@ from hedgerow.engines.contributions import counted_rows
 from hedgerow.engines.faults import answered
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError, EngineError
-from hedgerow.frames import Table
 from hedgerow.schema import Categorical, Date, Label, Real, Unit
-from hedgerow.table_files import read_table
+from hedgerow.tables.frames import Table
+from hedgerow.tables.table_files import read_table
 from tests.engines.servers import SPARK
 
 ENGINES = ["duckdb", SPARK]

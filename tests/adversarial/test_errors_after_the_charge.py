@@ -17,7 +17,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
-from hedgerow import durable
+from hedgerow.boundary import durable
 from hedgerow.errors import BudgetExceededError, DomainError, FileError
 from hedgerow.privacy import budget as budget_module
 from hedgerow.privacy import budget_file

@@ -23,10 +23,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.errors import HypothesisError
-from hedgerow.marginals import choose_bins
-from hedgerow.marginals.oracle.hypothesis import Always
-from hedgerow.marginals.oracle.rowwise.data import check_data
-from hedgerow.marginals.oracle.rowwise.features import Chain, Fill
+from hedgerow.hypotheses.features import Chain, Fill
+from hedgerow.hypotheses.hypothesis import Always
+from hedgerow.hypotheses.read import check_data
+from hedgerow.oracle import choose_bins
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Real, Schema
@@ -107,9 +107,7 @@ def test_by_the_librarys_own_code_one_row_more_changes_more(make, monkeypatch):
     X, y = np.hstack([half, half]), (RNG.random(4096) < 0.5).astype(int)
     bins = choose_bins(X[:50], 2)
     foreign = types.SimpleNamespace(predict=make(15).predict)
-    monkeypatch.setattr(
-        "hedgerow.marginals.oracle.own_code._try_out", lambda *_: None
-    )  # eight rows show it at times only
+    monkeypatch.setattr("hedgerow.oracle.own_code._try_out", lambda *_: None)  # eight rows show it at times only
     moved = []
     for size in SIZES:
         pair = [true_answers(X[:n], y[:n], bins, foreign, run_code=True) for n in (size, size + 1)]
@@ -482,7 +480,9 @@ def test_memory_does_not_grow_as_rows_times_what_the_learner_sends(n):
 def test_a_charge_whose_void_is_told_later_is_void():
     fitted = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=Schema(AGE.attributes, hr.Label("y", (0, 1))))
     tree = fitted.fit(AGES[["age"]], OLD).tree_
-    seeded = hr.Tree(tree.schema, tree.root, PrivacyCard(tree.privacy.charges, noise="x", software="x", void="seeded"))
+    seeded = hr.models.Tree(
+        tree.schema, tree.root, PrivacyCard(tree.privacy.charges, noise="x", software="x", void="seeded")
+    )
     for order in ((tree, seeded), (seeded, tree)):
         oracle = hr.Oracle(AGES, OLD, hr.Budget(1))
         for model in order:

@@ -16,7 +16,7 @@ import sklearn
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.marginals.oracle.hypothesis import Always
+from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
 from tests.adversarial.hostile import COLUMNS, HOLDERS, QUOTED, N
 
@@ -40,8 +40,8 @@ BINS = (Categorical(("red",), **CELLS), Real(**SIZE, cuts=(4.5,), **CELLS), Bool
 def model_of(schema):
     """Return a rule list that looks at the attribute."""
     literal = schema["a"].literals("a", negations=False)[0]
-    rules = (hr.Rule((literal,), (2, 0)), hr.Rule((), (0, 1)))
-    return hr.RuleList(schema, rules, hr.PrivacyCard.none("not private", software="test"))
+    rules = (hr.models.Rule((literal,), (2, 0)), hr.models.Rule((), (0, 1)))
+    return hr.models.RuleList(schema, rules, hr.privacy.PrivacyCard.none("not private", software="test"))
 
 
 def ask(X, y, attribute):
@@ -73,7 +73,7 @@ def asked_about_rows(X):
     yield "align with listed values", lambda: hr.audit.align(hr.audit.ProbabilisticDataset({"a": (1, 2)}, [{}] * N), X)
     yield "overfitting", lambda: hr.audit.overfit(TREE, (X, LABELS), (X, LABELS))
     yield "from public", lambda: Schema.from_public(X)
-    yield "choose bins", lambda: hr.marginals.choose_bins(X, 3)
+    yield "choose bins", lambda: hr.oracle.choose_bins(X, 3)
 
 
 TREE = DecisionTreeClassifier().fit(np.array([[0.0], [1.0], [2.0]]), LABELS)
@@ -201,8 +201,8 @@ def given_in_the_wrong_place(X):
     for name in ("target", "y", "attack", "repeats", "train_share", "attack_share", "random_state"):
         mine = {"target": TREE, "X": np.arange(40.0)[:, None], "y": names, "repeats": 1, name: X}
         yield f"membership, {name}", lambda mine=mine: hr.audit.membership(**mine)
-    yield "choose bins, most", lambda: hr.marginals.choose_bins(SOURCE, X)
-    yield "choose bins, weights", lambda: hr.marginals.choose_bins(SOURCE, 3, X)
+    yield "choose bins, most", lambda: hr.oracle.choose_bins(SOURCE, X)
+    yield "choose bins, weights", lambda: hr.oracle.choose_bins(SOURCE, 3, X)
 
 
 @pytest.mark.parametrize("name", ["pandas text", "polars text", "pyarrow text", "numpy text", "pyarrow whole numbers"])

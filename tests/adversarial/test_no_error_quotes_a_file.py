@@ -80,12 +80,12 @@ FILES = {
     "bytes.parquet": parquet("age", [CELL, CELL]),
     "lists.parquet": parquet("sex", [[WORD], [WORD]]),
 }
-MODEL = hr.RuleList(
+MODEL = hr.models.RuleList(
     hr.Schema(
         {"age": hr.Integer(0, 120, cuts=(30, 60)), "sex": hr.Categorical(("F", "M"))}, hr.Label("ill", ("no", "yes"))
     ),
-    (hr.Rule((), (0, 1)),),
-    hr.PrivacyCard.none("not private", software="test"),
+    (hr.models.Rule((), (0, 1)),),
+    hr.privacy.PrivacyCard.none("not private", software="test"),
 ).to_json()
 MADE = ("--epsilon", "1", "-o", "made", "--force")
 COMMANDS = [

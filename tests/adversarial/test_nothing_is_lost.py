@@ -21,8 +21,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow import durable
-from hedgerow.foreign_code import guarded
+from hedgerow.boundary import durable
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.gate import Gate
 
@@ -59,7 +59,7 @@ def read_back(command, text):
     """Return what a command printed instead of writing it."""
     if command == "cut points":
         return hr.Schema.from_dict(json.loads(text))
-    return (hr.models.Tree if command == "tree" else hr.RuleList).from_json(text)
+    return (hr.models.Tree if command == "tree" else hr.models.RuleList).from_json(text)
 
 
 def spent():
@@ -194,7 +194,7 @@ def test_a_model_whose_writing_fails_for_whatever_reason_is_printed(failure, fol
     before = names(folder)
     code, out, err = run(*FIT, "-o", "out.json")
     assert (code, err.count("\n")) == (2, 1)
-    assert hr.RuleList.from_json(out).privacy.epsilon == 1
+    assert hr.models.RuleList.from_json(out).privacy.epsilon == 1
     assert f"The epsilon of 1 stays charged to {folder}/b.json" in err
     assert "SECRET" not in err
     assert (spent(), names(folder)) == (1, before)
@@ -222,7 +222,7 @@ def test_if_nothing_can_be_printed_on_stdout_either_stderr_has_it(folder):
             check=False,
         )
     text, _, last = child.stderr.partition("\nerror: ")
-    assert hr.RuleList.from_json(text).privacy.epsilon == 1
+    assert hr.models.RuleList.from_json(text).privacy.epsilon == 1
     assert "the JSON printed above is the only copy" in last
     assert names(folder) == ["b.json", "data.csv", "open.yaml", "schema.yaml"]
 
@@ -233,7 +233,7 @@ def test_names_that_a_terminal_cannot_show_do_not_lose_a_model(folder, monkeypat
     monkeypatch.setattr(durable, "_rename", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left")))
     code, out, _ = run("fit", "data.csv", "--target", "ill", "--epsilon", "9", "-o", "out.json")
     assert (code, out.isascii()) == (2, True)
-    assert hr.RuleList.from_json(out).schema.names == ("größe",)
+    assert hr.models.RuleList.from_json(out).schema.names == ("größe",)
 
 
 # Errors between the charge and the answer.
@@ -363,7 +363,7 @@ def test_a_signal_while_the_model_is_written_loses_it_not(run, monkeypatch):
 
     monkeypatch.setattr(durable, "write_synced", stop)
     code, out, err = run(*FIT, "-o", "out.json")
-    assert hr.RuleList.from_json(out).privacy.epsilon == 1
+    assert hr.models.RuleList.from_json(out).privacy.epsilon == 1
     assert (code, "is the only copy of the release: keep it" in err) == (143, True)
 
 

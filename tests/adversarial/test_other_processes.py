@@ -70,7 +70,7 @@ def one_of(kind, folder):
     if kind is hr.Oracle:
         oracle = oracle_of()
         return oracle, lambda: oracle.marginals(BINS)
-    federated = hr.FederatedOracle([oracle_of(), oracle_of()])
+    federated = hr.oracle.FederatedOracle([oracle_of(), oracle_of()])
     return federated, lambda: federated.marginals(BINS)
 
 
@@ -117,7 +117,7 @@ def held(kind, folder):
         yield found, lambda: curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
 
 
-HERE = (hr.Budget, FileBudget, Gate, hr.Oracle, hr.FederatedOracle)
+HERE = (hr.Budget, FileBudget, Gate, hr.Oracle, hr.oracle.FederatedOracle)
 REMOTE = (RemoteCurator, RemoteDataset, RemoteOracle, Connection)
 SERVICE = (Database, Ledger, Curator)
 REFUSES = dict.fromkeys({*REMOTE} - {RemoteOracle}, Connection) | dict.fromkeys(SERVICE, Database) | {Gate: hr.Budget}
@@ -244,7 +244,7 @@ def test_an_oracle_of_every_kind_refuses_in_a_fork(release, first, tmp_path):
     for oracle in oracles:
         for ask in (
             lambda one: one.marginals(BINS),
-            lambda one: one.error_marginals(BINS, hr.Always(1)),
+            lambda one: one.error_marginals(BINS, hr.oracle.Always(1)),
         ):
             assert in_child(lambda ask=ask, oracle=oracle: ask(oracle)).startswith("StateError: This ")
     assert by_file.record == before
@@ -258,7 +258,7 @@ def test_three_hundred_forks_learn_nothing():
     assert len(oracle.marginals(BINS).rows) == 4
 
 
-@pytest.mark.parametrize("kind", [hr.Oracle, hr.FederatedOracle, RemoteOracle])
+@pytest.mark.parametrize("kind", [hr.Oracle, hr.oracle.FederatedOracle, RemoteOracle])
 def test_an_oracle_refuses_in_a_fork_while_a_thread_asks_it(kind, tmp_path):
     with asked(kind, tmp_path) as (oracle, ask), oracle._lock:
         assert in_child(ask).startswith(f"StateError: This {kind.__name__}")

@@ -15,13 +15,13 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import DomainError
-from hedgerow.frames import column_of
-from hedgerow.marginals.binning import bin_matrix
 from hedgerow.models import Rule, RuleList, Split, Tree
 from hedgerow.models.leaf import Leaf
+from hedgerow.oracle.binning import bin_matrix
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.attributes import Attribute
+from hedgerow.tables.frames import column_of
 from hedgerow.tally import Tally
 
 NONE = PrivacyCard.none("example", software="hedgerow")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.learn.search import lattice
-from hedgerow.learn.search.exhaustive import exhaustive_levels
+from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.sampler import Draw, ModelSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Schema

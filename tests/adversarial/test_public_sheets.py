@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.learn.greedy.ssrl import PUBLISHED
-from hedgerow.report.crate import crate_zip
+from hedgerow.learn.ssrl.greedy import PUBLISHED
+from hedgerow.report.exports import crate_zip
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 
@@ -81,7 +81,7 @@ def test_no_row_changes_the_public_sheet_of_a_model_without_a_guarantee(name, tm
     """What was found: seeded scorecards of 4,985 and 4,986 rows had other charges, and so had lists as they grew."""
     sheets, charges = [], set()
     for n in (0, 30, 100, 101, 600):
-        budget = hr.FileBudget.create(tmp_path / f"{n}.json", 9, "1e-3")
+        budget = hr.privacy.FileBudget.create(tmp_path / f"{n}.json", 9, "1e-3")
         clf = MODELS[name](n, budget)
         charges.add(tuple((one.purpose, one.mechanism) for one in clf.privacy_.charges))
         record = Releases.load(tmp_path / f"{n}.json")

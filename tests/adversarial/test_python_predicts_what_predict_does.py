@@ -20,11 +20,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hedgerow.days import as_plain
 from hedgerow.errors import DomainError
-from hedgerow.frames import column_of
 from hedgerow.schema import Boolean, Categorical, Date, Real
 from hedgerow.schema.attributes import Attribute
+from hedgerow.tables.frames import column_of
+from hedgerow.text.days import as_plain
 from tests.engines.servers import POSTGRES
 from tests.engines.values import ATTRIBUTES, COLUMNS, NUMBERS_IN_WORDS, WORDS
 from tests.models.sql_engines import SqlEngine, each_literal, in_duckdb, in_postgres

@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.client.federated import FederatedOracle
-from hedgerow.privacy.amounts import amount_text
+from hedgerow.oracle.federated import FederatedOracle
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge, total_rho
+from hedgerow.privacy.charge import Charge, amount_text, total_rho
 from hedgerow.privacy.zcdp import epsilon_at, largest_pure, pure_rho
 
 DELTA = Fraction(1, 10**6)
@@ -85,7 +84,7 @@ def test_a_smaller_delta_than_the_caps_is_more_epsilon_or_refused():
 def test_a_budget_prints_its_cap_as_the_guarantee_and_no_running_figure(tmp_path, run):
     path = tmp_path / "b.json"
     run("budget", "new", path, "--epsilon", "1", "--delta", "1e-6", "--accounting", "zcdp")
-    budget = hr.FileBudget(path)
+    budget = hr.privacy.FileBudget(path)
     for _ in range(10):
         budget.charge("0.1", rho="0.00125", purpose="a draw")
     text = str(budget)

@@ -23,7 +23,7 @@ from hedgerow.service.jobs import Jobs
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.rows import TableRows
 from hedgerow.service.server import Address, serve
-from tests.service.onnx_files.files import model, node
+from tests.hypotheses.onnx_examples import model, node
 from tests.service.wards import BINS, MARGINALS, SCHEMA, table
 from tests.service.web import JSON, web
 

@@ -6,11 +6,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from hedgerow.columns import Column
 from hedgerow.errors import DomainError
 from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.tables.columns import Column
 from tests.engines.servers import POSTGRES, SPARK
 from tests.models.sql_engines import agree, in_duckdb, in_postgres, in_spark
 

@@ -32,7 +32,7 @@ from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Boolean, Categorical, Label, Literal, Schema
 from hedgerow.schema.label import checked_classes
-from hedgerow.values import printable
+from hedgerow.text.values import printable
 
 ATTACK = "a\x1b]0;owned\x07\x1b[2J\nguarantee   epsilon = 0\r\u202eb\u2028c\x9b1m"
 PLAIN = "a"

@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 import yaml
 
+from hedgerow.boundary.durable import write_whole
 from hedgerow.client.connect import RemoteDataset
 from hedgerow.client.question_files import QuestionFile
-from hedgerow.durable import write_whole
 from hedgerow.errors import UnreadableError
 from hedgerow.models import load_model
 from hedgerow.service.receipts import Signer

@@ -17,7 +17,7 @@ def test_fit_show_and_predict_go_from_a_table_to_predictions(folder, run):
     code, out, err = run(*FIT)
     assert (code, err) == (0, "written to model.json\n")
     assert "guarantee   epsilon-differential privacy with epsilon = 5" in out
-    model = hr.RuleList.load("model.json")
+    model = hr.models.RuleList.load("model.json")
     assert str(model) in out
     assert run("show", "model.json")[1] == f"{model}\n\n{model.privacy}\n"
     code, out, _ = run("predict", "model.json", "data.csv", "--proba")
@@ -35,7 +35,7 @@ def test_fit_show_and_predict_go_from_a_table_to_predictions(folder, run):
 @pytest.mark.usefixtures("folder")
 def test_fit_prints_the_model_for_machines(run):
     out = run(*FIT, "--json")[1]
-    assert hr.RuleList.from_json(out) == hr.RuleList.load("model.json")
+    assert hr.models.RuleList.from_json(out) == hr.models.RuleList.load("model.json")
 
 
 @pytest.mark.usefixtures("folder")
@@ -43,7 +43,7 @@ def test_boolean_tables_need_no_schema(run):
     pd.DataFrame({"a": [0, 1] * 50, "b": [True, False] * 50, "y": [0, 1] * 50}).to_csv("bits.csv", index=False)
     code, _, err = run("fit", "bits.csv", "--target", "y", "--epsilon", "5", "-o", "m.json")
     assert (code, err) == (0, "written to m.json\n")
-    assert hr.RuleList.load("m.json").schema.label == hr.Label("y", (0, 1))
+    assert hr.models.RuleList.load("m.json").schema.label == hr.Label("y", (0, 1))
 
 
 @pytest.mark.usefixtures("folder")
@@ -80,7 +80,7 @@ def test_counts_are_released_where_they_are_asked_for(run):
     assert Tree.load("tree.json").has_counts
     words = (*FIT, "--max-rules", "3", "--lookahead", "1", "--release-counts", "-o", "list.json")
     assert run(*words)[0] == 0
-    assert hr.RuleList.load("list.json").has_counts
+    assert hr.models.RuleList.load("list.json").has_counts
 
 
 @pytest.mark.usefixtures("folder")
@@ -110,7 +110,7 @@ CARD = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5", "--model
 def test_a_scorecard_goes_from_a_table_to_predictions(run):
     code, out, err = run(*CARD, "-o", "card.json")
     assert (code, err) == (0, "written to card.json\n")
-    card = hr.Scorecard.load("card.json")
+    card = hr.models.Scorecard.load("card.json")
     assert str(card) in out
     assert "guarantee   epsilon-differential privacy with epsilon = 5" in out
     data = pd.read_csv("data.csv")
@@ -123,7 +123,7 @@ def test_a_scorecard_goes_from_a_table_to_predictions(run):
 def test_a_scorecard_has_the_points_attributes_and_directions_that_are_asked_for(run):
     words = ("--points", "5", "--max-attributes", "2", "--monotone", "age=decreasing", "--monotone", "dose=increasing")
     assert run(*CARD, *words, "-o", "card.json")[0] == 0
-    card = hr.Scorecard.load("card.json")
+    card = hr.models.Scorecard.load("card.json")
     assert len(card) <= 2
     points = {part.attribute: [one for (one,) in part.points] for part in card.parts}
     assert max(abs(one) for bins in points.values() for one in bins) <= 5
@@ -137,7 +137,7 @@ def test_a_scorecard_has_the_points_attributes_and_directions_that_are_asked_for
 def test_a_smooth_scorecard_has_nearly_the_same_points_along_a_number(run):
     assert run(*CARD, "--smooth", "0.01", "--max-attributes", "1", "--points", "1000", "-o", "flat.json")[0] == 0
     assert run(*CARD, "--max-attributes", "1", "--points", "1000", "-o", "card.json")[0] == 0
-    flat, card = (hr.Scorecard.load(name) for name in ("flat.json", "card.json"))
+    flat, card = (hr.models.Scorecard.load(name) for name in ("flat.json", "card.json"))
     ranges = [
         np.ptp(np.array(part.points[:3])) * one.unit
         for one in (flat, card)
@@ -311,13 +311,13 @@ def test_an_output_that_exists_is_kept_unless_forced(folder, run):
     assert "exists already" in err
     assert (folder / "model.json").read_text() == "precious"
     assert run(*FIT, "--force")[0] == 0
-    assert hr.RuleList.load("model.json")
+    assert hr.models.RuleList.load("model.json")
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_seeded_model_is_written_for_research_only_and_says_so(run):
     assert run(*FIT, "--seed", "1", "--research")[0] == 0
-    assert hr.RuleList.load("model.json").privacy.guarantee == "none (seeded)"
+    assert hr.models.RuleList.load("model.json").privacy.guarantee == "none (seeded)"
 
 
 @pytest.mark.usefixtures("folder")
@@ -339,11 +339,11 @@ def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_s
     assert "--mechanism smooth-laplace has no proven guarantee: the scale of the noise depends on the rows" in err
     assert "Add --research to confirm." in err
     assert run(*words, "--research")[0] == 0
-    card = hr.RuleList.load("model.json").privacy
+    card = hr.models.RuleList.load("model.json").privacy
     assert card.guarantee.startswith("none (published as (5, 1e-09)-differential privacy; not proven: ")
     assert (card.delta, card.is_private) == (Fraction(1, 10**9), False)
     assert run(*FIT, *SSRL, "--force", "--mechanism", "exponential")[0] == 0
-    assert hr.RuleList.load("model.json").privacy.is_private
+    assert hr.models.RuleList.load("model.json").privacy.is_private
 
 
 BAD_MECHANISMS = {

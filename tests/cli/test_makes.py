@@ -136,7 +136,7 @@ def test_rows_may_come_from_standard_input(files, run, monkeypatch):
             return False
 
     for words in (("predict", "tree.json", "-"), ("schema", "check", "schema.yaml", "-")):
-        monkeypatch.setattr("hedgerow.table_files.sys.stdin", Piped())
+        monkeypatch.setattr("hedgerow.tables.table_files.sys.stdin", Piped())
         code, out, _ = run(*words)
         assert code == 0
         assert words[0] != "predict" or out == expected
@@ -144,7 +144,7 @@ def test_rows_may_come_from_standard_input(files, run, monkeypatch):
 
 @pytest.mark.usefixtures("files")
 def test_a_terminal_is_no_table(run, monkeypatch):
-    monkeypatch.setattr("hedgerow.table_files.sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("hedgerow.tables.table_files.sys.stdin.isatty", lambda: True, raising=False)
     code, out, err = run("predict", "tree.json", "-")
     assert (code, out) == (2, "")
     assert err == "error: expected rows on standard input, as in `cat FILE | hedgerow …`, got a terminal.\n"
@@ -169,8 +169,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_read_is_refused_with_what_to_do(files, run, monkeypatch, name):
-    monkeypatch.setattr("hedgerow.table_files.LARGEST", 2**20)
-    monkeypatch.setattr("hedgerow.table_files._BLOCK", 2**18)
+    monkeypatch.setattr("hedgerow.tables.table_files.LARGEST", 2**20)
+    monkeypatch.setattr("hedgerow.tables.table_files._BLOCK", 2**18)
     (files / "sheet.xlsx").write_bytes(b"PK\3\4")
     (files / "broken.parquet").write_bytes(b"SECRET")
     (files / "header.csv").write_text('age,"se\nx",dose,ill\n40,F,0.5,no\n')
@@ -201,7 +201,7 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(files, run, monkeypatch,
         (line,) = err.strip().splitlines()
         assert problem in line
         assert "SECRET" not in line
-    assert hr.FileBudget("budget.json").spent == 0
+    assert hr.privacy.FileBudget("budget.json").spent == 0
     assert not {"l.yaml", "n.yaml", "p.yaml", "w.yaml", "report.html"} & {path.name for path in files.iterdir()}
 
 

@@ -112,7 +112,7 @@ def test_the_points_of_an_explanation_add_up_to_the_total(folder, run, classes, 
 def test_what_is_copied_and_explained_is_inert_in_a_spreadsheet(folder, run):
     (folder / "data.csv").write_text('=id,=b\n"=1+1",1\n@x,0\n-7,1\n')
     schema = hr.Schema({"=b": hr.Boolean()}, hr.Label("ill", ("no", "yes")))
-    root = Split(hr.Literal("=b", "true"), Leaf((1, 9)), Leaf((9, 1)))
+    root = Split(hr.schema.Literal("=b", "true"), Leaf((1, 9)), Leaf((9, 1)))
     Tree(schema, root, PrivacyCard.none("example", software="hedgerow")).save(folder / "tree.json")
     code, out, err = run("predict", "tree.json", "data.csv", "--id", "=id", "--explain")
     assert code == 0

@@ -9,8 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.report import Form, Releases, Report, empty_form
-from hedgerow.report.acro import acro_results
-from hedgerow.report.registry import registry_yaml
+from hedgerow.report.exports import acro_results, registry_yaml
 from tests.cli.table import FIT as WITHOUT_COUNTS
 from tests.cli.table import a_scorecard, a_tree
 

@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch):
 def test_a_table_is_learned_from_and_audited_wherever_it_is(run, data, search):
     code, _, err = run("fit", data, *FIT, "--search", search, "--release-counts" if search == "exact" else "--json")
     assert code == 0, err
-    model = hr.RuleList.load("model.json")
+    model = hr.models.RuleList.load("model.json")
     assert str(model.rules[0].antecedent[0]) in ("age > 60", "age <= 60", "30 < age <= 60")
     assert model.privacy.epsilon == 50
     code, of_table, err = run("audit", "model.json", "--data", data, "--by", "sex")

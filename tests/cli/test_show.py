@@ -14,10 +14,10 @@ def test_show_exports_every_form(folder, run):
     run(*FIT)
     sql = run("show", "model.json", "--format", "sql")[1]
     found = duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()
-    assert [p for (p,) in found] == hr.RuleList.load("model.json").predict(pd.read_csv("data.csv")).tolist()
+    assert [p for (p,) in found] == hr.models.RuleList.load("model.json").predict(pd.read_csv("data.csv")).tolist()
     for dialect in DIALECTS:
         written = run("show", "model.json", "--format", "sql", "--dialect", dialect)[1]
-        assert written == hr.RuleList.load("model.json").to_sql(dialect) + "\n"
+        assert written == hr.models.RuleList.load("model.json").to_sql(dialect) + "\n"
     assert "add --format sql" in run("show", "model.json", "--dialect", "spark")[2]
     assert "mysql" in run("show", "model.json", "--format", "sql", "--dialect", "mysql")[2]
     assert "def predict(row)" in run("show", "model.json", "--format", "python")[1]

@@ -24,7 +24,7 @@ def test_a_fit_protects_all_rows_of_a_patient(visits, run):
     assert "adding or removing all rows of any one patient, of which at most 2, drawn at random, count" in out
     model = hr.load_model(visits / "model.json")
     assert (model.privacy.unit, model.schema.unit) == (hr.Unit("patient", 2), hr.Unit("patient", 2))
-    (charge,) = hr.FileBudget("budget.json").charges
+    (charge,) = hr.privacy.FileBudget("budget.json").charges
     assert (charge.epsilon, charge.unit) == (5, hr.Unit("patient", 2))
     assert run("report", "model.json", "--ledger", "budget.json", "-o", "report.html")[0] == 0
     page = (visits / "report.html").read_text()
@@ -74,7 +74,7 @@ def test_bad_units_are_one_clear_line(run, words, problem):
     assert (code, out) == (2, "")
     (line,) = err.strip().splitlines()
     assert problem in line
-    assert hr.FileBudget("budget.json").spent == 0
+    assert hr.privacy.FileBudget("budget.json").spent == 0
 
 
 def test_rows_without_a_patient_cost_nothing(visits, run):
@@ -84,5 +84,5 @@ def test_rows_without_a_patient_cost_nothing(visits, run):
     code, _, err = run(*FIT, *UNIT, "--budget", "budget.json")
     assert code == 2
     assert "column 'patient': expected to read in every row whose it is, found rows without a value." in err
-    assert hr.FileBudget("budget.json").spent == 0
+    assert hr.privacy.FileBudget("budget.json").spent == 0
     assert run("schema", "check", "schema.yaml", "data.csv")[0] == 0  # which declares no unit

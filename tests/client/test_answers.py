@@ -20,7 +20,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.client.answers import UNSIGNED, _sizes
 from hedgerow.errors import ArgumentError, HedgerowError, OracleExhaustedError, ReceiptError, ServiceError
-from hedgerow.marginals.oracle.answers import RowCounts
+from hedgerow.oracle.answers import RowCounts
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Schema
@@ -98,7 +98,7 @@ def connected(public_key=SIGNER.public):
 def ask(dataset, kind="rows"):
     oracle = dataset.oracle(1, epsilon="1/4", delta="1e-6" if kind == "gaussian" else 0)
     if kind == "errors":
-        return oracle.error_marginals(BY, hr.Always("yes")), oracle
+        return oracle.error_marginals(BY, hr.oracle.Always("yes")), oracle
     return (oracle.class_marginals if kind == "classes" else oracle.marginals)(BY), oracle
 
 
@@ -111,7 +111,7 @@ def test_an_honest_curator_is_believed(key, kind):
     assert answer.noise == 2 * oracle.noise_scale(2) ** 2 > 0
     assert (UNSIGNED in oracle.privacy.notes) == (key is None)
     assert (oracle.privacy.epsilon, len(dataset.receipts), dataset.epoch) == (Fraction(1, 4), 1, 1)
-    assert isinstance(dataset.fit(hr.PrivateTreeClassifier(epsilon="1/4", **TREE)), hr.Tree)
+    assert isinstance(dataset.fit(hr.PrivateTreeClassifier(epsilon="1/4", **TREE)), hr.models.Tree)
 
 
 def changed(**entries):
@@ -122,7 +122,7 @@ def cheaper(body):
     """Say less was charged than was asked for, on charge and card alike."""
     charge = Charge.from_dict(body["charge"])
     less = Charge(charge.purpose, Fraction(1, 8), charge.delta, charge.mechanism, charge.void)
-    card = hr.PrivacyCard((less,), "none", "hedgerow")
+    card = hr.privacy.PrivacyCard((less,), "none", "hedgerow")
     return body | {"charge": less.to_dict(), "card": card.to_dict()}
 
 
@@ -146,7 +146,7 @@ LIES = {
     "another epoch": changed(epoch=2),
     "another form": changed(version=2),
     "no request": changed(request=None),
-    "another card": lambda body: body | {"card": hr.PrivacyCard.none("nothing").to_dict()},
+    "another card": lambda body: body | {"card": hr.privacy.PrivacyCard.none("nothing").to_dict()},
     "a lesser charge": cheaper,
     "nothing": lambda _: [],
 }
@@ -333,7 +333,7 @@ class Claims:
     """An oracle that answers what it is made to."""
 
     columns, classes, label, release, unit, queries_left = SCHEMA.names, SCHEMA.classes, SCHEMA.label, "counts", None, 1
-    privacy = hr.PrivacyCard.none("nothing was answered")
+    privacy = hr.privacy.PrivacyCard.none("nothing was answered")
     check = class_marginals = error_marginals = noise_scale = len
 
     def __init__(self, rows):
@@ -349,7 +349,7 @@ class Claims:
     ids=["wraps around", "wraps below", "too large", "no whole numbers", "fewer bins"],
 )
 def test_a_sum_of_counts_that_are_none_is_refused(rows):
-    federated = hr.FederatedOracle([Claims(np.full(7, 2**43)), Claims(rows), Claims(rows)])
+    federated = hr.oracle.FederatedOracle([Claims(np.full(7, 2**43)), Claims(rows), Claims(rows)])
     with pytest.raises(ArgumentError, match=r"expected (whole numbers|counts whose sum)"):
         federated.marginals(BY)
 
@@ -383,7 +383,7 @@ def test_what_threads_ask_is_charged_answered_and_counted_once_each(between, kin
 
     between.sent = slow
     parts = [dataset.oracle(questions, epsilon=1) for _ in range(1 if kind == "remote" else 2)]
-    asked = [hr.FederatedOracle(parts)] if kind == "federated" else parts
+    asked = [hr.oracle.FederatedOracle(parts)] if kind == "federated" else parts
     spent = lambda: Fraction(between.curator.budget(ANA, "wards")["epsilon"]["spent"])  # noqa: E731
     before = spent()
     found = in_threads(asked * (4 // len(asked)))

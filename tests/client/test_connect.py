@@ -97,13 +97,13 @@ def test_a_fit_comes_back_as_its_model_with_card_and_receipt(private):
     before = Fraction(curator.budget["epsilon"]["spent"])
     assert curator.cost(estimator)["epsilon"] == "1/2"
     model = curator.fit(estimator)
-    assert isinstance(model, hr.Tree)
+    assert isinstance(model, hr.models.Tree)
     assert model.privacy.epsilon == Fraction(1, 2)
     assert Fraction(curator.budget["epsilon"]["spent"]) - before == Fraction(1, 2)
     assert Receipt.verify(curator.receipts[-1], SIGNER.public).statement["model"] == model.to_dict()["digest"]
     part = Schema({"age": SCHEMA["age"]}, SCHEMA.label)
     card = curator.fit(hr.PrivateScorecardClassifier(epsilon="1/4", points=5, schema=part))
-    assert (type(card), card.schema.names) == (hr.Scorecard, ("age",))
+    assert (type(card), card.schema.names) == (hr.models.Scorecard, ("age",))
 
 
 @pytest.mark.parametrize(

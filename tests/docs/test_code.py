@@ -15,7 +15,7 @@ import matplotlib as mpl
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "src/hedgerow/data/NOTICE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "src/hedgerow/datasets/NOTICE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAME = operator.attrgetter("name")
 STUDIES = ("expril.md",)
 """Pages whose commands learn for long; tests/studies runs them on less."""

@@ -9,7 +9,7 @@ import pytest
 
 from tests.docs.page import ROOT, Page
 
-OUTSIDE = ("README.md", "benchmarks/README.md", "src/hedgerow/data/NOTICE.md")
+OUTSIDE = ("README.md", "benchmarks/README.md", "src/hedgerow/datasets/NOTICE.md")
 HISTORY = ("docs/advisories.md",)  # what was claimed once, and each line's own proof
 PAGES = sorted(
     str(path.relative_to(ROOT)) for path in (*(ROOT / page for page in OUTSIDE), *(ROOT / "docs").rglob("*.md"))

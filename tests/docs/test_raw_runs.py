@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.studies.expril.problems import PROBLEMS
-from hedgerow.studies.pdr import tables
-from hedgerow.studies.pdr.runs import COMPACT, DATASETS, LISTS, PRIVATE, TREES
-from hedgerow.studies.results import summary
+from studies.expril.problems import PROBLEMS
+from studies.pdr import tables
+from studies.pdr.runs import COMPACT, DATASETS, LISTS, PRIVATE, TREES
+from studies.results import summary
 from tests.docs.page import ROOT
 
 STUDIES = ROOT / "docs" / "studies"

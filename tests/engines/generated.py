@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow import Boolean, Categorical, Date, Integer, Label, Real, Schema, Tally
-from hedgerow.days import Day, as_plain
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Attribute
+from hedgerow.text.days import Day, as_plain
 from tests.engines.values import NUMBERS_IN_WORDS, WORDS
 from tests.engines.words import HOSTILE
 

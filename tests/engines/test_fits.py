@@ -5,10 +5,10 @@ from datetime import datetime
 import pyarrow as pa
 import pytest
 
-from hedgerow.engines.fits import engine_fit
-from hedgerow.frames import Table
+from hedgerow.engines.count import engine_fit
 from hedgerow.schema import Label, Schema, Unit
 from hedgerow.schema.fits import fit_of
+from hedgerow.tables.frames import Table
 from tests.engines.servers import POSTGRES
 from tests.engines.values import ATTRIBUTES, COLUMNS
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hedgerow.engines.loggers import muted
+from hedgerow.engines.faults import muted
 
 NAMES = ("py4j.java_gateway", "psycopg", "ibis.backends", "sqlglot")
 

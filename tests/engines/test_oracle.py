@@ -5,11 +5,12 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow import Boolean, Categorical, Integer, Label, Literal, Oracle, Real, Rule, RuleList, Schema, Split, Tree
+from hedgerow import Boolean, Categorical, Integer, Label, Oracle, Real, Schema
 from hedgerow.errors import DomainError, EngineError, HypothesisError, OracleExhaustedError, SchemaError
-from hedgerow.marginals.oracle.hypothesis import Always
-from hedgerow.models import Leaf
+from hedgerow.hypotheses.hypothesis import Always
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Literal
 from tests.engines.servers import POSTGRES, SPARK
 
 NONE = PrivacyCard.none("example", software="hedgerow")
@@ -120,7 +121,7 @@ def test_charges_and_refusals_are_those_of_memory(load, rows):
     with pytest.raises(HypothesisError, match=r"Expected a rule list or tree of hedgerow.*, got LinearSVC"):
         oracle.error_marginals(BINS, __import__("sklearn.svm").svm.LinearSVC())
     with pytest.raises(HypothesisError, match=r"Expected a rule list or tree of hedgerow.*, got Scorecard"):
-        oracle.error_marginals(BINS, hr.Scorecard(STRICT, (1,), (), 0.5, None, NONE))
+        oracle.error_marginals(BINS, hr.models.Scorecard(STRICT, (1,), (), 0.5, None, NONE))
     with pytest.raises(HypothesisError, match="expected predictions that are one of no, yes"):
         oracle.error_marginals(BINS, Always("perhaps"))
     tall = Schema({"height": Boolean()}, STRICT.label)

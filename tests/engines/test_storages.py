@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from hedgerow import Oracle, Real, Schema, Tally
-from hedgerow.csv_files import read_csv
 from hedgerow.engines.bins import bin_code, class_code
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Label
+from hedgerow.tables.csv_files import read_csv
 from tests.engines.servers import SPARK
 from tests.engines.storages import EVERY_STORAGE, NUMBERS, ONLY_IN_FILES, PARQUET
 from tests.engines.values import ATTRIBUTES, COLUMNS, LABELS, in_memory, said_of

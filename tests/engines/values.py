@@ -6,12 +6,12 @@ from functools import cache
 
 import pyarrow as pa
 
-from hedgerow.columns import Column, found_booleans, found_infinity, found_no_date, found_no_number
 from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER
 from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real
 from hedgerow.schema.attributes import bins_of_codes
 from hedgerow.schema.label import checked_classes
+from hedgerow.tables.columns import Column, found_booleans, found_infinity, found_no_date, found_no_number
 
 NAN, INF = float("nan"), float("inf")
 

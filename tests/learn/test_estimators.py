@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, DomainError, PreparationWarning, SchemaError
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.charge import exact
 from tests.learn.tables import SCHEMA, conjunction, people
 
 WAIVED: dict[str, str] = {}
@@ -584,7 +584,7 @@ def test_no_rule_is_about_values_that_the_rows_do_not_have(name):
 def test_one_rule_is_no_plural():
     X = np.array([[0], [1]] * 10)
     clf = hr.PrivateRuleListClassifier(1, max_rules=1, search="greedy", random_state=0).fit(X, [0, 1] * 10)
-    one = hr.RuleList(clf.rule_list_.schema, clf.rule_list_.rules[-1:], clf.privacy_)
+    one = hr.models.RuleList(clf.rule_list_.schema, clf.rule_list_.rules[-1:], clf.privacy_)
     assert repr(one).startswith("<RuleList of 1 rule;")
     assert repr(one.schema).startswith("<Schema 1 attribute,")
     oracle = hr.Oracle(pd.DataFrame({"a": [True, False]}), [True, False], hr.Budget(1))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
-from hedgerow.learn.excess import excess_bounds, surprise
 from hedgerow.learn.search.lattice import Take
+from hedgerow.planning.expected import excess_bounds, surprise
 from hedgerow.schema import Boolean, Categorical
 from tests.learn.draws import plan_of
 from tests.learn.enumerate_models import coarse_grid, models, schema_of, tables

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from hedgerow.frames import Table
 from hedgerow.learn.inputs import array_checks, check_labels, of_one_type, two_dimensional
+from hedgerow.tables.frames import Table
 
 SECRET = "secret_f00d"
 ROWS = np.zeros((3, 2))

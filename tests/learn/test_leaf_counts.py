@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hedgerow.learn.leaf_counts import divided, leaf_totals, release_leaf_counts, release_tree_counts
+from hedgerow.learn.learned import divided, leaf_totals, release_leaf_counts, release_tree_counts
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.budget import Budget

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 import hedgerow as hr
-from hedgerow.frames import Table
+from hedgerow.tables.frames import Table
 from tests.learn.patients import HARD, LABEL, PATIENTS, patients
 from tests.learn.tables import SCHEMA, people
 
@@ -74,7 +74,7 @@ def test_tables_that_tell_little_or_all_make_scorecards_too(case, parameters):
     data = HARD[case](patients(500))
     clf = fit(data, **parameters)
     np.testing.assert_allclose(clf.predict_proba(patients(50)).sum(axis=1), 1)
-    assert hr.Scorecard.from_json(clf.scorecard_.to_json()) == clf.scorecard_
+    assert hr.models.Scorecard.from_json(clf.scorecard_.to_json()) == clf.scorecard_
     if case in ("one class", "the other class"):
         assert set(clf.predict(patients())) == set(data["ill"])
 

@@ -24,7 +24,7 @@ def conjunction(n=400, seed=0):
 
 def in_context(model, tally):
     """The rows of each class that each rule or leaf holds, what earlier rules caught left out."""
-    if isinstance(model, hr.RuleList):
+    if isinstance(model, hr.models.RuleList):
         counts = []
         for rule in model.rules:
             left = tally.without(rule.antecedent) if rule.antecedent else tally
@@ -61,7 +61,7 @@ def check_own_account(clf, model, tally, min_support, regularization):
     lost, options = sum(loss_of(clf, leaf) for leaf in model.leaves), len(counts) - 1
     penalty = round(regularization * n * 2**20) * STEP
     assert clf.objective_ == float(lost + options * penalty) / n
-    smallest = counts.sum(axis=1)[: -1 if isinstance(model, hr.RuleList) else None]
+    smallest = counts.sum(axis=1)[: -1 if isinstance(model, hr.models.RuleList) else None]
     assert not options or (smallest / n >= min_support).all()
 
 

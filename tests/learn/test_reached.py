@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.reached import reached
+from hedgerow.learn.blocks import reached
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Literal
 from tests.learn.enumerate_models import all_worlds, holds, schema_of
 

@@ -52,7 +52,7 @@ def test_pictures_and_exports_are_those_of_the_model(fitted):
 
 def test_rules_and_leaves_are_those_of_the_model(fitted):
     model = model_of(fitted)
-    if isinstance(model, hr.Scorecard):
+    if isinstance(model, hr.models.Scorecard):
         assert fitted.get_points() == model.get_points()
         assert not hasattr(fitted, "get_rules")
         assert not hasattr(fitted, "apply")

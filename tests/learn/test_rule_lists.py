@@ -48,7 +48,7 @@ def test_a_list_that_stops_early_spends_what_is_left_on_its_counts():
         assert clf.privacy_.charges[-1].epsilon == 1 - choices * Fraction(1, 5) > Fraction(1, 5)
 
 
-COMPLEMENT = (hr.Literal("age", "<=", (60,)),)
+COMPLEMENT = (hr.schema.Literal("age", "<=", (60,)),)
 """Of `age > 60`, the first rule of the greedy list on `people`: both have the same Gini score, private or not."""
 
 

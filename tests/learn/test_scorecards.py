@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.charge import exact
 from tests.learn.patients import HARD, LABEL, PATIENTS, patients
 from tests.learn.tables import SCHEMA, conjunction, people
 
@@ -144,7 +144,7 @@ def test_tables_that_tell_little_or_all_make_scorecards_too(case, delta):
         chances = clf.predict_proba(patients(50))
         np.testing.assert_allclose(chances.sum(axis=1), 1)
         assert clf.privacy_.epsilon == exact(epsilon, "epsilon")
-        assert hr.Scorecard.from_json(clf.scorecard_.to_json()) == clf.scorecard_
+        assert hr.models.Scorecard.from_json(clf.scorecard_.to_json()) == clf.scorecard_
 
 
 def test_a_class_of_three_that_is_absent_is_predicted_nowhere():

@@ -136,7 +136,7 @@ def test_the_budget_is_checked_and_charged_for_the_unit():
     with pytest.raises(ValueError, match="charges of one unit of privacy"):
         hr.PrivateTreeClassifier(0.1, schema=SCHEMA, budget=budget).fit(table, table["risk"])
     assert budget.spent == Fraction(1, 2)
-    of_rows = hr.Schema(SCHEMA.attributes, SCHEMA.label, (hr.Charge("cut points", Fraction(1)),), unit=UNIT)
+    of_rows = hr.Schema(SCHEMA.attributes, SCHEMA.label, (hr.privacy.Charge("cut points", Fraction(1)),), unit=UNIT)
     with pytest.raises(ValueError, match="charges of one unit of privacy"):
         hr.PrivateTreeClassifier(0.1, schema=of_rows, budget=budget).fit(table, table["risk"])
     with pytest.raises(ValueError, match="charges of one unit of privacy"):  # a service asks this before its charge

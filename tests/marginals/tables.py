@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 from hypothesis import strategies as st
 
-from hedgerow.frames import Table
 from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
+from hedgerow.tables.frames import Table
 
 FLAG = Boolean(missing="bin")
 WORD = Categorical(("r", "g"), missing="bin", missing_values=("?",), outside="bin")

@@ -22,8 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.errors import DomainError, HypothesisError, OverlapWarning
-from hedgerow.marginals.oracle.answers import ErrorCounts
-from hedgerow.marginals.oracle.hypothesis import Always
+from hedgerow.hypotheses.hypothesis import Always
+from hedgerow.oracle.answers import ErrorCounts
 
 mpl.use("Agg")
 SECRET, VALUE = "zebra-fish", 98765.4321

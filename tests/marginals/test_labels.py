@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.marginals.labels import Equations, estimate_labels
+from hedgerow.marginals.expril import Equations, estimate_labels
 
 
 def told(bins, y, hypothesis, weights=None, variance=0.0, noise=0.0):

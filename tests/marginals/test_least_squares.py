@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from hedgerow.marginals.least_squares import bounded_least_squares
+from hedgerow.marginals.reweight import bounded_least_squares
 
 
 def slow(matrix, target, centre, ridge, low, high):

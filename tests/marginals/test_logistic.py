@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
 from hedgerow.errors import DomainError
-from hedgerow.marginals.binning import bin_matrix
 from hedgerow.models.scorecard import Scorecard
+from hedgerow.oracle.binning import bin_matrix
 from hedgerow.schema import Boolean, Categorical, Real, Schema
 
 BINS = Schema(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.marginals.oracle.hypothesis import Always
+from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.replay import Recorder
 from tests.marginals.tables import ALL, BINS, FRAMES, ONE, ROW, SOME, Judge, slow_counts, split

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from hedgerow.marginals.network import network
+from hedgerow.marginals.expril import network
 
 
 def table(n, seed=0):

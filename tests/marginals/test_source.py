@@ -6,8 +6,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import DomainError
-from hedgerow.marginals.binning import choose_bins
-from hedgerow.marginals.source import source_bins
+from hedgerow.marginals.logistic import source_bins
+from hedgerow.oracle.binning import choose_bins
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({"a": RNG.normal(size=90), "b": RNG.random(90) < 0.5})

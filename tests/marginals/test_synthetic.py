@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.marginals.synthetic import Synthetic
+from hedgerow.marginals.expril import Synthetic
 
 FRAME = pd.DataFrame({"a": [0, 1, 2, 3]})
 MADE = Synthetic(FRAME, np.array(["p", "q", "r", "s"]), np.array([0.0, 0.25, 0.75, 0.0]), np.full(4, 0.5))

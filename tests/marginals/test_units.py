@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import DomainError
-from hedgerow.marginals.oracle import frame_target
+from hedgerow.oracle import frame_target
 from hedgerow.privacy.noise import SecureNoise
 from tests.learn.replay import Recorder
 
@@ -29,7 +29,7 @@ def frame(rows):
 ASKED = {
     "rows": lambda oracle: oracle.marginals(BINS),
     "classes": lambda oracle: oracle.class_marginals(BINS),
-    "errors": lambda oracle: oracle.error_marginals(BINS, hr.Always(True)),
+    "errors": lambda oracle: oracle.error_marginals(BINS, hr.oracle.Always(True)),
 }
 
 
@@ -89,7 +89,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_charged():
     oracle = hr.Oracle(data, ill, budget, unit=UNIT)
     with pytest.raises(DomainError, match="column 'who'"):
         oracle.marginals(hr.Schema({"who": hr.Categorical(("a",), missing="bin", outside="bin")}))
-    paid = hr.Schema(BINS.attributes, charges=(hr.Charge("cut points", Fraction(1)),))
+    paid = hr.Schema(BINS.attributes, charges=(hr.privacy.Charge("cut points", Fraction(1)),))
     with pytest.raises(ValueError, match="charges of one unit of privacy"):
         oracle.marginals(paid)
     assert budget.spent == 0

@@ -14,12 +14,12 @@ import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from hedgerow.days import Day, as_day
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.attributes import Attribute
+from hedgerow.text.days import Day, as_day
 
 NAMES = (
     "age",

@@ -6,7 +6,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
-from hedgerow.models.meanings import meanings
+from hedgerow.models.leaf import meanings
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal
 
@@ -23,10 +23,10 @@ OLD, STRONG = Literal("age", ">", (60,)), Literal("dose", ">", (0.5,))
 
 def models(schema):
     rules = (Rule((OLD,), label=1), Rule((STRONG,), label=1), Rule((), label=0))
-    points = tuple(hr.AttributePoints(name, ((0,), (1,))) for name in ("age", "dose"))
+    points = tuple(hr.models.AttributePoints(name, ((0,), (1,))) for name in ("age", "dose"))
     yield RuleList(schema, rules, CARD)
     yield Tree(schema, Split(OLD, Leaf(label=1), Split(STRONG, Leaf(label=1), Leaf(label=0))), CARD)
-    yield hr.Scorecard(schema, (-1,), points, 0.2, 0.3, CARD)
+    yield hr.models.Scorecard(schema, (-1,), points, 0.2, 0.3, CARD)
 
 
 @pytest.mark.parametrize("place", range(3))

@@ -16,7 +16,7 @@ from hedgerow import Tally
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema
-from hedgerow.values import value_text
+from hedgerow.text.values import value_text
 from tests.models.strategies import Case, cases, rule_lists, trees
 
 NONE = PrivacyCard.none("example", software="hedgerow")

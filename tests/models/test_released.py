@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.learn.baseline import GreedyRuleListClassifier
+from hedgerow.learn.rule_lists import GreedyRuleListClassifier
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Tree
 from hedgerow.models.released import leaf_model, released_leaf_model, released_model, released_models
 from hedgerow.privacy.card import PrivacyCard

@@ -170,8 +170,8 @@ def test_a_scorecard_is_a_value_of_pythons_numbers() -> None:
     assert pickle.loads(pickle.dumps(TWO)) == copy.deepcopy(TWO) == TWO
     assert len(TWO) == 3
     assert not isinstance(TWO, LeafModel)
-    assert hr.Scorecard is Scorecard
-    assert hr.AttributePoints is AttributePoints
+    assert hr.models.Scorecard is Scorecard
+    assert hr.models.AttributePoints is AttributePoints
 
 
 # --- files ---------------------------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from sklearn.base import clone
 
 from hedgerow import PrivateRuleListClassifier
 from hedgerow.errors import BudgetExceededError, NotPicklableError
-from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.privacy.charge import amount_text, exact
 from hedgerow.privacy.zcdp import largest_rho, pure_rho
 from tests.models.markup import Markup
 

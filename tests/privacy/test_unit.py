@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import BudgetExceededError
+from hedgerow.learn.ssrl.mechanisms import SmoothLaplace
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import PrivacyCard
@@ -13,7 +14,6 @@ from hedgerow.privacy.charge import Charge, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise
-from hedgerow.privacy.ssrl import SmoothLaplace
 from hedgerow.privacy.unit import MOST_ROWS, Unit, group_loss, loss_of, neighbours_of
 
 PATIENT = Unit("patient_id", 3)

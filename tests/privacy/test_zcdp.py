@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from hedgerow.errors import ArgumentError
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.charge import exact
 from hedgerow.privacy.zcdp import LARGEST_RHO, drawn_rho, epsilon_at, largest_pure, largest_rho, pure_rho
 from tests.privacy.renyi import rho_of
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.report import Form, Report
-from hedgerow.report.acro import acro_results
+from hedgerow.report.exports import acro_results
 from tests.report.subjects import a_table, a_tree, without_privacy
 
 KEYS = {  # of acro/record.py, Records.finalise_json

@@ -7,7 +7,7 @@ from scipy.special import expit
 import hedgerow as hr
 from hedgerow.audit import Membership, ShadowMembership, Shadows
 from hedgerow.report import attacks
-from hedgerow.report.odds import largest_rate
+from hedgerow.report.promises import largest_rate
 from hedgerow.report.subject import Subject
 from tests.report.subjects import CARD, a_table, a_tree, void, without_privacy
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from hedgerow.report import Form, Report
-from hedgerow.report.crate import NEEDED, crate_zip
+from hedgerow.report.exports import NEEDED, crate_zip
 from tests.report.subjects import a_table, a_tree, without_privacy
 
 FORM = Form(

@@ -5,7 +5,7 @@ from math import exp
 
 import pytest
 
-from hedgerow.report.odds import factor_text, largest_belief, largest_rate, percent_up, rounded_up
+from hedgerow.report.promises import factor_text, largest_belief, largest_rate, percent_up, rounded_up
 
 
 @pytest.mark.parametrize("prior", [0.001, 0.3, 0.5, 0.99])

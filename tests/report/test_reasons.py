@@ -7,7 +7,7 @@ import pytest
 
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
-from hedgerow.report import reasons
+from hedgerow.report import contents as reasons
 from hedgerow.report.form import Form
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.subject import Subject

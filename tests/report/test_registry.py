@@ -8,7 +8,7 @@ import yaml
 
 from hedgerow.privacy.charge import Charge
 from hedgerow.report import Form, Report
-from hedgerow.report.registry import NEEDED, registry_record, registry_yaml
+from hedgerow.report.exports import NEEDED, registry_record, registry_yaml
 from tests.report.subjects import CARD, a_table, a_tree, void, without_privacy
 
 STATED = {name: f"some {name}" for name in NEEDED}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hedgerow.schema.allowed_names import is_number, name_problem, values_problem
-from hedgerow.values import LONGEST_TEXT
+from hedgerow.schema.literals import is_number, name_problem, values_problem
+from hedgerow.text.values import LONGEST_TEXT
 
 NUL, HALF = "expected text without NUL characters", "one half of a surrogate pair"
 LONG = "expected text of at most"

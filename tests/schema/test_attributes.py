@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.days import Day
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.frames import column_of
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Literal, Real
 from hedgerow.schema.attributes import OUTSIDE
+from hedgerow.tables.frames import column_of
+from hedgerow.text.days import Day
 from tests.schema import enumerate_literals
 from tests.schema.values import WORDS, attributes, bin_of, holds
 

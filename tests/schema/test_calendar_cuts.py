@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.days import as_day
 from hedgerow.errors import SchemaError
-from hedgerow.schema.calendar_cuts import date_cuts, default_date_cuts
+from hedgerow.schema.dates import date_cuts, default_date_cuts
+from hedgerow.text.days import as_day
 
 ONE_DAY = datetime.timedelta(days=1)
 bounds = st.lists(

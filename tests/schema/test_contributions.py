@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from hedgerow.errors import DomainError
-from hedgerow.frames import Table
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.contributions import check_unit, counted, counted_rows, draw_key
+from hedgerow.tables.frames import Table
 
 KEY = b"a key"
 

@@ -10,11 +10,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from hedgerow import Label, Literal, PrivateTreeClassifier, Schema
-from hedgerow.days import Day, as_day
+from hedgerow import Label, PrivateTreeClassifier, Schema
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.frames import column_of
-from hedgerow.schema import Date, Integer, Real
+from hedgerow.schema import Date, Integer, Literal, Real
+from hedgerow.tables.frames import column_of
+from hedgerow.text.days import Day, as_day
 
 BORN = Date("1950-01-01", "2009-12-31", cuts="10 years")
 SCHEMA = Schema({"born": BORN}, Label("ill", ("no", "yes")))

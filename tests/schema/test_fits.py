@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError
-from hedgerow.frames import Table, column_of
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
 from hedgerow.schema.fits import fit_of
+from hedgerow.tables.frames import Table, column_of
 from tests.schema.values import WORDS, attributes, reading
 
 texts = st.lists(st.sampled_from([*WORDS, "", "0.5", "99", "x"]), max_size=8)

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError
-from hedgerow.frames import column_of
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real
 from hedgerow.schema.from_public import MOST_CATEGORIES, public_attribute, public_classes, typed_table
-from hedgerow.table_files import Make
+from hedgerow.tables.frames import column_of
+from hedgerow.tables.table_files import Make
 
 NAN = float("nan")
 

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.frames import column_of
 from hedgerow.schema import Label
+from hedgerow.tables.frames import column_of
 
 
 @pytest.mark.parametrize("classes", [(1,), (1, 1), (), ("a", 1), (0, True), (0.5, 1.5), ([1], [2]), (None, None)])

@@ -5,7 +5,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import SchemaError
-from hedgerow.schema.learnable import learning_problems
+from hedgerow.schema.booleans import learning_problems
 
 LABEL = hr.Label("y", (0, 1))
 SCHEMAS = [

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.frames import column_of
 from hedgerow.schema import Integer, Literal, Real, default_cuts
+from hedgerow.tables.frames import column_of
 
 AGE = Integer(0, 90, cuts=(30, 60), outside="bin")
 DOSE = Real(-1.5, 2.5, cuts=(-0.5, 0.0, 1.25), outside="clip")

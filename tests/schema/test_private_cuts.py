@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
-from hedgerow.frames import Table
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Boolean, Integer, Real, Schema
 from hedgerow.schema.private_cuts import MOST_CANDIDATES, PlannedCuts, learn_cuts, open_numbers, plan_cuts
+from hedgerow.tables.frames import Table
 
 POLICIES = {"missing": "bin", "missing_values": (-9, "?"), "outside": "bin"}
 ATTRIBUTES = {"age": Integer(0, 20, **POLICIES), "b": Boolean(), "dose": Real(0, 2, outside="clip")}

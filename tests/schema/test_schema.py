@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.frames import Table
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema, default_cuts
+from hedgerow.tables.frames import Table
 from tests.models.markup import Markup
 from tests.schema.values import attributes, bin_of
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Integer, Real
-from hedgerow.schema.spaced_cuts import spaced_cuts
+from hedgerow.schema.grid import spaced_cuts
 
 numbers = st.integers(1, 30)
 

@@ -6,8 +6,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from hedgerow.boundary.untrusted_text import UnreadableError
 from hedgerow.schema.yaml_subset import LARGEST_YAML, parse_yaml
-from hedgerow.untrusted_text import UnreadableError
 
 WORDS = [
     "0x1F",

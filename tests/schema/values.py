@@ -2,9 +2,9 @@
 
 from hypothesis import strategies as st
 
-from hedgerow.days import Day, as_day
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real
-from hedgerow.values import value_text
+from hedgerow.text.days import Day, as_day
+from hedgerow.text.values import value_text
 
 WORDS = ["a", "b", "B", "7", "true", "0", "-9", "?"]
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import (
     AccessError,
     ApprovalError,
@@ -21,14 +22,13 @@ from hedgerow.errors import (
 )
 from hedgerow.models.files import model_from_dict
 from hedgerow.privacy.account import Account
-from hedgerow.privacy.amounts import total
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import total
 from hedgerow.schema import Schema
 from hedgerow.service import resources
 from hedgerow.service.curator import Caller
 from hedgerow.service.questions import LARGEST_DIVISOR
 from hedgerow.service.receipts import Receipt, Signer
-from hedgerow.untrusted_text import parse_amount
 from tests.service.wards import (
     ANA,
     AUDITOR,

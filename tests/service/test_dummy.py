@@ -6,7 +6,7 @@ import pytest
 from hedgerow.datasets import load
 from hedgerow.errors import ArgumentError
 from hedgerow.schema import Boolean, Date, Label, Schema
-from hedgerow.service.dummy import MOST_ROWS, dummy_rows
+from hedgerow.service.rows import MOST_ROWS, dummy_rows
 from hedgerow.tally import Tally
 from tests.service.wards import SCHEMA
 

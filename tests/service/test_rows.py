@@ -9,7 +9,7 @@ import pytest
 from hedgerow.errors import ArgumentError, DomainError, MissingFileError, SchemaError
 from hedgerow.schema import Date, Integer, Label, Schema
 from hedgerow.service.rows import FrameRows, TableRows, open_rows
-from hedgerow.table_files import Make
+from hedgerow.tables.table_files import Make
 from tests.service.wards import BINS, SCHEMA, table
 
 BY = Schema.from_dict({"attributes": BINS})

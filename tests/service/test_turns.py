@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from hedgerow.errors import ServiceBusyError
-from hedgerow.service import turns
-from hedgerow.service.turns import MOST_AT_ONCE, MOST_TURNS_WAITING, Turns
+from hedgerow.service import jobs as turns
+from hedgerow.service.jobs import MOST_AT_ONCE, MOST_TURNS_WAITING, Turns
 from tests.service.wards import ANA, BOB, MARGINALS, WatchedRows
 from tests.service.web import JSON, running
 

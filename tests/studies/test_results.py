@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.studies.results import by, markdown, save, summary, write_csv
+from studies.results import by, markdown, save, summary, write_csv
 
 
 def test_means_are_those_of_the_runs_of_a_cell():

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.studies.runs import RunStore, complete
+from studies.runs import RunStore, complete
 
 SETTINGS = {"study": "dice", "epsilons": (0.1, 1.0)}
 

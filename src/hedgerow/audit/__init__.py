@@ -20,11 +20,10 @@ from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
 from hedgerow.audit.inference.leaves import Leaves
 from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OnlineLira
-from hedgerow.audit.inference.lira import lira
 from hedgerow.audit.inference.overfitting import Overfit, overfit
 from hedgerow.audit.inference.relative import OfflineRmia, Rmia
 from hedgerow.audit.inference.roc import Membership
-from hedgerow.audit.inference.shadow_result import ShadowMembership
+from hedgerow.audit.inference.shadow_result import ShadowMembership, lira
 from hedgerow.audit.inference.shadows import ShadowAttack, Shadows
 from hedgerow.audit.inference.trials import membership
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset

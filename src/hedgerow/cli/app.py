@@ -20,8 +20,8 @@ from typer.main import get_command
 from hedgerow._version import __version__
 from hedgerow.cli.output import problem_of, say, standard_streams
 from hedgerow.errors import ArgumentError, HedgerowError, SchemaError, SearchTooLargeError
-from hedgerow.messages import told_charges
-from hedgerow.values import printable
+from hedgerow.text.messages import told_charges
+from hedgerow.text.values import printable
 
 _ENDINGS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 COMMANDS: Mapping[str, str] = {
@@ -38,7 +38,6 @@ COMMANDS: Mapping[str, str] = {
     "answer": "Answer a question that was carried to you as a file: same ledger, same caps, same receipts.",
     "verify": "Check that a curator signed this very answer or model, and what it was charged.",
     "ledger": "Read and verify the ledger of a curator's service.",
-    "study": "Reproduce the figures and tables of papers, from raw runs.",
 }
 
 

@@ -11,19 +11,19 @@ from typing import Annotated, Any
 
 import typer
 
-from hedgerow.chain import digest
+from hedgerow.boundary.chain import digest
+from hedgerow.boundary.durable import write_whole
+from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.cli.output import check_output, say
 from hedgerow.client.connect import RemoteCurator, connect
 from hedgerow.client.http import SETTLED
-from hedgerow.client.hypotheses import hypothesis_data
 from hedgerow.client.question_files import QuestionFile
-from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError
-from hedgerow.marginals import Always
+from hedgerow.hypotheses.onnx_write import hypothesis_data
 from hedgerow.models.files import load_model
-from hedgerow.privacy.amounts import exact
+from hedgerow.oracle import Always
+from hedgerow.privacy.charge import exact
 from hedgerow.schema import Schema
-from hedgerow.untrusted_text import read_text
 
 app = typer.Typer(
     add_completion=False,

@@ -12,11 +12,11 @@ from hedgerow.audit import Reconstruction, reconstruction
 from hedgerow.cli.output import check_outputs, check_picture, draw, print_or_write, stage
 from hedgerow.cli.rows import DATA, Decimal, Encoding, Engine, Master, Memory, open_rows
 from hedgerow.errors import ArgumentError
-from hedgerow.messages import shown
 from hedgerow.models import load_model
 from hedgerow.models.released import leaf_model
 from hedgerow.schema import Schema
-from hedgerow.values import printable
+from hedgerow.text.messages import shown
+from hedgerow.text.values import printable
 
 app = typer.Typer(add_completion=False)
 

@@ -12,8 +12,8 @@ import typer
 from hedgerow.cli.output import check_output, say
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Accounting
-from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.privacy.charge import amount_text
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Keep one privacy budget over several runs, in a file."

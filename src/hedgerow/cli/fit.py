@@ -13,12 +13,24 @@ from typing import Annotated, Any
 
 import typer
 
+from hedgerow.boundary.durable import reserved
 from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
-from hedgerow.cli.rows import DATA, Decimal, Encoding, Engine, Master, Memory, Rows, open_rows, target_name
+from hedgerow.cli.rows import (
+    DATA,
+    Decimal,
+    Encoding,
+    Engine,
+    Master,
+    MaxRows,
+    Memory,
+    Rows,
+    UnitColumn,
+    open_rows,
+    target_name,
+    with_unit,
+)
 from hedgerow.cli.schema import load_schema
-from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
-from hedgerow.durable import reserved
 from hedgerow.errors import ArgumentError, NoiseWarning
 from hedgerow.learn import (
     DPGreedyRLClassifier,
@@ -26,15 +38,15 @@ from hedgerow.learn import (
     PrivateScorecardClassifier,
     PrivateTreeClassifier,
 )
-from hedgerow.learn.greedy.ssrl import PUBLISHED
 from hedgerow.learn.private_base import tell_noise
-from hedgerow.messages import shown
+from hedgerow.learn.ssrl.greedy import PUBLISHED
 from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.planning.expected import rows_needed
 from hedgerow.planning.forecast import ACCURACY_LOSS
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.charge import exact
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
+from hedgerow.text.messages import shown
 
 app = typer.Typer(add_completion=False)
 

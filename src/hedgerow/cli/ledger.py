@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hedgerow.boundary.durable import reserved, sync_folder
 from hedgerow.cli.output import check_output, say
-from hedgerow.durable import reserved, sync_folder
 from hedgerow.errors import MissingFileError, MissingPackageError
 
 if TYPE_CHECKING:

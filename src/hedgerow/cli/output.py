@@ -14,9 +14,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from hedgerow.durable import write_whole
+from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, FileError
-from hedgerow.values import printable
+from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from hedgerow.cli.rows import FILE, Decimal, Encoding, make_of, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
 from hedgerow.planning.forecast import ACCURACY_LOSS, plan
-from hedgerow.table_files import read_table
+from hedgerow.tables.table_files import read_table
 
 app = typer.Typer(add_completion=False)
 

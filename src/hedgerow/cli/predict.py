@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from hedgerow.boundary.durable import write_whole
 from hedgerow.cli.output import check_output, say, stage
 from hedgerow.cli.predictions import Beside, class_weights, inert_table, predictions, to_csv, to_json
 from hedgerow.cli.rows import FILE, Decimal, Encoding, make_of
-from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
-from hedgerow.table_files import read_table
+from hedgerow.tables.table_files import read_table
 
 app = typer.Typer(add_completion=False)
 

@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from hedgerow.columns import pc
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.foreign_code import guarded
 from hedgerow.models import RuleList, Scorecard, Tree
-from hedgerow.values import NUMBER, Value, listed, quoted_text, value_text
+from hedgerow.tables.columns import pc
+from hedgerow.text.values import NUMBER, Value, listed, quoted_text, value_text
 
 Released = RuleList | Tree | Scorecard
 _TEXTS = (

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import narwhals as nw
 import typer
 
+from hedgerow.boundary.durable import write_whole
 from hedgerow.cli.output import check_output, check_outputs, say, stage
 from hedgerow.cli.rows import FILE, Decimal, Encoding, make_of, target_name
-from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.models import RuleList, Scorecard, Tree, load_model
 from hedgerow.report import Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
 from hedgerow.report.report import private_name
-from hedgerow.table_files import PIPE, Make, read_table
+from hedgerow.tables.table_files import PIPE, Make, read_table
 
 app = typer.Typer(add_completion=False)
 

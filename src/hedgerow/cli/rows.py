@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Annotated, Any, Protocol
+from dataclasses import replace
+from typing import Annotated, Any, Protocol, TypeVar
 
 import narwhals as nw
 import typer
 
 from hedgerow.cli.output import stage
-from hedgerow.columns import Column
-from hedgerow.csv_files import lines_of_rows, read_header
 from hedgerow.engines.addresses import is_address, shown
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.frames import Table, column_of
-from hedgerow.messages import near_miss
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import advise, all_boolean, default_classes
 from hedgerow.schema.contributions import check_units
 from hedgerow.schema.fits import TableFit, fit_of
-from hedgerow.table_files import USUAL, Make, check_no_spreadsheet, read_table, source_of
+from hedgerow.tables.columns import Column
+from hedgerow.tables.csv_files import lines_of_rows, read_header
+from hedgerow.tables.frames import Table, column_of
+from hedgerow.tables.table_files import USUAL, Make, check_no_spreadsheet, read_table, source_of
 from hedgerow.tally import Tally
+from hedgerow.text.messages import near_miss
 
 FILE = "CSV file with a header (.csv, .tsv, .txt, or .gz of these; - for standard input), or data.parquet"
 DATA = (
@@ -162,7 +164,7 @@ class TableRows:
 
     def fit(self, schema: Schema) -> TableFit:
         """Count, in one query."""
-        from hedgerow.engines.fits import engine_fit  # Ibis takes long to import
+        from hedgerow.engines.count import engine_fit  # Ibis takes long to import
 
         with stage(f"counting {shown(self.address)}"):
             return engine_fit(self.table, schema)
@@ -208,3 +210,32 @@ def target_name(columns: Sequence[str], target: str | None, schema: Schema | Non
         near = near_miss(name, columns)
         raise DomainError(f"expected this column to predict, got {', '.join(sorted(columns))}.{near}", column=name)
     return name
+
+
+UnitColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--unit",
+        metavar="COLUMN",
+        help="Column that says whose row it is, such as patient_id: all rows of one are protected together, and at "
+        "most --max-rows of them are counted, drawn at random. Default: the schema's unit, or one row.",
+    ),
+]
+MaxRows = Annotated[
+    int | None, typer.Option(help="With --unit: rows of each that are counted at most; noise grows with it.")
+]
+S = TypeVar("S", Schema, Schema | None)
+
+
+def with_unit(schema: S, column: str | None, max_rows: int | None) -> S:
+    """Return a schema with the unit that options declare; as it is without them."""
+    if column is None and max_rows is None:
+        return schema
+    if column is None or max_rows is None:
+        raise ArgumentError("expected --unit and --max-rows together, got one of them.")
+    if schema is None:
+        raise ArgumentError("expected --schema with --unit, got no schema: its columns would be attributes.")
+    unit = Unit(column, max_rows)
+    if schema.unit not in (None, unit):
+        raise ArgumentError("expected no --unit where the schema declares one, got another than the schema's.")
+    return replace(schema, unit=unit)

@@ -9,25 +9,37 @@ from typing import Annotated
 
 import typer
 
+from hedgerow.boundary.durable import reserved, write_whole
 from hedgerow.cli.budget import open_budget, spent_text, telling
 from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print, written
-from hedgerow.cli.rows import DATA, FILE, Decimal, Encoding, Engine, Master, Memory, check_values, make_of, open_rows
-from hedgerow.cli.schema_drafts import import_draft
-from hedgerow.cli.schema_wizard import wizard
-from hedgerow.cli.unit import MaxRows, UnitColumn, with_unit
-from hedgerow.durable import reserved, write_whole
+from hedgerow.cli.rows import (
+    DATA,
+    FILE,
+    Decimal,
+    Encoding,
+    Engine,
+    Master,
+    MaxRows,
+    Memory,
+    UnitColumn,
+    check_values,
+    make_of,
+    open_rows,
+    with_unit,
+)
+from hedgerow.cli.schema_wizard import import_draft, wizard
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
-from hedgerow.frames import Table
-from hedgerow.privacy.amounts import amount_text, exact
+from hedgerow.privacy.charge import amount_text, exact
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Schema, count_candidates
+from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
-from hedgerow.schema.learnable import learning_problems
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
-from hedgerow.table_files import read_table
-from hedgerow.values import printable
+from hedgerow.tables.frames import Table
+from hedgerow.tables.table_files import read_table
+from hedgerow.text.values import printable
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Make, learn and read schemas: what is public about a table."

@@ -12,18 +12,17 @@ from typing import Annotated, Any
 
 import typer
 
+from hedgerow.boundary.durable import write_whole
 from hedgerow.cli.output import check_output, say
 from hedgerow.cli.rows import FILE, ONLY_TEXT, Decimal, Encoding, make_of
-from hedgerow.cli.schema_drafts import draft_of
-from hedgerow.durable import write_whole
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
-from hedgerow.schema import DraftColumn, Schema
+from hedgerow.schema import Draft, DraftColumn, Schema, import_schema
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
-from hedgerow.schema.imports.names import suggested, with_suggestions
+from hedgerow.schema.imports.draft import suggested, with_suggestions
 from hedgerow.schema.serialize import FILL_IN, attribute_from_dict, attribute_to_dict, label_from_dict
-from hedgerow.table_files import PIPE, Make, columns_of, is_text, read_table
-from hedgerow.values import printable
+from hedgerow.tables.table_files import PIPE, Make, columns_of, is_text, read_table
+from hedgerow.text.values import printable
 
 Proposal = Mapping[str, Any]
 _KINDS = ("boolean", "categorical", "date", "integer", "real", "skip")
@@ -204,3 +203,54 @@ def _cuts(text: str) -> Any:
 
 
 _PARSED: Mapping[str, Callable[[str], Any]] = {"values": _listed, "low": _number, "high": _number, "cuts": _cuts}
+
+
+def import_draft(
+    given: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="REDCap data dictionary (.csv), Frictionless Table Schema, CSVW or JSON Schema (.json), DDI codebook "
+            "(.xml), data.parquet, whose types are read; or duckdb:///FILE::TABLE, "
+            "postgresql://USER@HOST/DATABASE::TABLE, whose catalogue is.",
+        ),
+    ],
+    target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="File for the schema (.yaml or .json).")] = Path(
+        "schema.yaml"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what is missing as JSON.")] = False,
+) -> None:
+    """Make a schema of a data dictionary, or of a table's types, and tell what is missing in it. No row is read.
+
+    [bold]Example[/bold]: hedgerow schema import dictionary.csv --target ill -o patients.yaml
+    """
+    check_ending(output)
+    check_output(output, given, force=force)
+    write_draft(draft_of(given, target), output, as_json=as_json)
+
+
+def draft_of(given: str, target: str | None) -> Draft:
+    """Return the draft of a file's description, or of a table in a database."""
+    if "://" not in given:
+        return import_schema(given, label=target)
+    from hedgerow.engines.catalogue import catalogue_draft  # Ibis takes long to import
+    from hedgerow.engines.sources import open_table
+
+    with open_table(given) as table:
+        draft = catalogue_draft(table)
+    return draft if target is None else draft.labelled(target)
+
+
+def write_draft(draft: Draft, output: Path, *, as_json: bool) -> None:
+    """Write a draft, print what is missing in it, and say what to do next."""
+    draft.save(output)
+    if as_json:
+        left_out = [{"column": name, "reason": reason} for name, reason in draft.left_out]
+        gaps = [{"column": name, "key": key} for name, key in draft.gaps]
+        say(json.dumps({"columns": len(draft.columns), "gaps": gaps, "left_out": left_out}, ensure_ascii=False))
+    else:
+        say("\n".join([*draft.notes, f"{len(draft.columns)} columns, {len(draft.gaps)} gaps"]))
+    todo = "fill in what is missing, then run" if draft.gaps else "read it, then run"
+    say(f"written to {output}: {todo}: hedgerow schema show {output}", err=True)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hedgerow.boundary.durable import sync_folder
 from hedgerow.cli.output import say
-from hedgerow.durable import sync_folder
 from hedgerow.errors import ArgumentError, MissingPackageError
-from hedgerow.messages import shown
+from hedgerow.text.messages import shown
 
 if TYPE_CHECKING:
     from hedgerow.service.keys import Keys
@@ -237,7 +237,7 @@ def _keys(config: Path) -> Keys:
 
 
 def _serve_demo(address: Address, curator_port: int) -> None:
-    from hedgerow.service.demo import demo_curator
+    from hedgerow.service.server import demo_curator
 
     with tempfile.TemporaryDirectory(prefix="hedgerow-demo-") as folder:
         curator, keys, key = demo_curator(Path(folder))

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boundary.signatures import read_signed
 from hedgerow.client.question_files import digest_of
 from hedgerow.errors import ReceiptError, ServiceError
 from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
-from hedgerow.marginals.binning import plain_bins
-from hedgerow.marginals.oracle.release import Form
 from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.models.files import model_from_dict
-from hedgerow.privacy.amounts import exact, total
+from hedgerow.oracle.binning import plain_bins
+from hedgerow.oracle.release import Form
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.charge import Charge, exact, total
 from hedgerow.privacy.unit import loss_of, neighbours_of
 from hedgerow.schema.schema import Schema
-from hedgerow.signatures import read_signed
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

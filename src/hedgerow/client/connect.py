@@ -6,19 +6,19 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hedgerow.arguments import check_whole
+from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.signatures import public_keys
 from hedgerow.client.answers import ESTIMATORS, STAYS, Asked, Counts, Received
 from hedgerow.client.http import RECEIPT, Connection
 from hedgerow.client.oracle import RemoteOracle
 from hedgerow.client.question_files import body_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ServiceError
-from hedgerow.messages import number_of, shown
 from hedgerow.models import RuleList, Scorecard, Tree
-from hedgerow.privacy.amounts import Amount, exact
+from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
-from hedgerow.signatures import public_keys
+from hedgerow.text.messages import number_of, shown
 
 if TYPE_CHECKING:
     import httpx2

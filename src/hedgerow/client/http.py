@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from hedgerow._version import __version__
+from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import ArgumentError, MissingPackageError, ServiceError, UnreadableError
 from hedgerow.privacy.process import OfOneProcess
-from hedgerow.untrusted_text import parse_json
 
 if TYPE_CHECKING:
     import httpx2
@@ -149,7 +149,7 @@ def _amounts(data: dict[str, Any]) -> str:
 
 
 def _check_url(url: str) -> bool:
-    """Return whether requests may go by a proxy of the environment: none to this machine, where nothing is encrypted."""
+    """Return whether requests may go by a proxy of the environment: none to this machine, unencrypted."""
     import httpx2
 
     with suppress(httpx2.InvalidURL):

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.client.answers import Counts
-from hedgerow.client.hypotheses import hypothesis_data
 from hedgerow.errors import OracleExhaustedError
-from hedgerow.marginals.binning import plain_bins
-from hedgerow.marginals.oracle.answers import ClassCounts, ErrorCounts, RowCounts
-from hedgerow.marginals.oracle.hypothesis import Hypothesis
-from hedgerow.marginals.oracle.release import Form, Release
-from hedgerow.marginals.oracle.rowwise.read import TargetColumns, charges_of
+from hedgerow.hypotheses.hypothesis import Hypothesis
+from hedgerow.hypotheses.onnx_write import hypothesis_data
+from hedgerow.hypotheses.read import TargetColumns, charges_of
+from hedgerow.oracle.answers import ClassCounts, ErrorCounts, RowCounts
+from hedgerow.oracle.binning import plain_bins
+from hedgerow.oracle.release import Form, Release
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons, renewed, unit_of
 from hedgerow.privacy.process import OfOneProcess

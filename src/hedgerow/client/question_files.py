@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from hedgerow.boundary.untrusted_text import parse_json, read_text
 from hedgerow.errors import ReceiptError, UnreadableError
-from hedgerow.privacy.amounts import exact
-from hedgerow.untrusted_text import parse_json, read_text
+from hedgerow.privacy.charge import exact
 
 _FORMAT, _VERSION = "hedgerow/question", 1
 _LARGEST = 2**24

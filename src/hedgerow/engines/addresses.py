@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hedgerow.table_files import is_text
+from hedgerow.tables.table_files import is_text
 
 MEMORY = "4GB"
 """The default memory limit of DuckDB."""

@@ -16,7 +16,7 @@ from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Cat
 from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label, class_spellings
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.values import Value, plain_word
+from hedgerow.text.values import Value, plain_word
 
 NO_NUMBER, INFINITE, BOOLEAN, NO_DATE = -3, -4, -5, -6
 """Codes of values that are errors under every policy: what is no number, infinity, undeclared booleans, no date."""

@@ -1,4 +1,4 @@
-"""Columns of tables in databases as Ibis expressions, with the semantics of `hedgerow.columns.Column` in memory."""
+"""Columns of tables in databases as Ibis expressions, with the semantics of `hedgerow.tables.columns.Column`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Self, cast
 
 import ibis
 
-from hedgerow.days import DATE, Day, as_day
 from hedgerow.errors import ArgumentTypeError, DomainError
-from hedgerow.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, spelled_number
+from hedgerow.text.days import DATE, Day, as_day
+from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, spelled_number
 
 Expression = Any  # Ibis's value expressions, whose methods its types do not declare
 _EXACT_DIGITS = 15  # of decimals that engines turn into the nearest float64

@@ -10,7 +10,7 @@ from typing import Any
 import ibis
 
 from hedgerow.engines.columns import EngineColumn, Expression, as_bytes, engine_function
-from hedgerow.engines.queries import ask
+from hedgerow.engines.faults import ask
 from hedgerow.errors import DomainError
 from hedgerow.schema import Unit
 from hedgerow.schema.contributions import no_unit

@@ -17,7 +17,7 @@ from hedgerow.engines.columns import Expression
 from hedgerow.engines.faults import answered
 from hedgerow.engines.files import CsvForm, Files, check_names
 from hedgerow.errors import EngineError
-from hedgerow.values import printable
+from hedgerow.text.values import printable
 
 _SETTINGS = {
     "temp_directory": "",  # groups of private rows are not written to a disk
@@ -170,7 +170,7 @@ def _parquet_options() -> Mapping[str, str]:
 
 
 def _csv_options(form: CsvForm) -> Mapping[str, str]:
-    """Return how CSV files are read: every field as text, as `hedgerow.csv_files` does it."""
+    """Return how CSV files are read: every field as text, as `hedgerow.tables.csv_files` does it."""
     columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in form.names)
     return {
         "auto_detect": "false",

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import logging
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
-from hedgerow.engines.loggers import muted
+import pyarrow as pa
+
+from hedgerow.engines.columns import Expression
 from hedgerow.errors import EngineError
 
 T = TypeVar("T")
@@ -58,3 +64,86 @@ def answered(engine: str, ask: Callable[[], T]) -> T:
         "see its own log for the reason",
     )
     raise EngineError(f"{engine} did not answer: {advice} ({kind[0]}).")
+
+
+_OF_SPARK = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""Loggers that PySpark creates with the first error, whose records quote values."""
+_FAMILIES = (*_OF_SPARK, "duckdb", "ibis", "psycopg", "py4j", "pyarrow", "pyspark", "sqlglot")
+_lock = threading.Lock()
+_inside = 0
+_muted: set[logging.Logger] = set()
+
+
+@contextmanager
+def muted() -> Generator[None]:
+    """Drop the records of engines' loggers meanwhile, in any thread; other loggers are not changed.
+
+    Loggers are those of the process: each that enters mutes those that are there, the last that leaves unmutes all.
+    """
+    global _inside
+    with _lock:
+        _inside += 1
+        for logger in _loggers():
+            logger.addFilter(_drop)
+            _muted.add(logger)
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if not _inside:
+                for logger in _muted:
+                    logger.removeFilter(_drop)
+                _muted.clear()
+
+
+def _drop(_record: logging.LogRecord) -> bool:
+    return False
+
+
+def _loggers() -> list[logging.Logger]:
+    known = logging.root.manager.loggerDict
+    if "pyspark" in sys.modules:
+        from pyspark.logger import PySparkLogger
+
+        for name in _OF_SPARK:
+            if not isinstance(known.get(name), logging.Logger):
+                PySparkLogger.getLogger(name)
+    return [
+        logger
+        for name, logger in list(known.items())
+        if isinstance(logger, logging.Logger) and name.partition(".")[0] in _FAMILIES
+    ]
+
+
+_CONSTANTS = {
+    "postgres": ("standard_conforming_strings", "on"),
+    "pyspark": ("spark.sql.parser.escapedStringLiterals", "false"),
+}
+"""For each engine the setting by which it reads a backslash in a constant, and the value that Ibis assumes.
+
+By another, names and categories of a schema from others could end their quotes, and be SQL.
+"""
+
+
+def ask(query: Expression) -> pa.Table:
+    """Return the rows of a query."""
+    backend = query.get_backend()
+    check_settings(backend)
+    return answered(backend.name, lambda: query.to_pyarrow())
+
+
+def check_settings(backend: Any) -> None:
+    """Check that a connection of Ibis reads constants literally."""
+    if backend.name not in _CONSTANTS:
+        return
+    name, expected = _CONSTANTS[backend.name]
+    if backend.name == "postgres":  # which reports each change of the setting
+        found = answered(backend.name, lambda: backend.con.info.parameter_status(name))
+    else:
+        found = answered(backend.name, lambda: backend.raw_sql(f"SET {name}").collect()[0]["value"])
+    if str(found).lower() != expected:
+        raise EngineError(
+            f"{backend.name}: expected a connection with {name} = {expected}, found another value; set it, or give an "
+            "address, for a connection of hedgerow's own."
+        )

@@ -10,10 +10,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
 
-from hedgerow.csv_files import delimiter_of, read_header, starts_with_mark
-from hedgerow.csv_grammar import InQuotes, check_grammar
 from hedgerow.engines.addresses import EXPECTED, has_glob, shown
 from hedgerow.errors import ArgumentError, DomainError, FileError, MissingFileError
+from hedgerow.tables.csv_files import delimiter_of, read_header, starts_with_mark
+from hedgerow.tables.csv_grammar import InQuotes, check_grammar
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _SUFFIXES = (".parquet", ".csv")

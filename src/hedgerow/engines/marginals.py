@@ -9,23 +9,23 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import found_infinity
 from hedgerow.engines.bins import class_code, final_bin, is_infinite
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
+from hedgerow.engines.faults import ask
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.predict import predicted_class, used_attributes
-from hedgerow.engines.queries import ask
 from hedgerow.errors import DomainError
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.schema.label import Label, checked_classes
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.columns import found_infinity
 
 Inputs = Mapping[str, EngineColumn]
 Counts = NDArray[np.int64]
 
 
 def columns_of(table: Any, label: str) -> tuple[EngineColumn, dict[str, EngineColumn]]:
-    """Return the column of the labels, and those that can have bins; those of other types, such as times, are left out."""
+    """Return the column of the labels, and those that can have bins; other types, such as times, are left out."""
     require_table(table)
     found: dict[str, EngineColumn] = {}
     for name in table.columns:

@@ -12,14 +12,14 @@ from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 import ibis
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from hedgerow.engines.columns import Expression
 from hedgerow.engines.faults import answered
 from hedgerow.engines.files import CsvForm, Files, check_names
-from hedgerow.engines.sessions import session_of_user
-from hedgerow.errors import DomainError, EngineError
+from hedgerow.errors import ArgumentError, DomainError, EngineError
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def _frame(session: Any, files: Files) -> Any:
 
 
 def _with_csv_options(reader: Any, form: CsvForm) -> Any:
-    """Set how CSV files are read: every field as text, as `hedgerow.csv_files` does it.
+    """Set how CSV files are read: every field as text, as `hedgerow.tables.csv_files` does it.
 
     Headers and the number of fields on each line are checked already. Files can be split where every line is a row.
     """
@@ -99,3 +99,20 @@ def _with_partitions(session: Any, files: Files, frame: Any, uris: list[str]) ->
 
 def _plain(uri: str) -> str:
     return re.sub("^file:/+", "/", uri)
+
+
+def session_of_user(master: str | None) -> Any:
+    """Return the session of the process, from any thread; None if there is none.
+
+    A process has at most one, and `getActiveSession` returns that of the thread only. A second one with another master
+    is not possible: Spark would silently use the first.
+    """
+    there = SparkSession.getActiveSession()
+    if there is None and getattr(SparkContext, "_active_spark_context", None) is not None:
+        there = SparkSession.builder.getOrCreate()
+    if there is not None and master is not None and there.conf.get("spark.master", None) != master:
+        raise ArgumentError(
+            f"expected no active Spark session, or one with master={master!r}, found one with another master; stop it, "
+            "or leave out master."
+        )
+    return there

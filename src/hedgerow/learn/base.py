@@ -13,22 +13,21 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow.arguments import check_flag, check_whole
+from hedgerow.boundary.arguments import check_flag, check_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.frames import Table, check_same_index, column_of, is_frame, label_name
 from hedgerow.learn.inputs import AccuracyMixin, array_checks, check_labels, of_one_type, two_dimensional
 from hedgerow.learn.readable import Readable, ReadableLeaves
-from hedgerow.messages import shown_argument
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import MAX_DEPTH, Tree
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema.booleans import boolean_schema
+from hedgerow.schema.booleans import boolean_schema, learning_problems
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
-from hedgerow.schema.learnable import learning_problems
 from hedgerow.schema.schema import FROM_ROWS, Schema
+from hedgerow.tables.frames import Table, check_same_index, column_of, is_frame, label_name
 from hedgerow.tally import Tally
+from hedgerow.text.messages import shown_argument
 
 FROM_DATA: Literal["from-data"] = "from-data"
 BINS = 5  # bins of a number whose domain is taken from the data

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 
-from hedgerow.columns import Column
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.foreign_code import guarded
-from hedgerow.frames import Table, check_same_index, is_frame, type_of
 from hedgerow.schema.label import Label
+from hedgerow.tables.columns import Column
+from hedgerow.tables.frames import Table, check_same_index, is_frame, type_of
 
 
 class AccuracyMixin(ClassifierMixin):

@@ -12,10 +12,10 @@ from hedgerow.learn.scorecard.estimator import ScorecardEstimator
 from hedgerow.learn.scorecard.exact import centred, rounded_card
 from hedgerow.learn.scorecard.points import Direction
 from hedgerow.learn.scorecard.regression import Regression
-from hedgerow.messages import shown_argument
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
+from hedgerow.text.messages import shown_argument
 
 MOST_BINS_IN_ALL = 4000  # times the columns of points: a matrix of bin by bin is held
 LEAST_C, LARGEST_C = 0.001, 1000

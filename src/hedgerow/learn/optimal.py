@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from numbers import Real
 from typing import Literal, Self
 
-from hedgerow.arguments import check_choice, check_share
+from hedgerow.boundary.arguments import check_choice, check_share
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import (
     FROM_DATA,
@@ -15,18 +15,17 @@ from hedgerow.learn.base import (
     TallyEstimator,
     TreeEstimator,
 )
-from hedgerow.learn.leaf_counts import leaf_totals
-from hedgerow.learn.learned import LearnedList, LearnedTree
+from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
 from hedgerow.learn.search.certified import Optimum, find_optimum, rows_needed
 from hedgerow.learn.search.lattice import Take, value_of
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss, Objective
 from hedgerow.learn.search.pruned import SearchSettings
 from hedgerow.learn.search.space import Space
-from hedgerow.messages import shown_argument
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
+from hedgerow.text.messages import shown_argument
 
 _STEPS = 2**20  # per row: the resolution of penalties, so that objectives add up exactly
 Progress = Callable[[int, int, int], object]

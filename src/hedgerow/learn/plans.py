@@ -8,12 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree
+from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree, reached
 from hedgerow.learn.greedy.rule_lists import PrivateChoice, grow
 from hedgerow.learn.greedy.trees import PrivateTests, grow_tree
-from hedgerow.learn.leaf_counts import LEAF_SHARE, release_leaf_counts, release_tree_counts
-from hedgerow.learn.learned import LearnedList, LearnedTree
-from hedgerow.learn.reached import reached
+from hedgerow.learn.learned import LEAF_SHARE, LearnedList, LearnedTree, release_leaf_counts, release_tree_counts
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.outside import MOST_WEIGHT, DrawChances

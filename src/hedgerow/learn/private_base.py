@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 
-from hedgerow.arguments import check_choice, check_flag, check_probability, check_whole
+from hedgerow.boundary.arguments import check_choice, check_flag, check_probability, check_whole
+from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError, NoiseWarning, PreparationWarning
 from hedgerow.learn.base import Learned, TallyEstimator
 from hedgerow.learn.plans import Drawn, KnownDraw
@@ -21,18 +22,16 @@ from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import OBJECTIVES, Objective
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.searches import SEARCHES, Sought
-from hedgerow.privacy.amounts import Amount, amount_text, exact, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
-from hedgerow.privacy.charge import Charge, join_reasons, unit_of
+from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_reasons, total, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
-from hedgerow.randomness import RandomState
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
-from hedgerow.values import quoted_text
+from hedgerow.text.values import quoted_text
 
 STOP_PROBABILITY = 0.1
 """The default chance of the prior to stop at a position; docs/exact.md says how it was chosen."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.private_base import Plan, PrivateEstimator
 from hedgerow.learn.scorecard.estimator import ScorecardEstimator, check_smooth
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.points import Direction
 from hedgerow.learn.scorecard.smoothing import ACROSS
-from hedgerow.messages import shown_argument
-from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.privacy.unit import rows_of
-from hedgerow.randomness import RandomState
 from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import shown_argument
 
 
 class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
+from hedgerow.boundary.randomness import RandomState
 from hedgerow.learn.base import TreeEstimator
 from hedgerow.learn.blocks import TreeDraw, longest_path, tree_costs
 from hedgerow.learn.plans import DrawnTree, GreedyTree
@@ -13,10 +14,9 @@ from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.searches import Sought, choose_search
-from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.charge import Amount
 from hedgerow.privacy.noise import NoiseSource
-from hedgerow.randomness import RandomState
 from hedgerow.schema.schema import Schema
 
 LARGEST_DEPTH = 5

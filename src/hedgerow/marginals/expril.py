@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.pipeline import Pipeline
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.arguments import check_choice, check_whole
+from hedgerow.boundary.arguments import check_choice, check_whole
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.foreign_code import guarded
-from hedgerow.frames import Table
+from hedgerow.hypotheses.hypothesis import Always, codes_of, holds_hypothesis
 from hedgerow.learn.inputs import AccuracyMixin
-from hedgerow.marginals.binning import bin_matrix, bins_or_chosen
-from hedgerow.marginals.labels import Equations, estimate_labels
-from hedgerow.marginals.network import network
-from hedgerow.marginals.oracle.answers import ErrorCounts, ErrorMasses
-from hedgerow.marginals.oracle.hypothesis import Always, codes_of
-from hedgerow.marginals.oracle.protocol import MarginalOracle, check_oracle, telling_answers
-from hedgerow.marginals.reweight import Weights, equal_weights, reweight
-from hedgerow.marginals.synthetic import Synthetic
-from hedgerow.messages import shown_argument
-from hedgerow.randomness import RandomState
+from hedgerow.marginals.reweight import Weights, bounded_least_squares, equal_weights, reweight
+from hedgerow.oracle.answers import ErrorCounts, ErrorMasses
+from hedgerow.oracle.binning import bin_matrix, bins_or_chosen
+from hedgerow.oracle.protocol import MarginalOracle, check_oracle, telling_answers
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Table
+from hedgerow.text.messages import shown_argument
 
 VARIANTS = ("cumulative", "instantaneous")
 ONE = 0.5
@@ -46,6 +49,7 @@ class _Question:
     answer: ErrorMasses
 
 
+@holds_hypothesis("hypothesis_")
 class ExprilClassifier(AccuracyMixin, BaseEstimator):
     """Learn from an unlabelled source and an oracle's noisy counts, by bin, of a hypothesis's errors on private rows.
 
@@ -285,3 +289,107 @@ def _record(questions: list[_Question], weights: Weights, labels: Vector, oracle
         "uncovered": weights.uncovered,
         "misfit": weights.misfit,
     }
+
+
+_NEAREST = 1e-3  # of the mean square of an equation: a ridge that selects the solution nearest to ½
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Linear equations on labels from one answer: ``R diag(sign(h − ½)) y ≈ R h − e`` (EXPRIL eq. 5), R weighted."""
+
+    matrix: NDArray[np.float64]  # the left-hand side
+    target: Vector  # the right-hand side
+    variance: float  # the variance of its noise
+
+    @classmethod
+    def of(
+        cls, bins: NDArray[np.float64], weights: Vector, hypothesis: Vector, errors: Vector, variance: float
+    ) -> Equations:
+        """Return the equations of the error masses of a hypothesis."""
+        weighted = bins * weights
+        return cls(weighted * np.sign(hypothesis - 0.5), weighted @ hypothesis - errors, variance)
+
+
+def estimate_labels(equations: Sequence[Equations]) -> Vector:
+    """Return the labels in [0, 1] that fit best: one answer's (instantaneous) or all stacked (cumulative, eq. 6).
+
+    Equations are weighted by the inverse of their noise's variance. The system is underdetermined: of the
+    labels that fit equally, those nearest to ½ are taken, and more noise pulls nearer to ½.
+
+    Examples
+    --------
+    Two bins of two rows each; all of the first bin is 1, half of the second:
+
+    >>> bins = np.array([[1.0, 1, 0, 0], [0, 0, 1, 1]])
+    >>> equations = Equations.of(bins, np.full(4, 0.25), np.ones(4), np.array([0, 0.25]), 0.0)
+    >>> estimate_labels([equations]).round(2)
+    array([1. , 1. , 0.5, 0.5])
+    """
+    n = equations[0].matrix.shape[1]
+    least = min((one.variance for one in equations if one.variance > 0), default=0.0)
+    scales = [np.sqrt(least / one.variance) if one.variance > 0 else 1.0 for one in equations]
+    matrix = np.vstack([scale * one.matrix for scale, one in zip(scales, equations, strict=True)])
+    target = np.concatenate([scale * one.target for scale, one in zip(scales, equations, strict=True)])
+    ridge = _NEAREST * max(float(np.mean(np.sum(matrix**2, axis=1))), np.finfo(float).tiny) + 4 * least / n
+    return bounded_least_squares(matrix, target, np.full(n, 0.5), ridge, 0.0, 1.0)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Synthetic:
+    """The source with weights and labels. As public as the source: of the target it uses released answers only."""
+
+    frame: Any  # the source's rows
+    labels: NDArray[Any]  # the estimated labels
+    weights: NDArray[np.float64]  # the weights; they sum to 1
+    soft: NDArray[np.float64]  # the labels before they were rounded: the share of the positive class, in [0, 1]
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Any, NDArray[Any]]:
+        """Draw n rows by their weights, with replacement, and return them with their labels."""
+        check_whole("n", n, 1)
+        rows = generator(random_state).choice(len(self), size=int(n), p=self.weights)
+        return Table.of(self.frame).take(rows), self.labels[rows]
+
+    def __repr__(self) -> str:
+        return f"<Synthetic of {len(self)} weighted rows>"
+
+
+HIDDEN = (16, 256, 256, 16)
+"""Units of the hidden layers for the real datasets (EXPRIL, Table 1)."""
+PASSES, BATCH = 25, 200  # the batch is scikit-learn's own
+_STEPS = (150, 3000)  # the fewest and the most gradient steps
+_ANY = 1e9  # no loss falls by as much in one pass: "no improvement" counts the passes, and ends without a warning
+
+
+def network(X: Any, random_state: RandomState = None, hidden: tuple[int, ...] = HIDDEN) -> Pipeline:
+    """Return an unfitted network for a table like X: standardised numbers, one-hot text, imputed missing values.
+
+    It passes over the rows 25 times, more often if they are few, and its weights are drawn to 0: the labels that it
+    learns from are estimates, and to fit them to the end is to fit their noise.
+    """
+    numbers: Any = make_pipeline(SimpleImputer(), StandardScaler())
+    columns = numbers
+    table = Table.of(X)
+    if table.names is not None:
+        words: Any = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
+        text = [name for name in table.names if table.column(name, 0).is_text]
+        columns = make_column_transformer((words, text), remainder=numbers)
+    passes = _passes(len(X))
+    learner = MLPClassifier(
+        hidden,
+        alpha=0.3,
+        learning_rate_init=3e-3,
+        tol=_ANY,
+        n_iter_no_change=passes - 2,  # it stops in the second pass after so many; the first one counts as better
+        max_iter=2 * passes,
+        random_state=random_state,
+    )
+    return make_pipeline(columns, learner)
+
+
+def _passes(n_rows: int) -> int:
+    steps = ceil(n_rows / BATCH)
+    return ceil(float(np.clip(PASSES * steps, *_STEPS)) / steps)

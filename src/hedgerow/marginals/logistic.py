@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -12,27 +12,30 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.frames import Table
+from hedgerow.hypotheses.hypothesis import holds_hypothesis
 from hedgerow.learn.inputs import AccuracyMixin
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.estimator import check_largest_points, check_smooth
 from hedgerow.learn.scorecard.points import Part, rounded
 from hedgerow.learn.scorecard.smoothing import Prior
-from hedgerow.marginals.binning import bin_matrix
 from hedgerow.marginals.log_odds import SPREADS, Evidence, LogOdds, estimated
-from hedgerow.marginals.oracle.protocol import MarginalOracle, check_oracle, telling_answers
 from hedgerow.marginals.reweight import equal_weights, reweight
-from hedgerow.marginals.source import source_bins
 from hedgerow.models.scorecard import Scorecard
+from hedgerow.oracle.binning import bin_matrix, bins_or_chosen, is_constant
+from hedgerow.oracle.protocol import MarginalOracle, check_oracle, telling_answers
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import quoted_text
+from hedgerow.tables.columns import Column
+from hedgerow.tables.frames import Table
+from hedgerow.text.values import quoted_text
 
 _EACH = 2 / 3  # of the prior's standard deviation along a number: that of a category, and of a number's mean
 
 
+@holds_hypothesis("model_")
 class MarginalLogisticClassifier(ReadablePoints, AccuracyMixin, BaseEstimator):
     """A scorecard from one question to an oracle: how many rows of each class are in each bin.
 
@@ -202,3 +205,40 @@ def _card(oracle: MarginalOracle, left_out: Sequence[str]) -> PrivacyCard:
         return card
     names = ", ".join(map(quoted_text, left_out))
     return replace(card, notes=(*card.notes, f"columns left out, which are constant in the public source: {names}"))
+
+
+def source_bins(bins: Any, source: Any, noise_scale: Callable[[int], float]) -> tuple[Schema, tuple[str, ...]]:
+    """Return the bins of the one question of a learner, and the columns of the source that are left out.
+
+    Columns with fewer than two values in the source are left out: they tell nothing and would cost privacy. Columns of
+    an array have no names, so that each keeps an attribute, there of a single bin.
+    """
+    table = Table.of(source)
+    names = table.column_names
+    columns = [table.column(name, place) for place, name in enumerate(names)]
+    constant = () if isinstance(bins, Schema) else tuple(column.name for column in columns if is_constant(column))
+    if constant == names:
+        raise DomainError("expected a column with two or more values in the source, found none.")
+    kept = [place for place, name in enumerate(names) if name not in constant]
+    if table.names is None:
+        chosen = bins_or_chosen(bins, table.data[:, kept], len(table), noise_scale(len(names)))
+        if not constant:
+            return chosen, ()
+        of_kept = iter(attribute for _, attribute in chosen.attributes)
+        attributes = [
+            (column.name, _single(column) if column.name in constant else next(of_kept)) for column in columns
+        ]
+        return Schema(tuple(attributes)), constant
+    data = table.data.select([names[place] for place in kept])
+    return bins_or_chosen(bins, data, len(table), noise_scale(len(kept))), constant
+
+
+def _single(column: Column) -> Attribute:
+    """Return an attribute for a column that has one value, or none."""
+    values = column.present()
+    if column.is_text:
+        return Categorical((str(values[0]) if len(values) else "none",), missing="bin", outside="bin")
+    if values.dtype.kind == "b":
+        return Boolean(missing="bin")
+    low = float(values[0]) if len(values) else 0.0
+    return Real(low, float(np.nextafter(low, np.inf)), (), missing="bin", outside="clip")

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.messages import shown_argument
-from hedgerow.values import Value, listed, shown_text
+from hedgerow.text.messages import shown_argument
+from hedgerow.text.values import Value, listed, shown_text
 
 ClassWeight = Mapping[Any, float]
 """The weight of an error about each class; 1 for a class that is left out."""
@@ -43,7 +43,7 @@ def cost_matrix(
 def decisions(
     probabilities: NDArray[np.float64], predicted: NDArray[np.intp], costs: NDArray[np.float64]
 ) -> NDArray[np.intp]:
-    """Return the number of the class of the least expected cost of each row; of equals the predicted one, or the first."""
+    """Return the class number of least expected cost of each row; of equals the predicted one, or the first."""
     expected = probabilities @ costs
     size = probabilities @ np.abs(costs)
     is_least = expected - expected.min(axis=1, keepdims=True) <= _ROUNDING * size

@@ -16,8 +16,8 @@ from sqlglot import exp, parse_one
 from sqlglot.generator import Generator
 
 from hedgerow.errors import ArgumentError
-from hedgerow.messages import shown_argument
-from hedgerow.values import LONGEST_NUMBER, NUMBER, Value
+from hedgerow.text.messages import shown_argument
+from hedgerow.text.values import LONGEST_NUMBER, NUMBER, Value
 
 _EXACT_DIGITS = 15  # a decimal of so many digits is the nearest double, however an engine divides it out
 _E_STRING = (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any, TypeVar
 
-from hedgerow import untrusted_text as bounded
+from hedgerow.boundary import untrusted_text as bounded
 from hedgerow.errors import ModelFormatError
 
 LARGEST_MODEL = bounded.LARGEST_FILE

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.frames import Table
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
 from hedgerow.models.leaf import (
     TOO_NOISY,
@@ -20,12 +19,14 @@ from hedgerow.models.leaf import (
     leaf_note,
     leaf_predictions,
     leaf_probabilities,
+    meanings_html,
     share_text,
+    text_with_meanings,
 )
-from hedgerow.models.meanings import meanings_html, text_with_meanings
 from hedgerow.models.model import Model
 from hedgerow.models.paths import Path, first_that_holds, literals_of
-from hedgerow.values import printable, shown_text
+from hedgerow.tables.frames import Table
+from hedgerow.text.values import printable, shown_text
 
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
 _RANGES = f"ranges: {100 * CONFIDENCE:g} % by the noise on the counts; the file has the released numbers"

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.durable import write_whole
+from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentTypeError, HedgerowError, ModelFormatError
-from hedgerow.markup import Html
 from hedgerow.models import envelope
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.dialects import DialectName
 from hedgerow.models.page import page_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
-from hedgerow.values import printable
+from hedgerow.text.markup import Html
+from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

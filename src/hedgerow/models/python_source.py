@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hedgerow.days import as_plain
 from hedgerow.models.conditions import Pieces
 from hedgerow.models.sql import Cases, words_of
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
@@ -25,7 +24,8 @@ from hedgerow.schema.dates import Date
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import WHOLE, Value, plain_word, printable, spelled_number, value_text
+from hedgerow.text.days import as_plain
+from hedgerow.text.values import WHOLE, Value, plain_word, printable, spelled_number, value_text
 
 _CELL = rf'''import re
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from hedgerow.errors import ArgumentError
-from hedgerow.messages import number_of
 from hedgerow.models import plot, python_source, sql
 from hedgerow.models.conditions import check_literals
 from hedgerow.models.count_noise import CONFIDENCE
@@ -21,7 +20,8 @@ from hedgerow.models.paths import Path
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
-from hedgerow.values import shown_text
+from hedgerow.text.messages import number_of
+from hedgerow.text.values import shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from hedgerow.arguments import check_choice
+from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.frames import Table
-from hedgerow.messages import number_of, shown_argument
-from hedgerow.models import point_sums
+from hedgerow.models import points as point_sums
 from hedgerow.models.dialects import DialectName, dialect_named
-from hedgerow.models.meanings import meanings_html, text_with_meanings
+from hedgerow.models.leaf import meanings_html, text_with_meanings
 from hedgerow.models.model import Model
 from hedgerow.models.points import (
     AttributePoints,
@@ -27,15 +25,15 @@ from hedgerow.models.points import (
     one_row,
     whole_points,
 )
-from hedgerow.models.points_plot import points_bars
-from hedgerow.models.points_text import card_text, row_texts
+from hedgerow.models.points_plot import form_html, points_bars
 from hedgerow.models.scorecard_form import draw_form
-from hedgerow.models.scorecard_html import form_html
-from hedgerow.models.sheet import Sheet
+from hedgerow.models.sheet import Sheet, card_text, row_texts
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
-from hedgerow.values import printable, shown_text, value_text
+from hedgerow.tables.frames import Table
+from hedgerow.text.messages import number_of, shown_argument
+from hedgerow.text.values import printable, shown_text, value_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from hedgerow.models.plot import plain, shortened
 from hedgerow.models.points import PointBin
 from hedgerow.models.risks import percent
 from hedgerow.models.sheet import Sheet
-from hedgerow.values import printable
+from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from hedgerow.days import Day, as_day, as_plain
 from hedgerow.errors import ArgumentError
-from hedgerow.messages import shown
 from hedgerow.models.conditions import Pieces
 from hedgerow.models.dialects import Dialect, among
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
@@ -19,7 +17,9 @@ from hedgerow.schema.dates import Date
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import Value, is_double, plain_word, printable, spelled_number
+from hedgerow.text.days import Day, as_day, as_plain
+from hedgerow.text.messages import shown
+from hedgerow.text.values import Value, is_double, plain_word, printable, spelled_number
 
 Cases = Sequence[tuple[Sequence[Literal], Value]]
 """The cases of a model in order of first match: literals, and the class. The last case has no literals."""

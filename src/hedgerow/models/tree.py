@@ -9,7 +9,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.messages import number_of
 from hedgerow.models import python_source, sql, tree_plot
 from hedgerow.models.conditions import Pieces, check_literals, in_words
 from hedgerow.models.dialects import DialectName, dialect_named
@@ -20,7 +19,8 @@ from hedgerow.models.plot import check_drawable
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
-from hedgerow.values import shown_text
+from hedgerow.text.messages import number_of
+from hedgerow.text.values import shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,12 +10,14 @@ from typing import Literal
 import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
-from hedgerow.learn.excess import excess_bounds
-from hedgerow.learn.leaf_counts import LEAF_SHARE
+from hedgerow.learn.learned import LEAF_SHARE
+from hedgerow.learn.plans import Drawn
 from hedgerow.learn.private_base import OBJECTIVE, SearchEstimator
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
 from hedgerow.learn.scorecard.plan import TOTALS
 from hedgerow.learn.scorecard.spending import PARTS, Spending
+from hedgerow.learn.search.sampler import Draw
+from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.trees import PrivateTreeClassifier
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.unit import rows_of
@@ -165,3 +167,39 @@ def _rows_off(mechanism: JointQuantiles, rows: int) -> float:
         ends = [0, *(place + 1 for place in mechanism.simulate(counts, rng)), places]
         off.append(float(np.abs(np.diff(cumulated[ends]) - rows / mechanism.bins).sum()))
     return float(np.mean(off))
+
+
+def excess_bounds(estimator: SearchEstimator, schema: Schema) -> tuple[float, ...]:
+    """Return, by size, how much more than the best model up to that size a draw loses, on average, at most.
+
+    A draw has probability π(m)·exp(−w·loss(m))/Z. Of all distributions it is the one that minimises the mean loss plus
+    1/w of the divergence from the prior (the variational formula of Donsker and Varadhan), so that for every model m,
+    whatever the rows: mean loss ≤ loss(m) + ln(1/π(m))/w.
+
+    Examples
+    --------
+    >>> from hedgerow.learn import PrivateTreeClassifier
+    >>> from hedgerow.schema import Boolean, Label
+    >>> schema = Schema({"smoker": Boolean(), "fever": Boolean()}, Label("ill", ("no", "yes")))
+    >>> [round(most, 1) for most in excess_bounds(PrivateTreeClassifier(epsilon=1, max_depth=1), schema)]
+    [2.2]
+    """
+    estimator.check_public()
+    plan = estimator._plan(schema)  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
+    if not isinstance(plan, Drawn) or len(plan.draw.blocks) > 1:
+        return ()
+    draw = plan.draw.block(0)
+    weight = float(plan.mechanism.weight)
+    return tuple(surprise(draw, size) / weight for size in draw.sizes)
+
+
+def surprise(draw: Draw, size: int) -> float:
+    """Return ``ln(1/π)`` at most, of some model that predicts as any one of up to `size` does.
+
+    Any model becomes one of the full size where tests whose leaves agree, or rules with the label of the default, are
+    added; where the schema leaves no option open, the model ends at no cost.
+    """
+    values, options = len(draw.loss.values), max(draw.space.n_options, 1)
+    positions, leaves = (2**size - 1, 2**size) if CAUGHT in draw.space.branches else (size, size + 1)
+    of_size = log(len(draw.sizes))
+    return of_size + positions * (log(options) - log(1 - draw.stop_probability)) + leaves * log(values)

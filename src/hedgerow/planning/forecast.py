@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.arguments import check_probability, check_whole
+import numpy as np
+
+from hedgerow.boundary.arguments import check_probability, check_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.models.plot import colour
 from hedgerow.planning.expected import (
+    CUT_BINS,
     Expected,
     bin_noise,
     cut_points_noise,
@@ -21,13 +26,14 @@ from hedgerow.planning.expected import (
     rows_in_a_bin,
 )
 from hedgerow.planning.simulation import Simulated, simulate
-from hedgerow.privacy.amounts import Amount, amount_text, exact
+from hedgerow.privacy.charge import Amount, amount_text, exact
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.schema import Schema
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 ACCURACY_LOSS = 0.05
 _SHARE_FOR_CUTS = Fraction(1, 5)
@@ -101,8 +107,6 @@ class Forecast:
     @property
     def recommendation(self) -> str:
         """What to fit, in a sentence or two."""
-        from hedgerow.planning.text import recommendation
-
         return recommendation(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,12 +140,9 @@ class Forecast:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the average loss at most, by ε and size; with what a simulation got, if there is one."""
-        from hedgerow.planning.plot import plot_forecast
-
         return plot_forecast(self, ax)
 
     def __str__(self) -> str:
-        from hedgerow.planning.text import forecast_text
 
         return forecast_text(self)
 
@@ -247,3 +248,122 @@ def _enough(schema: Schema, rows: int, loss: float) -> Fraction:
             "expected an epsilon: of the greedy models that this schema asks for, no loss is known beforehand."
         )
     return exact(found, "epsilon")
+
+
+_MOST_SIZES = 4
+
+
+def plot_forecast(forecast: Forecast, ax: Axes | None = None) -> Axes:
+    """Draw a forecast, and return the axes."""
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
+    epsilon = float(forecast.epsilon)
+    grid = np.geomspace(epsilon / 30, epsilon * 30, 200)
+    styles = {"tree": "-", "rule list": "--"}
+    for one in forecast.draws:
+        if one.size <= _MOST_SIZES:
+            share = np.minimum(100 * one.excess_times_epsilon / grid / forecast.rows, 100)
+            ax.plot(grid, share, styles[one.kind], color=colour(one.size - 1), label=one.name)
+    ax.axhline(100 * forecast.accuracy_loss, color="grey", linewidth=0.8)
+    ax.axvline(epsilon, color="grey", linewidth=0.8)
+    ax.annotate(f" epsilon = {amount_text(forecast.epsilon)}", (epsilon, 95), fontsize=9)
+    ax.annotate(f"{100 * forecast.accuracy_loss:g} %", (grid[0], 100 * forecast.accuracy_loss), fontsize=9, va="bottom")
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set_ylim(0, 100)
+    ax.set_xlabel("epsilon")
+    ax.set_ylabel("more errors than the best of its size,\nat most, on average (% of rows)")
+    ax.set_title(f"about {forecast.rows:,} rows", loc="left")
+    if forecast.draws:
+        ax.legend(frameon=False, fontsize=9)
+    return ax
+
+
+_WIDTH = 100
+
+
+def recommendation(forecast: Forecast) -> str:
+    """Return what to fit, in a sentence or two."""
+    loss = f"{100 * forecast.accuracy_loss:g} %"
+    if forecast.is_hopeless:
+        enough = forecast.enough_epsilon
+        more = (
+            "Ask for fewer attributes, values or cut points."
+            if enough is None
+            else f"From epsilon = {enough:g} on, or with "
+            f"{round_up(forecast.rows * enough / float(forecast.epsilon)):,.0f} rows, one test loses {loss} at most."
+        )
+        return f"Too little for any model: expect no more than the most frequent class. {more}"
+    card = (
+        f"a bin of a scorecard is off by {forecast.bin_noise:,.0f} rows of {forecast.rows_in_a_bin:,.0f}"
+        if forecast.is_scorecard_sensible
+        else "the noise of a scorecard's bins is more than their rows"
+    )
+    if not forecast.largest:
+        return f"Fit a scorecard: {card}."
+    first, *rest = (f"the best one of up to {one.name.partition(', ')[2]}" for one in forecast.largest)
+    kinds = [one.kind for one in forecast.largest]
+    more = "".join(f"; a {kind} beside {best}" for kind, best in zip(kinds[1:], rest, strict=True))
+    return f"A {kinds[0]} loses, on average, at most {loss} of the rows beside {first}{more}. In comparison, {card}."
+
+
+def forecast_text(forecast: Forecast) -> str:
+    """Return the whole forecast as text."""
+    epsilon, rows = amount_text(forecast.epsilon), forecast.rows
+    delta = f", delta = {amount_text(forecast.delta)}" if forecast.delta else ""
+    lines = [f"about {rows:,} rows, epsilon = {epsilon}{delta}; from public numbers alone, nothing is spent", ""]
+    lines += _draws(forecast)
+    lines += [
+        f"a leaf's count, released too    ± {forecast.leaf_noise:,} rows (95 %)",
+        f"a class in a scorecard's bin    ± {forecast.bin_noise:,.0f} rows (95 %) of {forecast.rows_in_a_bin:,.0f} on "
+        "average",
+    ]
+    if isfinite(forecast.least_epsilon):
+        lines.append(f"a leaf of 5 % of the rows can be told from none from epsilon = {forecast.least_epsilon:g} on")
+    else:
+        lines.append("a leaf of 5 % has less than a row: no epsilon tells it from none")
+    if forecast.cut_points is not None:
+        numbers, off = forecast.cut_points
+        of = "of 1 number" if numbers == 1 else f"of {numbers} numbers"
+        lines.append(
+            f"cut points {of}, for a fifth of epsilon: {CUT_BINS} bins of {rows / CUT_BINS:,.0f} rows are off by "
+            f"about {off:,.0f} rows in all"
+        )
+    if forecast.simulated:
+        lines += ["", "on the public table, right of 100 rows: mean (5th to 95th percentile)"]
+        lines += [f"  {one.name:<12}  {one.text()}" for one in forecast.simulated]
+    return "\n".join([*lines, "", fill(forecast.recommendation, _WIDTH)])
+
+
+def _draws(forecast: Forecast) -> list[str]:
+    if not forecast.draws:
+        return ["no tree or rule list is drawn as a whole: defaults are greedy here, of which no bound is known", ""]
+    head = ("drawn as a whole", "more errors than the best", "", f"epsilon for {100 * forecast.accuracy_loss:g} %", "")
+    table = [head, *(_row(forecast, one) for one in forecast.draws)]
+    widths = [max(len(row[place]) for row in table) for place in range(len(head))]
+    lines = ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
+    kinds = {one.kind: one.seconds for one in forecast.draws}
+    return [
+        *lines,
+        "",
+        "about how long a draw takes: " + ", ".join(f"a {kind} {_seconds(s)}" for kind, s in kinds.items()),
+        "",
+    ]
+
+
+def _row(forecast: Forecast, one: Expected) -> tuple[str, ...]:
+    excess = one.excess(forecast.epsilon)
+    share = 100 * excess / forecast.rows
+    needed = round_up(one.epsilon_for(forecast.accuracy_loss, forecast.rows))
+    mark = "" if share <= 100 * forecast.accuracy_loss else "too noisy"
+    return one.name, f"at most {_share(share)}", f"({excess:,.0f} rows)", f"{needed:g}", mark
+
+
+def _share(percent: float) -> str:
+    return "100 %" if percent >= 100 else f"{percent:.1f} %" if percent >= 0.1 else f"{percent:.1g} %"
+
+
+def _seconds(seconds: float) -> str:
+    return "less than a second" if seconds < 1 else f"{seconds:.0f} s"

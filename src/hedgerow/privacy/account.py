@@ -7,10 +7,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
 
-from hedgerow.arguments import check_choice
+from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError, BudgetExceededError
-from hedgerow.privacy.amounts import amount_text, exact, total
-from hedgerow.privacy.charge import Charge, check_delta, join_reasons, total_rho, unit_of
+from hedgerow.privacy.charge import Charge, amount_text, check_delta, exact, join_reasons, total, total_rho, unit_of
 from hedgerow.privacy.zcdp import epsilon_at, largest_pure, largest_rho
 
 Accounting = Literal["basic", "zcdp"]

@@ -9,13 +9,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hedgerow.errors import ArgumentError
-from hedgerow.markup import element
-from hedgerow.messages import STAYS, notes_of, told_charges
 from hedgerow.privacy.account import Account, Accounting
-from hedgerow.privacy.amounts import Amount, amount_text, exact
-from hedgerow.privacy.charge import Charge, charges_html, unit_of
+from hedgerow.privacy.charge import Amount, Charge, amount_text, charges_html, exact, unit_of
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
+from hedgerow.text.markup import element
+from hedgerow.text.messages import STAYS, notes_of, told_charges
 
 _PARTS = 10**20
 """An allocated amount divided by this must still be an exact amount, so that parts of it can be charged."""

@@ -15,14 +15,14 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from hedgerow.durable import sync_folder, write_synced
+from hedgerow.boundary.durable import sync_folder, write_synced
+from hedgerow.boundary.untrusted_text import LARGEST_FILE, parse_json, read_all, read_text
 from hedgerow.errors import ArgumentError, FileAccessError, FileError, LedgerError, ModelFormatError, StateError
 from hedgerow.privacy.account import Account, Accounting
-from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.budget import Budget, account_of, telling_charges
+from hedgerow.privacy.charge import Amount
 from hedgerow.privacy.record import FORMAT, Record
 from hedgerow.privacy.unit import Unit
-from hedgerow.untrusted_text import LARGEST_FILE, parse_json, read_all, read_text
 
 
 class FileBudget(Budget):

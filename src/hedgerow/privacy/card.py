@@ -9,11 +9,21 @@ from typing import Any, Self
 
 from hedgerow._version import __version__
 from hedgerow.errors import ArgumentError
-from hedgerow.markup import table
-from hedgerow.privacy.amounts import Amount, amount_text, exact, total
-from hedgerow.privacy.charge import Charge, charges_html, join_reasons, least_epsilon, total_rho, unit_of
+from hedgerow.privacy.charge import (
+    Amount,
+    Charge,
+    amount_text,
+    charges_html,
+    exact,
+    join_reasons,
+    least_epsilon,
+    total,
+    total_rho,
+    unit_of,
+)
 from hedgerow.privacy.unit import ONE_ROW, Unit, neighbours_of
-from hedgerow.values import printable
+from hedgerow.text.markup import table
+from hedgerow.text.values import printable
 
 NEIGHBOURS = neighbours_of(None)
 _FOLLOWS = ("guarantee", "neighbours", "epsilon", "epsilon_exact", "delta", "delta_exact")  # from the charges

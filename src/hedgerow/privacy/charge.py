@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from numbers import Rational, Real
 from typing import Any, Self
 
+import numpy as np
+
+from hedgerow.boundary.untrusted_text import LONGEST_AMOUNT, parse_amount
 from hedgerow.errors import ArgumentError
-from hedgerow.markup import table
-from hedgerow.privacy.amounts import amount_text, exact, total
 from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
-from hedgerow.untrusted_text import parse_amount
-from hedgerow.values import printable
+from hedgerow.text.markup import table
+from hedgerow.text.messages import shown, shown_argument
+from hedgerow.text.values import printable
 
 
 @dataclass(frozen=True)
@@ -206,3 +212,91 @@ def join_reasons(*given: str | None) -> str | None:
     """
     parts = dict.fromkeys(part for reason in given if reason for part in reason.split("; "))
     return ("; ".join(parts) or "; ") if parts else None
+
+
+LARGEST = Fraction(10**300)
+"""The largest amount: a sum of such amounts still has a float."""
+Amount = float | Fraction | Decimal | str
+"""What users write an amount as; `exact` says what it means."""
+_WRITTEN = re.compile(r"[0-9]{1,400}/[0-9]{1,400}|([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
+_LONGEST = 10**LONGEST_AMOUNT
+_LONGEST_SUM = 10**2500  # digits are written down, and Python writes 4,300 at most
+
+
+def exact(value: object, name: str) -> Fraction:
+    """Return `value` as the exact fraction that it is written as.
+
+    A float is the shortest decimal that is this float, as Python writes it: 0.1 is a tenth. So decimals add up as they
+    do on paper.
+
+    Examples
+    --------
+    >>> exact(0.1, "epsilon") * 3 == exact("0.3", "epsilon")
+    True
+    """
+    fraction = _fraction(value, name)
+    if fraction < 0 or fraction > LARGEST:
+        size = f"{float(fraction):g}" if abs(fraction) <= LARGEST else f"one beyond {float(LARGEST):g}"
+        raise ArgumentError(f"{name} must be a finite number >= 0, got {size}.")
+    if max(fraction.numerator, fraction.denominator) >= _LONGEST:
+        raise ArgumentError(
+            f"{name} must have at most {LONGEST_AMOUNT:,} digits in numerator and denominator, got more."
+        )
+    return fraction
+
+
+def _fraction(value: object, name: str) -> Fraction:
+    if isinstance(value, str):
+        if not _WRITTEN.fullmatch(value):
+            raise ArgumentError(f"{name} must be a number >= 0 such as 0.1 or 1/10, got {shown(value)}.")
+        above, _, below = value.partition("/")
+        if below and not int(below):
+            raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(value)}.")
+        return Fraction(above) / int(below or 1)
+    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
+        raise ArgumentError(
+            f"{name} must be a finite number >= 0, got {shown_argument(value)} of type {type(value).__name__}."
+        )
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
+        raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(str(value))}.")
+    if isinstance(value, Decimal):
+        if value and abs(value.adjusted()) > LONGEST_AMOUNT:
+            size = "one beyond" if value.adjusted() > 0 else "one closer to 0 than"
+            raise ArgumentError(f"{name} must be a finite number >= 0, got {size} 1e{value.adjusted():+}.")
+        return Fraction(value)
+    return Fraction(str(value) if isinstance(value, np.floating) else repr(float(value)))
+
+
+def total(amounts: Iterable[Fraction]) -> Fraction:
+    """Return the exact sum."""
+    result = Fraction(0)
+    for amount in amounts:
+        result += amount
+        if max(result.numerator, result.denominator) >= _LONGEST_SUM:
+            raise ArgumentError(
+                "the sum of amounts must have at most 2,500 digits in numerator and denominator, got more."
+            )
+    return result
+
+
+def amount_text(amount: Fraction | float, *, digits: int = 6, left: bool = False) -> str:
+    """Return an amount rounded to `digits`: up if it is spent, down if it is `left`.
+
+    An amount that is a decimal with so many digits, up to one rounding of float64 (a factor of 1 ± 2⁻⁵²), is shown as
+    that decimal: 0.1 is not shown as 0.100001.
+
+    Examples
+    --------
+    >>> amount_text(Fraction(1, 3)), amount_text(Fraction(1, 3), left=True), amount_text(0.1)
+    ('0.333334', '0.333333', '0.1')
+    """
+    exactly = Fraction(amount)
+    short = f"{float(exactly):.{digits}g}"
+    if abs(Fraction(short) - exactly) * 2**52 <= exactly:
+        return short
+    rounding = Context(prec=digits, rounding=ROUND_FLOOR if left else ROUND_CEILING)
+    rounded = rounding.divide(Decimal(exactly.numerator), Decimal(exactly.denominator))
+    text = f"{float(rounded):.{digits}g}"
+    return text if Fraction(text) == Fraction(rounded) else f"{rounded.normalize():e}"

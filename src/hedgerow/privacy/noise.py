@@ -17,9 +17,9 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
-from hedgerow.randomness import RandomState, generator
 
 Integers = NDArray[np.int64]
 _LARGEST_SCALE = 2**40  # in sensitivities; the smallest is its inverse

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Self
 
-from hedgerow.chain import FIRST, canonical, digest
+from hedgerow.boundary.chain import FIRST, canonical, digest
+from hedgerow.boundary.untrusted_text import check_plain, parse_amount
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
-from hedgerow.untrusted_text import check_plain, parse_amount
-from hedgerow.values import printable
+from hedgerow.text.values import printable
 
 FORMAT = "hedgerow/budget"
 LONGEST_TABLE = 200

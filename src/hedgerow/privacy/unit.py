@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
-from hedgerow.arguments import check_whole
+from hedgerow.boundary.arguments import check_whole
 from hedgerow.errors import ArgumentError
-from hedgerow.messages import shown_argument
 from hedgerow.privacy.gaussian import GaussianCounts
-from hedgerow.values import quoted_text
+from hedgerow.text.messages import shown_argument
+from hedgerow.text.values import quoted_text
 
 ONE_ROW = "one row that fits the schema"
 MOST_ROWS = 10_000

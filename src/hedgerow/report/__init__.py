@@ -1,11 +1,8 @@
 """Reports on a model for a review board: a public sheet, and one with exact functions of the rows, never mixed."""
 
-from hedgerow.report.acro import acro_results
-from hedgerow.report.contents import Fact, Grid, Section, Sheet
-from hedgerow.report.crate import crate_zip
-from hedgerow.report.findings import Bucket, Finding
+from hedgerow.report.contents import Bucket, Fact, Finding, Grid, Section, Sheet
+from hedgerow.report.exports import acro_results, crate_zip, registry_yaml
 from hedgerow.report.form import Form, empty_form
-from hedgerow.report.registry import registry_yaml
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.report import Report
 from hedgerow.report.subject import Subject

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
 from hedgerow.errors import DomainError
-from hedgerow.report.contents import Fact, Grid, Section
-from hedgerow.report.findings import HOUSE, Finding
+from hedgerow.report.contents import HOUSE, Fact, Finding, Grid, Section
 from hedgerow.report.subject import Subject
-from hedgerow.values import shown_text
+from hedgerow.text.values import shown_text
 
 QUESTION = "How often is the model right, and for whom is it not?"
 NO_ROWS = "Give rows: hedgerow report … --data FILE --test FILE, or train=(X, y), test=(X, y)."

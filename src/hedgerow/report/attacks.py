@@ -12,9 +12,8 @@ from hedgerow.audit.inference.roc import Membership
 from hedgerow.audit.inference.shadow_result import ShadowMembership
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.models.scorecard import Scorecard
-from hedgerow.report.contents import Cell, Fact, Grid, Section
-from hedgerow.report.findings import DEFINITION, HOUSE, Finding
-from hedgerow.report.odds import largest_rate, percent_up
+from hedgerow.report.contents import DEFINITION, HOUSE, Cell, Fact, Finding, Grid, Section
+from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
 
 Attacked = Membership | ShadowMembership | ExactMembership

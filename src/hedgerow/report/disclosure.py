@@ -15,7 +15,7 @@ from hedgerow.models.tree import Tree
 from hedgerow.report.contents import Cell, Fact, Grid, Section
 from hedgerow.report.promises import BY_FORM, NOT_STATED
 from hedgerow.report.subject import Subject
-from hedgerow.values import shown_text
+from hedgerow.text.values import shown_text
 
 MOST_ROWS = 300
 """The most rows of a table in a report."""

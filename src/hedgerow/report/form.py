@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any, Self
 
+from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.errors import ArgumentError, UnreadableError
 from hedgerow.schema.yaml_subset import parse_yaml
-from hedgerow.untrusted_text import read_text
-from hedgerow.values import listed
+from hedgerow.text.values import listed
 
 LARGEST_FORM = 2**17
 """The most bytes of a form."""

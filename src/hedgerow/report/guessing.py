@@ -11,11 +11,10 @@ from hedgerow.audit.entropy.result import VIEWS, Reconstruction
 from hedgerow.audit.entropy.totals import totals
 from hedgerow.errors import HedgerowError
 from hedgerow.models.scorecard import Scorecard
-from hedgerow.report.contents import Fact, Grid, Section
+from hedgerow.report.contents import HOUSE, Fact, Finding, Grid, Section
 from hedgerow.report.disclosure import ROWS
-from hedgerow.report.findings import HOUSE, Finding
 from hedgerow.report.subject import Subject
-from hedgerow.values import shown_text
+from hedgerow.text.values import shown_text
 
 MOST_RULES = 200
 """The most rules of a list whose possible rows are counted for a report; their regions can be many more."""

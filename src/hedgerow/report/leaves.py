@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from hedgerow.audit.inference.leaf_risk import LeafRisk
 from hedgerow.models.scorecard import Scorecard
-from hedgerow.report.contents import Fact, Grid, Section
+from hedgerow.report.contents import CLASS_DISCLOSURE, RULE_OF_TEN, Bucket, Fact, Finding, Grid, Section
 from hedgerow.report.disclosure import MOST_ROWS, ROWS, first_rows
-from hedgerow.report.findings import CLASS_DISCLOSURE, RULE_OF_TEN, Bucket, Finding
 from hedgerow.report.subject import Subject
-from hedgerow.values import shown_text
+from hedgerow.text.values import shown_text
 
 
 def section(subject: Subject, risk: LeafRisk | None) -> Section:

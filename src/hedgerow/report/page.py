@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hedgerow.markup import Html, element, joined, text
-from hedgerow.report.contents import Cell, Fact, Grid, Section, Sheet
-from hedgerow.report.findings import BUCKETS, Bucket, Finding
+from hedgerow.report.contents import BUCKETS, Bucket, Cell, Fact, Finding, Grid, Section, Sheet
+from hedgerow.text.markup import Html, element, joined, text
 
 _STYLE = Path(__file__).with_name("style.css")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import date
 from fractions import Fraction
+from math import ceil, exp
 
-from hedgerow.messages import number_of
-from hedgerow.privacy.amounts import amount_text
-from hedgerow.privacy.charge import Charge, total_rho
+from scipy.special import expit, logit
+
+from hedgerow.privacy.card import SOFTWARE
+from hedgerow.privacy.charge import Charge, amount_text, total_rho
 from hedgerow.privacy.unit import Unit, name_of
 from hedgerow.report.contents import Fact, Grid, Kind, Section
-from hedgerow.report.odds import factor_text, largest_belief, percent_up
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import quoted_text
+from hedgerow.text.messages import number_of
+from hedgerow.text.values import quoted_text
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 """Suspicions whose largest growth is printed."""
@@ -255,3 +258,148 @@ def noise(subject: Subject) -> Section:
 
 def _plural(word: str, found: Sequence[object]) -> str:
     return word if len(found) == 1 else f"{word}s"
+
+
+LINES = (
+    "Decision (release, release with conditions, do not release)",
+    "Reasons",
+    "Conditions",
+    "First checker: name, date, signature",
+    "Second checker: name, date, signature",
+)
+"""The lines that a board fills in by hand."""
+_NO_DIGEST = {True: "none: not a file of hedgerow", False: "on the sheet for the board: it depends on the rows"}
+
+
+def identity(subject: Subject, made: date, kind: Kind) -> Section:
+    """Return what the report is about.
+
+    The digest of a model without a guarantee is a function of its rows, by which guesses can be confirmed: it is for
+    the board.
+    """
+    released = subject.released if subject.is_private or kind == "board" else None
+    digest = _NO_DIGEST[subject.released is None] if released is None else released.to_dict()["digest"]
+    facts = (
+        Fact("name", subject.title),
+        Fact("kind of model", subject.kind),
+        Fact("digest (SHA-256) of the model file", digest),
+        Fact("software that made the model", subject.card.software),
+        Fact("software that made this report", SOFTWARE),
+        Fact("date of this report", made.isoformat()),
+    )
+    told = "its digest tells it from every other model, and is no signature." if released else "no digest is shown."
+    answer = f"{subject.title}: {subject.kind}; {told}"
+    return Section("identity", "What is reported on?", answer, facts)
+
+
+def purpose(subject: Subject) -> Section:
+    """Return what the model is for, whom it describes, and who answers for it."""
+    return _stated(
+        subject,
+        "purpose",
+        "What is it for, whom does it describe, and who answers for it?",
+        ("purpose", "population", "rows", "curator", "curator_type", "region", "sector"),
+        "As the form says. No file of a model states these, and nothing here has been checked.",
+    )
+
+
+def preparation(subject: Subject) -> Section:
+    """Return what was done before the model was learned."""
+    return _stated(
+        subject,
+        "preparation",
+        "What was done with the rows before, and how were the settings chosen?",
+        ("preprocessing", "tuning"),
+        "As the form says. What was looked at before and was not charged is outside every guarantee.",
+    )
+
+
+def relation(subject: Subject) -> Section:
+    """Return how the model relates to other outputs."""
+    return _stated(
+        subject,
+        "relation",
+        "How does it relate to other outputs of the same people?",
+        ("relation",),
+        "As the form says. Two outputs that are harmless alone can disclose by their difference; under differential "
+        "privacy their losses add up.",
+    )
+
+
+def residual_risk(subject: Subject) -> Section:
+    """Return which risk remains."""
+    return _stated(
+        subject,
+        "residual-risk",
+        "Which risk remains, and why is it acceptable?",
+        ("residual_risk",),
+        "As the form says. No number on this sheet answers this question.",
+    )
+
+
+def decision(kind: Kind) -> Section:
+    """Return the lines to sign."""
+    of = "public sheet" if kind == "public" else "sheet for the board"
+    answer = f"The board decides. Findings of this {of} are reasons, not the decision."
+    return Section("decision", "What is decided, by whom, and why?", answer, tuple(Fact(line, "") for line in LINES))
+
+
+def _stated(subject: Subject, key: str, question: str, names: tuple[str, ...], answer: str) -> Section:
+    stated = {name: getattr(subject.form, name) for name in names}
+    facts = tuple(Fact(name.replace("_", " "), text or NOT_STATED) for name, text in stated.items())
+    return Section(key, question, answer, facts, measure="" if all(stated.values()) else BY_FORM)
+
+
+_MOST = 700.0  # the largest exponent whose power has a float
+
+
+def largest_belief(prior: float, epsilon: Fraction) -> float:
+    """Return what a suspicion that a row is in the table can rise to at most, by Bayes' rule, without δ.
+
+    Examples
+    --------
+    >>> from math import log
+    >>> round(largest_belief(0.5, Fraction(1)), 4), round(largest_belief(0.25, Fraction(log(3))), 4)
+    (0.7311, 0.5)
+    """
+    return float(expit(logit(prior) + float(epsilon)))
+
+
+def largest_rate(fpr: float, epsilon: Fraction, delta: Fraction) -> float:
+    """Return the largest true positive rate at a false positive rate of any test whether a row is in the table.
+
+    Examples
+    --------
+    >>> round(largest_rate(0.01, Fraction(1), Fraction(0)), 4), largest_rate(0.5, Fraction(0), Fraction(0))
+    (0.0272, 0.5)
+
+    References
+    ----------
+    Kairouz, Oh and Viswanath, *The Composition Theorem for Differential Privacy*, 2015, Theorem 2.1.
+    """
+    size = min(float(epsilon), _MOST)
+    return float(min(1.0, exp(size) * fpr + float(delta), 1 - exp(-size) * max(0.0, 1 - float(delta) - fpr)))
+
+
+def factor_text(epsilon: Fraction) -> str:
+    """Return e^ε in words, rounded up."""
+    if epsilon > Fraction(_MOST):
+        return f"e^{float(epsilon):.4g}, which is more than 10^300"
+    return f"{rounded_up(exp(float(epsilon)), 2):,.2f}"
+
+
+def percent_up(share: float) -> str:
+    """Return a bound as a percentage, rounded up to a tenth of a point.
+
+    Examples
+    --------
+    >>> percent_up(0.5), percent_up(0.73106), percent_up(0.99999)
+    ('50 %', '73.2 %', '100 %')
+    """
+    return f"{rounded_up(100 * share, 1):.4g} %"
+
+
+def rounded_up(number: float, digits: int) -> float:
+    """Return a number rounded up to so many decimals, but for what floats are off."""
+    scale = 10**digits
+    return ceil(number * scale * (1 - 1e-13)) / scale

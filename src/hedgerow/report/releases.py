@@ -9,14 +9,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from hedgerow.chain import FIRST, digest, imported
+from hedgerow.boundary.chain import FIRST, digest, imported
+from hedgerow.boundary.untrusted_text import parse_amount, read_text
 from hedgerow.errors import ArgumentError, LedgerError, ModelFormatError, UnreadableError
-from hedgerow.messages import shown
-from hedgerow.privacy.amounts import total
 from hedgerow.privacy.budget_file import FileBudget
-from hedgerow.privacy.charge import Charge, total_rho, unit_of
+from hedgerow.privacy.charge import Charge, total, total_rho, unit_of
 from hedgerow.privacy.unit import Unit
-from hedgerow.untrusted_text import parse_amount, read_text
+from hedgerow.text.messages import shown
 
 LARGEST_LEDGER = 2**25
 """The most bytes of a ledger's export."""

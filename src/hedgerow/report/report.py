@@ -12,12 +12,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from hedgerow.arguments import check_flag
 from hedgerow.audit.readers.columns import Features
-from hedgerow.durable import reserved
+from hedgerow.boundary.arguments import check_flag
+from hedgerow.boundary.durable import reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
 from hedgerow.privacy.card import SOFTWARE
-from hedgerow.report import accuracy, attacks, disclosure, guessing, leaves, promises, reasons, statements
+from hedgerow.report import accuracy, attacks, disclosure, guessing, leaves, promises
+from hedgerow.report import contents as reasons
+from hedgerow.report import promises as statements
 from hedgerow.report.attacks import Attacked
 from hedgerow.report.contents import Section, Sheet
 from hedgerow.report.form import Form

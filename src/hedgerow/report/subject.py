@@ -9,16 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arguments import check_whole
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import label_values
 from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
+from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.foreign_code import guarded
-from hedgerow.frames import column_of
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.released import released_model
 from hedgerow.models.rule_list import RuleList
@@ -27,7 +26,8 @@ from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.report.form import Form
 from hedgerow.schema.schema import Schema
-from hedgerow.values import listed, value_text
+from hedgerow.tables.frames import column_of
+from hedgerow.text.values import listed, value_text
 
 UNKNOWN = "learned by {}, which states no guarantee"
 """Why a model of another library has none."""

@@ -16,13 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.messages import near_miss, shown
-from hedgerow.schema.allowed_names import is_number, values_problem
 from hedgerow.schema.extents import Extent
-from hedgerow.schema.literals import Literal
-from hedgerow.values import Value, listed, plain_word, printable
+from hedgerow.schema.literals import Literal, is_number, values_problem
+from hedgerow.tables.columns import Column
+from hedgerow.text.messages import near_miss, shown
+from hedgerow.text.values import Value, listed, plain_word, printable
 
 BinCodes = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hedgerow.errors import DomainError
-from hedgerow.frames import is_boolean, label_name
+from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Boolean
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import is_boolean, label_name
 
 _ADVICE = (
     "without a schema every column and the label must be booleans or 0/1, none missing. Write a schema "
@@ -39,3 +39,33 @@ def default_classes(are_boolean: bool) -> tuple[bool, bool] | tuple[int, int]:
 def advise(error: DomainError) -> DomainError:
     """Return the error for a table that is not boolean, with the ways to get a schema."""
     return DomainError(f"not boolean; {_ADVICE}", column=error.column)
+
+
+def learning_problems(schema: Schema) -> tuple[SchemaError, ...]:
+    """Return every reason for which learners refuse a schema; none if they accept it.
+
+    Examples
+    --------
+    >>> from hedgerow.schema import Boolean
+    >>> [str(problem) for problem in learning_problems(Schema({"a": Boolean()}))]
+    ['Expected a schema with a label, got none; add `label: {name: ..., classes: [...]}`.']
+    """
+    found: list[SchemaError] = []
+    try:
+        schema.classes  # noqa: B018 -- raises where the schema declares no label
+    except SchemaError as error:
+        found.append(error)
+    return (
+        *found,
+        *(
+            SchemaError(
+                "expected a number with cut points, got one without; leave out `cuts: []` for the default grid, "
+                "declare cut points, learn them under a charge (`hedgerow schema learn`, Schema.learn), or leave the "
+                "attribute out.",
+                attribute=name,
+                key="cuts",
+            )
+            for name, attribute in schema.attributes
+            if getattr(attribute, "cuts", None) == ()
+        ),
+    )

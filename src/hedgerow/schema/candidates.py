@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arguments import check_whole
+from hedgerow.boundary.arguments import check_whole
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal

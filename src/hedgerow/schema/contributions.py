@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column
 from hedgerow.errors import DomainError
-from hedgerow.frames import Table
 from hedgerow.privacy.unit import Unit
-from hedgerow.values import quoted_text
+from hedgerow.tables.columns import Column
+from hedgerow.tables.frames import Table
+from hedgerow.text.values import quoted_text
 
 
 def check_unit(unit: Unit, table: Table) -> None:

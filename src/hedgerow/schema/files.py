@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
+from hedgerow.boundary.untrusted_text import parse_json, read_text
 from hedgerow.errors import SchemaError, UnreadableError
 from hedgerow.schema.yaml_subset import parse_yaml
-from hedgerow.untrusted_text import parse_json, read_text
 
 LARGEST_SCHEMA = 2**22
 """The most bytes of a schema file: some 200,000 values of a category, which take a few seconds to read."""

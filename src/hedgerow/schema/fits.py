@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column
 from hedgerow.errors import DomainError
-from hedgerow.frames import Table
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
+from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label
-from hedgerow.schema.learnable import learning_problems
 from hedgerow.schema.schema import Schema
-from hedgerow.values import printable
+from hedgerow.tables.columns import Column
+from hedgerow.tables.frames import Table
+from hedgerow.text.values import printable
 
 _NEARLY_ALL = 0.9
 MOST_ROWS_NAMED = 5

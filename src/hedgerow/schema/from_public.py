@@ -10,15 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.arguments import check_whole
-from hedgerow.columns import Column, pc
-from hedgerow.days import FIRST, LAST, Day
+from hedgerow.boundary.arguments import check_whole
 from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.dates import Date
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.table_files import USUAL, Make
-from hedgerow.values import Value, plain_word
+from hedgerow.tables.columns import Column, pc
+from hedgerow.tables.table_files import USUAL, Make
+from hedgerow.text.days import FIRST, LAST, Day
+from hedgerow.text.values import Value, plain_word
 
 MOST_CATEGORIES = 100
 

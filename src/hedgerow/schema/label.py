@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.messages import shown
-from hedgerow.schema.allowed_names import name_problem, values_problem
 from hedgerow.schema.attributes import MISSING, OUTSIDE, BinCodes
-from hedgerow.values import listed, plain_word
+from hedgerow.schema.literals import name_problem, values_problem
+from hedgerow.tables.columns import Column
+from hedgerow.text.messages import shown
+from hedgerow.text.values import listed, plain_word
 
 _LARGEST = 2**63  # of classes that are numbers: predictions are an array of them
 

@@ -7,10 +7,10 @@ from os import PathLike
 
 import yaml
 
+from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.errors import HedgerowError, SchemaError
 from hedgerow.schema.files import LARGEST_SCHEMA
 from hedgerow.schema.yaml_subset import LARGEST_YAML
-from hedgerow.untrusted_text import read_text
 
 Path = tuple[str, ...]
 _DEEPEST = 3  # attributes, name, key

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.days import as_day, as_plain
 from hedgerow.errors import ArgumentError
-from hedgerow.messages import shown
-from hedgerow.schema.allowed_names import is_number
-from hedgerow.values import Value, printable, quoted_text
+from hedgerow.text.days import as_day, as_plain
+from hedgerow.text.messages import shown
+from hedgerow.text.values import LONGEST_TEXT, Value, printable, quoted_text
 
 _TEMPLATES = {
     "true": "{a}",
@@ -97,3 +98,44 @@ class Literal:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` wrote."""
         return cls(data["attribute"], data["operator"], tuple(data["operands"]))
+
+
+_LARGEST = 10**300  # any of these is a float64 too
+
+
+def name_problem(name: object) -> str | None:
+    """Return why this cannot be the name of a column; None if it can."""
+    if not isinstance(name, str) or not name:
+        return f"expected text for a name, got {shown(name)}."
+    return _text_problem(name)
+
+
+def values_problem(values: Iterable[object]) -> str | None:
+    """Return why one of these texts cannot be a value or a class; None if all can."""
+    for text in values:
+        if isinstance(text, str) and (not text or text != text.strip()):
+            return (
+                "expected text that is not blank and has no surrounding spaces, which are trimmed off the data; "
+                f"got {shown(text)}."
+            )
+        problem = _text_problem(text) if isinstance(text, str) else None
+        if problem:
+            return problem
+    return None
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a number that a float64 can hold."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return abs(value) < _LARGEST if isinstance(value, int) else math.isfinite(value)
+
+
+def _text_problem(text: str) -> str | None:
+    if "\0" in text:
+        return "expected text without NUL characters, which databases cannot hold."
+    if len(text) > LONGEST_TEXT:
+        return f"expected text of at most {LONGEST_TEXT:,} characters, got {shown(text)}."
+    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+        return f"expected Unicode text, got {shown(text)}, which has one half of a surrogate pair."
+    return None

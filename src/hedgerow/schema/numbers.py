@@ -13,16 +13,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column
-from hedgerow.days import Day
 from hedgerow.errors import SchemaError
-from hedgerow.messages import shown
 from hedgerow.schema.attributes import OUTSIDE, Attribute, Codes, check_operator
 from hedgerow.schema.extents import Extent
-from hedgerow.schema.grid import check_bounds, check_numbers, default_cuts
+from hedgerow.schema.grid import check_bounds, check_numbers, default_cuts, spaced_cuts
 from hedgerow.schema.literals import Literal
-from hedgerow.schema.spaced_cuts import spaced_cuts
-from hedgerow.values import Value, value_text
+from hedgerow.tables.columns import Column
+from hedgerow.text.days import Day
+from hedgerow.text.messages import shown
+from hedgerow.text.values import Value, value_text
 
 MOST_ENDS = 10
 """The most cut points that a literal may have on both sides, as in ``30 < age <= 45``: pairs of more are too many."""

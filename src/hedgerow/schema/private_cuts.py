@@ -11,15 +11,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arguments import check_whole
-from hedgerow.columns import Column
+from hedgerow.boundary.arguments import check_whole
 from hedgerow.errors import ArgumentError, SchemaError
-from hedgerow.frames import Table
-from hedgerow.messages import shown_argument
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
+from hedgerow.tables.columns import Column
+from hedgerow.tables.frames import Table
+from hedgerow.text.messages import shown_argument
 
 MOST_CANDIDATES = 1_000
 """The most public candidates among which the cut points of a number are chosen; `bins` is no larger."""

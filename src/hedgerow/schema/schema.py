@@ -11,26 +11,23 @@ from functools import cache, cached_property
 from os import PathLike
 from typing import Any, Literal, Self, cast
 
-from hedgerow.durable import write_whole
+from hedgerow.boundary.durable import write_whole
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.boundary.randomness import RandomState
+from hedgerow.boundary.untrusted_text import check_plain
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnreadableError
-from hedgerow.foreign_code import guarded
-from hedgerow.frames import Table
-from hedgerow.markup import table
-from hedgerow.messages import number_of, shown, shown_argument
-from hedgerow.privacy.amounts import Amount, total
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.charge import Charge, join_reasons, unit_of
+from hedgerow.privacy.charge import Amount, Charge, join_reasons, total, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
-from hedgerow.randomness import RandomState
-from hedgerow.schema.allowed_names import name_problem
 from hedgerow.schema.attributes import Attribute, BinCodes
 from hedgerow.schema.contributions import check_unit, counted_rows, draw_key
 from hedgerow.schema.files import mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
 from hedgerow.schema.lines import line_of_fault, lines_of
+from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
 from hedgerow.schema.serialize import (
@@ -39,8 +36,10 @@ from hedgerow.schema.serialize import (
     mapping,
     parts_from_dict,
 )
-from hedgerow.untrusted_text import check_plain
-from hedgerow.values import Value, listed, printable, value_text
+from hedgerow.tables.frames import Table
+from hedgerow.text.markup import table
+from hedgerow.text.messages import number_of, shown, shown_argument
+from hedgerow.text.values import Value, listed, printable, value_text
 
 FROM_ROWS = "domain taken from the data"
 """Why a model has no guarantee whose schema was made of the private rows themselves."""

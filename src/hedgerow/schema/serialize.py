@@ -7,16 +7,15 @@ from dataclasses import Field, fields, replace
 from functools import cache
 from typing import Any, TypeVar
 
-from hedgerow.days import as_plain
 from hedgerow.errors import SchemaError
-from hedgerow.messages import near_miss, shown
-from hedgerow.privacy.amounts import exact, total
-from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.charge import Charge, exact, total
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label
 from hedgerow.schema.numbers import Integer, Real
+from hedgerow.text.days import as_plain
+from hedgerow.text.messages import near_miss, shown
 
 FILL_IN = "FILL IN"
 """What stands in a schema's file where a person has still to say something."""

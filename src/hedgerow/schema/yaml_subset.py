@@ -9,9 +9,9 @@ from typing import Any
 import yaml
 from yaml.reader import ReaderError
 
-from hedgerow.days import DATE
+from hedgerow.boundary.untrusted_text import MOST_NESTED, check_plain
 from hedgerow.errors import UnreadableError
-from hedgerow.untrusted_text import MOST_NESTED, check_plain
+from hedgerow.text.days import DATE
 
 LARGEST_YAML = 2**18
 """The most characters of a text: reading so many takes PyYAML 3 to 10 seconds where each is a value of its own."""

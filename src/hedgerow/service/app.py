@@ -14,13 +14,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hedgerow._version import __version__
 from hedgerow.errors import HedgerowError
 from hedgerow.service.curator import Caller, Curator
-from hedgerow.service.jobs import MOST_OF_ONE, Jobs
+from hedgerow.service.forms import PROBLEMS, Described, named
+from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, Jobs, Turns
 from hedgerow.service.logs import Logged, note
 from hedgerow.service.metrics import template
-from hedgerow.service.openapi import PROBLEMS, Described, named
 from hedgerow.service.problems import TYPE, ProblemError, problem_of
 from hedgerow.service.routes import router
-from hedgerow.service.turns import MOST_AT_ONCE, MOST_FREE_AT_ONCE, Turns
 
 Authenticate = Callable[[str], Caller]
 _LOG = logging.getLogger(__name__)

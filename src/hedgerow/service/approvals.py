@@ -9,11 +9,11 @@ from typing import Literal, get_args
 
 import sqlalchemy as sa
 
-from hedgerow.chain import digest
+from hedgerow.boundary.chain import digest
 from hedgerow.errors import ApprovalError, ArgumentError, QuestionError, ServiceBusyError
-from hedgerow.messages import shown
 from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.tables import APPROVALS
+from hedgerow.text.messages import shown
 
 Approval = Literal["off", "first", "every"]
 APPROVAL: tuple[Approval, ...] = get_args(Approval)

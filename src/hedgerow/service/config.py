@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.engines.addresses import is_address
 from hedgerow.errors import ArgumentError, LedgerError
-from hedgerow.messages import shown
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.budget import account_of
 from hedgerow.privacy.unit import Unit
@@ -24,7 +23,8 @@ from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
 from hedgerow.service.rows import open_rows
 from hedgerow.service.tokens import Tokens
-from hedgerow.table_files import USUAL, Make
+from hedgerow.tables.table_files import USUAL, Make
+from hedgerow.text.messages import shown
 
 AmountValue = str | int | float
 

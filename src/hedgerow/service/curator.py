@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from hedgerow.chain import digest
+from hedgerow.boundary.chain import digest
 from hedgerow.errors import (
     AccessError,
     BudgetExceededError,
@@ -20,21 +20,20 @@ from hedgerow.errors import (
     RequestFailedError,
     RequestRunningError,
 )
-from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
-from hedgerow.service.dummy import dummy_rows
 from hedgerow.service.forms import FORMS, Asked, Kind, read_form, readable
 from hedgerow.service.ledger.caps import WHOLE
 from hedgerow.service.ledger.ledger import Answered, Ledger, Request, Reserved
 from hedgerow.service.questions import Question, read_question
 from hedgerow.service.receipts import Signer
 from hedgerow.service.resources import check_room, has_room
-from hedgerow.service.rows import Rows
+from hedgerow.service.rows import Rows, dummy_rows
+from hedgerow.text.messages import shown
 
 _LOG = logging.getLogger(__name__)
 Role = Literal["analyst", "auditor", "curator"]

@@ -10,14 +10,14 @@ from typing import Self
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from hedgerow.arguments import check_choice
-from hedgerow.chain import digest
+from hedgerow.boundary.arguments import check_choice
+from hedgerow.boundary.chain import digest
 from hedgerow.errors import AccessError, ArgumentError
-from hedgerow.messages import shown
 from hedgerow.service.curator import ROLES, Caller, Role
 from hedgerow.service.ledger.caps import check_names
 from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.tables import KEYS
+from hedgerow.text.messages import shown
 
 PREFIX = "hr_"
 """How a key begins, unlike a token of an identity provider."""

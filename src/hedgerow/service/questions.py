@@ -12,25 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.hypotheses import read_onnx
+from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
-from hedgerow.marginals.oracle.hypothesis import Always
-from hedgerow.marginals.oracle.oracle import oracle_on
-from hedgerow.marginals.oracle.release import Form as ReleaseForm
-from hedgerow.marginals.oracle.release import Release
-from hedgerow.marginals.oracle.target import Target
-from hedgerow.messages import number_of, shown
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.released import released_model
-from hedgerow.privacy.amounts import exact
+from hedgerow.oracle.frame_target import Target
+from hedgerow.oracle.oracle import oracle_on
+from hedgerow.oracle.release import Form as ReleaseForm
+from hedgerow.oracle.release import Release
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.charge import Charge, exact
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, loss_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.forms import AlwaysForm, Asked, ErrorMarginals, Fit, Marginals, ModelForm
-from hedgerow.service.onnx_files import read_onnx
 from hedgerow.service.rows import Rows
+from hedgerow.text.messages import number_of, shown
 
 ESTIMATORS: Mapping[str, Callable[..., Any]] = {
     "rule-list": PrivateRuleListClassifier,

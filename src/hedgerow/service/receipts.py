@@ -19,14 +19,14 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from hedgerow.chain import FIRST, imported
-from hedgerow.durable import sync_folder, write_synced, write_whole
+from hedgerow.boundary.chain import FIRST, imported
+from hedgerow.boundary.durable import sync_folder, write_synced, write_whole
+from hedgerow.boundary.signatures import public_keys, read_signed
+from hedgerow.boundary.untrusted_text import parse_json, read_text
 from hedgerow.errors import LedgerError, ReceiptError, UnreadableError
 from hedgerow.models.files import model_from_dict
 from hedgerow.service.ledger.entry import Entry
-from hedgerow.signatures import public_keys, read_signed
-from hedgerow.untrusted_text import parse_json, read_text
-from hedgerow.values import printable
+from hedgerow.text.values import printable
 
 LARGEST_ANSWER = 2**26
 """The most bytes of an answer."""

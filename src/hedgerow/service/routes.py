@@ -16,11 +16,9 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from hedgerow._version import __version__
 from hedgerow.errors import AccessError
 from hedgerow.service.curator import Answer, Caller, Curator
-from hedgerow.service.forms import FORMS, LARGEST_QUESTION, split_kind
-from hedgerow.service.jobs import Job, Jobs
-from hedgerow.service.openapi import described, described_cost
+from hedgerow.service.forms import FORMS, LARGEST_QUESTION, described, described_cost, split_kind
+from hedgerow.service.jobs import Job, Jobs, Turn, Turns
 from hedgerow.service.problems import ProblemError, problem_of
-from hedgerow.service.turns import Turn, Turns
 
 RECEIPT = "Hedgerow-Receipt"
 _LINES = "application/jsonl"

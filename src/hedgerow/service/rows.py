@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.columns import Column, pc
+from hedgerow.boundary.arguments import check_whole
 from hedgerow.engines.addresses import is_address
 from hedgerow.errors import ArgumentError, SchemaError
-from hedgerow.frames import Table
-from hedgerow.marginals.oracle.frame_target import FrameTarget
-from hedgerow.marginals.oracle.target import Target
+from hedgerow.oracle.frame_target import FrameTarget, Target
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label
+from hedgerow.schema.numbers import Integer
 from hedgerow.schema.schema import Schema
-from hedgerow.table_files import USUAL, Make, check_no_spreadsheet, read_table
+from hedgerow.tables.columns import Column, pc
+from hedgerow.tables.frames import Table
+from hedgerow.tables.table_files import USUAL, Make, check_no_spreadsheet, read_table
 from hedgerow.tally import Tally
+from hedgerow.text.days import Day
 
 if TYPE_CHECKING:
-    from hedgerow.marginals.oracle.table_target import TableTarget
+    from hedgerow.oracle.table_target import TableTarget
 
 
 class Rows(Protocol):
@@ -104,7 +106,7 @@ class TableRows:
     @classmethod
     def of(cls, address: str, schema: Schema) -> Self:
         """Open a table once, when the service starts, and check every row. Errors are for the curator."""
-        from hedgerow.marginals.oracle.table_target import TableTarget  # Ibis takes long to import
+        from hedgerow.oracle.table_target import TableTarget  # Ibis takes long to import
 
         label = _label(schema)
         with _open(address) as table:
@@ -174,3 +176,44 @@ def _typed(attribute: Attribute, column: Column) -> pa.Array:
     if isinstance(attribute, Date):
         return pa.array(present.days().astype(np.int32), pa.int32(), mask=present.missing).cast(pa.date32())
     return pa.array(present.numbers(), pa.float64(), mask=present.missing)
+
+
+MOST_ROWS = 10_000
+MOST_CELLS = 500_000
+
+
+def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any]]:
+    """Return made-up rows, by column, label and unit included: every value that the schema allows is as likely.
+
+    Nothing of them is from a private row; they show names, types and domains, and no dependence.
+
+    Examples
+    --------
+    >>> from hedgerow.schema import Boolean, Label
+    >>> rows = dummy_rows(Schema({"smoker": Boolean()}, Label("ill", ("no", "yes"))), 3)
+    >>> sorted(rows), len(rows["ill"])
+    (['ill', 'smoker'], 3)
+    """
+    if check_whole("rows", n_rows, 1) > MOST_ROWS:
+        raise ArgumentError(f"expected at most {MOST_ROWS:,} dummy rows, got {n_rows:,}.")
+    if n_rows * len(schema) > MOST_CELLS:
+        raise ArgumentError(f"expected dummy rows of at most {MOST_CELLS:,} values, got more; ask for fewer rows.")
+    rng = np.random.default_rng(seed)
+    columns = {name: _drawn(attribute, n_rows, rng) for name, attribute in schema.attributes}
+    if schema.label is not None:
+        columns[schema.label.name] = [schema.classes[k] for k in rng.integers(len(schema.classes), size=n_rows)]
+    if schema.unit is not None:
+        columns[schema.unit.column] = [f"{n}" for n in range(n_rows)]
+    return columns
+
+
+def _drawn(attribute: Attribute, size: int, rng: np.random.Generator) -> list[Any]:
+    if isinstance(attribute, Boolean):
+        return [attribute.value_of(int(code)) for code in rng.random(size) < 0.5]
+    if isinstance(attribute, Categorical):
+        return [attribute.values[k] for k in rng.integers(len(attribute.values), size=size)]
+    if isinstance(attribute, Date):
+        return [str(Day(round(v))) for v in rng.uniform(attribute.low, attribute.high, size)]
+    if isinstance(attribute, Integer):
+        return [int(v) for v in np.rint(rng.uniform(attribute.low, attribute.high, size))]
+    return rng.uniform(attribute.low, attribute.high, size).tolist()  # type: ignore[attr-defined]

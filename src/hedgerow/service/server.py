@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,16 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from hedgerow.datasets import load
 from hedgerow.errors import ArgumentError, FileError
+from hedgerow.privacy.account import Account
 from hedgerow.service.connections import Connection, Connections
+from hedgerow.service.curator import Curator, Held
+from hedgerow.service.keys import Keys
+from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.receipts import Signer
 from hedgerow.service.resources import allowed_connections
+from hedgerow.service.rows import FrameRows
 
 LOCAL = "127.0.0.1"
 _SWITCH = 0.0005  # seconds for which a thread that computes holds up those that come back from the ledger's disk
@@ -136,3 +144,21 @@ def _bound(host: str, port: int) -> socket.socket:
 def _url(scheme: str, listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+DATASET, ANALYST = "breast_cancer", "demo"
+CAP = Fraction(10)
+
+
+def demo_curator(folder: Path) -> tuple[Curator, Keys, str]:
+    """Return a curator of scikit-learn's breast cancer table, with its ledger in a folder, its keys, and one of them.
+
+    The analyst may spend ε = 10, which is much: this is for a first look.
+    """
+    url = f"sqlite:///{folder / 'ledger.db'}"
+    data, ledger, keys = load(DATASET), Ledger(url), Keys(url)
+    ledger.declare(DATASET, Account(CAP), {ANALYST: Account(CAP)}, reason="a demonstration on public rows")
+    signer = Signer.new()
+    signer.save(folder / "curator.key")
+    held = Held(data.schema, FrameRows.of(data.frame, data.labels, data.schema))
+    return Curator(ledger, {DATASET: held}, signer=signer), keys, keys.add(ANALYST, "analyst")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.errors import SchemaError
-from hedgerow.frames import Table
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
+from hedgerow.tables.frames import Table
 from tests.models.strategies import attributes
 
 

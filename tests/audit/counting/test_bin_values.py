@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from hedgerow.audit.counting.bin_sizes import bin_weights
 from hedgerow.audit.counting.bin_values import Grid, Mark, values_of_bins
-from hedgerow.columns import Column
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
+from hedgerow.tables.columns import Column
 from tests.models.strategies import attributes
 
 STEPS = (0.07, 0.1, 1 / 3, 0.5, 1.0, 3.0, 2.0**57)

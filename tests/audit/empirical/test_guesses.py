@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom, norm
 
-from hedgerow.audit.empirical.guesses import epsilon_bound, mu_bound, power, refutes_gaussian, tail
+from hedgerow.audit.empirical.one_run import epsilon_bound, mu_bound, power, refutes_gaussian, tail
 
 pytestmark = pytest.mark.statistics
 

@@ -8,8 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.audit import one_run_epsilon
-from hedgerow.audit.empirical.guesses import epsilon_bound
-from hedgerow.audit.empirical.one_run import own_label, right_guesses
+from hedgerow.audit.empirical.one_run import epsilon_bound, own_label, right_guesses
 
 pytestmark = pytest.mark.statistics
 

@@ -14,11 +14,11 @@ from sklearn.tree import DecisionTreeClassifier
 import hedgerow as hr
 from hedgerow.audit import joint_reconstruction, reconstruction
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.frames import Table
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
 from tests.audit.counting.boxes import contains
 from tests.models.strategies import cases, literals_of, rule_lists, trees

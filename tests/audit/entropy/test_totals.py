@@ -29,8 +29,8 @@ ROWS_OF_BINS = {"age": (2, 2, 2, 1), "dose": (1, 1), "ward": (1, 1, 1), "smoker"
 
 
 def card_of(points, base=(0,), schema=SCHEMA):
-    parts = tuple(hr.AttributePoints(name, rows) for name, rows in points.items())
-    return hr.Scorecard(schema, base, parts, 0.1, None, hr.PrivacyCard.none("example"))
+    parts = tuple(hr.models.AttributePoints(name, rows) for name, rows in points.items())
+    return hr.models.Scorecard(schema, base, parts, 0.1, None, hr.privacy.PrivacyCard.none("example"))
 
 
 def points_of(draw, width):

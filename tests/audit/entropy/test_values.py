@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hedgerow.audit.counting.bin_values import Mark
 from hedgerow.audit.entropy.values import Values
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.frames import Table
 from hedgerow.schema import Integer, Real
+from hedgerow.tables.frames import Table
 from tests.models.strategies import attributes
 
 AGE = Integer(0, 9, cuts=(4,), missing="bin", missing_values=(7,), outside="bin")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hedgerow.audit.exact.outcomes import Outcomes, distance
 from hedgerow.learn.plans import KnownDraw
-from hedgerow.learn.search.exhaustive import exhaustive_levels
+from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES
 from tests.learn.draws import EPSILONS, SIZES, plan_of
 from tests.learn.enumerate_models import all_worlds, coarse_grid, models, neighbours

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.inference.chance import mean_deviation
+from hedgerow.audit.inference.overfitting import mean_deviation
 
 
 def by_enumeration(total, marked, drawn):

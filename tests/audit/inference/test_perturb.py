@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.audit.inference.label_only import Donors, Perturber
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.audit.inference.perturb import Donors, Perturber
 from hedgerow.errors import DomainError
-from hedgerow.frames import Table
 from hedgerow.schema import Boolean, Categorical, Label, Schema
+from hedgerow.tables.frames import Table
 from tests.learn.tables import SCHEMA, people
 
 FRAME = people(60)

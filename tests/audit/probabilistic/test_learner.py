@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import hedgerow as hr
-from hedgerow.audit.probabilistic.learner import LearnerKnowledge, given_learner
-from hedgerow.audit.probabilistic.refit import disclosed_by
+from hedgerow.audit.probabilistic.learner import LearnerKnowledge, disclosed_by, given_learner
 from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Integer, Label, Literal, Real, Schema

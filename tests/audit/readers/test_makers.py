@@ -2,7 +2,7 @@
 
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.audit.readers.makers import is_made_by, own_names
+from hedgerow.audit.readers.others import is_made_by, own_names
 
 
 def test_numbers_that_a_library_gave_are_no_names():

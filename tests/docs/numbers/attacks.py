@@ -1,8 +1,8 @@
-"""docs/attacks.md, from the files of `hedgerow study ssrl --table 1`."""
+"""docs/attacks.md, from the files of `python -m studies ssrl --table 1`."""
 
 from __future__ import annotations
 
-from hedgerow.studies.ssrl.tables import GREEDY, PAPER
+from studies.ssrl.tables import GREEDY, PAPER
 from tests.docs.page import Page, records, short
 
 PAGE = "docs/attacks.md"

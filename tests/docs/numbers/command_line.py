@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.table_files import LARGEST
+from hedgerow.tables.table_files import LARGEST
 from tests.docs.page import Page
 
 PAGE = "docs/reference/command-line.md"

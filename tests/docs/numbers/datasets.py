@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.docs.page import Page
 from tests.shapes import SHAPES
 
-PAGE = "src/hedgerow/data/NOTICE.md"
+PAGE = "src/hedgerow/datasets/NOTICE.md"
 SOURCES = {  # name of the file: what its row says first of the source
     "adult": "Becker",
     "german": "Hofmann",

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import pandas as pd
 
-from hedgerow.studies.expril import tables
-from hedgerow.studies.expril.problems import PROBLEMS
-from hedgerow.studies.expril.runs import BEST, MAJORITY
-from hedgerow.studies.results import Cell
+from studies.expril import tables
+from studies.expril.problems import PROBLEMS
+from studies.expril.runs import BEST, MAJORITY
+from studies.results import Cell
 from tests.docs.page import ROOT, Page, short
 
 PAGE = "docs/studies/expril.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.schema import Integer, Real
-from hedgerow.schema.calendar_cuts import STEPS
+from hedgerow.schema.dates import STEPS
 from hedgerow.schema.grid import MOST_WIDTHS
 from tests.docs.page import ROOT, Page, records, short
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import log2
 
-from hedgerow.arithmetic import LARGEST
-from hedgerow.service.onnx_files import LARGEST_ONNX
-from hedgerow.service.onnx_files.building import LEAST_WORK, MOST_WORK
-from hedgerow.service.onnx_files.plain import MOST_NODES, MOST_OUTPUTS, MOST_WIDE, OPSETS
+from hedgerow.boundary.arithmetic import LARGEST
+from hedgerow.hypotheses import LARGEST_ONNX
+from hedgerow.hypotheses.onnx_operators import LEAST_WORK, MOST_WORK
+from hedgerow.hypotheses.onnx_plain import MOST_NODES, MOST_OUTPUTS, MOST_WIDE, OPSETS
 from tests.docs.page import Page
 
 PAGE = "docs/hypotheses.md"

@@ -7,7 +7,7 @@ from math import log2
 
 import numpy as np
 
-from hedgerow.arithmetic import affine
+from hedgerow.boundary.arithmetic import affine
 from hedgerow.marginals.log_odds import SPREADS, USUAL
 from tests.docs.numbers.benchmarks_two_way_tables import rows as two_way_tables
 from tests.docs.page import Page, records, short

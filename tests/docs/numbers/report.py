@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 
+from hedgerow.report.contents import STRONG, WEAK
 from hedgerow.report.guessing import MOST_RULES
-from hedgerow.report.reasons import STRONG, WEAK
 from hedgerow.report.report import Report
 from tests.docs.page import Page, records
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.studies.pdr.compare import LEVEL
+from studies.pdr.compare import LEVEL
 from tests.docs.page import Page, short
 
 PAGE = "docs/reproduce.md"

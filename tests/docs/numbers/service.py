@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from hedgerow.service.approvals import MOST_PENDING
 from hedgerow.service.connections import SECONDS
-from hedgerow.service.forms import LARGEST_QUESTION, MOST_ENTRIES
-from hedgerow.service.jobs import MOST_OF_ONE, MOST_WAITING
-from hedgerow.service.openapi import PROBLEMS
+from hedgerow.service.forms import LARGEST_QUESTION, MOST_ENTRIES, PROBLEMS
+from hedgerow.service.jobs import (
+    FREE_SECONDS,
+    MOST_AT_ONCE,
+    MOST_FREE_AT_ONCE,
+    MOST_OF_ONE,
+    MOST_TURNS_WAITING,
+    MOST_WAITING,
+)
 from hedgerow.service.questions import LARGEST_DIVISOR
 from hedgerow.service.resources import MOST_CONNECTIONS, RESERVED
-from hedgerow.service.turns import FREE_SECONDS, MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_TURNS_WAITING
 from tests.docs.page import Page, records
 
 PAGE = "docs/service.md"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from hedgerow.studies.ssrl import tables as smooth_tables
-from hedgerow.studies.ssrl.runs import GREEDY, load
-from hedgerow.studies.ssrl.tables import PAPER
+from studies.ssrl import tables as smooth_tables
+from studies.ssrl.runs import GREEDY, load
+from studies.ssrl.tables import PAPER
 from tests.docs.page import ROOT, Page, short
 
 PAGE = "docs/studies/ssrl.md"

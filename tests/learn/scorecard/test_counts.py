@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.frames import Table
 from hedgerow.learn.scorecard.counts import (
     GRID,
     STEPS,
@@ -20,6 +19,7 @@ from hedgerow.learn.scorecard.counts import (
     outcomes,
     whole_log_odds,
 )
+from hedgerow.tables.frames import Table
 from tests.learn.tables import ROW, SCHEMA, frame, people
 
 TWO = hr.Schema(SCHEMA.attributes, hr.Label("risk", ("high", "low")))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.scorecard.counts import STEPS
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.charge import exact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import SecureNoise, SeededNoise, TwoSidedPermuteAndFlip

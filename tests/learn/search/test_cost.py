@@ -9,8 +9,7 @@ from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import Cost, cubes_cost, largest_size, masks_cost, space_cost, total_cost
-from hedgerow.learn.search.exhaustive import exhaustive_levels
-from hedgerow.learn.search.lattice import PatternMatrix, Search
+from hedgerow.learn.search.lattice import PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hedgerow.learn.search import cubes
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cubes import Cubes
-from hedgerow.learn.search.exhaustive import exhaustive_levels
-from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search
+from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.semirings import all_models, least_loss
 from hedgerow.learn.search.space import Space

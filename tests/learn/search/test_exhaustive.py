@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.search.exhaustive import ExhaustiveLevel, exhaustive_levels
+from hedgerow.learn.search.lattice import ExhaustiveLevel, exhaustive_levels
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.schema import Boolean
 from tests.learn.enumerate_models import list_space, schema_of, spaces

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.learn.search import lattice
-from hedgerow.learn.search.exhaustive import exhaustive_levels
-from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take
+from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take, exhaustive_levels
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
 from hedgerow.learn.search.semirings import all_models, least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.exhaustive import exhaustive_levels
+from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.outside import LeafShares, last_choices, size_chances
 from hedgerow.learn.search.sampler import ModelSampler

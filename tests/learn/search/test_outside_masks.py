@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.learn.search.exhaustive import exhaustive_levels
+from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES
 from tests.learn.draws import EPSILONS, SIZES
 from tests.learn.enumerate_models import coarse_grid, models, tables

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hedgerow.learn.search import pairs as module
 from hedgerow.learn.search import sampler as sampling
 from hedgerow.learn.search.cost import pairs_cost, space_cost
-from hedgerow.learn.search.exhaustive import exhaustive_levels
-from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search
+from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.sampler import Draw, ModelSampler

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.learn.search import sampler as exact
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.exhaustive import exhaustive_levels
-from hedgerow.learn.search.lattice import Search
+from hedgerow.learn.search.lattice import Search, exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.sampler import Draw, ModelSampler, draw_model

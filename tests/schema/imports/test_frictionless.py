@@ -4,7 +4,7 @@ import pytest
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real, Schema
-from hedgerow.schema.imports.frictionless import is_table_schema, table_schema_draft
+from hedgerow.schema.imports.json_schema import is_table_schema, table_schema_draft
 from tests.schema.imports.descriptions import FRICTIONLESS
 
 SOURCE = {"source": "Frictionless Table Schema"}

@@ -3,7 +3,7 @@
 import pytest
 
 from hedgerow.schema import DraftColumn
-from hedgerow.schema.imports.names import suggested, with_suggestions
+from hedgerow.schema.imports.draft import suggested, with_suggestions
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hedgerow.schema.imports.patterns import listed_values
+from hedgerow.schema.imports.plain import listed_values
 
 
 @pytest.mark.parametrize(

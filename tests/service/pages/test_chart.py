@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from hedgerow.service.pages.chart import DARK, LIGHT, NARROW, WIDE, Chart, draw
 from hedgerow.service.pages.render import FOLDER
+from hedgerow.service.pages.views import DARK, LIGHT, NARROW, WIDE, Chart, draw
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 GROUNDS = {LIGHT: "#ffffff", DARK: "#1a211e"}

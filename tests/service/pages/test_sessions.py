@@ -2,7 +2,7 @@
 
 import pytest
 
-from hedgerow.chain import digest
+from hedgerow.boundary.chain import digest
 from hedgerow.service.keys import Keys
 from hedgerow.service.pages import sessions as module
 from hedgerow.service.pages.sessions import LIFETIME, MOST_OF_ONE, Sessions

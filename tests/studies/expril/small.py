@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hedgerow.studies.expril.problems import PROBLEMS, Problem, Setting
+from studies.expril.problems import PROBLEMS, Problem, Setting
 
 
 def shifted(n, rng):
@@ -15,6 +15,6 @@ def shifted(n, rng):
 
 def make_small(monkeypatch):
     """Put small problems in the place of all: reweighted ones, but for A."""
-    monkeypatch.setattr("hedgerow.marginals.network._STEPS", (40, 40))
+    monkeypatch.setattr("hedgerow.marginals.expril._STEPS", (40, 40))
     for name in PROBLEMS:
         monkeypatch.setitem(PROBLEMS, name, Setting(400, name != "A", (6,), shifted))

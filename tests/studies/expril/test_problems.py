@@ -5,11 +5,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
 import hedgerow as hr
-from hedgerow.marginals.network import network
-from hedgerow.studies.expril.problems import PROBLEMS, Problem, Setting, problem
-from hedgerow.studies.expril.problems import _mixture as mixture
-from hedgerow.studies.expril.problems import _network as random_network
-from hedgerow.studies.expril.tables import PAPER
+from hedgerow.marginals.expril import network
+from studies.expril.problems import PROBLEMS, Problem, Setting, problem
+from studies.expril.problems import _mixture as mixture
+from studies.expril.problems import _network as random_network
+from studies.expril.tables import PAPER
 
 SIMULATED = ("A", "B", "C", "D", "E")
 

@@ -4,12 +4,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hedgerow.marginals import ExprilClassifier, Oracle
-from hedgerow.marginals.network import network
+from hedgerow.marginals import ExprilClassifier
+from hedgerow.marginals.expril import network
+from hedgerow.oracle import Oracle
 from hedgerow.privacy.budget import Budget
-from hedgerow.studies.expril import runs as expril_runs
-from hedgerow.studies.expril.problems import PROBLEMS, problem
-from hedgerow.studies.expril.runs import BEST, MAJORITY, METHODS, Fits, Learning, MemoNetwork, learn, noise_seed
+from studies.expril import runs as expril_runs
+from studies.expril.problems import PROBLEMS, problem
+from studies.expril.runs import BEST, MAJORITY, METHODS, Fits, Learning, MemoNetwork, learn, noise_seed
 from tests.studies.expril.small import make_small
 
 pytestmark = pytest.mark.statistics

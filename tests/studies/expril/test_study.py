@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from hedgerow.cli import main
-from hedgerow.studies import reproduce_expril
-from hedgerow.studies.expril.plots import draw_curves
-from hedgerow.studies.expril.runs import METHODS
-from hedgerow.studies.results import summary
+from studies import reproduce_expril
+from studies.expril.plots import draw_curves
+from studies.expril.runs import METHODS
+from studies.results import summary
 from tests.studies.expril.small import make_small
 
 pytestmark = pytest.mark.statistics

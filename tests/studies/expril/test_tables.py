@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.studies.expril import tables as expril_tables
-from hedgerow.studies.expril.runs import METHODS
-from hedgerow.studies.expril.tables import COLUMNS, OURS, PAPER, RATIO, last, p_value, signed_rank_table
+from studies.expril import tables as expril_tables
+from studies.expril.runs import METHODS
+from studies.expril.tables import COLUMNS, OURS, PAPER, RATIO, last, p_value, signed_rank_table
 
 
 def test_the_papers_numbers_agree_with_its_ratios():

@@ -3,7 +3,7 @@ import io
 import pandas as pd
 import pytest
 
-from hedgerow.studies.pdr.claims import claims
+from studies.pdr.claims import claims
 
 TREES = """\
 learner,seed,support,depth,size,uncertainty,accuracy,test_accuracy,certified,gap,exposure,short_branches

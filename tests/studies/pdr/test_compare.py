@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from hedgerow.studies.pdr.compare import Comparison, at_same, at_same_parameters, steps
+from studies.pdr.compare import Comparison, at_same, at_same_parameters, steps
 
 
 def frame(*rows):

@@ -9,7 +9,7 @@ from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.literals import Literal
-from hedgerow.studies.pdr.orders import order_range
+from studies.pdr.orders import order_range
 
 
 def table(seed, rows=60, columns=6):

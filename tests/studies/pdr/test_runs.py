@@ -4,7 +4,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.audit import reconstruction
 from hedgerow.learn import OptimalRuleListClassifier
-from hedgerow.studies.pdr.runs import (
+from studies.pdr.runs import (
     COMPACT,
     GREEDY,
     LISTS,

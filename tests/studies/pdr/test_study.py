@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from hedgerow.cli import main
-from hedgerow.studies import reproduce_pdr
-from hedgerow.studies.pdr.figures import PICTURES, SUPPORTS
-from hedgerow.studies.pdr.plots import draw_entropy_ratios, draw_pairs, draw_private
-from hedgerow.studies.pdr.runs import Learning
+from studies import reproduce_pdr
+from studies.pdr.figures import PICTURES, SUPPORTS
+from studies.pdr.plots import draw_entropy_ratios, draw_pairs, draw_private
+from studies.pdr.runs import Learning
 
 pytestmark = pytest.mark.statistics
 

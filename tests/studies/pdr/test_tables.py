@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.studies.pdr.tables import means, ratio_curves, tables
+from studies.pdr.tables import means, ratio_curves, tables
 
 
 def test_errors_are_over_seeds_of_which_each_counts_once():

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.learn.greedy.ssrl import PUBLISHED
+from hedgerow.learn.ssrl.greedy import PUBLISHED
 from hedgerow.schema.candidates import Candidates
-from hedgerow.studies.ssrl.memo import MemoTally
 from hedgerow.tally import Tally
+from studies.ssrl.memo import MemoTally
 
 
 @pytest.fixture(scope="module")

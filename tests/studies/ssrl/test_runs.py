@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
-from hedgerow.studies.ssrl.runs import (
+from studies.ssrl.runs import (
     DATASETS,
     EXACT,
     GREEDY,

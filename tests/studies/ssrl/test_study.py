@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from hedgerow.cli import main
-from hedgerow.privacy.smooth_sensitivity import local_sensitivity
-from hedgerow.studies import reproduce_ssrl
-from hedgerow.studies.ssrl.figures import ALL_METHODS, ARTIFACTS, amplitudes
-from hedgerow.studies.ssrl.study import draw
+from hedgerow.learn.ssrl.smooth_sensitivity import local_sensitivity
+from studies import reproduce_ssrl
+from studies.ssrl.figures import ALL_METHODS, ARTIFACTS, amplitudes
+from studies.ssrl.study import draw
 
 pytestmark = pytest.mark.statistics
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from hedgerow.studies.ssrl import tables as smooth_tables
-from hedgerow.studies.ssrl.runs import GREEDY
-from hedgerow.studies.ssrl.tables import PAPER, epsilon_needed, needed_table, table_1
+from studies.ssrl import tables as smooth_tables
+from studies.ssrl.runs import GREEDY
+from studies.ssrl.tables import PAPER, epsilon_needed, needed_table, table_1
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from math import ulp
 from hedgerow.audit.counting.bin_values import values_of_bins
 from hedgerow.audit.counting.outside import PerBin
 from hedgerow.errors import ArgumentTypeError, SchemaError
-from hedgerow.messages import shown_argument
 from hedgerow.schema.numbers import Real
 from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import shown_argument
 
 Resolution = Mapping[str, float]
 """For real attributes, the step to which they are recorded."""

@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hedgerow.columns import Column
-from hedgerow.days import Day, as_day
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.dates import Date
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.values import spelled_number
+from hedgerow.tables.columns import Column
+from hedgerow.text.days import Day, as_day
+from hedgerow.text.values import spelled_number
 
 Floats = NDArray[np.float64]
 

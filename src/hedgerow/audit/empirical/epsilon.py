@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from hedgerow.arguments import check_probability, check_share, check_whole
 from hedgerow.audit.empirical.draws import Kept, Runner, run
 from hedgerow.audit.empirical.events import chances, choose, epsilon_bounds, gaussian_bound, power, spread_events
 from hedgerow.audit.empirical.learner import FACTORS, check_claim, check_factor, check_learner, learner_name
 from hedgerow.audit.empirical.outcomes import Outcome, outcome_of, reduced
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.plot import trade_off_bounds
+from hedgerow.boundary.arguments import check_probability, check_share, check_whole
+from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.randomness import RandomState, generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

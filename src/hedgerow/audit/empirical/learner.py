@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.messages import shown_argument
+from hedgerow.text.messages import shown_argument
 
 FACTORS = (1.1, 1.3, 2.0)
 """How wrong a claim is in the table of the power."""

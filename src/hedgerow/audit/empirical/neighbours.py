@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from hedgerow.arguments import check_whole
 from hedgerow.audit.counting.bin_values import Mark, values_of_bins
+from hedgerow.boundary.arguments import check_whole
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.schema.schema import Schema
 

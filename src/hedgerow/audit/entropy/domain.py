@@ -18,7 +18,7 @@ from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import Value, quoted_text
+from hedgerow.text.values import Value, quoted_text
 
 _Bit = tuple[str, str, Value | None]
 

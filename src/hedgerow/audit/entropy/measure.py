@@ -20,8 +20,8 @@ from hedgerow.audit.entropy.prior import Marginals, Prior
 from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import Features, paths_of
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.foreign_code import guarded
 from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally

@@ -12,12 +12,12 @@ from typing import Self
 from hedgerow.audit.counting.outside import PerBin
 from hedgerow.audit.counting.regions import Region, count_rows_by_bin
 from hedgerow.audit.entropy.domain import Domain
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.foreign_code import guarded
-from hedgerow.messages import shown_argument
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import shown_argument
 
 Marginals = Mapping[str, Sequence[float] | Mapping[str, float]]
 """For some attributes, the probability of each bin of the schema, in order or under the bin's name."""

@@ -18,10 +18,10 @@ from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.inference.labelled import distinct, label_values
 from hedgerow.audit.plot import residual_entropy_curve
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.frames import Table
-from hedgerow.messages import shown_argument
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
+from hedgerow.text.messages import shown_argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,13 +15,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hedgerow.audit.counting.bin_values import Floats, Grid, Mark, values_of_bins
-from hedgerow.columns import Column
-from hedgerow.days import Day
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.foreign_code import guarded
-from hedgerow.frames import Table
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
+from hedgerow.tables.columns import Column
+from hedgerow.tables.frames import Table
+from hedgerow.text.days import Day
 
 Index = NDArray[np.intp]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.frames import column_of
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import column_of
 from hedgerow.tally import Tally
 
 Index = NDArray[np.intp]

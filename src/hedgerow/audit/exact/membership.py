@@ -9,22 +9,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hedgerow.arguments import check_whole
 from hedgerow.audit.exact.cells import Cells
 from hedgerow.audit.exact.outcomes import Outcomes, distance
 from hedgerow.audit.exact.trade_off import TradeOff
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.roc import PRIVATE
 from hedgerow.audit.plot import risk_curve
+from hedgerow.boundary.arguments import check_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.frames import column_of
 from hedgerow.learn.plans import KnownDraw
 from hedgerow.learn.private_base import SearchEstimator, known_draw
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
 from hedgerow.learn.trees import PrivateTreeClassifier
-from hedgerow.messages import shown_argument
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import column_of
+from hedgerow.text.messages import shown_argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

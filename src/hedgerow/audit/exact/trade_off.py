@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
-from hedgerow.messages import shown_argument
+from hedgerow.text.messages import shown_argument
 
 Floats = NDArray[np.float64]
 

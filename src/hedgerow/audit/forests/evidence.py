@@ -16,8 +16,8 @@ from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.pipelines import last_step
 from hedgerow.audit.readers.read import Features, paths_of, trees_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.messages import shown_argument
 from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import shown_argument
 
 Index = NDArray[np.int64]
 _NO_CHILD = -1

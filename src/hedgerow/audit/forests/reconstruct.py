@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arguments import check_whole
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.prior import Marginals, Prior
 from hedgerow.audit.forests.cells import Cells
@@ -17,9 +16,10 @@ from hedgerow.audit.forests.evidence import classes_of, evidence_of, rows_of
 from hedgerow.audit.forests.search import Effort, Found, most_likely
 from hedgerow.audit.forests.table import GuessedTable
 from hedgerow.audit.readers.read import Features
+from hedgerow.boundary.arguments import check_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.messages import shown_argument
 from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import shown_argument
 
 
 def reconstruct(

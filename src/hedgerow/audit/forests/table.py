@@ -12,10 +12,10 @@ from scipy.optimize import linear_sum_assignment
 
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.frames import Table
 from hedgerow.schema.attributes import Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Table
 
 MOST_ROWS = 20_000
 """The most rows that are matched: their distances are a square table."""

@@ -10,10 +10,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.foreign_code import guarded
-from hedgerow.frames import Table, check_same_index, column_of, label_name
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Table, check_same_index, column_of, label_name
 
 Index = NDArray[np.intp]
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hedgerow.arguments import check_whole
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import LabelledRows, distinct
 from hedgerow.audit.inference.leaves import apply_of, leaf_numbers
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.read import paths_of
+from hedgerow.boundary.arguments import check_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.schema.schema import Schema
-from hedgerow.values import shown_text
+from hedgerow.text.values import shown_text
 
 _SHOWN = 20  # leaves in the text
 _VIEWS = {

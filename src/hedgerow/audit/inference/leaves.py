@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.inference.labelled import Index, distinct
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.foreign_code import guarded
 from hedgerow.learn.readable import Readable
 from hedgerow.models.released import released_leaf_model
-from hedgerow.values import value_text
+from hedgerow.text.values import value_text
 
 
 @runtime_checkable

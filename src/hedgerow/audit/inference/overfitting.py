@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import exp, floor, lgamma
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.audit.inference.chance import mean_deviation
 from hedgerow.audit.inference.labelled import Index, LabelledRows, distinct
 from hedgerow.audit.inference.leaves import apply_of, leaf_numbers
 from hedgerow.audit.plot import overfit_bars
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.frames import column_of
 from hedgerow.models.released import released_model
-from hedgerow.values import quoted_text, shown_text
+from hedgerow.tables.frames import column_of
+from hedgerow.text.values import quoted_text, shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 PRIVATE = "An exact function of the rows: for the curator's eyes only, not for release."
 _Counts = tuple[tuple[int, ...], ...]
@@ -293,3 +294,30 @@ def _count(leaves: Index, classes: Index, shape: tuple[int, int]) -> _Counts:
     counts = np.zeros(shape, dtype=np.int64)
     np.add.at(counts, (leaves, classes), 1)
     return tuple(tuple(map(int, row)) for row in counts)
+
+
+def mean_deviation(total: int, marked: int, drawn: int) -> float:
+    """Return E|K − E K|, where K counts the marked rows among `drawn` of `total` rows, of which `marked` are marked.
+
+    ``Σ_{k ≥ v} (k − E K)·P(K = k) = v·(total − marked − drawn + v)/total · P(K = v)`` telescopes for every v, and the
+    mean deviation is twice this at the first v above E K.
+
+    References
+    ----------
+    Diaconis and Zabell, *Closed Form Summation for Classical Distributions: Variations on a Theme of De Moivre*,
+    Statistical Science 6(3), 1991.
+
+    Examples
+    --------
+    >>> round(mean_deviation(4, 2, 2), 12)  # K is 0, 1, 2 with chances 1/6, 4/6, 1/6
+    0.333333333333
+    """
+    first = floor(Fraction(marked * drawn, total)) + 1
+    if first > min(marked, drawn):
+        return 0.0
+    chance = _log_choose(marked, first) + _log_choose(total - marked, drawn - first) - _log_choose(total, drawn)
+    return 2 * first * (total - marked - drawn + first) / total * exp(chance)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

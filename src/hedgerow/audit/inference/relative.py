@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from hedgerow.arguments import check_share
 from hedgerow.audit.inference.roc import Array
 from hedgerow.audit.inference.shadows import Shadows
+from hedgerow.boundary.arguments import check_share
 
 _DIGITS = 9  # of ratios: sums of the same confidences in another order are equal
 

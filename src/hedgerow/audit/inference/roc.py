@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.audit.plot import roc_band
 from hedgerow.errors import ArgumentError
-from hedgerow.messages import shown_argument
+from hedgerow.text.messages import shown_argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from hedgerow.arguments import check_probability, check_whole
 from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
 from hedgerow.audit.inference.labelled import LabelledRows, label_values
 from hedgerow.audit.inference.roc import Array, Membership, curve
 from hedgerow.audit.inference.targets import check_known, factory_of, fitted_on, shown_progress
+from hedgerow.boundary.arguments import check_probability, check_whole
+from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.messages import shown_argument
 from hedgerow.models.released import released_model
-from hedgerow.randomness import RandomState, generator
+from hedgerow.text.messages import shown_argument
 
 ATTACKS: Mapping[str, Callable[[], Attack]] = {"random-forest": RandomForestAttack, "label-only": LabelOnlyAttack}
 """The attacks that have a name."""

@@ -11,7 +11,7 @@ from hedgerow.audit.counting.bin_values import Floats
 from hedgerow.audit.entropy.values import Index
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset, labels_in, value_bins
 from hedgerow.errors import ArgumentError, StateError
-from hedgerow.frames import Table
+from hedgerow.tables.frames import Table
 
 _LARGEST = 2_000_000
 """Maximum number of variables of a linear program: distinct row distributions times distinct columns of costs."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from hedgerow.audit.entropy.values import Values
 from hedgerow.errors import ArgumentError
-from hedgerow.frames import Table
+from hedgerow.tables.frames import Table
 
 World = tuple[tuple[Any, ...], ...]
 """A table: its rows, each with a value for every attribute in the domains' order."""

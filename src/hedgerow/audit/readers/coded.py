@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import SchemaError
-from hedgerow.foreign_code import guarded
 from hedgerow.models.paths import Path
 from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal

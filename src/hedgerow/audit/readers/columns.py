@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator
 from hedgerow.audit.readers.coded import Coded, Feature, Rescaled
 from hedgerow.audit.readers.encoders import made_by
 from hedgerow.audit.readers.names import finite_number, meaning, meanings, whole_number
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.foreign_code import guarded
 from hedgerow.models.paths import Path
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import Value, plain_word, quoted_text
+from hedgerow.text.values import Value, plain_word, quoted_text
 
 Features = Sequence[Feature] | BaseEstimator
 """Meaning of each column of the array that a model was fitted on: an attribute, or 1 where a literal holds and else 0;

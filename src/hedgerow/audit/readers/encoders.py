@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, nan
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
@@ -20,13 +26,14 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.audit.readers.categories import of_categories
-from hedgerow.audit.readers.coded import Feature
-from hedgerow.audit.readers.names import meanings
+from hedgerow.audit.readers.coded import Coded, Feature, Map, Rescaled, bins, is_narrow, transformed
+from hedgerow.audit.readers.names import finite_number, meanings, whole_number
 from hedgerow.audit.readers.pipelines import first_step
-from hedgerow.audit.readers.scales import binned, scaled
-from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Table
 
 _Given = tuple[Feature, ...]
 _SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
@@ -130,3 +137,160 @@ def _places(chosen: Any, names: list[str], width: int) -> list[int]:
     if several and isinstance(several[0], (bool, np.bool_)):
         return [i for i, taken in enumerate(several) if taken]
     return [names.index(x) if isinstance(x, str) else range(width)[x] for x in several]
+
+
+def of_categories(encoder: Any, schema: Schema, given: Feature, place: int) -> list[Feature]:
+    """Return the output columns of a category encoder for one input column: for each bin of an attribute, its codes."""
+    attribute = schema[given] if isinstance(given, str) else None
+    if not isinstance(given, str) or not isinstance(attribute, (Boolean, Categorical)):
+        raise SchemaError(
+            f"expected a boolean or categorical attribute before a {type(encoder).__name__}, got another one.",
+            attribute=str(given),
+        )
+    literals = bins(given, attribute)
+    categories = encoder.categories_[place]
+    places = schema.encode(Table.of(pd.DataFrame({given: categories})), [given])[given].astype(np.intp)
+    block = _encoded(encoder, place, categories)
+    numbers = np.zeros((len(literals), block.shape[1]))
+    if set(range(len(literals))) - set(places.tolist()):
+        numbers[:] = _unseen(encoder, place, given)
+    numbers[places] = block
+    if not np.array_equal(numbers[places], block, equal_nan=True):
+        raise SchemaError(
+            "has values that the encoder distinguishes and the schema does not; declare them as different values.",
+            attribute=given,
+        )
+    narrow = isinstance(encoder, OrdinalEncoder) and is_narrow(encoder.dtype)  # 0 and 1 are exact in any type
+    return [Coded(given, tuple(zip(literals, column.tolist(), strict=True)), narrow) for column in numbers.T]
+
+
+def _unseen(encoder: Any, place: int, name: str) -> NDArray[np.float64] | float:
+    """Return the codes of a category that the encoder was not fitted on."""
+    if isinstance(encoder, OneHotEncoder):
+        rare = _infrequent(encoder, place) if encoder.handle_unknown in ("infrequent_if_exist", "warn") else []
+        return _encoded(encoder, place, rare[:1])[0] if rare else 0.0
+    if encoder.handle_unknown == "error":
+        raise SchemaError(
+            "has values that the encoder was not fitted on and refuses; declare the values of the training rows only.",
+            attribute=name,
+        )
+    return float(encoder.unknown_value)
+
+
+def _infrequent(encoder: Any, place: int) -> list[Any]:
+    """Return the categories of one column that an encoder merges as infrequent."""
+    groups = getattr(encoder, "infrequent_categories_", None)
+    return [] if groups is None or groups[place] is None else list(groups[place])
+
+
+def _encoded(encoder: Any, place: int, categories: Sequence[Any]) -> NDArray[np.float64]:
+    """Return the codes of each category of one column."""
+    rows = np.empty((len(categories), len(encoder.categories_)), dtype=object)
+    for i, own in enumerate(encoder.categories_):
+        rows[:, i] = own[0]
+    rows[:, place] = list(categories)
+    widths = [_width(encoder, i) for i in range(place + 1)]
+    return transformed(encoder, rows)[:, sum(widths[:-1]) : sum(widths)]
+
+
+def _width(encoder: Any, place: int) -> int:
+    """Return how many output columns an encoder has for one input column."""
+    if isinstance(encoder, OrdinalEncoder):
+        return 1
+    rare = len(_infrequent(encoder, place))
+    dropped = encoder.drop_idx_ is not None and encoder.drop_idx_[place] is not None
+    return len(encoder.categories_[place]) - max(rare - 1, 0) - dropped
+
+
+def scaled(scaler: Any, schema: Schema, given: Feature, place: int, *, is_sparse: bool) -> Feature:
+    """Return the output column of a scaler for one column; on sparse arrays it multiplies, on dense ones it divides."""
+    learned = [value for value in vars(scaler).values() if isinstance(value, np.ndarray)]
+    if not isinstance(given, Coded) and any(is_narrow(value.dtype) for value in learned):
+        raise SchemaError(
+            f"expected a {type(scaler).__name__} fitted on float64, got one of lower precision, which rounds "
+            "differently; fit it on float64."
+        )
+    return _mapped(schema, given, _block(scaler, place, is_sparse=is_sparse))
+
+
+def binned(bins: KBinsDiscretizer, schema: Schema, given: Feature, place: int) -> list[Feature]:
+    """Return the output columns of a discretiser for one input column."""
+    name = given.attribute if not isinstance(given, str) else given
+    if schema[name].missing == "bin" or schema[name].outside == "bin":
+        raise SchemaError(
+            "is discretised, and a KBinsDiscretizer accepts no missing values and bins those outside the domain; "
+            "declare it without `missing: bin` and `outside: bin`.",
+            attribute=name,
+        )
+    if bins.encode == "ordinal":
+        return [replace(_mapped(schema, given, _block(bins, place)), narrow=is_narrow(bins.dtype))]
+    start, width = int(bins.n_bins_[:place].sum()), int(bins.n_bins_[place])
+    if isinstance(schema[name], (Boolean, Categorical)):
+        return [_mapped(schema, given, _block(bins, place, start + i)) for i in range(width)]
+    if not isinstance(given, str):
+        raise SchemaError("is discretised after another step, which is not supported.", attribute=name)
+    block = _block(bins, place, slice(start, start + width))
+    numbered = Rescaled(given, (lambda values: block(values).argmax(axis=1).astype(np.float64),))
+    cuts = [numbered.last_at_most(i, schema) for i in range(width - 1)]  # the edges are in float64, it may not be
+    return [_between(given, low, high) for low, high in zip([-inf, *cuts], [*cuts, inf], strict=True)]
+
+
+def _between(name: str, low: float, high: float) -> Feature:
+    """Return a column that is 1 for numbers above `low`, up to `high`."""
+    if low == -inf:
+        return Coded(name, ()) if high == inf else Literal(name, "<=", (high,))
+    return Literal(name, ">", (low,)) if high == inf else Literal(name, "between", (low, high))
+
+
+def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
+    """Return a column after a transformer that maps its numbers one by one."""
+    if isinstance(given, (Coded, Rescaled)) and given.narrow:
+        raise SchemaError(
+            "is encoded in lower precision than float64, so later steps round differently; fit with dtype=np.float64.",
+            attribute=given.attribute,
+        )
+    if isinstance(given, Coded):
+        return given.mapped(change)
+    if isinstance(given, Rescaled):
+        return Rescaled(given.attribute, (*given.changes, change))
+    name = given.attribute if isinstance(given, Literal) else given
+    attribute = schema[name]
+    if isinstance(attribute, (Boolean, Categorical)):
+        codes = attribute.truth(given).astype(float).tolist() if isinstance(given, Literal) else _codes(name, attribute)
+        return Coded(name, tuple(zip(bins(name, attribute), codes, strict=True))).mapped(change)
+    if isinstance(given, Literal):
+        raise SchemaError(f"is scaled as a column of 0 and 1 ({given.brief}), which is not supported.", attribute=name)
+    _check_missing_is_nan(name, attribute)
+    return Rescaled(name, (change,))
+
+
+def _codes(name: str, attribute: Attribute) -> list[float]:
+    """Return the number of each bin of booleans, or of categories that are whole numbers."""
+    _check_missing_is_nan(name, attribute)
+    values = [whole_number(value) for value in attribute.values] if isinstance(attribute, Categorical) else [0, 1]
+    codes = [float(value) for value in values if value is not None]
+    if len(codes) < len(values):
+        raise SchemaError("is text, but the transformer expects numbers; encode it first.", attribute=name)
+    return codes + [nan] * (attribute.missing == "bin")
+
+
+def _check_missing_is_nan(name: str, attribute: Attribute) -> None:
+    """Raise SchemaError if numbers mean missing by the schema, which a transformer reads as numbers."""
+    if any(finite_number(str(token)) is not None for token in attribute.missing_values):
+        raise SchemaError(
+            "has numbers that mean missing by the schema, but the transformer reads them as numbers; fit it with NaN "
+            "for them, and declare it without these `missing_values`.",
+            attribute=name,
+        )
+
+
+def _block(transformer: Any, place: int, column: int | slice | None = None, *, is_sparse: bool = False) -> Map:
+    """Return the map of one column by a transformer of numbers, which depends on no other column."""
+
+    def change(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        rows = np.zeros((len(values), transformer.n_features_in_))
+        rows[:, place] = values
+        found = transformed(transformer, csr_matrix(rows) if is_sparse else rows)
+        return found[:, place if column is None else column]
+
+    return change

@@ -10,7 +10,7 @@ from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.values import Value, quoted_text, value_text
+from hedgerow.text.values import Value, quoted_text, value_text
 
 _INFREQUENT = "infrequent_sklearn"
 _MISSING = ("nan", "None")

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
-from hedgerow.frames import Table
 from hedgerow.models.conditions import in_words
 from hedgerow.models.paths import Path, first_that_holds, literals_of
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
 
 

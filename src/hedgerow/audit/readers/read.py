@@ -9,12 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.readers.columns import Features
-from hedgerow.audit.readers.corels import corels_paths
-from hedgerow.audit.readers.imodels import imodels_paths
+from hedgerow.audit.readers.others import corels_paths, dl85_paths, imodels_paths, streed_paths
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.pipelines import last_step
-from hedgerow.audit.readers.pydl85 import dl85_paths
-from hedgerow.audit.readers.pystreed import streed_paths
 from hedgerow.audit.readers.scikit_learn import tree_paths, trees_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.leaf_model import LeafModel

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hedgerow.learn.leaf_counts import divided
+from hedgerow.learn.learned import divided
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.gate import Gate

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arithmetic import exponential, logistic
+from hedgerow.boundary.arithmetic import exponential, logistic
 from hedgerow.privacy.noise import Integers
 from hedgerow.tally import Tally
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from numbers import Real as Number
 from typing import Any
 
-from hedgerow.arguments import check_whole
+from hedgerow.boundary.arguments import check_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.points import Direction
-from hedgerow.messages import shown_argument
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import shown_argument
 
 LARGEST_POINTS = 1000
 LEAST_SMOOTH, LARGEST_SMOOTH = 0.01, 1000  # outside, float64 does not hold the precision of many bins

@@ -14,8 +14,7 @@ from hedgerow.errors import SearchTooLargeError, TooManyRowsError
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.cubes import Cubes
-from hedgerow.learn.search.exhaustive import ExhaustiveLevel, exhaustive_levels
-from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, Stop, Take
+from hedgerow.learn.search.lattice import ExhaustiveLevel, Masks, PatternMatrix, Search, Stop, Take, exhaustive_levels
 from hedgerow.learn.search.losses import Loss, Objective
 from hedgerow.learn.search.outside import DrawChances, LeafShares
 from hedgerow.learn.search.outside_boxes import OutsideBoxes

@@ -11,8 +11,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from hedgerow.days import DATE, as_day
 from hedgerow.schema.imports.draft import Limits, bound
+from hedgerow.text.days import DATE, as_day
 
 Node = Any  # of sqlglot's tree, whose classes are other ones from version to version
 _LONGEST, _MOST_BRACKETS = 100_000, 500

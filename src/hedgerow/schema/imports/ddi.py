@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema.imports.draft import Draft, DraftColumn, Limits, column_within, limits_between, values_of
-from hedgerow.values import LONGEST_TEXT
+from hedgerow.text.values import LONGEST_TEXT
 
 ORIGIN = "DDI codebook"
 LARGEST_CODEBOOK = 2**25

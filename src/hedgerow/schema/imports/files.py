@@ -6,17 +6,22 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 
-from hedgerow.csv_files import read_header
 from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.csvw import csvw_draft, is_csvw
 from hedgerow.schema.imports.ddi import codebook_draft
 from hedgerow.schema.imports.draft import Draft
-from hedgerow.schema.imports.frictionless import is_table_schema, table_schema_draft
-from hedgerow.schema.imports.json_schema import is_json_schema, json_schema_draft
+from hedgerow.schema.imports.json_schema import (
+    csvw_draft,
+    is_csvw,
+    is_json_schema,
+    is_table_schema,
+    json_schema_draft,
+    table_schema_draft,
+)
 from hedgerow.schema.imports.plain import json_of
 from hedgerow.schema.imports.redcap import dictionary_draft, is_dictionary
 from hedgerow.schema.imports.types import parquet_draft
-from hedgerow.table_files import check_no_spreadsheet
+from hedgerow.tables.csv_files import read_header
+from hedgerow.tables.table_files import check_no_spreadsheet
 
 FORMATS = "REDCap data dictionary (.csv), Frictionless Table Schema, CSVW or JSON Schema (.json), DDI (.xml), Parquet"
 

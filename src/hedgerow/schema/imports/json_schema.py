@@ -9,7 +9,6 @@ from functools import reduce
 from operator import or_
 from typing import Any, Self
 
-from hedgerow.days import Day
 from hedgerow.errors import SchemaError
 from hedgerow.schema.imports.draft import (
     NO_LIMITS,
@@ -20,8 +19,8 @@ from hedgerow.schema.imports.draft import (
     column_within,
     limits_between,
 )
-from hedgerow.schema.imports.patterns import listed_values
-from hedgerow.schema.imports.plain import list_in, mapping_in, text_in
+from hedgerow.schema.imports.plain import list_in, listed_values, mapping_in, mappings_in, text_in
+from hedgerow.text.days import Day
 
 ORIGIN = "JSON Schema"
 _MOST_STEPS = 20  # from reference to reference
@@ -188,3 +187,144 @@ def _found(top: object, target: str) -> object:
 def _under(place: object, step: str) -> object:
 
     return place.get(step) if isinstance(place, Mapping) else None  # type: ignore[reportUnknownVariableType]
+
+
+FRICTIONLESS = "Frictionless Table Schema"
+_BOUNDED: Mapping[str, Any] = {"date": "date", "integer": "integer", "number": "real", "year": "integer"}
+_FRICTIONLESS_DATES = (None, "default", "%Y-%m-%d")  # formats of dates that are read
+_TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
+_NO_ATTRIBUTES = ("datetime", "time", "yearmonth", "duration", "object", "array", "list", "geopoint", "geojson")
+
+
+def is_table_schema(data: object) -> bool:
+    """Return whether these are the data of a Table Schema, or of a package that has one."""
+    return isinstance(data, Mapping) and ("fields" in data or "resources" in data)
+
+
+def table_schema_draft(data: object) -> Draft:
+    """Return the draft of a Table Schema, or of the one schema of a data package."""
+    resources = mappings_in(data, "resources")
+    if len(resources) > 1:
+        raise SchemaError(
+            f"expected a data package of one table, got {len(resources)}; save the schema of one of them as a file."
+        )
+    table: Any = mapping_in(resources[0], "schema") if resources else data
+    found = [_field(one, table) for one in mappings_in(table, "fields") if text_in(one, "name")]
+    columns = tuple(one for one in found if isinstance(one, DraftColumn))
+    if not columns:
+        raise SchemaError("expected a Table Schema with fields that can be attributes, got none.", key="fields")
+    return Draft(columns, tuple(one for one in found if not isinstance(one, DraftColumn)), FRICTIONLESS)
+
+
+def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | tuple[str, str]:
+    name, kind = text_in(field, "name") or "", text_in(field, "type") or "any"
+    limits = mapping_in(field, "constraints")
+    if kind in _NO_ATTRIBUTES or (kind == "date" and text_in(field, "format") not in _FRICTIONLESS_DATES):
+        return name, f"values of type {kind} are no attribute; derive a number or a category from them"
+    keys = [
+        list_in(table, "primaryKey"),
+        *(one if isinstance(one, list) else [one] for one in list_in(table, "uniqueKeys")),
+    ]
+    if limits.get("unique") is True or [name] in keys:
+        return name, "its values are unique, as those of an identifier are"
+    tokens = list_in(field if "missingValues" in field else table, "missingValues")
+    common: dict[str, Any] = {
+        "may_be_missing": limits.get("required") is not True,
+        "missing_values": tuple(one.get("value") if isinstance(one, Mapping) else one for one in tokens),
+        "description": ": ".join(t for t in (text_in(field, "title"), text_in(field, "description")) if t) or None,
+        "unit": text_in(field, "unit"),
+        "source": FRICTIONLESS,
+    }
+    values = list_in(limits, "enum") or _categories(field) or listed_values(limits.get("pattern"))
+    if kind == "boolean":
+        own = [tuple(list_in(field, key)) for key in ("trueValues", "falseValues")]
+        if any(own):  # what is not said of the other is the format's own
+            common["true_values"], common["false_values"] = own[0] or _TRUE, own[1] or _FALSE
+        return DraftColumn(name=name, kind="boolean", **common)
+    if values:
+        return category_or_boolean(name, values, **common)
+    if kind in _BOUNDED:
+        declared = limits_between(limits, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+        return column_within(name, _BOUNDED[kind], declared, **common)
+    return DraftColumn(name=name, kind="categorical" if kind == "string" else None, **common)
+
+
+def _categories(field: Mapping[str, Any]) -> list[Any]:
+    return [one.get("value") if isinstance(one, Mapping) else one for one in list_in(field, "categories")]
+
+
+CSVW = "CSVW metadata"
+_WHOLE = {"integer", "long", "int", "short", "byte", "gYear"}
+_LEAST = {"nonNegativeInteger": 0, "unsignedLong": 0, "unsignedInt": 0, "unsignedShort": 0, "unsignedByte": 0}
+_LEAST |= {"positiveInteger": 1}
+_REAL = {"number", "decimal", "double", "float"}
+_INCLUSIVE = (("minimum", "minInclusive"), ("maximum", "maxInclusive"))
+_CSVW_DATES = (None, "yyyy-MM-dd")  # formats of dates that are read
+_TEXT = {"string", "normalizedString", "token", "language", "Name", "NMTOKEN", ""}
+
+
+def is_csvw(data: object) -> bool:
+    """Return whether these are the data of CSVW metadata."""
+    return isinstance(data, Mapping) and ("tableSchema" in data or "tables" in data)
+
+
+def csvw_draft(data: object) -> Draft:
+    """Return the draft of the one table of CSVW metadata."""
+    tables = mappings_in(data, "tables")
+    if len(tables) > 1:
+        raise SchemaError(f"expected CSVW metadata of one table, got {len(tables)}; leave one.", key="tables")
+    table: Any = tables[0] if tables else data
+    inherited = [data, table, mapping_in(table, "tableSchema")]
+    found = [_column(one, inherited) for one in mappings_in(mapping_in(table, "tableSchema"), "columns")]
+    columns = tuple(one for one in found if isinstance(one, DraftColumn))
+    if not columns:
+        raise SchemaError("expected CSVW metadata with columns that can be attributes, got none.", key="columns")
+    return Draft(columns, tuple(one for one in found if isinstance(one, tuple)), CSVW)
+
+
+def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[str, str] | None:
+    name = text_in(column, "titles", "name")
+    if name is None or column.get("virtual") is True:
+        return None
+    parts = [part for part in (*above, column) if isinstance(part, Mapping)]
+    own: dict[str, Any] = {key: value for part in parts for key, value in part.items()}
+    if reason := _no_attribute(text_in(column, "name") or name, own):
+        return name, reason
+    given: Any = own.get("datatype", "string")
+    kind = text_in(given, "base") or "string" if isinstance(given, Mapping) else str(given)
+    limits: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    common: dict[str, Any] = {
+        "may_be_missing": column.get("required") is not True,
+        "missing_values": tuple(list_in(own, "null")),
+        "description": text_in(column, "dc:description", "dcterms:description", "rdfs:comment", "schema:description"),
+        "unit": text_in(column, "schema:unitText", "qudt:unit"),
+        "source": CSVW,
+    }
+    if kind == "boolean":
+        true, _, false = str(limits.get("format") or "").partition("|")
+        words = {"true_values": (true,), "false_values": (false,)} if true and false else {}
+        return DraftColumn(name=name, kind="boolean", **words, **common)
+    if kind in _TEXT:
+        values = listed_values(limits.get("format"))
+        return category_or_boolean(name, values, **common)
+    is_date = kind == "date" and limits.get("format") in _CSVW_DATES
+    if is_date or kind in _WHOLE | _REAL | _LEAST.keys():
+        declared = _limits(limits) & Limits(lows=((_LEAST[kind], True),) if kind in _LEAST else ())
+        return column_within(name, "date" if is_date else "real" if kind in _REAL else "integer", declared, **common)
+    return name, f"values of type {kind} are no attribute; derive a number or a category from them"
+
+
+def _no_attribute(name: str, own: Mapping[str, Any]) -> str | None:
+    """Return why a column is no attribute, whatever its type; None if it can be one."""
+    if own.get("separator") is not None:
+        return "its cells are lists; derive a number or a category from them"
+    return "a key by itself, as identifiers are" if list_in(own, "primaryKey") == [name] else None
+
+
+def _limits(given: Mapping[str, Any]) -> Limits:
+    least, largest = _INCLUSIVE
+    both = [
+        limits_between(given, low, "minExclusive", high, "maxExclusive")
+        for low, high in zip(least, largest, strict=True)
+    ]
+    return both[0] & both[1]

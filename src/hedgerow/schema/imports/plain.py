@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
+from hedgerow.boundary.untrusted_text import parse_json, read_text
 from hedgerow.errors import SchemaError, UnreadableError
 from hedgerow.schema.files import LARGEST_SCHEMA
-from hedgerow.untrusted_text import parse_json, read_text
 
 
 def json_of(path: str | PathLike[str]) -> Any:
@@ -47,3 +48,21 @@ def text_in(data: object, *keys: str) -> str | None:
 def mappings_in(data: object, key: str) -> list[Mapping[str, Any]]:
     """Return the mappings in the list under a key."""
     return [one for one in list_in(data, key) if isinstance(one, Mapping)]
+
+
+_WORD = r"[\w .,'/+-]{1,100}"
+_LIST = re.compile(rf"\^?\(?(?:\?:)?({_WORD}(?:\|{_WORD})+)\)?\$?")
+_SPECIAL = re.compile(r"[.+]")
+
+
+def listed_values(pattern: object) -> tuple[str, ...]:
+    """Return the words of a pattern that is nothing but a list of words; none of any other.
+
+    Examples
+    --------
+    >>> listed_values("^(red|green)$"), listed_values("[a-z]+")
+    (('red', 'green'), ())
+    """
+    found = _LIST.fullmatch(pattern) if isinstance(pattern, str) and len(pattern) < 10_000 else None
+    words = found[1].split("|") if found else []
+    return () if any(_SPECIAL.search(word) for word in words) else tuple(words)

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Any
 
+from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.errors import SchemaError, UnreadableError
 from hedgerow.schema.files import LARGEST_SCHEMA
 from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column
-from hedgerow.untrusted_text import read_text
 
 ORIGIN = "REDCap data dictionary"
 _NAME, _TYPE, _LABEL, _CHOICES = "Variable / Field Name", "Field Type", "Field Label", "Choices"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentTypeError, MissingFileError, SchemaError
-from hedgerow.foreign_code import guarded
 from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, category_or_boolean
 
 _MOST_VALUES = 10_000

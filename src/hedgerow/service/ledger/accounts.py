@@ -12,15 +12,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hedgerow.chain import canonical
+from hedgerow.boundary.chain import canonical
+from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import LedgerError
-from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.caps import WHOLE, read_caps
 from hedgerow.service.ledger.tables import CAPS, TOTALS
-from hedgerow.untrusted_text import parse_amount
+from hedgerow.text.messages import shown
 
 _DATASET, _EPOCH, _ANALYST = (sa.bindparam(f"of_{name}") for name in ("dataset", "epoch", "analyst"))
 _LAST_EPOCH = sa.select(sa.func.max(CAPS.c.epoch)).where(CAPS.c.dataset == _DATASET)

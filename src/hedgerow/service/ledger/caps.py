@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import ArgumentError
-from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
-from hedgerow.privacy.amounts import amount_text, total
-from hedgerow.untrusted_text import parse_amount
+from hedgerow.privacy.charge import amount_text, total
+from hedgerow.text.messages import shown
 
 WHOLE = ""
 """The name under which a dataset's own cap stands beside those of its analysts."""

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from hedgerow.chain import canonical, digest, exported
+from hedgerow.boundary.chain import canonical, digest, exported
+from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import LedgerError
-from hedgerow.untrusted_text import parse_json
-from hedgerow.values import printable
+from hedgerow.text.values import printable
 
 Kind = Literal["declared", "granted", "decided", "reserved", "retried", "answered", "failed", "rotated", "accepted"]
 _PLACE = ("sequence", "previous", "salt", "number")  # these show how many entries others have made

@@ -13,7 +13,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from hedgerow.chain import digest
+from hedgerow.boundary.chain import digest
 from hedgerow.errors import (
     ArgumentError,
     BudgetExceededError,
@@ -24,7 +24,6 @@ from hedgerow.errors import (
     RequestRunningError,
     ServiceBusyError,
 )
-from hedgerow.messages import shown
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
@@ -43,6 +42,7 @@ from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.runs import begin_run
 from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, REQUESTS
 from hedgerow.service.ledger.verify import Verified
+from hedgerow.text.messages import shown
 
 _KNOWN = sa.select(REQUESTS).where(REQUESTS.c.analyst == sa.bindparam("by"), REQUESTS.c.key == sa.bindparam("called"))
 _FINISHED = (

@@ -22,14 +22,14 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hedgerow.chain import FIRST, canonical, digest
-from hedgerow.durable import sync_folder
+from hedgerow.boundary.chain import FIRST, canonical, digest
+from hedgerow.boundary.durable import sync_folder
 from hedgerow.errors import LedgerError, LedgerUnavailableError
-from hedgerow.messages import shown
 from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.entry import Entry, Kind
 from hedgerow.service.ledger.tables import ENTRIES, HEAD
 from hedgerow.service.ledger.verify import Verified, verified
+from hedgerow.text.messages import shown
 
 _AT_ONCE = 500  # entries that are read in one transaction
 _HEAD = sa.select(HEAD.c.sequence, HEAD.c.hash)
@@ -198,7 +198,7 @@ class Log:
             raise LedgerError(f"the ledger is broken: expected {last.sequence} entries, found {expected - 1}.")
 
     def verify(self, head: str | None = None) -> Verified:
-        """Check the whole ledger: the chain of its entries, that its tables are what they say, and that none is lost."""
+        """Check the whole ledger: the chain of its entries, that its tables follow from them, that none is lost."""
         kept = self._kept()  # first: it is never ahead of what is then read
         with self.database.reading() as connection:
             found = verified(connection)

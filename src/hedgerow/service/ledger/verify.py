@@ -9,15 +9,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hedgerow.chain import FIRST, canonical, digest
+from hedgerow.boundary.chain import FIRST, canonical, digest
+from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import BudgetExceededError, LedgerError
-from hedgerow.messages import shown
-from hedgerow.privacy.amounts import total
+from hedgerow.privacy.charge import total
 from hedgerow.service.ledger.accounts import all_so_far
 from hedgerow.service.ledger.caps import WHOLE, read_caps
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.tables import ANSWERS, APPROVALS, CAPS, ENTRIES, HEAD, REQUESTS, TOTALS
-from hedgerow.untrusted_text import parse_amount
+from hedgerow.text.messages import shown
 
 Owner = tuple[str, int, str]
 

@@ -13,15 +13,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from hedgerow.chain import digest
+from hedgerow.boundary.chain import digest
 from hedgerow.errors import LedgerError, ServiceBusyError
 from hedgerow.service.curator import Caller, Role
+from hedgerow.service.jobs import MOST_FREE_AT_ONCE, Turns
 from hedgerow.service.keys import Keys
 from hedgerow.service.logs import note
 from hedgerow.service.metrics import template
 from hedgerow.service.pages.render import render
 from hedgerow.service.pages.sessions import Session, Sessions
-from hedgerow.service.turns import MOST_FREE_AT_ONCE, Turns
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 FAILED, UNTOLD = "The page failed", "Its reason is not told here."

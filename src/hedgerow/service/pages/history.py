@@ -9,9 +9,9 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any, Literal
 
+from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.ledger import Ledger
-from hedgerow.untrusted_text import parse_amount
 
 Currency = Literal["epsilon", "rho"]
 

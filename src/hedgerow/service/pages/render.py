@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.charge import amount_text
 from hedgerow.service.pages.sessions import Session
 
 FOLDER = Path(__file__).parents[1]

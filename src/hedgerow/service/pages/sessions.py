@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from hedgerow.chain import digest
+from hedgerow.boundary.chain import digest
 from hedgerow.service.curator import Caller
 from hedgerow.service.keys import Keys
 

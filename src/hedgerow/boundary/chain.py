@@ -1,0 +1,49 @@
+"""Hash chains: entries as canonical JSON, each with the SHA-256 of the one before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from hedgerow.boundary.untrusted_text import parse_json
+from hedgerow.errors import LedgerError
+
+FIRST = ""
+"""The hash before the first entry."""
+
+
+def canonical(data: Any) -> str:
+    """Return data as the one JSON text that is hashed and signed: sorted keys, no spaces, no floats.
+
+    Examples
+    --------
+    >>> canonical({"b": [1, None], "a": "ε"})
+    '{"a":"ε","b":[1,null]}'
+    """
+    _refuse_floats(data)
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _refuse_floats(data: Any) -> None:
+    if isinstance(data, float):
+        raise LedgerError("expected exact amounts, got a float.")
+    for part in data.values() if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else ():
+        _refuse_floats(part)
+
+
+def exported(content: str, hashed: str) -> str:
+    """Return an entry as a line of an export: with its own hash, which its content does not hold."""
+    return canonical({**json.loads(content), "hash": hashed})
+
+
+def imported(line: str) -> tuple[dict[str, Any], str, str]:
+    """Return what a line of an export holds, as data and as it is hashed, with the hash that is stated."""
+    data = parse_json(line)
+    hashed = data.pop("hash")
+    return data, canonical(data), hashed
+
+
+def digest(text: str | bytes) -> str:
+    """Return the SHA-256 of a text in hexadecimal digits."""
+    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()

@@ -1,0 +1,210 @@
+"""ONNX's classifiers as steps of a graph: scores of classes, and the labels of the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hedgerow.boundary.arithmetic import Floats
+from hedgerow.errors import ArgumentError, HypothesisError
+from hedgerow.hypotheses.classifiers import BinaryTree
+from hedgerow.hypotheses.onnx_operators import Building, Known, Operand, Reader, finite, refuse, vector
+from hedgerow.hypotheses.onnx_plain import Constant, Node
+from hedgerow.hypotheses.operators import Affine, Softmax, TreeScores
+
+_TREE_WORK = 16  # operations a comparison
+_MOST_CLASSES = 1_000
+
+
+def _linear(building: Building, node: Node, operands: list[Operand | None]) -> Known:
+    value, given, labels = vector(node, operands[0]), node.attributes, _labels(node)
+    coefficients, bias = np.array(given.get("coefficients", ())), np.array(given.get("intercepts", ()))
+    n_scores = coefficients.size // value.width
+    bias = np.zeros(n_scores) if not bias.size else bias
+    if not n_scores or coefficients.size != n_scores * value.width or bias.size != n_scores:
+        refuse(node, "a coefficient for each column and score, and an intercept for each score")
+    if n_scores != len(labels) and (n_scores, len(labels)) != (1, 2):
+        refuse(node, "a score for each class")
+    weights = finite(coefficients.reshape(n_scores, value.width).T)
+    scores = building.add(Affine(weights, finite(bias)), (value,), "double", (n_scores,), weights.size)
+    return _classified(building, node, building.with_zero(scores) if n_scores == 1 else scores, labels)
+
+
+def _trees(building: Building, node: Node, operands: list[Operand | None]) -> Known:
+    value, given, labels = vector(node, operands[0]), node.attributes, _labels(node)
+    ids, tensors = set(given.get("class_ids", ())), [given.get(f"{name}_as_tensor") for name in _TENSORS]
+    if any(not isinstance(one, Constant | None) for one in tensors) or given.get("aggregate_function", "SUM") != "SUM":
+        refuse(node, "sums of numbers")
+    one_score = len(labels) == 2 and len(ids) == 1
+    if one_score:
+        node = replace(node, attributes={**given, "class_ids": (0,) * len(given["class_ids"])})
+    n_scores = 1 if one_score else len(labels)
+    trees = read_trees(node, value.width, n_scores)
+    base = np.array(tensors[2].items if isinstance(tensors[2], Constant) else given.get("base_values", ()))
+    base = finite(np.zeros(n_scores) if not base.size else base.astype(np.float64))
+    if base.shape != (n_scores,):
+        refuse(node, "a base value for each score")
+    work = _TREE_WORK * sum(tree.depth for tree in trees)
+    scores = building.add(TreeScores(trees, tuple(base.tolist())), (value,), "double", (n_scores,), work)
+    if one_score:
+        positive = all((tree.shares >= 0).all() for tree in trees)
+        scores = building.with_zero(scores, 0.5 if positive else 0.0)
+    return _classified(building, node, scores, labels)
+
+
+def _labels(node: Node) -> tuple[Any, ...]:
+    found = [node.attributes.get(f"classlabels_{kind}", ()) for kind in ("strings", "int64s", "ints")]
+    labels = next((one for one in found if one), ())
+    if sum(map(bool, found)) != 1 or not 2 <= len(labels) <= _MOST_CLASSES:
+        refuse(node, "the labels of two or more classes")
+    return tuple(labels)
+
+
+def _classified(building: Building, node: Node, scores: Known, labels: tuple[Any, ...]) -> Known:
+    """Return the label; its scores are those that the node's second output has."""
+    done = node.attributes.get("post_transform", "NONE")
+    if done == "NONE":
+        made = scores
+    elif done == "LOGISTIC":
+        made = replace(building.elementwise("logistic", (scores,)), before=scores)
+    elif done == "SOFTMAX":
+        made = replace(building.add(Softmax(), (scores,), "double", scores.shape, 4 * scores.width), before=scores)
+    else:
+        refuse(node, "post_transform NONE, LOGISTIC or SOFTMAX")
+    return Known(-1, "whole", (), scores=scores, labels=labels, before=made)
+
+
+_TENSORS = ("nodes_values", "class_weights", "base_values")
+_OF_NODES = ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids", "hitrates")
+_LABELS = ("classlabels_strings", "post_transform")
+CLASSIFIERS: Mapping[str, Reader] = {
+    "ai.onnx.ml.LinearClassifier": Reader(
+        _linear, 1, 1, ("coefficients", "intercepts", "multi_class", "classlabels_ints", *_LABELS)
+    ),
+    "ai.onnx.ml.TreeEnsembleClassifier": Reader(
+        _trees,
+        1,
+        1,
+        (
+            *(f"nodes_{name}" for name in (*_OF_NODES, "missing_value_tracks_true", "hitrates_as_tensor")),
+            *(f"class_{name}" for name in ("treeids", "nodeids", "ids", "weights")),
+            *(f"{name}_as_tensor" for name in _TENSORS),
+            *("base_values", "aggregate_function", "classlabels_int64s"),
+            *_LABELS,
+        ),
+    ),
+}
+"""The operators that have a label as first output and scores as second."""
+
+
+MOST_TREES = 5_000
+DEEPEST = 20_000
+"""The most comparisons on the way from the root to the leaf, of all trees together."""
+_MOST_SHARES = 2**22
+_SWAPPED = {"BRANCH_GTE": "BRANCH_LT", "BRANCH_GT": "BRANCH_LEQ"}
+_MODES = ("LEAF", "BRANCH_LEQ", "BRANCH_LT", *_SWAPPED)
+
+
+def read_trees(node: Node, width: int, n_scores: int) -> tuple[BinaryTree, ...]:
+    """Return the trees of a TreeEnsembleClassifier, each with its nodes numbered from the root downwards."""
+    lists = _lists(node)
+    keys = list(zip(lists["treeids"], lists["nodeids"], strict=True))
+    places = {key: place for place, key in enumerate(keys)}
+    if len(places) < len(keys):
+        raise _no_tree()
+    weights = _weights(node, places, n_scores)
+    by_tree: dict[int, list[int]] = {}
+    for place, (tree, _) in enumerate(keys):
+        by_tree.setdefault(tree, []).append(place)
+    if not 1 <= len(by_tree) <= MOST_TREES:
+        raise HypothesisError(f"expected 1 to {MOST_TREES:,} trees in an ONNX file, got others.")
+    trees = tuple(_tree(lists, places, members, weights, width) for _, members in sorted(by_tree.items()))
+    if sum(tree.depth for tree in trees) > DEEPEST:
+        raise HypothesisError(f"expected trees of at most {DEEPEST:,} levels in all, got more.")
+    return trees
+
+
+def _lists(node: Node) -> Mapping[str, Sequence[Any]]:
+    """Return the attributes that have one value a node, all of the same length."""
+    given = node.attributes
+    names = ("treeids", "nodeids", "featureids", "modes", "truenodeids", "falsenodeids")
+    lists: dict[str, Sequence[Any]] = {name: given.get(f"nodes_{name}", ()) for name in names}
+    size = len(lists["nodeids"])
+    lists["values"] = _numbers(node, "nodes_values").tolist()
+    lists["tracks"] = given.get("nodes_missing_value_tracks_true", ()) or (0,) * size
+    if not size or any(len(one) != size for one in lists.values()):
+        raise _no_tree()
+    if any(mode not in _MODES for mode in lists["modes"]):
+        raise HypothesisError(f"expected nodes of trees of the modes {', '.join(_MODES)}, got others.")
+    return lists
+
+
+def _numbers(node: Node, name: str) -> Floats:
+    """Return numbers that are in a list of float32, or in a tensor of any type."""
+    tensor = node.attributes.get(f"{name}_as_tensor")
+    if isinstance(tensor, Constant):
+        return tensor.numbers.ravel()
+    return np.array(node.attributes.get(name, ()), dtype=np.float64)
+
+
+def _weights(node: Node, places: Mapping[tuple[int, int], int], n_scores: int) -> Floats:
+    """Return what each node holds of each score, shape ``(n_nodes, n_scores)``."""
+    given = [node.attributes.get(f"class_{name}", ()) for name in ("treeids", "nodeids", "ids")]
+    values = _numbers(node, "class_weights")
+    if {len(one) for one in given} != {len(values)} or len(places) * n_scores > _MOST_SHARES:
+        raise _no_tree()
+    found = np.zeros((len(places), n_scores))
+    for tree, one, score, value in zip(*given, finite(values).tolist(), strict=True):
+        if (tree, one) not in places or not 0 <= score < n_scores:
+            raise _no_tree()
+        found[places[tree, one], score] += value
+    return found
+
+
+def _tree(
+    lists: Mapping[str, Sequence[Any]],
+    places: Mapping[tuple[int, int], int],
+    members: list[int],
+    weights: Floats,
+    width: int,
+) -> BinaryTree:
+    tree, children = lists["treeids"][members[0]], dict[int, tuple[int, int]]()
+    for place in members:
+        if lists["modes"][place] != "LEAF":
+            pair = [places.get((tree, lists[f"{side}nodeids"][place]), -1) for side in ("true", "false")]
+            children[place] = (pair[1], pair[0]) if lists["modes"][place] in _SWAPPED else (pair[0], pair[1])
+    order = _from_root(members, children)
+    number = {place: i for i, place in enumerate(order)}
+    modes = [lists["modes"][place] for place in order]
+    modes = [_SWAPPED.get(mode, mode) for mode in modes]
+    values = finite(np.array([0.0 if place not in children else lists["values"][place] for place in order]))
+    swapped = np.array([lists["modes"][place] in _SWAPPED for place in order])
+    tracks = np.array([lists["tracks"][place] != 0 for place in order])
+    below = np.array([[number[one] for one in children[place]] if place in children else [-1, -1] for place in order])
+    feature = np.array([lists["featureids"][place] if place in children else -1 for place in order], dtype=np.int64)
+    before = np.where(np.array(modes) == "BRANCH_LT", np.nextafter(values, -np.inf), values)
+    try:
+        return BinaryTree(below[:, 0], below[:, 1], feature, before, tracks != swapped, weights[order], width)
+    except ArgumentError:
+        pass
+    raise _no_tree()
+
+
+def _from_root(members: list[int], children: Mapping[int, tuple[int, int]]) -> list[int]:
+    """Return the nodes from the root downwards; HypothesisError where one has two ways to it, or none."""
+    has_parent = {child for pair in children.values() for child in pair}
+    waiting, order = [place for place in members if place not in has_parent], list[int]()
+    while waiting and len(order) < len(members):
+        place = waiting.pop()
+        order.append(place)
+        waiting += reversed(children.get(place, ()))
+    if waiting or -1 in has_parent or len(has_parent) != len(members) - 1 or len(set(order)) != len(members):
+        raise _no_tree()
+    return order
+
+
+def _no_tree() -> HypothesisError:
+    return HypothesisError("expected nodes of an ONNX file that form trees, got others.")

@@ -1,0 +1,233 @@
+"""Private rule lists of SSRL, with its mechanisms as published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from sklearn.utils import Tags
+
+from hedgerow.boundary.arguments import check_choice, check_share
+from hedgerow.boundary.randomness import RandomState
+from hedgerow.errors import ArgumentError
+from hedgerow.learn.base import RuleListEstimator
+from hedgerow.learn.greedy.rule_lists import grow
+from hedgerow.learn.learned import LearnedList
+from hedgerow.learn.private_base import Plan, PrivateEstimator
+from hedgerow.learn.search.sampler import Progress
+from hedgerow.learn.ssrl.greedy import (
+    PUBLISHED,
+    NodeParameters,
+    Published,
+    confidence_threshold,
+    least_support,
+    release_rule_counts,
+)
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.charge import Amount, exact
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource
+from hedgerow.privacy.unit import rows_of
+from hedgerow.schema.candidates import Candidates
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
+from hedgerow.text.messages import shown_argument
+
+Mechanism = Literal[
+    "smooth-laplace", "smooth-cauchy", "global-laplace", "global-gaussian", "exponential", "noisy-counts"
+]
+
+
+class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
+    """SSRL's DP-GreedyRL: a rule list grown greedily by noisy Gini impurity, as published. For comparison and study.
+
+    Neighbouring tables differ by adding or removing one row. ε is shared equally by all releases: with ``smooth-*`` a
+    noisy count of the rows left, a choice and the counts of the rule at each node, ``ε/(3K − 1)`` each; else without
+    that count, ``ε/(2K − 1)`` each. What a list that stops early does not use is on the card as reserved and not used.
+    Only ``exponential`` and ``noisy-counts`` are proven to be ε-differentially private; cards of the others say "none"
+    and what is not proven (docs/privacy.md). Labels have two classes. `PrivateRuleListClassifier` is proven, and more
+    accurate.
+
+    Parameters
+    ----------
+    epsilon : float, Fraction, Decimal or str
+        The privacy loss of the whole model, > 0. Must be chosen.
+    mechanism : str, default="smooth-laplace"
+        How rules are chosen: ``smooth-laplace``, ``smooth-cauchy``, ``global-laplace``, ``global-gaussian``,
+        ``exponential`` or ``noisy-counts``.
+    delta : float, Fraction, Decimal or str, optional
+        The δ of the whole model, shared equally by the choices. Must be chosen for ``smooth-laplace`` and
+        ``global-gaussian``, and for no other. SSRL takes 1/n², n being the number of rows, which is then public.
+    max_rules : int, default=5
+        Rules in the list, the default rule included (SSRL's K).
+    max_literals : int, default=2
+        Literals in a rule.
+    negations : bool, default=True
+        Whether ``not a`` and ``a != v`` are literals too.
+    min_remaining : float, default=0.05
+        With ``smooth-*``: the share of all rows that must remain for a further rule to be chosen: SSRL's minimum
+        support λ, which is not that of a rule.
+        Candidates are never filtered by their own support, as the code released with SSRL does: that is not private.
+    confidence : float, default=0.99
+        With ``smooth-*``: the probability that so many rows remain when the noisy count passes the test (SSRL's C).
+    schema : Schema, None or "from-data", default=None
+        The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data"
+        infers the domain from the rows, which voids the guarantee; the card says so.
+    budget : Budget, optional
+        A budget to charge `epsilon` and `delta` to, shared with other releases; a fit that would overdraw it is
+        refused. Default: a budget of its own for every fit.
+    random_state : NoiseSource, int, RandomState, Generator or None, default=None
+        None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
+
+    Attributes
+    ----------
+    rule_list_ : RuleList
+        The released model.
+    privacy_ : PrivacyCard
+        What was spent, on what, and what is guaranteed.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, from the schema.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Ly et al., *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, 2024, Algorithms 1 to
+    3 and Section 5.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 500)
+    >>> clf = DPGreedyRLClassifier(epsilon=1.0, delta=1e-9).fit(X, X[:, 0] & X[:, 1])
+    >>> print(clf.privacy_.guarantee)
+    none (published as (1, 1e-09)-differential privacy; not proven: the scale of the noise depends on the rows, ...)
+    """
+
+    verbose = False
+
+    def __init__(
+        self,
+        epsilon: Amount | None = None,
+        *,
+        mechanism: Mechanism = "smooth-laplace",
+        delta: Amount | None = None,
+        max_rules: int = 5,
+        max_literals: int = 2,
+        negations: bool = True,
+        min_remaining: float = 0.05,
+        confidence: float = 0.99,
+        schema: Schema | Literal["from-data"] | None = None,
+        budget: Budget | None = None,
+        random_state: NoiseSource | RandomState = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.delta = delta
+        self.max_rules = max_rules
+        self.max_literals = max_literals
+        self.negations = negations
+        self.min_remaining = min_remaining
+        self.confidence = confidence
+        self.schema = schema
+        self.budget = budget
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("mechanism", self.mechanism, tuple(PUBLISHED))
+        check_share("min_remaining", self.min_remaining)
+        check_share("confidence", self.confidence, 0.5)
+        self._check_delta()
+
+    def _check_delta(self) -> None:
+        spends = PUBLISHED[self.mechanism].spends_delta
+        if self.delta is None:
+            if spends:
+                raise ArgumentError(
+                    f"delta must be chosen for mechanism={self.mechanism!r}, such as delta=1e-9: below 1/n for a table "
+                    "of n rows. SSRL takes 1/n²."
+                )
+            return
+        delta = exact(self.delta, "delta")
+        if spends and not 0 < delta < 1:
+            raise ArgumentError(f"delta must be between 0 and 1, got {shown_argument(self.delta)}.")
+        if delta and not spends:
+            takers = ", ".join(name for name, published in PUBLISHED.items() if published.spends_delta)
+            raise ArgumentError(
+                f"delta must be None with mechanism={self.mechanism!r}, got {shown_argument(self.delta)}; "
+                f"it is for {takers}."
+            )
+
+    def _plan(self, schema: Schema) -> Plan:
+        if len(schema.classes) != 2:
+            raise ArgumentError(
+                f"Only binary classification is supported. SSRL is published for 2 classes, the label has "
+                f"{len(schema.classes)}; use PrivateRuleListClassifier."
+            )
+        if rows_of(schema.unit) > 1:
+            raise ArgumentError(
+                "expected a schema without a unit, or a unit with max_rows=1: SSRL's proofs are for single rows; use "
+                "PrivateRuleListClassifier."
+            )
+        return GreedyAsPublished(
+            candidates=Candidates.of(schema, int(self.max_literals), negations=bool(self.negations)),
+            most=int(self.max_rules or 1) - 1,
+            published=PUBLISHED[self.mechanism],
+            epsilon=exact(self.epsilon or 0, "epsilon"),
+            delta=exact(self.delta or 0, "delta"),
+            min_remaining=float(self.min_remaining),
+            confidence=float(self.confidence),
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_class = False
+        return tags
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyAsPublished:
+    """A rule list grown by a mechanism of SSRL."""
+
+    candidates: Candidates  # the rules to choose from
+    most: int  # how many rules may be chosen
+    published: Published  # the mechanism
+    epsilon: Fraction  # the privacy loss of the whole model
+    delta: Fraction  # the privacy loss of the whole model
+    min_remaining: float  # SSRL's λ and C
+    confidence: float  # SSRL's λ and C
+    model = "rule list"
+    cost = None
+    rho = None
+
+    @property
+    def void(self) -> str | None:
+        """Why the model has no guarantee; a list of the default rule alone has one."""
+        return self.published.claim(self.epsilon, self.delta) if self.most else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the card."""
+        return self.published.notes
+
+    @property
+    def _each(self) -> Fraction:
+        return self.published.node_epsilon(self.epsilon, self.most + 1)
+
+    def prepare(self, noise: NoiseSource) -> None:
+        """Raise ValueError for an epsilon below the supported minimum."""
+        noise.prepare(DiscreteLaplace(self._each))
+
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
+        """Choose the rules, then release the counts of each."""
+        parameters = NodeParameters(
+            self._each,
+            self.delta / max(self.most, 1),
+            least_support(self.min_remaining, int(tally.total().sum())),
+            confidence_threshold(self.confidence, self._each),
+        )
+        antecedents = grow(tally, self.candidates, self.most, self.published.make(gate, parameters))
+        return LearnedList(antecedents, *release_rule_counts(tally, antecedents, gate, self._each))

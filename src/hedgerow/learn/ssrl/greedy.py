@@ -1,0 +1,223 @@
+"""Greedy rule lists with SSRL's selection mechanisms as published: shares of (ε, δ), choices, counts.
+
+docs/privacy.md says which of them are proven. The loop is `hedgerow.learn.greedy.rule_lists.grow`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hedgerow.learn.greedy.rule_lists import Choose, Query
+from hedgerow.learn.ssrl.mechanisms import (
+    Exponential,
+    GlobalGaussian,
+    GlobalLaplace,
+    Scores,
+    SmoothCauchy,
+    SmoothLaplace,
+)
+from hedgerow.learn.ssrl.smooth_sensitivity import gini_scores, smooth_sensitivity
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import DiscreteLaplace, Integers
+from hedgerow.schema.candidates import Antecedent
+from hedgerow.tally import Counts, Tally
+
+
+@dataclass(frozen=True)
+class NodeParameters:
+    """Privacy and support parameters of one node of a list."""
+
+    epsilon: Fraction  # the loss of each release at a node; δ for a choice only
+    delta: Fraction  # the loss of each release at a node; δ for a choice only
+    min_support: int  # the fewest rows that must remain where a rule is chosen, Λ
+    threshold: int  # the margin by which the noisy number of remaining rows must exceed Λ, 𝒯
+
+
+Make = Callable[[Gate, NodeParameters], Choose]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A selection mechanism of SSRL."""
+
+    make: Make  # makes the chooser
+    releases: int  # releases at a node: the choice, the counts of its rule and, if 3, the support before them
+    spends_delta: bool = False  # whether a choice costs δ too
+    gap: str | None = None  # why the guarantee that was published is not proven; None where it is
+    notes: tuple[str, ...] = ()  # notes on the card
+
+    def node_epsilon(self, epsilon: Fraction, max_rules: int) -> Fraction:
+        """Return ε_node: ``ε/(3K − 1)`` with a support test, else ``ε/(2K − 1)`` (SSRL §4.2 and §5.2).
+
+        K rules, the default one included, make K − 1 nodes and the default's counts. With a support test that is
+        3K − 2 releases, so that the published 3K − 1 leaves one share unused.
+        """
+        return epsilon / (self.releases * max_rules - 1)
+
+    def claim(self, epsilon: Fraction, delta: Fraction) -> str | None:
+        """Return why a list of total (ε, δ) carries no guarantee, or None where it does."""
+        if self.gap is None:
+            return None
+        shown = f"({float(epsilon):g}, {float(delta):.4g})" if self.spends_delta else f"{float(epsilon):g}"
+        return f"published as {shown}-differential privacy; {_not_proven(self.gap)}"
+
+
+def _not_proven(gap: str) -> str:
+    return f"not proven: {gap}"
+
+
+def least_support(share: float, n_rows: int) -> int:
+    """Return Λ: this share of all rows, rounded down, and at least 1 (SSRL, Algorithm 1, line 1)."""
+    return max(math.floor(share * n_rows), 1)
+
+
+def confidence_threshold(confidence: float, epsilon: Fraction) -> int:
+    """Return 𝒯, which Laplace noise of scale 1/ε exceeds with probability ``1 − confidence`` (SSRL, Algorithm 3).
+
+    Examples
+    --------
+    >>> confidence_threshold(0.98, Fraction(1, 10))
+    34
+    """
+    return 1 + math.ceil(-(math.log(2) + math.log1p(-confidence)) / float(epsilon))
+
+
+@dataclass(frozen=True)
+class SmoothChoice:
+    """Stop if too few rows remain, by a noisy count; else the smallest noisy G, with noise scaled by S*."""
+
+    gate: Gate  # what is charged
+    node: NodeParameters  # what a node costs, and when growth stops
+    mechanism: SmoothLaplace | SmoothCauchy  # what chooses
+    gap: str  # what is not proven of it
+
+    def __call__(self, query: Query, position: int, n_open: int) -> int:
+        """Return the open candidate chosen, or their number to stop."""
+
+        def support() -> Integers:
+            return query()[1].sum(keepdims=True)
+
+        def scores() -> Scores:
+            caught, total = query()
+            least = self.node.min_support
+            scale = smooth_sensitivity(total.sum(), min_support=least, beta=self.mechanism.beta)
+            return gini_scores(caught, total) / scale
+
+        test = DiscreteLaplace(self.node.epsilon)
+        (rows,) = self.gate.release(test, support, purpose=f"number of rows left for rule {position + 1}")
+        if rows < self.node.min_support + self.node.threshold:
+            return n_open
+        return self.gate.release(
+            self.mechanism, scores, purpose=f"choice of rule {position + 1}", void=_not_proven(self.gap)
+        )
+
+
+@dataclass(frozen=True)
+class GlobalChoice:
+    """Choose by G and its global sensitivity, 1/2."""
+
+    gate: Gate  # what is charged
+    mechanism: GlobalLaplace | GlobalGaussian | Exponential  # what chooses
+    gap: str | None = None  # what is not proven of it
+
+    def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
+        """Return the open candidate chosen, or their number to stop."""
+        purpose = f"choice of rule {position + 1}"
+        return self.gate.release(
+            self.mechanism, lambda: gini_scores(*query()), purpose=purpose, void=self.gap and _not_proven(self.gap)
+        )
+
+
+@dataclass(frozen=True)
+class CountsChoice:
+    """Release the class counts of every candidate and of all remaining rows; choose the smallest G of the noisy counts.
+
+    A node's ε is shared equally by its 2|R| counts, with |R| the open candidates and "no rule": Laplace noise of scale
+    2|R|/ε on each (SSRL §5.2). A row is in one of a candidate's two counts, so that half that ε would do.
+    """
+
+    gate: Gate  # what is charged
+    epsilon: Fraction  # what a choice costs
+
+    def __call__(self, query: Query, position: int, n_open: int) -> int:
+        """Return the open candidate chosen, or their number to stop."""
+        purpose = f"class counts of {n_open} candidates and of no rule, for the choice of rule {position + 1}"
+        mechanism = DiscreteLaplace(self.epsilon, 2 * (n_open + 1))
+        noisy = self.gate.release(mechanism, lambda: np.vstack(query()).ravel(), purpose=purpose)
+        counts = np.maximum(np.array(noisy).reshape(-1, 2), 0)
+        return int(np.argmin(gini_scores(counts[:-1], counts[-1])))
+
+
+def release_rule_counts(
+    tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction
+) -> tuple[Counts, list[int]]:
+    """Release the class counts of each rule, the default rule last, and what they predict (SSRL, Algorithm 2).
+
+    One charge of ε a rule, although the rules hold different rows and one charge would do for all of them. A rule
+    predicts the first class if its count is the larger, else the second.
+    """
+    names = [f"rule {i + 1}" for i in range(len(antecedents))] + ["the default rule"]
+    noisy = [
+        gate.release(
+            DiscreteLaplace(epsilon),
+            lambda i=i: tally.leaf_counts(antecedents)[i],
+            purpose=f"counts of {name} by class",
+        )
+        for i, name in enumerate(names)
+    ]
+    return np.array(noisy, dtype=np.int64), [int(first <= second) for first, second in noisy]
+
+
+_SMOOTH_GAP = (
+    "the scale of the noise depends on the rows, for which noisy max has no proof; fewer rows than min_remaining may "
+    "be left, with probability 1 - confidence before each rule, and the noise is then too small; the sensitivity is "
+    "that to added rows only; the number of rows is taken as public"
+)
+_LAPLACE_GAP = (
+    "one row can raise the Gini impurity of some rules and lower that of others, for which noisy max needs noise twice "
+    "as large"
+)
+_GAUSSIAN_GAP = (
+    "the loss of one noisy score is claimed for the choice among all of them, by a formula for epsilon below 1"
+)
+_ROUNDING = (
+    "the Gini impurity is rounded to float64; its largest change by one row, 1/2, is between exact values, and the "
+    "others leave room for the rounding"
+)
+
+_CAUCHY_GAP = f"{_SMOOTH_GAP}; Cauchy noise is not hardened against attacks on floating-point numbers"
+
+PUBLISHED: dict[str, Published] = {
+    "smooth-laplace": Published(
+        lambda gate, node: SmoothChoice(gate, node, SmoothLaplace(node.epsilon, node.delta), _SMOOTH_GAP),
+        releases=3,
+        spends_delta=True,
+        gap=_SMOOTH_GAP,
+    ),
+    "smooth-cauchy": Published(
+        lambda gate, node: SmoothChoice(gate, node, SmoothCauchy(node.epsilon), _CAUCHY_GAP),
+        releases=3,
+        gap=_CAUCHY_GAP,
+    ),
+    "global-laplace": Published(
+        lambda gate, node: GlobalChoice(gate, GlobalLaplace(node.epsilon), _LAPLACE_GAP),
+        releases=2,
+        gap=_LAPLACE_GAP,
+    ),
+    "global-gaussian": Published(
+        lambda gate, node: GlobalChoice(gate, GlobalGaussian(node.epsilon, node.delta), _GAUSSIAN_GAP),
+        releases=2,
+        spends_delta=True,
+        gap=_GAUSSIAN_GAP,
+    ),
+    "exponential": Published(
+        lambda gate, node: GlobalChoice(gate, Exponential(node.epsilon)), releases=2, notes=(_ROUNDING,)
+    ),
+    "noisy-counts": Published(lambda gate, node: CountsChoice(gate, node.epsilon), releases=2),
+}
+"""SSRL's mechanisms by name."""

@@ -1,1 +1,0 @@
-"""Oracles: private rows that are queried for noisy marginals."""

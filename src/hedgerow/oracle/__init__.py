@@ -1,0 +1,22 @@
+"""Oracles: private rows that are queried for noisy marginals."""
+
+from hedgerow.hypotheses.hypothesis import Always, Hypothesis
+from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
+from hedgerow.oracle.binning import choose_bins
+from hedgerow.oracle.federated import FederatedOracle
+from hedgerow.oracle.oracle import Oracle
+from hedgerow.oracle.protocol import MarginalOracle
+
+__all__ = [
+    "Always",
+    "ClassCounts",
+    "ErrorCounts",
+    "ErrorRatios",
+    "FederatedOracle",
+    "Hypothesis",
+    "MarginalOracle",
+    "Oracle",
+    "RowCounts",
+    "RowShares",
+    "choose_bins",
+]

@@ -1,0 +1,208 @@
+"""Binning: a public schema that discretises the source, and the bin of each of its rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from math import isinf, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
+from hedgerow.privacy.charge import Charge
+from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.dates import Date
+from hedgerow.schema.numbers import Real
+from hedgerow.schema.schema import Schema
+from hedgerow.tables.columns import Column
+from hedgerow.tables.frames import Table
+from hedgerow.text.messages import shown_argument
+from hedgerow.text.values import plain_word
+
+ROWS_PER_NOISE = 4
+"""Target for the rows of a bin, in standard deviations of the noise on it (EXPRIL §4.2)."""
+MOST_BINS = 12
+"""The most bins per attribute with ``bins="auto"``: hedgerow's choice. EXPRIL's rule has no such limit."""
+_LIMITS = {"auto": MOST_BINS, "published": float("inf")}
+_RARE = 1 / 4  # of an equal share: rarer categories are merged into one bin
+
+
+def n_bins(n_rows: float, scale: float, most: float = MOST_BINS) -> int:
+    """Return the number q of bins per attribute for which ``n/(q·√2·λ)`` is about 4 (EXPRIL §4.2), from 2 to a limit.
+
+    Examples
+    --------
+    >>> n_bins(5000, 75), n_bins(700, 44), n_bins(2500, 4), n_bins(2500, 4, float("inf")), n_bins(700, 0)
+    (12, 3, 12, 110, 12)
+    """
+    best = n_rows / (ROWS_PER_NOISE * sqrt(2) * scale) if scale else float("inf")
+    return MOST_BINS if isinf(best) else int(np.clip(round(best), 2, most))
+
+
+def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None) -> Schema:
+    """Choose bins of about equal mass on *public*, weighted rows.
+
+    Every value has a bin, so that no private row can be refused: numbers beyond those of the source are clipped, and
+    missing values, and categories that are rare or absent in the source, have bins of their own.
+
+    Parameters
+    ----------
+    data : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
+        Public rows.
+    bins : int
+        The most bins an attribute, at least 2; those for missing and rare values come on top.
+    weights : ndarray of shape (n_rows,), optional
+        The rows' weights. Default: equal.
+
+    Returns
+    -------
+    Schema
+        The bins: one attribute a column, without a label.
+
+    Raises
+    ------
+    DomainError
+        If a column is constant, or holds infinite numbers or no value.
+    ValueError
+        If `bins` is below 2, or there is not one weight per row.
+    """
+    bins = check_whole("bins", bins, 2)
+    table = Table.of(data)
+    problem = ArgumentError("expected one finite weight >= 0 for each row of the source, not all 0.")
+    mass = np.ones(len(table)) if weights is None else guarded(lambda: np.asarray(weights, dtype=np.float64), problem)
+    if mass.shape != (len(table),) or not np.isfinite(mass).all() or (mass < 0).any() or not mass.any():
+        raise problem
+    columns = [table.column(name, place) for place, name in enumerate(table.column_names)]
+    return Schema(tuple((column.name, _attribute(column, bins, mass)) for column in columns))
+
+
+def _attribute(column: Column, most: int, mass: NDArray[np.float64]) -> Attribute:
+    here = np.ones(len(column), dtype=bool) if column.missing is None else ~column.missing
+    values, weights = column.present(), mass[here]
+    if is_constant(column):
+        raise DomainError(
+            "expected two or more values in the source, found fewer; leave the column out, since it carries no "
+            "information and costs privacy.",
+            column=column.name,
+        )
+    if column.is_text:
+        return Categorical(_frequent(values, weights, most), missing="bin", outside="bin")
+    if values.dtype.kind == "b":
+        return Boolean(missing="bin")
+    if not np.isfinite(values).all():
+        raise DomainError("expected finite numbers, found infinity.", column=column.name)
+    numbers = values.astype(np.float64)
+    cuts = _cuts(numbers, weights, most) or _cuts(numbers, np.ones(len(numbers)), most)
+    return Real(float(numbers.min()), float(numbers.max()), cuts, missing="bin", outside="clip")
+
+
+def is_constant(column: Column) -> bool:
+    """Return whether a column of public rows has fewer than two values."""
+    values = column.present()
+    return len(np.unique(values.astype(str) if column.is_text else values)) < 2
+
+
+def _cuts(numbers: NDArray[np.float64], weights: NDArray[np.float64], most: int) -> tuple[float, ...]:
+    """Return the cut points: weighted quantiles, or between two values, even if the upper one is rare."""
+    order = np.argsort(numbers, kind="stable")
+    below = np.cumsum(weights[order])
+    if not below[-1] > 0:
+        return ()
+    wanted = np.searchsorted(below, below[-1] * np.arange(1, most) / most * (1 - 1e-12))
+    cuts = np.unique(numbers[order][wanted])
+    cuts = cuts[cuts < numbers.max()]
+    return tuple(map(float, cuts if len(cuts) else np.unique(numbers)[-2:-1]))
+
+
+def _frequent(values: NDArray[Any], weights: NDArray[np.float64], most: int) -> tuple[str, ...]:
+    words, codes = np.unique([plain_word(str(value)) for value in values], return_inverse=True)
+    shares = np.bincount(codes, weights=weights) / max(weights.sum(), np.finfo(float).tiny)
+    kept = [str(word) for word, share in zip(words, shares, strict=True) if share >= _RARE / most]
+    return tuple(kept or [str(words[int(np.argmax(shares))])])
+
+
+def check_total(bins: Schema) -> None:
+    """Check that every value of a column has a bin, so that no private row decides whether a question is answered."""
+    for name, attribute in bins.attributes:
+        if attribute.missing != "bin":
+            raise SchemaError(
+                "expected bins with `missing: bin`, so that no private row can be refused.", attribute=name
+            )
+        if attribute.outside == "error" and not isinstance(attribute, Boolean):
+            wanted = "bin" if isinstance(attribute, Categorical) else "clip` or `outside: bin"
+            raise SchemaError(
+                f"expected bins with `outside: {wanted}`, so that no private row can be refused.", attribute=name
+            )
+
+
+def check_kind(name: str, attribute: Attribute, kind: str) -> None:
+    """Check that every value of a column of this kind has a bin: ``boolean``, ``numbers`` or ``text``."""
+    if isinstance(attribute, Date):
+        raise SchemaError(
+            f"date bins do not fit a column of {kind}; declare the days since 1970-01-01 of a column of type date, as "
+            "integer or real bins.",
+            attribute=name,
+        )
+    fits = kind == "boolean" if isinstance(attribute, Boolean) else kind != "boolean"
+    if not fits or (kind == "text" and not isinstance(attribute, Categorical)):
+        raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)
+    if kind == "numbers" and isinstance(attribute, Categorical) and not all(map(_spells, attribute.values)):
+        raise SchemaError("categories that are not numbers do not fit a column of numbers.", attribute=name)
+
+
+def _spells(value: str | int) -> bool:
+    """Return whether a category is a number."""
+    try:
+        return bool(np.isfinite(float(value)))
+    except (ValueError, OverflowError):
+        return False
+
+
+def plain_bins(bins: Any) -> Schema:
+    """Return a copy of bins rebuilt from their plain data: anything else on the object, such as code, is dropped."""
+    if not isinstance(bins, Schema):
+        raise ArgumentTypeError(f"bins must be a Schema, got {type(bins).__name__}.")
+    made = Schema.from_dict(json.loads(json.dumps(Schema.to_dict(bins))))
+    charges = tuple(charge for charge in bins.charges if type(charge) is Charge)
+    return replace(made, charges=charges)
+
+
+def bin_matrix(bins: Schema, data: Any) -> NDArray[np.float64]:
+    """Return the indicator matrix of rows by bin, R of EXPRIL: shape ``(n_bins, n_rows)``, attribute by attribute."""
+    table = Table.of(data)
+    blocks = [
+        (codes[None, :] == np.arange(len(bins[name].bins))[:, None]).astype(np.float64)
+        for name, codes in bins.encode(table).items()
+    ]
+    return np.vstack(blocks)
+
+
+def bin_names(bins: Schema) -> Sequence[tuple[str, str]]:
+    """Return the attribute and the bin of each bin, in the order of `bin_matrix`."""
+    return [(name, bin) for name, attribute in bins.attributes for bin in attribute.bins]
+
+
+def bins_or_chosen(
+    bins: Any, source: Any, n_rows: float, scale: float, weights: NDArray[np.float64] | None = None
+) -> Schema:
+    """Return the bins of a question: those given, or bins chosen on the weighted source."""
+    if isinstance(bins, Schema):
+        rows = bin_matrix(bins, source).sum(axis=1).tolist()
+        for (name, bin), count in zip(bin_names(bins), rows, strict=True):
+            if not count and bin not in ("missing", "outside"):
+                raise DomainError(
+                    f"expected rows of the source in each bin, found none in bin {bin}; choose other bins.", column=name
+                )
+        return bins
+    if isinstance(bins, str) and bins in _LIMITS:
+        return choose_bins(source, n_bins(n_rows, scale, _LIMITS[bins]), weights)
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 2:
+        raise ArgumentError(
+            f"bins must be 'auto', 'published', a whole number >= 2 or a Schema, got {shown_argument(bins)}."
+        )
+    return choose_bins(source, bins, weights)

@@ -1,0 +1,236 @@
+"""One oracle of several: counts of tables that hold different rows add up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.hypotheses.hypothesis import Hypothesis
+from hedgerow.oracle.answers import ClassCounts, ErrorCounts, RowCounts
+from hedgerow.oracle.protocol import MarginalOracle
+from hedgerow.oracle.release import Release
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge, amount_text, join_reasons, total, total_rho, unit_of
+from hedgerow.privacy.process import OfOneProcess
+from hedgerow.privacy.unit import Unit
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import STAYS, notes_of
+from hedgerow.text.values import quoted_text
+
+_LARGEST = 2**44
+"""Of a sum of counts: all bins and classes of a question together stay within 64 bits."""
+_AS_SAID = "as the curators' own cards say"
+
+
+@dataclass(frozen=True, eq=False)
+class _Open:
+    """A question that some have answered, and others not yet."""
+
+    hypothesis: Any
+    answers: dict[int, Any]
+
+
+class FederatedOracle(OfOneProcess):
+    """An oracle over the rows of several curators, none of whom sees the others'.
+
+    Each is asked the same; answers are added, and so are the variances of their noise. Learners take it as they take
+    one oracle. One row is in one of the tables, so that a question costs it what that curator charges: the card has the
+    largest charge of any, not their sum, and says what somebody pays who has a row with several. Where the curators
+    protect all rows of a `Unit`, one unit may have rows with each of them: the card has the sum.
+
+    A question that a curator did not answer can be asked again: only those who have not answered are asked, so that
+    nothing is paid twice.
+
+    Parameters
+    ----------
+    oracles : sequence of oracles
+        Two or more, of tables with the same columns and classes: of `RemoteDataset.oracle`, or `hedgerow.Oracle`.
+
+    Raises
+    ------
+    ValueError
+        If columns, classes, forms of answers or units of privacy differ, an oracle is given twice, or one releases
+        ratios.
+    TypeError
+        If one is no oracle.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.load("breast_cancer")
+    >>> X, y, classes = data.frame, data.labels, data.schema.classes
+    >>> one = hr.Oracle(X[:300], y[:300], hr.Budget(1), 1, classes=classes)
+    >>> other = hr.Oracle(X[300:], y[300:], hr.Budget(1), 1, classes=classes)
+    >>> oracle = FederatedOracle([one, other])
+    >>> answer = oracle.marginals(hr.oracle.choose_bins(data.frame, 4))
+    >>> oracle.queries_left, float(oracle.privacy.epsilon)
+    (0, 1.0)
+    """
+
+    def __init__(self, oracles: Sequence[MarginalOracle]) -> None:
+        super().__init__()
+        self._oracles = tuple(oracles)
+        for oracle in self._oracles:
+            if not isinstance(oracle, MarginalOracle):
+                raise ArgumentTypeError(f"expected oracles, got {type(oracle).__name__}; see hedgerow.Oracle.")
+        if len(self._oracles) < 2 or len({id(oracle) for oracle in self._oracles}) < len(self._oracles):
+            raise ArgumentError("expected two or more different oracles, got fewer, or one of them twice.")
+        for name in ("columns", "classes", "release", "unit"):
+            if len({getattr(oracle, name) for oracle in self._oracles}) > 1:
+                raise ArgumentError(f"expected oracles with the same {name}, got different ones.")
+        if self.release == "ratio":
+            raise ArgumentError("expected oracles that release counts, which add up, got some that release ratios.")
+        self._open, self._lock = dict[tuple[str, str, int], _Open](), threading.Lock()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the targets' columns."""
+        return self._oracles[0].columns
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes; the second of two is the positive one."""
+        return self._oracles[0].classes
+
+    @property
+    def label(self) -> Label:
+        """The name of the labels, and the classes."""
+        return self._oracles[0].label
+
+    @property
+    def queries_left(self) -> int:
+        """The number of questions that all have left."""
+        return min(oracle.queries_left for oracle in self._oracles)
+
+    @property
+    def release(self) -> Release:
+        """The form of the answers."""
+        return self._oracles[0].release
+
+    @property
+    def unit(self) -> Unit | None:
+        """What every curator protects; None for one row."""
+        return self._oracles[0].unit
+
+    @property
+    def privacy(self) -> PrivacyCard:
+        """What was charged so far: the most of any curator, for a unit all together; notes with what each charged."""
+        cards = [oracle.privacy for oracle in self._oracles]
+        each = [
+            f"curator {number}: epsilon {amount_text(card.epsilon or 0)}, delta {amount_text(card.delta or 0)}"
+            for number, card in enumerate(cards, 1)
+        ]
+        summed = amount_text(sum(card.epsilon or 0 for card in cards))
+        charged = [card for card in cards if card.charges]
+        if not charged:
+            return PrivacyCard.none("nothing was answered")
+        notes = dict.fromkeys(note for card in cards for note in card.notes)
+        whose = (
+            "one row is with one curator, and is charged what that one charges; somebody with a row at each pays the "
+            f"sum, epsilon {summed}"
+        )
+        if self.unit is not None:
+            whose = f"rows of one {quoted_text(self.unit.column)} can be with every curator: the charge is the sum"
+        more = (f"rows of {len(cards)} curators; {'; '.join(each)}", whose)
+        together = _largest if self.unit is None else _sum_of
+        reserves = [(card.reserve,) for card in charged if card.reserve is not None]
+        return PrivacyCard(
+            (together("all answers", [card.charges for card in charged]),),
+            noise="; ".join(dict.fromkeys(card.noise for card in charged)),
+            software=charged[0].software,
+            void=join_reasons(*(card.void for card in charged)),
+            notes=(*notes, *more),
+            reserve=together("questions left", reserves) if reserves else None,
+        )
+
+    def noise_scale(self, n_attributes: int) -> float:
+        """Return λ: ``√2·λ`` is the standard deviation of the noise on a sum of counts."""
+        return sqrt(sum(oracle.noise_scale(n_attributes) ** 2 for oracle in self._oracles))
+
+    def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
+        """Check with each that `error_marginals` can be asked about a hypothesis; nothing is charged."""
+        for oracle in self._oracles:
+            oracle.check(bins, hypothesis)
+
+    def marginals(self, bins: Schema) -> RowCounts:
+        """Answer how many rows are in each bin, of all tables; raises as each oracle does."""
+        found = self._ask("rows", bins, None, lambda oracle: oracle.marginals(bins))
+        return RowCounts(bins, _sum(one.rows for one in found), sum(one.noise for one in found))
+
+    def class_marginals(self, bins: Schema) -> ClassCounts:
+        """Answer how many rows of each class are in each bin, of all tables; raises as each oracle does."""
+        found = self._ask("classes", bins, None, lambda oracle: oracle.class_marginals(bins))
+        return ClassCounts(bins, _sum(one.rows for one in found), sum(one.noise for one in found))
+
+    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts:
+        """Answer how many rows of each bin a hypothesis gets wrong and right, of all tables; raises as each does."""
+        found = self._ask("errors", bins, hypothesis, lambda oracle: oracle.error_marginals(bins, hypothesis))
+        wrong, right = _sum(one.wrong for one in found), _sum(one.right for one in found)
+        return ErrorCounts(bins, wrong, right, sum(one.noise for one in found))
+
+    def _ask(self, kind: str, bins: Schema, hypothesis: Any, ask: Callable[[MarginalOracle], Any]) -> list[Any]:
+        """Ask each who has not answered this question yet, and return all answers."""
+        self.check_process()
+        key = kind, bins.digest if isinstance(bins, Schema) else "", id(hypothesis)
+        with self._lock:
+            opened = self._open.setdefault(key, _Open(hypothesis, {}))
+            try:
+                for number, oracle in enumerate(self._oracles):
+                    if number not in opened.answers:
+                        opened.answers[number] = ask(oracle)
+            except BaseException as error:
+                if opened.answers:
+                    vars(error)["__notes__"] = [*notes_of(error), self._kept(len(opened.answers))]
+                raise
+            del self._open[key]
+        return [opened.answers[number] for number in range(len(self._oracles))]
+
+    def _kept(self, answered: int) -> str:
+        return (
+            f"{STAYS} what {answered} of {len(self._oracles)} curators answered stays charged; the same question, "
+            "asked again, goes to the others alone."
+        )
+
+    def __repr__(self) -> str:
+        return f"<FederatedOracle of {len(self._oracles)} curators, {self.queries_left} questions left>"
+
+
+def _sum(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the sum, in Python's whole numbers, which do not wrap around; raises ArgumentError for no counts."""
+    given = list(parts)
+    if any(part.dtype.kind not in "iu" or part.shape != given[0].shape for part in given):
+        raise ArgumentError("expected whole numbers of the same bins from every oracle, got others.")
+    found: Any = sum(part.astype(object) for part in given)
+    if np.any(np.abs(found) > _LARGEST):
+        raise ArgumentError(f"expected counts whose sum is at most {_LARGEST}, got larger ones: they are none of rows.")
+    return found.astype(np.int64)
+
+
+def _largest(what: str, each: Sequence[Sequence[Charge]]) -> Charge:
+    """Return a charge of the largest ε, δ and ρ that one of the curators has charged."""
+    rho = [total_rho(charges) for charges in each]
+    known = [one for one in rho if one is not None]
+    return Charge(
+        f"{what}, of the curator who charged most",
+        max(total(charge.epsilon for charge in charges) for charges in each),
+        max(total(charge.delta for charge in charges) for charges in each),
+        _AS_SAID,
+        rho=max(known) if len(known) == len(rho) else None,
+        unit=unit_of([charge for charges in each for charge in charges]),
+    )
+
+
+def _sum_of(what: str, each: Sequence[Sequence[Charge]]) -> Charge:
+    """Return a charge of all that was charged, for a unit that may have rows with every curator."""
+    charges = [charge for one in each for charge in one]
+    epsilon, delta = total(charge.epsilon for charge in charges), total(charge.delta for charge in charges)
+    rho, unit = total_rho(charges), unit_of(charges)
+    return Charge(f"{what}, of all curators", epsilon, delta, _AS_SAID, rho=rho, unit=unit)

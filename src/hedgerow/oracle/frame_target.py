@@ -1,0 +1,238 @@
+"""Private rows of an oracle in memory, with what is public of them: columns, their types, and the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import floor
+from typing import Any, Protocol, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.hypotheses import RowClassifier, read_classifier
+from hedgerow.hypotheses.read import TargetColumns
+from hedgerow.oracle.binning import check_kind, check_total
+from hedgerow.oracle.own_code import OwnCode, own_code
+from hedgerow.privacy.unit import Unit
+from hedgerow.schema.attributes import Categorical
+from hedgerow.schema.booleans import default_classes
+from hedgerow.schema.contributions import check_unit, counted, draw_key
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+from hedgerow.tables.columns import Column
+from hedgerow.tables.frames import Table, check_same_index, column_of
+
+_N_PROBES = 8  # public rows on which a hypothesis is validated first
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FrameTarget:
+    """Private rows with their labels."""
+
+    table: Table  # the rows
+    label: Label  # the classes
+    codes: NDArray[np.int64]  # the number of each row's class
+    inputs: tuple[Column, ...]  # the columns, as they are read
+    kinds: dict[str, str]  # for each column: ``boolean``, ``numbers`` or ``text``. Public, as the columns' types are.
+
+    @classmethod
+    def of(cls, frame: Any, labels: Any, label: Label, unit: Unit | None = None, random_state: Any = None) -> Self:
+        """Check a table with its labels, and keep the rows that are counted. Errors are for the curator."""
+        table = Table.of(frame)
+        check_same_index(frame, labels)
+        codes = label.encode(column_of(labels, label.name)).astype(np.int64)
+        if len(codes) != len(table):
+            raise DomainError("expected as many labels as rows.")
+        if unit is not None:
+            check_unit(unit, table)
+            kept = counted(table, unit, draw_key(random_state))
+            table, codes = Table.of(table.take(np.flatnonzero(kept))).without(unit.column), codes[kept]
+        inputs = tuple(table.column(name, place) for place, name in enumerate(table.column_names))
+        types = table.without_rows()  # what bins a column can have is public, and so must not depend on its rows
+        kinds = {name: _kind(types.column(name, place)) for place, name in enumerate(table.column_names)}
+        for column in inputs:
+            if kinds[column.name] == "numbers" and not np.isfinite(column.present()).all():
+                raise DomainError("expected finite numbers, found infinity.", column=column.name)
+            if kinds[column.name] == "text" and not column.is_text:
+                raise DomainError(
+                    "expected text in a column of dtype object, found other values; give the column a type.",
+                    column=column.name,
+                )
+        return cls(table, label, codes, inputs, kinds)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def check(self, bins: Schema) -> None:
+        """Check that every value that a column's type can hold has a bin, without touching a row."""
+        check_bins(bins, lambda name: self._kind(name, bins), lambda: bins.check_columns(self.table))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.table.column_names
+
+    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OwnCode:
+        """Return a hypothesis as data, or, if its code may run, a copy tried on probe rows; touches no private row."""
+        public = TargetColumns(self.columns, tuple(self.kinds.values()), self.table.names is not None)
+        return read_classifier(hypothesis, public, self.label.classes) or own_code(
+            hypothesis, self.probe_rows(bins), self.label, allowed=run_code
+        )
+
+    def size(self) -> int:
+        """Return the number of rows. Exact, private."""
+        return len(self)
+
+    def rows_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows in each bin, shape ``(n_bins,)``. Exact, private."""
+        return self.classes_by_bin(bins).sum(axis=1)
+
+    def classes_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
+        return _by_bin(bins, self._columns(bins), self.codes, len(self.label.classes))
+
+    def errors_by_bin(self, bins: Schema, asked: RowClassifier | OwnCode) -> tuple[Counts, Counts]:
+        """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
+        found = asked.codes(self.table) if isinstance(asked, OwnCode) else asked(self.inputs, len(self))
+        rows = _by_bin(bins, self._columns(bins), (found == self.codes).astype(np.int64), 2)
+        return rows[:, 0], rows[:, 1]
+
+    def probe_rows(self, bins: Schema) -> Table:
+        """Return probe rows: public values of the bins, in columns of the target's names and types."""
+        if self.table.names is None:
+            made = np.empty((_N_PROBES, self.table.width), dtype=self.table.data.dtype)
+            if made.dtype.kind not in "biufOU":
+                raise ArgumentTypeError(
+                    "Expected an array of numbers, booleans or text for questions about hypotheses, got another type."
+                )
+            for place, name in enumerate(bins.names):
+                made[:, place] = _fitting(_values(bins, name, self._kind(name, bins)), str(made.dtype))
+            return Table.of(made)
+        columns: dict[str, list[Any]] = {}
+        for name, kind in self.table.data.schema.items():
+            values = _fitting(_values(bins, name, self._kind(name, bins)), str(kind).lower())
+            allowed = kind.categories if isinstance(kind, nw.Enum) else values
+            columns[name] = [value if value in allowed else None for value in values]
+        frame = nw.from_dict(columns, backend=self.table.data.implementation)
+        typed = [nw.col(name).cast(kind) for name, kind in self.table.data.schema.items() if kind != nw.Unknown]
+        problem = ArgumentTypeError(
+            "Expected columns of text, numbers and booleans for questions about hypotheses, got others; cast them."
+        )
+        return Table.of(guarded(lambda: frame.with_columns(typed), problem))
+
+    def _kind(self, name: str, bins: Schema) -> str:
+        """Return the kind of the column that an attribute is in: by name, or in an array by position."""
+        columns = self.table.column_names
+        return self.kinds[name if self.table.names is not None else columns[bins.names.index(name)]]
+
+    def _columns(self, bins: Schema) -> Sequence[Column]:
+        """Return the columns that attributes are in, as they were read once: by name, or in an array by position."""
+        named = {column.name: column for column in self.inputs}
+        return self.inputs if self.table.names is None else [named[name] for name in bins.names]
+
+
+def check_bins(bins: Schema, kind_of: Callable[[str], str], check_columns: Callable[[], None]) -> None:
+    """Check that every value that a column of its kind can hold has a bin."""
+    check_total(bins)
+    check_columns()
+    for name, attribute in bins.attributes:
+        check_kind(name, attribute, kind_of(name))
+
+
+def _kind(column: Column) -> str:
+    if column.is_text:
+        return "text"
+    return "boolean" if column.values.dtype.kind == "b" else "numbers"
+
+
+def _values(bins: Schema, name: str, kind: str) -> list[Any]:
+    attribute = dict(bins.attributes).get(name)
+    if kind == "boolean":
+        found: list[Any] = [False, True]
+    elif isinstance(attribute, Categorical):
+        found = [str(value) if kind == "text" else float(value) for value in attribute.values]
+    elif attribute is not None:
+        found = [attribute.low, *attribute.cuts, attribute.high]  # type: ignore[attr-defined]
+    else:
+        found = [""] if kind == "text" else [0]
+    return [found[i % len(found)] for i in range(_N_PROBES)]
+
+
+def _fitting(values: list[Any], kind: str) -> list[Any]:
+    """Return the values rounded to whole numbers of the same bins if the type needs that, else unchanged."""
+    if not kind.startswith(("int", "uint")):
+        return values
+    limits = np.iinfo(kind)
+    return [min(max(floor(value), limits.min), limits.max) for value in values]
+
+
+def _by_bin(bins: Schema, columns: Sequence[Column], kinds: NDArray[np.int64], n_kinds: int) -> Counts:
+    """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``, in memory O(rows + bins)."""
+    found = [
+        np.bincount(n_kinds * attribute.encode(column).astype(np.int64) + kinds, minlength=n_kinds * attribute.n_bins)
+        for (_, attribute), column in zip(bins.attributes, columns, strict=True)
+    ]
+    return np.concatenate(found).reshape(-1, n_kinds)
+
+
+Counts = NDArray[np.int64]
+
+
+class Target(Protocol):
+    """Private rows that can be counted by bin. What is checked is public; what is counted is exact and private."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that can have bins."""
+        ...
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """What each of these columns holds: ``boolean``, ``numbers`` or ``text``."""
+        ...
+
+    @property
+    def label(self) -> Label:
+        """The classes."""
+        ...
+
+    def check(self, bins: Schema) -> None:
+        """Check that bins have a place for every value that a column of its type can hold, without touching a row."""
+        ...
+
+    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Any:
+        """Return a hypothesis as `errors_by_bin` takes it, without touching a row."""
+        ...
+
+    def size(self) -> int:
+        """Return the number of rows."""
+        ...
+
+    def rows_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows in each bin, shape ``(n_bins,)``."""
+        ...
+
+    def classes_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``."""
+        ...
+
+    def errors_by_bin(self, bins: Schema, asked: Any) -> tuple[Counts, Counts]:
+        """Return the rows of each bin that a hypothesis, prepared, gets wrong and right."""
+        ...
+
+
+def target_label(name: str, classes: Any, *, are_boolean: bool) -> Label:
+    """Return the label of a target: by default the classes of boolean labels, or 0 and 1."""
+    default = Label(name, default_classes(are_boolean))
+    if classes is None:
+        return default
+    problem = ArgumentTypeError("classes must be a tuple of labels.")
+    if isinstance(classes, str):
+        raise problem
+    found = guarded(lambda: tuple(classes), problem)
+    unfit = ArgumentError("expected two or more different classes, all text, all whole numbers or all booleans.")
+    return guarded(lambda: Label(name, found), unfit)  # what is given may be a table of rows, which no error quotes

@@ -1,0 +1,466 @@
+"""Oracles: they hold private rows and answer questions about bins with noise, until their budget is exhausted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._version import __version__
+from hedgerow.boundary.arguments import check_flag
+from hedgerow.boundary.randomness import RandomState
+from hedgerow.errors import ArgumentError, OracleExhaustedError
+from hedgerow.hypotheses.hypothesis import Hypothesis
+from hedgerow.hypotheses.read import Paid, charges_of
+from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
+from hedgerow.oracle.binning import plain_bins
+from hedgerow.oracle.frame_target import FrameTarget, Target, target_label
+from hedgerow.oracle.own_code import VOID as OWN_CODE
+from hedgerow.oracle.own_code import OwnCode
+from hedgerow.oracle.release import Form, Release, check_form
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge, join_reasons, renewed, unit_of
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.gaussian import GaussianCounts
+from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
+from hedgerow.privacy.process import OfOneProcess
+from hedgerow.privacy.unit import Unit, loss_of
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import is_boolean, label_name
+from hedgerow.text.messages import number_of
+from hedgerow.text.values import quoted_text
+
+_UNPROVEN = (
+    "published as epsilon-differential privacy, which it is not: a bin without rows answers 0 for certain, and another "
+    "does not; the loss of a bin of m rows is up to 1/lambda or m/((m + 1) lambda) + ln((m + 1)/m), the larger"
+)
+_NOTES = (
+    "the names, types and order of the columns, the classes, and the number of questions count as public",
+    "hypotheses are data: each row is evaluated in arithmetic that does not depend on the others",
+    "hypotheses count as public, or as paid for: where they were learned from these rows, what they cost comes on top",
+)
+_UNIT_DELTA = ", and a delta of k·exp((k - 1)·epsilon) times the delta, which is of use for few rows only"
+_UNIT = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
+
+
+class Oracle(OfOneProcess):
+    """Holder of a private target that answers, per bin, how many rows there are, of each class, or got wrong.
+
+    Every answer is charged before a row is touched (with ``release="gaussian"`` all of them with the first); when the
+    budget or the number of questions is used up, the oracle refuses and changes nothing. A failure after the charge is
+    not refunded. Neighbouring tables differ by one row, or by all rows of a `unit`. A row is in one bin of each of d
+    attributes, and there it is of one class, and wrong or right: it changes d of the counts by one, which is the ℓ1
+    sensitivity of an answer (√d in ℓ2), however many classes there are.
+
+    The exact number of rows is never released; it can be estimated from any answer.
+
+    Parameters
+    ----------
+    data : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
+        The private rows.
+    labels : series or array of shape (n_rows,)
+        Their labels.
+    budget : Budget or None
+        What is charged: the same share of what it has left for each question. None: exact answers, **not private**.
+    max_queries : int, default=3
+        How many questions are answered.
+    classes : sequence, optional
+        The classes, two or more. Default: False and True if the labels' type is boolean, else 0 and 1.
+    release : {"counts", "ratio", "gaussian"}, default="counts"
+        ``counts``: numbers of rows with discrete Laplace noise of scale d·(questions)/ε, ε-differential privacy.
+        ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
+        EXPRIL's eq. 7, for comparison: an empty bin gives itself away, and the card has no guarantee.
+    run_code : bool, default=False
+        Whether a hypothesis that cannot be read as data may be evaluated by its own ``predict``, on the private rows.
+        It could store them, or make the prediction for one row depend on the others: such answers have **no
+        guarantee**.
+    unit : Unit, optional
+        What is protected where a person may have many rows: at most `max_rows` rows of each are counted, drawn at
+        random when the oracle is made; the noise is as much larger. Its column cannot be asked about.
+    random_state : NoiseSource, int, RandomState, Generator or None
+        None: OpenDP's noise. Anything else: a seeded generator, **not private**.
+
+    Attributes
+    ----------
+    queries_left : int
+        Questions that will still be answered.
+    privacy : PrivacyCard
+        What was charged so far.
+
+    Raises
+    ------
+    DomainError
+        If labels are missing, not among the classes, or not as many as the rows, or a number is infinite.
+    ValueError
+        If an argument is out of range.
+
+    References
+    ----------
+    Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Sections 3.2 to 3.5.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.oracle import choose_bins
+    >>> data = hr.datasets.load("breast_cancer")
+    >>> source, target = data.frame[:300], data.frame[300:]
+    >>> oracle = Oracle(target, data.labels[300:], hr.Budget(1), classes=data.schema.classes)
+    >>> answer = oracle.marginals(choose_bins(source, 4))
+    >>> oracle.queries_left
+    2
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        labels: Any,
+        budget: Budget | None,
+        max_queries: int = 3,
+        *,
+        classes: Sequence[Any] | None = None,
+        release: Release = "counts",
+        run_code: bool = False,
+        unit: Unit | None = None,
+        random_state: NoiseSource | RandomState = None,
+    ) -> None:
+        check_form(budget, max_queries, release, unit)
+        check_flag("run_code", run_code)
+        label = target_label(label_name(labels), classes, are_boolean=is_boolean(labels))
+        target = FrameTarget.of(data, labels, label, unit, random_state)
+        self._begin(target, budget, max_queries, release, random_state, unit)
+        self._run_code = run_code or budget is None
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        label: str,
+        budget: Budget | None,
+        max_queries: int = 3,
+        *,
+        classes: Sequence[Any] | None = None,
+        release: Release = "counts",
+        unit: Unit | None = None,
+        random_state: NoiseSource | RandomState = None,
+    ) -> Self:
+        """Return an oracle on a table in DuckDB, PostgreSQL, Spark or another engine that Ibis knows.
+
+        Each question is one aggregate there, with as many numbers as there are bins; nothing else leaves the engine.
+        It can be asked about models that become SQL: rule lists and trees of hedgerow, and constants. A question
+        whose query fails stays charged: that it failed may depend on the rows.
+
+        Parameters
+        ----------
+        table : Ibis table
+            The private rows; `hedgerow.engines.sources.open_table` opens files and databases.
+        label : str
+            The column with the labels.
+        budget, max_queries, classes, release, unit, random_state
+            As for `Oracle`; the classes of a boolean column are False and True, of any other 0 and 1.
+
+        Raises
+        ------
+        DomainError
+            If there is no such column, labels are missing or not among the classes, or a number is infinite.
+        EngineError
+            If the engine fails.
+        ValueError
+            If an argument is out of range.
+
+        Examples
+        --------
+        >>> import hedgerow as hr, ibis
+        >>> from hedgerow.schema import Boolean, Schema
+        >>> table = ibis.duckdb.connect().sql("SELECT i % 2 = 0 AS smoker, i % 3 = 0 AS ill FROM range(99) AS t(i)")
+        >>> oracle = Oracle.from_table(table, "ill", hr.Budget(1))
+        >>> answer = oracle.marginals(Schema({"smoker": Boolean(missing="bin")}))
+        >>> oracle.queries_left
+        2
+        """
+        from hedgerow.oracle.table_target import TableTarget  # Ibis takes long to import
+
+        check_form(budget, max_queries, release, unit)
+        oracle = cls.__new__(cls)
+        oracle._begin(TableTarget.of(table, label, classes, unit), budget, max_queries, release, random_state, unit)
+        return oracle
+
+    def _begin(
+        self,
+        target: Target,
+        budget: Budget | None,
+        max_queries: int,
+        release: Release,
+        random_state: Any,
+        unit: Unit | None,
+    ) -> None:
+        super().__init__()
+        max_queries = int(max_queries)  # NumPy's whole numbers overflow
+        self._target = target
+        self._budget = budget
+        self._release: Release = release
+        self._noise: NoiseSource = noise_source(random_state)
+        self._unit = unit
+        self._form = None if budget is None else Form.of(release, budget, max_queries, unit)
+        self._max_queries, self._asked = max_queries, 0
+        self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: equal charges count twice
+        self._denials: dict[str, None] = {}
+        self._reserves: list[Charge] = []  # of the cards of hypotheses
+        self._run_code = False
+        self._lock = threading.Lock()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the target's columns."""
+        return self._target.columns
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes; the second of two is the positive one."""
+        return self._target.label.classes
+
+    @property
+    def label(self) -> Label:
+        """The name of the labels, and the classes."""
+        return self._target.label
+
+    @property
+    def max_queries(self) -> int:
+        """The number of questions that are answered in all."""
+        return self._max_queries
+
+    @property
+    def queries_left(self) -> int:
+        """The number of questions left."""
+        return self._max_queries - self._asked
+
+    @property
+    def release(self) -> Release:
+        """The form in which answers are released."""
+        return self._release
+
+    @property
+    def unit(self) -> Unit | None:
+        """What is protected; None for one row."""
+        return self._unit
+
+    @property
+    def privacy(self) -> PrivacyCard:
+        """What was charged so far, on what, and what is guaranteed."""
+        software = f"hedgerow {__version__}"
+        if not self._charges:
+            return PrivacyCard.none(
+                "not private: exact answers" if self._budget is None else "nothing was answered", software=software
+            )
+        charges = tuple(made for _, made in self._charges.values())
+        return PrivacyCard(
+            charges,
+            noise=self._noise.description,
+            software=software,
+            notes=(
+                *_NOTES,
+                *(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials),
+                _of_unit(self._unit, with_delta=any(charge.delta for charge in charges)),
+            ),
+            reserve=None if self._form is None else self._form.reserve(self.queries_left, self._reserves),
+        )
+
+    def noise_scale(self, n_attributes: int) -> float:
+        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count. Public; 0 if answers are exact."""
+        return 0.0 if self._form is None else self._form.scale(self._next, n_attributes)
+
+    def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
+        """Check that `error_marginals` can be asked about a hypothesis. Nothing is charged, and no row is touched.
+
+        Raises
+        ------
+        HypothesisError, SchemaError, DomainError
+            As `error_marginals` does.
+        """
+        bins = plain_bins(bins)
+        self._target.check(bins)
+        self._target.prepare(hypothesis, bins, run_code=self._run_code)
+
+    def marginals(self, bins: Schema) -> RowCounts | RowShares:
+        """Answer how many rows are in each bin.
+
+        Parameters
+        ----------
+        bins : Schema
+            Public bins on some of the columns, in which every value has a bin: see `choose_bins`.
+
+        Raises
+        ------
+        SchemaError
+            If a value could have no bin, or a bin does not fit the type of its column. Nothing is charged.
+        DomainError
+            If there is no such column. Nothing is charged.
+        OracleExhaustedError
+            If all questions were asked. Nothing is charged.
+        BudgetExceededError
+            If the budget has too little left. Nothing is charged.
+        """
+        bins = plain_bins(bins)
+        self._target.check(bins)
+        if self._release == "ratio":
+            of_all = self._answer(bins, lambda: _over(self._target.rows_by_bin(bins), self._target.size()), "marginals")
+            return RowShares(bins, np.array(of_all))
+        found = self._answer(bins, lambda: self._target.rows_by_bin(bins), "marginals")
+        return RowCounts(bins, np.array(found, dtype=np.int64), self._variance(bins))
+
+    def class_marginals(self, bins: Schema) -> ClassCounts:
+        """Answer how many rows of each class are in each bin.
+
+        Parameters
+        ----------
+        bins : Schema
+            As for `marginals`.
+
+        Raises
+        ------
+        ValueError
+            If the oracle releases ratios, which do not determine the numbers. Nothing is charged.
+        SchemaError, DomainError, OracleExhaustedError, BudgetExceededError
+            As `marginals` does.
+        """
+        if self._release == "ratio":
+            raise ArgumentError(
+                "expected an oracle that releases counts, got one that releases ratios, which do not determine the "
+                "number of rows of each class."
+            )
+        bins = plain_bins(bins)
+        self._target.check(bins)
+        found = self._answer(bins, lambda: self._target.classes_by_bin(bins).ravel(), "classes")
+        rows = np.array(found, dtype=np.int64).reshape(-1, len(self.classes))
+        return ClassCounts(bins, rows, self._variance(bins))
+
+    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts | ErrorRatios:
+        """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right.
+
+        The hypothesis is read as data: of a model of hedgerow's or scikit-learn's the numbers are taken, and every row
+        is evaluated by itself in arithmetic of hedgerow's own (`hedgerow.hypotheses`), so that one row
+        changes d counts by one, for any numbers. None of the hypothesis's code is run. A row for which it has
+        no result is wrong: an error would disclose the row without noise.
+
+        Parameters
+        ----------
+        bins : Schema
+            As for `marginals`.
+        hypothesis : object
+            A constant (`Always`), a rule list or tree of hedgerow's, a fitted learner of hedgerow's, or a fitted
+            classifier of scikit-learn's: linear, network, tree or forest, alone or in a pipeline after scalers,
+            `SimpleImputer`, `OneHotEncoder` and `ColumnTransformer`. With ``run_code=True``, anything with
+            ``predict(X)``.
+
+        Raises
+        ------
+        HypothesisError
+            If it cannot be read as data, or does not fit the columns and the classes. Nothing is charged.
+        SchemaError, DomainError, OracleExhaustedError, BudgetExceededError
+            As `marginals` does.
+        """
+        bins = plain_bins(bins)
+        self._target.check(bins)
+        asked = self._target.prepare(hypothesis, bins, run_code=self._run_code)
+        void, paid = (OWN_CODE if isinstance(asked, OwnCode) else None), charges_of(hypothesis)
+        if self._release == "ratio":
+
+            def ratio() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+                wrong, right = self._target.errors_by_bin(bins, asked)
+                return wrong, wrong + right
+
+            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", void, paid)))
+        counts = self._answer(
+            bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", void, paid
+        )
+        found = np.array(counts, dtype=np.int64)
+        half = len(found) // 2
+        return ErrorCounts(bins, found[:half], found[half:], self._variance(bins))
+
+    def _variance(self, bins: Schema) -> float:
+        return 2 * self.noise_scale(len(bins)) ** 2
+
+    @property
+    def _next(self) -> int:
+        """The number of the next question, counted from 1; of the last one, once all were asked."""
+        return min(self._asked + 1, self._max_queries)
+
+    def _purpose(self, what: str, mechanism: Mechanism) -> str:
+        if isinstance(mechanism, GaussianCounts):
+            return f"up to {self._max_queries} answers, all charged with the first; the first: {what}"
+        return f"{what}, question {self._asked + 1} of {self._max_queries}"
+
+    def _answer(self, bins: Schema, query: Any, what: str, void: str | None = None, paid: Paid | None = None) -> Any:
+        self.check_process()
+        paid = paid or Paid()
+        costs = [*((charge, renewed(charge)) for charge in bins.charges), *paid.charges]
+        with self._lock:
+            if not self.queries_left:
+                raise OracleExhaustedError(self._max_queries)
+            if self._budget is None or self._form is None:
+                self._asked += 1
+                return _exact(query())
+            mechanism: Mechanism = self._form.mechanism(self._next, len(bins))
+            epsilon, delta, rho = loss_of(mechanism, self._unit)
+            reserves = [*self._reserves, *paid.foreign(self._charges)]
+            all_costs = [*(charge for charge, _ in costs), *reserves]
+            unit_of([*all_costs, Charge("the answer", epsilon, delta, unit=self._unit)])
+            self._form.reserve(self.queries_left, reserves)  # raises if they do not add up
+            noise, why = self._noise, join_reasons(_UNPROVEN if self._release == "ratio" else None, void, bins.void)
+            purpose = self._purpose(f"{what} by bin of {number_of(len(bins), 'attribute')}", mechanism)
+
+            def charged() -> Any:
+                self._asked += 1
+                reasons = join_reasons(why, noise.void)
+                own = Charge(purpose, epsilon, delta, str(mechanism), reasons, rho=rho, unit=self._unit)
+                for charge, made in [*costs, *([(own, own)] if own.epsilon or own.delta or own.void else [])]:
+                    before = self._charges.get(id(charge))
+                    self._charges[id(charge)] = (charge, made if before is None else renewed(before[1], void=made.void))
+                self._denials |= dict.fromkeys(paid.denials)
+                self._reserves = reserves
+                return query()
+
+            with self._budget.telling():
+                return Gate(self._budget, noise, self._unit).release(mechanism, charged, purpose=purpose, void=why)
+
+    def __repr__(self) -> str:
+        return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
+
+
+def _of_unit(unit: Unit | None, *, with_delta: bool) -> str:
+    """Return the note on what is protected."""
+    if unit is None:
+        return _UNIT + (_UNIT_DELTA if with_delta else "")
+    rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
+    return f"at most {rows} of a unit are counted, drawn at random; whoever has two {quoted_text(unit.column)} is two"
+
+
+def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return numerators, np.full_like(numerators, denominator)
+
+
+def _exact(answer: Any) -> Any:
+    """Return an exact answer in the form of a released one."""
+    return answer if isinstance(answer, np.ndarray) else answer[0] / np.maximum(answer[1], 1)
+
+
+def oracle_on(
+    target: Target,
+    budget: Budget,
+    *,
+    release: Release = "counts",
+    unit: Unit | None = None,
+    random_state: NoiseSource | RandomState = None,
+) -> Oracle:
+    """Return an oracle of one question on a target that has been checked, for a curator who answers many analysts.
+
+    The target holds the rows of each unit that are counted.
+    """
+    check_form(budget, 1, release, unit)
+    oracle = Oracle.__new__(Oracle)
+    oracle._begin(target, budget, 1, release, random_state, unit)  # pyright: ignore[reportPrivateUsage] -- of this module
+    return oracle

@@ -1,0 +1,87 @@
+"""Hypotheses evaluated by their own code: validated on probe rows first; answers carry no guarantee."""
+
+from __future__ import annotations
+
+import warnings
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import HypothesisError
+from hedgerow.hypotheses.hypothesis import class_codes, codes_of
+from hedgerow.hypotheses.read import READABLE
+from hedgerow.schema.label import Label
+from hedgerow.tables.frames import Table
+
+VOID = (
+    "a hypothesis was evaluated by its own code, which sees the private rows, and whose prediction for one row can "
+    "depend on the others"
+)
+"""The reason why answers about such a hypothesis carry no guarantee."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OwnCode:
+    """A hypothesis whose own ``predict`` is called on the private rows."""
+
+    hypothesis: Any  # A copy: the validated state is the one evaluated, and rows that it stores are not handed back
+    label: Label  # the two classes
+
+    def codes(self, table: Table) -> NDArray[np.int64]:
+        """Return the number of the class predicted for each row, -1 for none. Exact, private.
+
+        A row on which the hypothesis fails has none, as one for which it predicts no class: an error, or a warning,
+        would disclose the row without noise.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self._codes(table, np.arange(len(table)))
+
+    def _codes(self, table: Table, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Predict all rows together; on failure by bisection, down to the row that fails."""
+        if not len(rows):
+            return np.empty(0, dtype=np.int64)
+        try:
+            return codes_of(self.hypothesis.predict(table.take(rows)), self.label.classes, len(rows))
+        except Exception:
+            if len(rows) == 1:
+                return np.array([-1])
+        return np.concatenate([self._codes(table, half) for half in np.array_split(rows, 2)])
+
+
+def own_code(hypothesis: Any, probe_rows: Table, label: Label, *, allowed: bool) -> OwnCode:
+    """Return a hypothesis that runs its own code, after validation on probe rows; no private row is touched."""
+    if not callable(getattr(hypothesis, "predict", None)) or isinstance(hypothesis, type):
+        raise HypothesisError(f"expected a fitted model with predict(X), got {type(hypothesis).__name__}.")
+    if not allowed:
+        raise HypothesisError(
+            f"Expected one of: {READABLE}; got a {type(hypothesis).__name__}, whose own code is not run on private "
+            "rows, since it could store them, or make predictions depend on other rows. A curator who trusts the code "
+            "can set run_code=True; answers then carry no guarantee."
+        )
+    try:
+        copied = deepcopy(hypothesis)
+    except Exception as error:
+        raise HypothesisError(f"the hypothesis cannot be copied: {type(error).__name__}: {error}") from error
+    _try_out(copied, probe_rows, label)
+    return OwnCode(copied, label)
+
+
+def _try_out(hypothesis: Any, rows: Table, label: Label) -> None:
+    try:
+        found = codes_of(hypothesis.predict(rows.take(np.arange(len(rows)))), label.classes, len(rows))
+        alone = [codes_of(hypothesis.predict(rows.take(np.array([i]))), label.classes, 1)[0] for i in range(len(rows))]
+    except HypothesisError:
+        raise
+    except Exception as error:
+        raise HypothesisError(
+            f"the hypothesis fails on probe rows, which are public: {type(error).__name__}: {error}"
+        ) from error
+    class_codes([None if code < 0 else label.classes[code] for code in found], label.classes)
+    if not np.array_equal(found, alone):
+        raise HypothesisError(
+            "expected predictions that depend on one row each, got some that change with the other rows."
+        )

@@ -1,0 +1,90 @@
+"""What learners ask of an oracle, wherever its target is: in this process, or with a curator elsewhere."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+from hedgerow.errors import ArgumentTypeError
+from hedgerow.hypotheses.hypothesis import Hypothesis
+from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
+from hedgerow.oracle.release import Release
+from hedgerow.privacy.budget import telling_charges
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.unit import Unit
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+
+
+@runtime_checkable
+class MarginalOracle(Protocol):
+    """An oracle that learners can ask: `hedgerow.Oracle`, or one of a curator's service."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the target's columns."""
+        ...
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes; the second of two is the positive one."""
+        ...
+
+    @property
+    def label(self) -> Label:
+        """The name of the labels, and the classes."""
+        ...
+
+    @property
+    def queries_left(self) -> int:
+        """Questions that will still be answered."""
+        ...
+
+    @property
+    def release(self) -> Release:
+        """The form of the answers: counts, ratio or gaussian."""
+        ...
+
+    @property
+    def unit(self) -> Unit | None:
+        """What is protected; None for one row."""
+        ...
+
+    @property
+    def privacy(self) -> PrivacyCard:
+        """What was charged so far."""
+        ...
+
+    def noise_scale(self, n_attributes: int) -> float:
+        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count; 0 if answers are exact."""
+        ...
+
+    def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
+        """Check that `error_marginals` can be asked about a hypothesis, at no charge."""
+        ...
+
+    def marginals(self, bins: Schema) -> RowCounts | RowShares:
+        """Answer how many rows are in each bin."""
+        ...
+
+    def class_marginals(self, bins: Schema) -> ClassCounts:
+        """Answer how many rows of each class are in each bin."""
+        ...
+
+    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts | ErrorRatios:
+        """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right."""
+        ...
+
+
+def telling_answers(oracle: MarginalOracle) -> AbstractContextManager[None]:
+    """Note on any error of the block what answers in it were charged, which stays charged."""
+    return telling_charges(lambda: oracle.privacy.epsilon or Fraction(0))
+
+
+def check_oracle(oracle: object, y: object) -> None:
+    """Check that a learner is given an oracle, and no labels."""
+    if y is not None:
+        raise ArgumentTypeError("Expected no labels, which stay with their curator; got y. Call fit(X, oracle=oracle).")
+    if not isinstance(oracle, MarginalOracle):
+        raise ArgumentTypeError(f"oracle must be an Oracle, got {type(oracle).__name__}; see hedgerow.Oracle.")

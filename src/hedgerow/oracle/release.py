@@ -1,0 +1,151 @@
+"""Forms in which an oracle releases its answers, with the loss of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.boundary.arguments import check_choice, check_whole
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.privacy import opendp as dp
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.charge import Charge, total, total_rho, unit_of
+from hedgerow.privacy.gaussian import GaussianCounts
+from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.unit import Unit, rows_of
+from hedgerow.privacy.zcdp import largest_rho, pure_rho
+from hedgerow.text.messages import number_of
+
+Release = Literal["counts", "ratio", "gaussian"]
+RELEASES: tuple[Release, ...] = get_args(Release)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of the answers, and the budget, shared equally by all questions."""
+
+    release: Release  # the form
+    epsilon: Fraction  # for all questions together
+    delta: Fraction  # for all questions together
+    questions: int  # how many
+    unit: Unit | None = None  # what is protected; None for one row
+
+    @classmethod
+    def of(cls, release: Release, budget: Budget, questions: int, unit: Unit | None = None) -> Self:
+        """Return the form of answers that share all that is left of a budget."""
+        epsilon = budget.remaining_with_delta if release == "gaussian" else budget.remaining
+        return cls(release, epsilon, budget.remaining_delta, questions, unit)
+
+    def mechanism(self, question: int, attributes: int) -> Any:
+        """Return the mechanism of a question, counted from 1, on bins of so many attributes."""
+        if self.release == "ratio":
+            return PublishedRatios(self.epsilon / self.questions, attributes)
+        if self.release == "gaussian":
+            rows = rows_of(self.unit)
+            return GaussianCounts(self.epsilon, self.delta, self.questions, question, attributes, rows=rows)
+        return DiscreteLaplace(self.epsilon / self.questions / rows_of(self.unit), attributes)
+
+    def reserve(self, left: int, others: Collection[Charge] = ()) -> Charge | None:
+        """Return what may still be charged, once a question was answered: for those left, and for hypotheses.
+
+        `others` are the reserves on the cards of hypotheses that were asked about. None where nothing is left.
+        """
+        parts = [*others, *self._own_reserve(left)]
+        if len(parts) < 2:
+            return parts[0] if parts else None
+        epsilon, delta = total(part.epsilon for part in parts), total(part.delta for part in parts)
+        return Charge("questions left, hypotheses' included", epsilon, delta, rho=total_rho(parts), unit=unit_of(parts))
+
+    def _own_reserve(self, left: int) -> list[Charge]:
+        if not left or (self.release == "gaussian" and self.questions > 1):  # all were charged with the first
+            return []
+        epsilon, delta = self.epsilon / self.questions, self.delta if self.release == "gaussian" else Fraction(0)
+        rho = largest_rho(epsilon, delta) if delta else pure_rho(epsilon)
+        purpose = number_of(left, "question") + " left"
+        return [Charge(purpose, left * epsilon, left * delta, rho=left * rho, unit=self.unit)]
+
+    def scale(self, question: int, attributes: int) -> float:
+        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""
+        if self.release == "gaussian":
+            return float(self.mechanism(question, attributes).scale / np.sqrt(2))
+        return float(attributes * self.questions * rows_of(self.unit) / self.epsilon)
+
+
+def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) -> None:
+    """Check the parameters of an oracle, before a row is touched."""
+    if not (budget is None or isinstance(budget, Budget)):
+        raise ArgumentTypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
+    if not (unit is None or isinstance(unit, Unit)):
+        raise ArgumentTypeError(f"unit must be a Unit or None, got {type(unit).__name__}.")
+    check_whole("max_queries", max_queries, 1)
+    check_choice("release", release, RELEASES)
+    if release == "gaussian" and budget is not None and not budget.remaining_delta:
+        raise ArgumentError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
+    if release == "ratio" and rows_of(unit) > 1:
+        raise ArgumentError("expected release='counts' or 'gaussian' with a unit of several rows, got 'ratio'.")
+    if budget is not None and not budget.remaining:
+        raise ArgumentError("expected a budget with epsilon left, got one that is exhausted.")
+
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PublishedRatios:
+    """EXPRIL's ratio of noisy to exact counts, clipped to [0, 1]: as published; `epsilon` is **not** its loss.
+
+    Input: two int64 vectors, of numerators and denominators. Its eq. 7 adds Laplace noise of scale λ = changes/ε to the
+    numerators and divides by the exact denominators. Ratios alone are released. There is no guarantee: a bin without
+    rows answers 0 for certain and one with a row does not, so that an answer other than 0 has an infinite loss. Of a
+    bin with m rows the published lemma compares densities with denominators m and m + 1 without their Jacobians; the
+    supremum of the loss there is ``m/((m + 1)λ) + ln((m + 1)/m)``, or 1/λ where that is more, as for small λ.
+
+    References
+    ----------
+    Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Section 3.5.
+    """
+
+    epsilon: Fraction
+    changes: int
+    delta = Fraction(0)
+    rho = None
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one row moves the numerators, in ℓ1."""
+        return self.changes
+
+    @property
+    def scale(self) -> float:
+        """λ."""
+        return float(self.changes / self.epsilon)
+
+    def distance(self, one: Any, other: Any) -> float:
+        """Return the ℓ1 distance of the numerators, infinite where denominators differ: their change is not covered."""
+        if not np.array_equal(one[1], other[1]):
+            return inf
+        return float(np.abs(other[0] - one[0]).sum())
+
+    def build(self) -> Callable[[Any], list[float]]:
+        """Return a function that adds OpenDP's Laplace noise, divides and clips."""
+        space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l1_distance(T="f64")
+        noisy = dp.m.make_laplace(*space, scale=self.scale)
+        return lambda pair: _ratio(np.asarray(noisy(pair[0].astype(np.float64))), pair[1])
+
+    def simulate(self, values: Any, rng: np.random.Generator) -> list[float]:
+        """Draw with Laplace noise of the seeded generator."""
+        return _ratio(values[0] + rng.laplace(scale=self.scale, size=len(values[0])), values[1])
+
+    def __str__(self) -> str:
+        return f"EXPRIL's clipped ratio as published, Laplace noise of scale {self.scale:.4g} on the numerator"
+
+
+def _ratio(numerators: NDArray[np.float64], denominators: Integers) -> list[float]:
+    shares = np.divide(numerators, denominators, out=np.zeros(len(numerators)), where=denominators > 0)
+    return np.clip(shares, 0.0, 1.0).tolist()

@@ -1,0 +1,99 @@
+"""Private rows of an oracle in a database: each question is one aggregate query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from hedgerow.engines.columns import EngineColumn, Expression
+from hedgerow.engines.contributions import counted_table
+from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_classes, count_errors
+from hedgerow.engines.predict import used_attributes
+from hedgerow.errors import DomainError, HypothesisError
+from hedgerow.hypotheses.hypothesis import Always
+from hedgerow.hypotheses.read import model_of
+from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.scorecard import Scorecard
+from hedgerow.oracle.frame_target import Counts, check_bins, target_label
+from hedgerow.privacy.unit import Unit
+from hedgerow.schema.label import Label
+from hedgerow.schema.schema import Schema
+from hedgerow.text.values import quoted_text
+
+_KINDS = {"boolean": "boolean", "integer": "numbers", "float": "numbers", "text": "text"}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TableTarget:
+    """A table of private rows with their labels."""
+
+    table: Expression  # the rows
+    label: Label  # the classes, under the name of their column
+    inputs: Mapping[str, EngineColumn]  # the other columns that can have bins: of booleans, numbers, dates or text
+
+    @classmethod
+    def of(cls, table: Any, name: str, classes: Sequence[Any] | None, unit: Unit | None = None) -> Self:
+        """Check a table. Errors are for the curator, who sets up the oracle."""
+        column, inputs = columns_of(table, name)
+        if unit is not None:
+            table = counted_table(table, unit, [*inputs, name])
+            column, inputs = columns_of(table, name)
+        target = cls(table, target_label(name, classes, are_boolean=column.kind == "boolean"), inputs)
+        check_rows(table, target.label, inputs)
+        return target
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that can have bins."""
+        return tuple(self.inputs)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What each of these columns holds: ``boolean``, ``numbers`` or ``text``."""
+        return {name: _KINDS[column.kind] for name, column in self.inputs.items()}
+
+    def check(self, bins: Schema) -> None:
+        """Check that every value of a column has a bin, without touching a row; as for a frame."""
+
+        def check_columns() -> None:
+            for name in bins.names:
+                if name not in self.inputs:
+                    raise DomainError.absent(name, self.inputs)
+
+        check_bins(bins, lambda name: _KINDS[self.inputs[name].kind], check_columns)
+
+    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> LeafModel | int:  # noqa: ARG002 -- no code of others
+        """Return a hypothesis as a model, or as the class number that it always predicts; no row is touched."""
+        model = model_of(hypothesis)
+        if isinstance(model, Scorecard) or (model is None and type(hypothesis) is not Always):
+            raise HypothesisError(
+                "Expected a rule list or tree of hedgerow, or a constant, as the hypothesis for rows in a database, "
+                f"got {type(hypothesis).__name__}; with ExprilClassifier, set queries=1."
+            )
+        labels = (hypothesis.label,) if model is None else model.predictions
+        if any(label not in self.label.classes for label in labels):
+            names = ", ".join(map(quoted_text, self.label.classes))
+            raise HypothesisError(f"expected predictions that are one of {names}; some are not.")
+        if model is None:
+            return self.label.classes.index(hypothesis.label)
+        for name in used_attributes(model):
+            if name not in self.inputs:
+                raise HypothesisError(f"the hypothesis uses the column {name!r}, which the target does not have.")
+        return model
+
+    def size(self) -> int:
+        """Return the number of rows. Exact, private."""
+        return count_all(self.table)
+
+    def rows_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows in each bin, shape ``(n_bins,)``. Exact, private."""
+        return self.classes_by_bin(bins).sum(axis=1)
+
+    def classes_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
+        return count_classes(self.table, self.label, self.inputs, bins)
+
+    def errors_by_bin(self, bins: Schema, asked: LeafModel | int) -> tuple[Counts, Counts]:
+        """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
+        return count_errors(self.table, self.label, self.inputs, bins, asked)

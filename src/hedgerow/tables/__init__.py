@@ -1,0 +1,1 @@
+"""Tables: columns of frames, and the files that they are read from."""

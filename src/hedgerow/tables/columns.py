@@ -1,0 +1,471 @@
+"""Columns in memory: booleans, numbers, dates or text, and which values are missing.
+
+No error quotes a value: foreign code runs on rows only behind `hedgerow.boundary.foreign_code.guarded`, and Arrow's
+arrays are validated once. Values mean the same as in databases (`hedgerow.engines`): white space around text is trimmed
+(that of ASCII), a decimal with places is the float64 nearest to it, one without is the text of its digits, a date the
+number of days since 1970-01-01, a time without a time zone its date.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute
+from numpy.typing import NDArray
+
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import ArgumentTypeError, DomainError
+from hedgerow.text.days import DATE, Day, as_day
+from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, plain_word, spelled_number, value_text
+
+Mask = NDArray[np.bool_]
+pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
+
+
+@dataclass(frozen=True, repr=False)
+class Column:
+    """One column: its values and which of them are missing.
+
+    Attributes
+    ----------
+    name : str
+        The column's name, for errors.
+    values : ndarray or pyarrow.Array
+        bool, integer or float64 values as an array, text as an Arrow string array.
+    missing : ndarray of bool or None
+        NULL, NaN and blank text; None where nothing is missing.
+    holds_dates : bool
+        Whether the values were dates, which are days since 1970-01-01 here.
+    """
+
+    name: str
+    values: Any
+    missing: Mask | None
+    holds_dates: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are text."""
+        return isinstance(self.values, pa.Array)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: slice) -> Self:
+        """Return some of the rows."""
+        return replace(self, values=self.values[rows], missing=None if self.missing is None else self.missing[rows])
+
+    def equals(self, value: Value) -> Mask:
+        """Return which rows hold `value`; a missing value equals nothing.
+
+        It makes no difference if a column is of text or of numbers: the texts "1" and "1.0" and the number 1 are equal.
+        Nor does it if it is of text or of dates.
+        """
+        if self.is_text:
+            return self.index_in([value_text(value)]) == 0
+        number = self._stored(value)
+        equal = np.zeros(len(self), dtype=bool) if number is None else np.asarray(self.values == number)
+        return equal if self.missing is None else equal & ~self.missing
+
+    def can_hold(self, value: Value) -> bool:
+        """Return whether the column's type has room for `value`, whatever values it holds."""
+        return self.is_text or self._stored(value) is not None
+
+    def index_in(self, words: Sequence[str], *, ignore_case: bool = False) -> NDArray[np.int32]:
+        """Return which of `words` each row of a text column is, -1 for none; "1.0" and "1" are one word."""
+
+        def find() -> NDArray[np.int32]:
+            text = pc.utf8_lower(self.values) if ignore_case else self.values
+            text = pc.replace_substring_regex(text, WHOLE, r"\1")
+            found = pc.index_in(text, pa.array(map(plain_word, words), pa.large_string()))
+            return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+
+        return guarded(find, unreadable(self.name))
+
+    def words(self) -> NDArray[Any]:
+        """Return the values of a text column as an array of `str`, whole numbers without zeros after their point."""
+        found = guarded(lambda: pc.replace_substring_regex(self.values, WHOLE, r"\1"), unreadable(self.name))
+        return found.to_numpy(zero_copy_only=False)
+
+    def without(self, values: Sequence[Value]) -> Self:
+        """Return the column with these values counted as missing."""
+        if not values:
+            return self
+        if self.is_text:
+            found = self.index_in([value_text(value) for value in values]) >= 0
+        else:
+            stored = (self._stored(value) for value in values)
+            numbers = np.array([number for number in stored if number is not None], dtype=self.values.dtype)
+            found = np.isin(self.values, numbers)
+        return replace(self, missing=found if self.missing is None else found | self.missing)
+
+    def present(self) -> NDArray[Any]:
+        """Return the values that are not missing; text as an array of `str`."""
+        values = self.values.to_numpy(zero_copy_only=False) if self.is_text else self.values
+        return values if self.missing is None else values[~self.missing]
+
+    def refuse_booleans(self) -> None:
+        """Raise DomainError for a boolean column: as text or numbers its values would change."""
+        if not self.is_text and self.values.dtype.kind == "b" and len(self.present()):
+            raise found_booleans(self.name)
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Return the values as numbers (0 where missing); text that spells numbers is read as such.
+
+        Always float64, for every type of column: what a value becomes must not depend on the other rows, and a type
+        that was inferred from the rows (whole numbers or not, with or without NaN) would.
+
+        Raises
+        ------
+        DomainError
+            If some text is not a number, a number is infinite, or the column is boolean.
+        """
+        self.refuse_booleans()
+        values = self.values
+        if self.is_text:
+            filled = values if self.missing is None else pc.if_else(pa.array(self.missing), "0", values)
+            if not guarded(lambda: _all_spelled(filled), unreadable(self.name)):
+                raise found_no_number(self.name)
+            values = guarded(lambda: filled.cast(pa.float64()).to_numpy(zero_copy_only=False), unreadable(self.name))
+        elif self.missing is not None:
+            values = np.where(self.missing, values.dtype.type(0), values)
+        values = values.astype(np.float64, copy=False)
+        if not np.isfinite(values).all():
+            raise found_infinity(self.name)
+        return values
+
+    def days(self) -> NDArray[np.float64]:
+        """Return the dates as days since 1970-01-01 (0 where missing); text that spells dates is read as such.
+
+        Raises
+        ------
+        DomainError
+            If some text is no date, or the column is of numbers or booleans.
+        """
+        if not (self.is_text or self.holds_dates or self._is_empty):
+            raise found_no_date(self.name)
+        if not self.is_text:
+            values = self.values if self.missing is None else np.where(self.missing, 0, self.values)
+            return values.astype(np.float64)
+
+        def read() -> NDArray[Any] | None:
+            filled = self.values if self.missing is None else pc.if_else(pa.array(self.missing), _EPOCH, self.values)
+            if not pc.all(_spells_dates(filled), min_count=0).as_py():
+                return None
+            return filled.cast(pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False)
+
+        found = guarded(read, unreadable(self.name))
+        if found is None:
+            raise found_no_date(self.name)
+        return found.astype(np.float64)
+
+    def are_dates(self) -> Mask:
+        """Return which values are dates, or text that spells them, as `days` takes them."""
+        if not self.is_text:
+            return np.full(len(self), self.holds_dates)
+        found = guarded(lambda: pc.fill_null(_spells_dates(self.values), False), unreadable(self.name))
+        return found.to_numpy(zero_copy_only=False)
+
+    @property
+    def _is_empty(self) -> bool:
+        return not len(self.present())
+
+    def _stored(self, value: Value) -> float | None:
+        """Return a value as the array holds it, None if it cannot; of a text, dates hold only the date that it spells.
+
+        Whole numbers are compared as such.
+        """
+        if self.holds_dates and isinstance(value, str):
+            day = as_day(value)
+            return int(day) if isinstance(day, Day) else None
+        return _as_stored(spelled_number(value), self.values.dtype)
+
+    def are_numbers(self) -> Mask:
+        """Return which values are finite numbers, or text that spells them, as `numbers` takes them."""
+        if not self.is_text:
+            return np.isfinite(self.values) & (self.values.dtype.kind != "b")
+        found = guarded(lambda: pc.fill_null(_spelled(self.values), False), unreadable(self.name))
+        return found.to_numpy(zero_copy_only=False)
+
+    @classmethod
+    def from_numpy(cls, values: NDArray[Any], name: str) -> Self:
+        """Make a column of a one-dimensional array.
+
+        Raises
+        ------
+        DomainError
+            If the type is not boolean, number or text, or the values are not of one type.
+        """
+        if values.dtype.kind == "f":
+            wide = guarded(lambda: values.astype(np.float64, copy=False), unreadable(name))  # as bounds and cuts are
+            missing = np.isnan(wide)
+            return cls(name, np.where(missing, 0.0, wide), missing) if missing.any() else cls(name, wide, None)
+        if values.dtype.kind in "biu":
+            return cls(name, values, None)
+        if values.dtype.kind == "O":
+            return cls.from_arrow(guarded(lambda: arrow_of_objects(values), unreadable(name)), name)
+        make = _arrow_of_times if values.dtype.kind == "M" else lambda given: pa.array(given, from_pandas=True)
+        return cls.from_arrow(guarded(lambda: make(values), unreadable(name)), name)
+
+    @classmethod
+    def from_arrow(cls, array: pa.Array | pa.ChunkedArray, name: str) -> Self:
+        """Make a column of an Arrow array. One without a type, such as of nothing but NULL, is text.
+
+        Raises
+        ------
+        DomainError
+            If the type is not boolean, number or text, or a value is invalid for its type.
+        """
+        given = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+        array = guarded(lambda: _whole(array), _invalid(name))
+        column = cls._from_whole(array, name)
+        return replace(column, holds_dates=True) if _is_date(given) else column
+
+    @classmethod
+    def _from_whole(cls, array: pa.Array, name: str) -> Self:
+        kind = array.type
+        if pa.types.is_large_string(kind):
+            text = guarded(lambda: pc.ascii_trim_whitespace(array), _invalid(name))
+            blank = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
+            return cls(name, text, blank if blank.any() else None)
+        if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            found = re.split(r"[<\[]", str(kind))[0]  # its parameters can hold values, such as the keys of a dict
+            zone = " with a time zone; give its dates alone" if pa.types.is_timestamp(kind) else ""
+            raise DomainError(f"expected booleans, numbers, dates or text, found the type {found}{zone}.", column=name)
+        if array.null_count == 0:
+            return cls.from_numpy(array.to_numpy(zero_copy_only=False), name)
+        null = array.is_null().to_numpy(zero_copy_only=False)
+        values = array.fill_null(False if pa.types.is_boolean(kind) else 0).to_numpy(zero_copy_only=False)
+        filled = cls.from_numpy(values, name)
+        return cls(name, filled.values, null if filled.missing is None else null | filled.missing)
+
+
+def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return an array as one validated chunk, text as large strings, dates and times without a time zone as days."""
+    array.validate(full=True)
+    if _is_text(array.type):
+        array = array.cast(pa.large_string())  # first: one piece of other text holds 2 GB at most
+    if isinstance(array, pa.ChunkedArray):  # of no piece at all, some types cannot be made one
+        array = array.combine_chunks() if array.num_chunks else _none_of(array.type)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    kind = array.type
+    if pa.types.is_decimal(kind) and kind.scale == 0:
+        return array.cast(pa.large_string())  # float64 does not hold each of its digits
+    if pa.types.is_decimal(kind):  # by way of text: the cast of one to the other is not to the nearest
+        return array.cast(pa.string()).cast(pa.float64())
+    if _is_date(kind):
+        return array.cast(pa.int32()) if pa.types.is_date32(kind) else _days_of_times(array)
+    return array.cast(pa.large_string()) if _is_text(kind) else array
+
+
+def _arrow_of_times(values: NDArray[Any]) -> pa.Array:
+    """Return an array of dates or times; Arrow takes a step of 7 days for one of a day, and wraps days around."""
+    unit, step = np.datetime_data(values.dtype)
+    if step != 1:
+        raise ArgumentTypeError("times in steps of several units")
+    if unit != "D":
+        return pa.array(values, from_pandas=True)
+    return _clipped(values.astype(np.int64), np.isnat(values)).view(pa.date32())
+
+
+def _days_of_times(times: pa.Array) -> pa.Array:
+    """Return the day of each time; Arrow's own functions wrap around at the ends of a unit and of days."""
+    ticks = times.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    unit = times.type.unit if pa.types.is_timestamp(times.type) else "ms"
+    return _clipped(ticks // _TICKS[unit], times.is_null().to_numpy(zero_copy_only=False))
+
+
+def _clipped(days: NDArray[np.int64], missing: Mask) -> pa.Array:
+    """Return days as 32 bits; those that are too far go to the ends, which are beyond every bound of a date."""
+    limits = np.iinfo(np.int32)
+    return pa.array(np.clip(days, limits.min, limits.max).astype(np.int32), mask=missing)
+
+
+_TICKS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+"""Ticks of a day, by the unit of times."""
+
+
+def _is_date(kind: pa.DataType) -> bool:
+    """Return whether a type is of dates, or of times without a time zone, which have one date everywhere."""
+    return pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
+
+
+def _none_of(kind: pa.DataType) -> pa.Array:
+    return pa.array([], kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return any(is_a(kind) for is_a in (types.is_string, types.is_large_string, types.is_string_view, types.is_null))
+
+
+def _all_spelled(text: pa.Array) -> bool:
+    return pc.all(_spelled(text), min_count=0).as_py()
+
+
+def _spelled(text: pa.Array) -> pa.Array:
+    return pc.and_(pc.match_substring_regex(text, NUMBER), pc.less_equal(pc.utf8_length(text), LONGEST_NUMBER))
+
+
+def _spells_dates(text: pa.Array) -> pa.Array:
+    return pc.match_substring_regex(text, DATE)
+
+
+_EPOCH = "1970-01-01"
+
+
+def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:
+    """Return a number as an array of some kind holds it, None if it cannot: whole numbers are compared as such."""
+    if number is None or kind.kind == "b":
+        return number if number in (0, 1) else None
+    if kind.kind == "f":
+        return float(number) if is_double(number) else None
+    limits = np.iinfo(kind)
+    return int(number) if limits.min <= number <= limits.max and number == int(number) else None
+
+
+def unreadable(name: str) -> DomainError:
+    """Return the error of values that are not all of one type, or of none that is read."""
+    return DomainError(
+        "expected values of one type (64-bit numbers, booleans, dates or text), found a mixture, another type, or "
+        "numbers of more digits than float64 has in a column of dtype object; give the column a type.",
+        column=name,
+    )
+
+
+def _invalid(name: str) -> DomainError:
+    return DomainError(
+        "expected valid values of the column's type (text in UTF-8, dates without a time of day), found others.",
+        column=name,
+    )
+
+
+def found_booleans(name: str) -> DomainError:
+    """Return the error of booleans in a column declared to be of text or numbers."""
+    return DomainError(
+        "expected text or numbers, found booleans; declare the attribute boolean, or read the column as text.",
+        column=name,
+    )
+
+
+def found_no_number(name: str) -> DomainError:
+    """Return the error of text in a column of numbers."""
+    return DomainError(
+        "expected numbers, found text that is not a number; correct it, or, if it stands for a missing value, name it "
+        "under `missing_values` in the schema; --decimal , reads decimal commas, and then no points.",
+        column=name,
+    )
+
+
+def found_no_date(name: str) -> DomainError:
+    """Return the error of values that are no dates in a column of dates."""
+    return DomainError(
+        "expected dates, as a column of type date or text such as 1980-12-31 without a time of day, found others; "
+        "correct them, or, if they stand for a missing value, name them under `missing_values` in the schema.",
+        column=name,
+    )
+
+
+def found_infinity(name: str) -> DomainError:
+    """Return the error of an infinite number."""
+    return DomainError("expected finite numbers, found infinity.", column=name)
+
+
+LARGEST_WHOLE = 2**53
+"""Whole numbers up to it in size are exact in float64, which numbers without a type become."""
+_EXACT_DIGITS = 15  # decimals of as many are different in float64 if they are different
+
+
+def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
+    """Return an array of objects as an Arrow array of text, booleans, float64 or dates, those of times too."""
+    items = values.tolist()
+    missing = [_is_missing(item) for item in items]
+    kinds = {_kind(type(item)) for item, gap in zip(items, missing, strict=True) if not gap}
+    if not kinds:
+        return pa.nulls(len(items))
+    if len(kinds) > 1:
+        raise ArgumentTypeError("values of several kinds")
+    make, arrow = _KINDS[kinds.pop()]
+    return pa.array([None if gap else make(item) for item, gap in zip(items, missing, strict=True)], arrow)
+
+
+def has_object_categories(series: pd.Series) -> bool:
+    """Return whether a series is categorical, and its categories are objects, which have no type."""
+    return isinstance(series.dtype, pd.CategoricalDtype) and series.dtype.categories.dtype == object
+
+
+def arrow_of_categories(series: pd.Series) -> pa.Array:
+    """Return a categorical series of objects as an Arrow array; raises as `arrow_of_objects` does.
+
+    Categories of no row do not count.
+    """
+    codes, categories = series.cat.codes.to_numpy(), series.cat.categories.to_numpy()
+    used, places = np.unique(codes[codes >= 0], return_inverse=True)
+    index = np.zeros(len(codes), dtype=np.int64)
+    index[codes >= 0] = places
+    return arrow_of_objects(categories[used]).take(pa.array(index, mask=codes < 0))
+
+
+def check_digits(series: pd.Series) -> None:
+    """Check that no decimal of a series of objects, or of its categories, has more digits than float64 tells apart."""
+    values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else series
+    items = values.to_numpy().tolist() if values.dtype == object else []
+    if any(isinstance(item, Decimal) and len(item.as_tuple().digits) > _EXACT_DIGITS for item in items):
+        raise OverflowError("a decimal of many digits")
+    if any(isinstance(item, datetime.datetime) for item in items):
+        raise ArgumentTypeError("a time")
+
+
+def _is_missing(item: Any) -> bool:
+    if item is None or item is pd.NA or item is pd.NaT:
+        return True
+    return isinstance(item, (float, np.floating, Decimal)) and bool(item != item)
+
+
+def _kind(kind: type) -> str:
+    if issubclass(kind, str):
+        return "text"
+    if issubclass(kind, (bool, np.bool_)):
+        return "boolean"
+    if issubclass(kind, Day):
+        return "date"
+    if issubclass(kind, (int, float, Decimal, np.integer, np.floating)):
+        return "number"
+    if issubclass(kind, datetime.datetime):
+        return "time"
+    if kind is datetime.date:
+        return "date"
+    raise ArgumentTypeError("values of another kind")
+
+
+def _date_of(item: Any) -> datetime.date:
+    if item.tzinfo is not None:
+        raise ArgumentTypeError("a time with a time zone")
+    return item.date()
+
+
+def _number(item: Any) -> float:
+    if isinstance(item, (int, np.integer)) and abs(int(item)) > LARGEST_WHOLE:
+        raise OverflowError("a whole number beyond 2^53")
+    number = float(item)
+    if isinstance(item, Decimal) and (item.is_infinite() or (abs(item) > LARGEST_WHOLE and item != number)):
+        raise OverflowError("an infinite decimal, or one of many digits")
+    return number
+
+
+_KINDS: dict[str, tuple[Any, pa.DataType]] = {
+    "text": (str, pa.large_string()),
+    "boolean": (bool, pa.bool_()),
+    "number": (_number, pa.float64()),
+    "date": (lambda item: item.date if isinstance(item, Day) else item, pa.date32()),
+    "time": (_date_of, pa.date32()),
+}

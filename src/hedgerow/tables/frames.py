@@ -1,0 +1,292 @@
+"""Frames and arrays in memory, as tables of columns; the only code that handles frames.
+
+Columns of pandas, polars, pyarrow and other frames of narwhals have names, those of arrays positions. No error quotes a
+value: foreign code runs on rows only behind `hedgerow.boundary.foreign_code.guarded`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.tables.columns import Column, arrow_of_categories, check_digits, has_object_categories, unreadable
+from hedgerow.text.messages import repeated
+from hedgerow.text.values import listed
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """The columns of a frame by name, or of an array by position.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        The frame's column names; None for an array.
+    data : object
+        The narwhals frame or the two-dimensional array.
+    """
+
+    names: tuple[str, ...] | None
+    data: Any
+
+    @classmethod
+    def of(cls, data: Any) -> Self:
+        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array. A table may have no rows.
+
+        Raises
+        ------
+        DomainError
+            If two columns have the same name.
+        TypeError
+            If `data` is neither a frame nor a two-dimensional array. A list of rows is not: without rows it has no
+            columns, so that the error would disclose whether there are rows.
+        """
+        problem = ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
+        if is_frame(data):
+            names = guarded(lambda: _names(data), problem)
+            if found := repeated(names):
+                raise DomainError(f"expected each column once, found these more than once: {listed(found)}.")
+            return cls(names, guarded(lambda: nw.from_native(_with_text_names(data), eager_only=True), problem))
+        if isinstance(data, (list, tuple)):
+            raise ArgumentTypeError(
+                f"Expected {_TABLE}, got a {type(data).__name__}, which has no columns if it has no rows; convert it "
+                "to an array of shape (n_rows, n_columns)."
+            )
+        if not hasattr(type(data), "__array__"):
+            raise problem
+        array = _plain_array(data, problem)
+        if array.ndim != 2:
+            raise problem
+        return cls(None, array)
+
+    def without(self, name: str) -> Self:
+        """Return a frame without one of its columns."""
+        problem = ArgumentTypeError(f"Expected {_TABLE}.")
+        return type(self).of(guarded(lambda: self.data.drop(name).to_native(), problem))
+
+    def without_rows(self) -> Self:
+        """Return the table with its columns and their types, without rows."""
+        return replace(self, data=guarded(lambda: self.data[:0], ArgumentTypeError(f"Expected {_TABLE}.")))
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return int(self.data.shape[1])
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names; an array has x0, x1 and so on."""
+        return tuple(f"x{i}" for i in range(self.width)) if self.names is None else self.names
+
+    def require(self, names: Iterable[str]) -> None:
+        """Check that a frame has these columns, before any row is touched.
+
+        Raises
+        ------
+        DomainError
+            Naming the first that is absent.
+        """
+        present = set(self.names or ())
+        for name in names:
+            if self.names is not None and name not in present:
+                raise DomainError.absent(name, self.names)
+
+    def __len__(self) -> int:
+        return int(self.data.shape[0])
+
+    def take(self, rows: NDArray[np.integer]) -> Any:
+        """Return these rows, as the kind of frame or array that the table is."""
+        if self.names is None:
+            return self.data[rows]
+        return guarded(lambda: self.data[rows].to_native(), ArgumentTypeError(f"Expected {_TABLE}."))
+
+    def column(self, name: str, position: int) -> Column:
+        """Return a frame's column of this name, or an array's at this position.
+
+        Raises
+        ------
+        DomainError
+            If there is no such column.
+        """
+        if self.names is None:
+            return Column.from_numpy(self.data[:, position], name)
+        self.require([name])
+        return series_column(self.series(name), name)
+
+    def exact_column(self, name: str) -> Column:
+        """Return a frame's column as `column` does, but decimals as text: of many digits, two can be one float64.
+
+        Raises
+        ------
+        DomainError
+            If there is no such column, it is of times, or of dtype object and has decimals of more than 15 digits.
+        """
+        self.require([name])
+        series = self.series(name)
+        text = guarded(lambda: _text_of_decimals(series), unreadable(name))
+        return series_column(series, name) if text is None else Column.from_arrow(text, name)
+
+    def series(self, name: str) -> Any:
+        """Return a frame's column of this name as it is; without the words of the frame's library where it fails."""
+        return guarded(lambda: self.data.get_column(name), unreadable(name))
+
+
+_TABLE = "a frame or a two-dimensional array"
+
+
+def is_frame(data: Any) -> bool:
+    """Return whether narwhals takes `data` for an eager frame."""
+    found = guarded(lambda: _kind_of_frame(data), ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}."))
+    if found == "lazy":
+        raise ArgumentTypeError(
+            f"Expected a table in memory, got a {type(data).__name__}, which is lazy: collect it, or count it in its "
+            "engine (Tally.from_table, with an Ibis table)."
+        )
+    return found == "eager"
+
+
+def _kind_of_frame(data: Any) -> str:
+    try:
+        frame = nw.from_native(data, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        return "eager"  # `Table.of` says which columns are there twice
+    return "lazy" if isinstance(frame, nw.LazyFrame) else "eager" if isinstance(frame, nw.DataFrame) else "none"
+
+
+def series_column(series: Any, name: str) -> Column:
+    """Return the column of a narwhals series."""
+    if series.implementation.is_pandas_like() and str(series.to_native().dtype).startswith("Sparse"):
+        raise DomainError("expected dense values, found sparse ones; call sparse.to_dense().", column=name)
+
+    def read() -> Any:
+        if series.implementation.is_pandas_like():
+            if series.dtype == nw.Object:
+                return series.to_numpy()
+            if has_object_categories(series.to_native()):
+                return arrow_of_categories(series.to_native())
+        return series.to_native() if series.implementation.is_pyarrow() else series.to_arrow()
+
+    found = guarded(read, unreadable(name))
+    return Column.from_numpy(found, name) if isinstance(found, np.ndarray) else Column.from_arrow(found, name)
+
+
+def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
+    """Return a narwhals series of decimals as text, None for another.
+
+    All decimals of a type have as many places, so that equal ones are the same text; those of dtype object do not.
+    Raises OverflowError for objects of many digits, TypeError for times, which are read as their dates.
+    """
+    if series.implementation.is_pandas_like() and (
+        series.dtype == nw.Object or has_object_categories(series.to_native())
+    ):
+        check_digits(series.to_native())
+        return None
+    array = series.to_arrow()
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_timestamp(array.type):
+        raise ArgumentTypeError("times")
+    return array.cast(pa.large_string()) if pa.types.is_decimal(array.type) else None
+
+
+def column_of(labels: Any, name: str) -> Column:
+    """Return the column of a series, an array or a sequence of labels."""
+    series = _series_of(labels)
+    if series is not None:
+        return series_column(series, name)
+    array = _plain_array(labels, _no_labels(labels))
+    if array.ndim != 1:
+        raise ArgumentTypeError(f"Expected one column of labels, got an array of {array.ndim} dimensions.")
+    return Column.from_numpy(array, name)
+
+
+def check_same_index(data: Any, labels: Any) -> None:
+    """Refuse labels of pandas whose index is not that of their frame (ValueError): they would be paired by position."""
+
+    def differ() -> bool:
+        ours, theirs = map(_index, (data, labels))
+        # Another number of labels is refused by who counts them.
+        return ours is not None and theirs is not None and len(ours) == len(theirs) and not ours.equals(theirs)
+
+    if guarded(differ, _no_labels(labels)):
+        raise ArgumentError(
+            "expected labels with the index of their rows, got another one; pass y.loc[X.index], or y.to_numpy() where "
+            "the labels are in the order of the rows."
+        )
+
+
+def type_of(labels: Any, name: str) -> Column | None:
+    """Return a column without rows of the type of labels' series or array; None for a list, whose values decide."""
+    if _series_of(labels) is None and not hasattr(type(labels), "__array__"):
+        return None
+    return column_of(guarded(lambda: labels[:0], _no_labels(labels)), name)
+
+
+def is_boolean(labels: Any) -> bool:
+    """Return whether labels are boolean by the type of their series or array, without reading them."""
+    series = _series_of(labels)
+    if series is not None:
+        return guarded(lambda: series.dtype == nw.Boolean, _no_labels(labels))
+    if not hasattr(type(labels), "__array__"):
+        return False  # the type of a list is that of the values in it
+    return _plain_array(labels, _no_labels(labels)).dtype.kind == "b"
+
+
+def label_name(labels: Any) -> str:
+    """Return the name that a series of labels has, or ``label``."""
+
+    def read() -> str:
+        name = getattr(labels, "name", None)
+        return str.__str__(name) if isinstance(name, str) else ""
+
+    return guarded(read, _no_labels(labels)) or "label"
+
+
+def _index(data: Any) -> Any:
+    """Return the index of a frame or series of pandas, None for anything else."""
+    native = nw.to_native(data, pass_through=True)
+    known = nw.dependencies.is_pandas_like_dataframe(native) or nw.dependencies.is_pandas_like_series(native)
+    return native.index if known else None
+
+
+def _series_of(labels: Any) -> Any:
+    """Return the narwhals series of a native one, None for anything else."""
+    series = guarded(lambda: nw.from_native(labels, series_only=True, pass_through=True), _no_labels(labels))
+    return series if isinstance(series, nw.Series) else None
+
+
+def _no_labels(data: object) -> TypeError:
+    return ArgumentTypeError(f"Expected one column of labels in memory, one value a row, got {type(data).__name__}.")
+
+
+def _plain_array(data: Any, problem: TypeError) -> NDArray[Any]:
+    if isinstance(data, np.ma.MaskedArray):
+        raise ArgumentTypeError("Expected an array without a mask, which would be lost; write missing values as NaN.")
+
+    def read() -> NDArray[Any]:
+        array = np.asarray(data)
+        if array.dtype.kind in "SU" and not isinstance(data, np.ndarray):
+            array = np.asarray(data, dtype=object)  # NumPy would turn numbers among text into text
+        return array
+
+    return guarded(read, problem)
+
+
+def _names(frame: Any) -> tuple[str, ...]:
+    return tuple(str(name) for name in getattr(frame, "column_names", getattr(frame, "columns", ())))
+
+
+def _with_text_names(data: Any) -> Any:
+    """Return a pandas frame with its column names as text, any other frame as it is."""
+    columns = getattr(data, "columns", None)
+    if columns is None or not hasattr(data, "set_axis") or all(isinstance(name, str) for name in columns):
+        return data
+    return data.set_axis([str(name) for name in cast(Sequence[Any], columns)], axis=1)

@@ -1,0 +1,226 @@
+"""Files of a table of any make: CSV in UTF-8 as it is, and what becomes that: compressed, encoded otherwise, piped.
+
+Everything is in memory; nothing is written. No error quotes a byte below the header.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet as pq
+
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.tables.csv_files import read_csv, read_header
+from hedgerow.text.messages import repeated, shown_argument
+from hedgerow.text.values import listed
+
+PIPE = "-"
+"""The name of standard input."""
+TEXTS = (".csv", ".tsv", ".txt")
+LARGEST = 2**30
+"""The most bytes of a file that is read whole: one that is compressed, piped, or not in UTF-8."""
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+_BLOCK = 2**22
+_HEAD = 2**20  # bytes of which the header is read
+_DECIMAL = r"^\s*([-+]?[0-9]*){}([0-9]+([eE][-+]?[0-9]+)?)\s*$"
+_NO_FILES = ("idna", "punycode", "raw-unicode-escape", "unicode-escape")  # encodings of parts of texts
+pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
+
+
+@dataclass(frozen=True)
+class Make:
+    """How a file of text is written."""
+
+    encoding: str = "utf-8"  # the encoding, as Python names it. A byte order mark is skipped.
+    decimal: str = "."  # what stands before the decimals of a number
+
+    def __post_init__(self) -> None:
+        problem = ArgumentError(
+            f"encoding must be one that Python knows, such as utf-8, cp1252 or utf-16, got "
+            f"{shown_argument(self.encoding)}."
+        )
+        guarded(lambda: "".encode(self.encoding), problem)
+        if codecs.lookup(self.encoding).name.replace("_", "-") in _NO_FILES:
+            raise problem
+        if self.decimal not in (".", ","):
+            raise ArgumentError(f"decimal must be . or , got {shown_argument(self.decimal)}.")
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether nothing is to be done."""
+        return self.is_utf8 and self.decimal == "."
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether the text is in UTF-8."""
+        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
+
+    def pointed(self, table: pa.Table, names: Iterable[str]) -> pa.Table:
+        """Return a table of text in which numbers of these columns have a point, as elsewhere.
+
+        With a decimal comma, 1.234 is no number: it may be a thousand and more. It gets a comma, and stays none.
+        """
+        for name in set(names).intersection(table.column_names) if self.decimal == "," else ():
+            column = table[name]
+            without = pc.replace_substring_regex(column, _DECIMAL.format(","), r"\1.\2")
+            is_other = pc.match_substring_regex(column, _DECIMAL.format("[.]"))
+            column = pc.if_else(is_other, pc.replace_substring(column, ".", ","), without)
+            table = table.set_column(table.column_names.index(name), name, column)
+        return table
+
+
+USUAL = Make()
+
+
+@dataclass(frozen=True, repr=False)
+class Held:
+    """Bytes in memory, in the place of a file: CSV in UTF-8."""
+
+    name: str  # what errors call it
+    content: bytes  # the bytes
+
+    def open(self, mode: str = "rb", /) -> BinaryIO:  # noqa: ARG002 -- as a path's
+        """Return the bytes as a file."""
+        return io.BytesIO(self.content)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def is_text(data: str) -> bool:
+    """Return whether this names one file of text, or standard input: what is read row by row in memory."""
+    return data == PIPE or data.lower().removesuffix(".gz").endswith(TEXTS)
+
+
+def check_no_spreadsheet(data: str) -> None:
+    """Refuse the files of spreadsheets, and pipes with a name, with what to do instead."""
+    if Path(data).is_fifo():  # a table is opened more than once
+        raise ArgumentError(f"{data}: expected a file, got a pipe; give - and pipe the rows to standard input.")
+    if data.lower().endswith(_SPREADSHEETS):
+        raise ArgumentError(
+            f"{data}: expected CSV or Parquet, got a spreadsheet; save the sheet as CSV in UTF-8. Mind that "
+            "spreadsheets change values such as 007 and 1-2."
+        )
+
+
+def check_table_name(data: str) -> None:
+    """Check that this names a file of text, standard input or a Parquet file."""
+    check_no_spreadsheet(data)
+    if not is_text(data) and not data.lower().endswith(".parquet"):
+        raise ArgumentError(
+            f"{data}: expected a file of {', '.join(TEXTS)} (or .gz of these) or .parquet, or - for standard input."
+        )
+
+
+def source_of(data: str, make: Make = USUAL) -> Path | Held:
+    """Return the bytes of a file of text as CSV in UTF-8: the file itself where it is that, else what becomes that.
+
+    Lines that end in a carriage return alone, as on the classic Mac, get a line feed in its place.
+    """
+    path = Path(data)
+    if data != PIPE and not data.lower().endswith(".gz") and make.is_usual and not _has_returns_alone(path):
+        return path
+    name = "standard input" if data == PIPE else data
+    return Held(name, _as_usual(name, _bytes(data, name), make))
+
+
+def read_table(
+    data: str, make: Make = USUAL, source: Path | Held | None = None, numbers: Iterable[str] = ()
+) -> pa.Table:
+    """Return all rows of a file: of text with every field as text, of Parquet with its types.
+
+    Those columns of text that are `numbers` are read as `Make.pointed` has it.
+    """
+    check_table_name(data)
+    if is_text(data):
+        return make.pointed(read_csv(source_of(data, make) if source is None else source), numbers)
+    if not make.is_usual:
+        raise ArgumentError("expected no encoding and no decimal mark for Parquet, which has types; got one.")
+    _parquet_names(data)
+    with Path(data).open("rb") as file:
+        problem = DomainError(f"{data}: expected a Parquet file, found another.")
+        # times of 96 bits, as Spark and Hive write them, are nanoseconds by default, which wrap around after 2262
+        return guarded(lambda: pq.read_table(file, coerce_int96_timestamp_unit="us"), problem)
+
+
+def columns_of(data: str, make: Make = USUAL) -> list[str]:
+    """Return the names of a file's columns; no row is parsed, though what is not CSV in UTF-8 is read whole."""
+    check_table_name(data)
+    return read_header(source_of(data, make)) if is_text(data) else _parquet_names(data)
+
+
+def _parquet_names(data: str) -> list[str]:
+    """Return the names of a Parquet file's columns."""
+    with Path(data).open("rb") as file:
+        problem = DomainError(f"{data}: expected a Parquet file, found another.")
+        names = list(guarded(lambda: pq.read_schema(file), problem).names)
+    if found := repeated(names):
+        raise DomainError(f"{data}: expected each column once, found these more than once: {listed(found)}.")
+    return names
+
+
+def _has_returns_alone(path: Path) -> bool:
+    """Return whether the first line of a file ends in a carriage return that no line feed follows."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    first = head.find(b"\r")
+    return first >= 0 and b"\n" not in head[: first + 2]
+
+
+def _bytes(data: str, name: str) -> bytes:
+    """Return all bytes of a file, or of standard input, uncompressed."""
+    if data == PIPE:
+        if sys.stdin.isatty():
+            raise ArgumentError("expected rows on standard input, as in `cat FILE | hedgerow …`, got a terminal.")
+        return _all_of(sys.stdin.buffer, name)
+    if not data.lower().endswith(".gz"):
+        with Path(data).open("rb") as file:
+            return _all_of(file, name)
+    problem = None
+    with Path(data).open("rb") as file:
+        try:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                return _all_of(unpacked, name)
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            problem = f"{name}: expected a file that gzip wrote, found another, or one that is cut off."
+    raise DomainError(problem)
+
+
+def _all_of(file: Any, name: str) -> bytes:
+    found = bytearray()
+    while block := file.read(_BLOCK):
+        found += block
+        if len(found) > LARGEST:
+            raise DomainError(
+                f"{name}: expected at most {LARGEST:,} bytes where they are compressed, piped or not in UTF-8, found "
+                "more; write them as CSV in UTF-8, or as Parquet."
+            )
+    return bytes(found)
+
+
+def _as_usual(name: str, content: bytes, make: Make) -> bytes:
+    """Return text as UTF-8 whose lines end in a line feed, or all in a carriage return and a line feed."""
+    line = 0
+    if not make.is_utf8:
+        try:
+            content = content.decode(make.encoding).removeprefix("\ufeff").encode()
+        except UnicodeError as error:
+            before = content[: getattr(error, "start", 0)].decode(make.encoding, "ignore")
+            line = max(before.count("\n"), before.count("\r")) + 1
+    if line:
+        raise DomainError(
+            f"{name}: expected text in {make.encoding}, found other bytes on line {line}; say in --encoding which one "
+            "it is in, or save it as CSV in UTF-8."
+        )
+    return content.replace(b"\r", b"\n") if b"\n" not in content else content

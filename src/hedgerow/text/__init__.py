@@ -1,0 +1,1 @@
+"""Text: values, days, messages and markup."""

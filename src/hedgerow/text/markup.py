@@ -1,0 +1,74 @@
+"""HTML that escapes by construction: text becomes markup through `element` alone, which escapes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from hedgerow.text.values import printable
+
+_EMPTY = ("meta", "link", "br", "hr")  # elements without content
+
+
+_CELL = "text-align:left;vertical-align:top;overflow-wrap:anywhere"  # notebooks put text to the right
+_MOST_ROWS = 200
+
+
+class Html(str):
+    """Markup. A plain `str` is text, and is escaped where it is put into an element."""
+
+    __slots__ = ()
+
+
+def text(content: str) -> Html:
+    r"""Return text as markup: special characters escaped, control characters and marks of direction shown.
+
+    Examples
+    --------
+    >>> print(text("<b>&\x1b"))
+    &lt;b&gt;&amp;\x1b
+    """
+    return content if isinstance(content, Html) else Html(escape(printable(content, keep="\n")))
+
+
+def element(name: str, /, *content: str, **attributes: str) -> Html:
+    """Return an element; underlines at the end of attributes' names are dropped, others become hyphens.
+
+    Examples
+    --------
+    >>> print(element("p", "1 < 2 ", element("b", "yes"), class_="note"))
+    <p class="note">1 &lt; 2 <b>yes</b></p>
+    """
+    given = "".join(f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items())
+    if name in _EMPTY:
+        return Html(f"<{name}{given}>")
+    return Html(f"<{name}{given}>{''.join(map(text, content))}</{name}>")
+
+
+def joined(*parts: Html) -> Html:
+    """Return markup after markup, a line each."""
+    return Html("\n".join(parts))
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "") -> Html:
+    """Return a table for a notebook: 200 rows at most, and then how many more there are.
+
+    The first entry of a row is its heading. Without columns it has no line of titles.
+    """
+    titles = element("tr", *(element("th", name, scope="col", style=_CELL) for name in columns))
+    lines = [
+        element(
+            "tr",
+            element("th", printable(first), scope="row", style=_CELL),
+            *(element("td", printable(entry), style=_CELL) for entry in others),
+        )
+        for first, *others in rows[:_MOST_ROWS]
+    ]
+    found = element(
+        "table",
+        *([element("caption", caption, style=_CELL)] if caption else []),
+        *([element("thead", titles)] if columns else []),
+        element("tbody", *lines),
+    )
+    more = len(rows) - _MOST_ROWS
+    return joined(found, element("p", f"… and {more:,} more.")) if more > 0 else found

@@ -1,0 +1,117 @@
+"""Quoting of values in messages: short, and nothing of a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from difflib import get_close_matches
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from hedgerow.text.days import Day
+
+
+def shown(value: object) -> str:
+    """Return a value for a message: its `repr` if that is short and public, else its type.
+
+    Objects other than plain values are named by their type only: the `repr` of a frame shows rows.
+
+    Examples
+    --------
+    >>> print(shown("a"), shown(3), shown([1] * 50))
+    'a' 3 [1, 1, 1, 1, 1, 1, …]
+    """
+    return _shown(value, 0)
+
+
+def shown_argument(value: object) -> str:
+    """Return an argument for a message: a number or text itself, of anything else the type.
+
+    A table may have been passed where a number or text is expected; a list can hold its rows.
+
+    Examples
+    --------
+    >>> print(shown_argument("a"), shown_argument(3), shown_argument([1] * 50))
+    'a' 3 <list>
+    """
+    return _shown(value, _DEEPEST_SHOWN)
+
+
+def number_of(count: int, one: str, many: str = "") -> str:
+    """Return a number of things, in the plural unless there is one of them.
+
+    Examples
+    --------
+    >>> number_of(1, "attribute"), number_of(3, "attribute"), number_of(2, "leaf", "leaves")
+    ('1 attribute', '3 attributes', '2 leaves')
+    """
+    return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Return the names that occur more than once, in order.
+
+    Examples
+    --------
+    >>> repeated(["b", "a", "b"])
+    ['b']
+    """
+    return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def near_miss(word: object, words: Iterable[str]) -> str:
+    """Return the question whether one of some words was meant, with a space before it; nothing if none is like it.
+
+    Examples
+    --------
+    >>> near_miss("age", ["Age", "sex"]), near_miss("age", ["dose", "sex"])
+    (" Did you mean 'Age'?", '')
+    """
+    if not isinstance(word, str) or len(word) > _LONGEST_SHOWN:
+        return ""
+    near = [other for other in islice(words, _MOST_COMPARED) if len(other) <= _LONGEST_SHOWN]
+    folded = {_folded(other): other for other in reversed(near)}
+    found = get_close_matches(_folded(word), folded, 1, _LIKE)
+    return f" Did you mean {folded[found[0]]!r}?" if found else ""
+
+
+def _folded(word: str) -> str:
+    return "".join(filter(str.isalnum, word.casefold()))
+
+
+_MOST_COMPARED, _LIKE = 1_000, 0.65
+_MOST_SHOWN, _LONGEST_SHOWN, _DEEPEST_SHOWN = 6, 60, 2
+
+
+def _shown(value: object, depth: int) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
+        return f"a whole number of {value.bit_length()} bits"
+    if type(value) in (int, float, bool, type(None), Fraction, Day):
+        return repr(value)
+    if type(value) is str:
+        return repr(value) if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]!r}…"
+    if type(value) not in (list, tuple, dict, set) or depth == _DEEPEST_SHOWN:
+        return f"<{type(value).__name__}>"
+    items: Any = value
+    parts = [_shown(item, depth + 1) for _, item in zip(range(_MOST_SHOWN), items, strict=False)]
+    if isinstance(value, dict):
+        parts = [f"{part}: {_shown(value[key], depth + 1)}" for part, key in zip(parts, value, strict=False)]
+    more = ["…"] if len(items) > _MOST_SHOWN else []
+    first, last = {"list": "[]", "tuple": "()"}.get(type(value).__name__, "{}")
+    return first + ", ".join(parts + more) + last
+
+
+STAYS = "The epsilon of"
+"""What a note on an error begins with that says what stays charged."""
+
+
+def told_charges(error: BaseException) -> list[str]:
+    """Return the notes on an error that say what stays charged: those of others could quote values."""
+    return [note for note in notes_of(error) if str(note).startswith(STAYS)]
+
+
+def notes_of(error: BaseException) -> list[str]:
+    """Return an error's notes; its class may have something else of that name, or let nothing be set."""
+    notes = vars(error).get("__notes__")
+    return notes if isinstance(notes, list) else []

@@ -1,0 +1,17 @@
+import numpy as np
+import pytest
+
+from hedgerow.boundary.randomness import generator
+
+
+def test_a_seed_gives_a_generator_and_anything_else_an_error_that_does_not_quote_it():
+    assert generator(3).integers(1000) == np.random.default_rng(3).integers(1000)
+    with pytest.raises(ValueError, match=r"^random_state must be None, a whole number, .*, got <ndarray>\.$"):
+        generator(np.array(["value"]))
+
+
+def test_generators_of_both_kinds_are_taken():
+    rng = np.random.default_rng(1)
+    assert generator(rng) is rng
+    one, other = (generator(np.random.RandomState(5)).integers(2**40) for _ in range(2))
+    assert one == other != generator(np.random.RandomState(6)).integers(2**40)

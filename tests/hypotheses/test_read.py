@@ -1,0 +1,77 @@
+"""Hypotheses of hedgerow's are read as data and predict what they predict themselves."""
+
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import hedgerow as hr
+from hedgerow.hypotheses.hypothesis import codes_of
+from tests.hypotheses.hypotheses import FRAME, ROWS, RULES, SCHEMA, read
+
+
+def test_a_row_that_a_models_schema_refuses_has_no_class():
+    model = hr.models.RuleList(SCHEMA, RULES, hr.privacy.PrivacyCard.none("example", software="test"))
+    found = read(model, ROWS, ("no", "yes"))()
+    assert found.tolist() == [1, 1, 0, -1, -1, 1, -1, 1]
+    for i, code in enumerate(found):
+        if code >= 0:
+            assert model.predict(ROWS[i : i + 1])[0] == ("no", "yes")[code]
+        else:
+            with pytest.raises(hr.errors.DomainError, match="some values are"):
+                model.predict(ROWS[i : i + 1])
+
+
+@pytest.mark.parametrize(
+    "make", [hr.PrivateTreeClassifier, hr.PrivateRuleListClassifier, hr.PrivateScorecardClassifier]
+)
+def test_hedgerows_estimators_are_read_as_their_models(make):
+    data = hr.datasets.load("breast_cancer")
+    fitted = make(epsilon=4.0, schema=data.schema).fit(data.frame, data.labels)
+    found = read(fitted, data.frame, data.schema.classes)()
+    assert found.tolist() == codes_of(fitted.predict(data.frame), data.schema.classes, len(data.frame)).tolist()
+
+
+@pytest.mark.parametrize("make", [hr.MarginalLogisticClassifier, hr.ExprilClassifier])
+def test_marginal_learners_can_be_asked_about(make):
+    data = hr.datasets.load("breast_cancer")
+    oracle = hr.Oracle(data.frame, data.labels, hr.Budget(9), 3, classes=data.schema.classes)
+    options = {"estimator": DecisionTreeClassifier(max_depth=3), "queries": 1} if make is hr.ExprilClassifier else {}
+    fitted = make(**options).fit(data.frame[:200], oracle=oracle)
+    found = read(fitted, data.frame, data.schema.classes)()
+    assert found.tolist() == codes_of(fitted.predict(data.frame), data.schema.classes, len(data.frame)).tolist()
+
+
+def test_a_row_that_a_scorecards_schema_refuses_has_no_class():
+    parts = tuple(
+        hr.models.AttributePoints(name, tuple((3 * i - 2,) for i in range(attribute.n_bins)))
+        for name, attribute in SCHEMA.attributes
+    )
+    card = hr.models.Scorecard(SCHEMA, (1,), parts, 0.5, None, hr.privacy.PrivacyCard.none("example", software="test"))
+    found = read(card, ROWS, ("no", "yes"))()
+    assert -1 in found
+    assert {0, 1} & set(found.tolist())
+    for i, code in enumerate(found):
+        if code >= 0:
+            assert card.predict(ROWS[i : i + 1])[0] == ("no", "yes")[code]
+        else:
+            with pytest.raises(hr.errors.DomainError, match="some values are"):
+                card.predict(ROWS[i : i + 1])
+
+
+def test_a_scorecard_of_several_classes_predicts_the_one_with_the_largest_total():
+    schema = hr.Schema({"a": hr.Real(-9.0, 9.0, (-0.5, 0.5), missing="bin", outside="clip")}, hr.Label("y", (3, 5, 8)))
+    points = ((1, 0, 4), (2, 2, 2), (0, 5, 1), (0, 0, 1))
+    parts = (hr.models.AttributePoints("a", points),)
+    card = hr.models.Scorecard(
+        schema, (0, 0, 0), parts, 0.5, None, hr.privacy.PrivacyCard.none("example", software="test")
+    )
+    frame = FRAME[["a"]]
+    assert read(card, frame, (3, 5, 8))().tolist() == codes_of(card.predict(frame), (3, 5, 8), len(frame)).tolist()
+    assert len(set(card.predict(frame).tolist())) == 3
+
+
+def test_points_of_numbers_do_not_fit_a_column_of_booleans():
+    schema = hr.Schema({"b": hr.Real(0.0, 1.0, (0.5,), missing="bin", outside="clip")}, hr.Label("y", (0, 1)))
+    parts = (hr.models.AttributePoints("b", ((0,), (1,), (0,))),)
+    card = hr.models.Scorecard(schema, (0,), parts, 0.5, None, hr.privacy.PrivacyCard.none("example", software="test"))
+    with pytest.raises(hr.errors.HypothesisError, match="its attribute 'b' is real, and the column is boolean"):
+        read(card, FRAME[["b"]])

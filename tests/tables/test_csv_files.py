@@ -1,0 +1,92 @@
+import time
+
+import pytest
+
+from hedgerow.errors import DomainError
+from hedgerow.tables.csv_files import lines_of_rows, read_csv, read_header
+
+
+def write(tmp_path, text, encoding="utf-8"):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("a,b\n1,x\n2,y\n", [("1", "x"), ("2", "y")]),
+        ("a,b\r\n1,x\r\n2,y", [("1", "x"), ("2", "y")]),
+        ("a;b\n1;x,z\n", [("1", "x,z")]),
+        ("a\tb\n1\tx\n", [("1", "x")]),
+        ('a,b\n"1","x, ""quoted""\nover two lines"\n', [("1", 'x, "quoted"\nover two lines')]),
+        ("\ufeffa,b\n1,é\n", [("1", "é")]),
+        (" a , b \n NA ,?\n", [(" NA ", "?")]),
+        ("a,b\n1,\n,\n", [("1", ""), ("", "")]),
+        ("a,b\n007,1e3\n", [("007", "1e3")]),
+    ],
+)
+def test_every_cell_is_read_as_its_text(tmp_path, text, rows):
+    table = read_csv(write(tmp_path, text))
+    assert table.column_names == ["a", "b"]
+    assert list(zip(*(table[name].to_pylist() for name in "ab"), strict=True)) == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "names"),
+    [
+        ("t.csv", '"dose, in mg, a day";sex', ["dose, in mg, a day", "sex"]),
+        ("t.csv", '"a;b;c",d', ["a;b;c", "d"]),
+        ("t.tsv", "name, first\tname, last, if known", ["name, first", "name, last, if known"]),
+        ("T.TSV", "a,b", ["a", "b"]),
+    ],
+)
+def test_the_delimiter_is_what_the_header_has_most_of_outside_quotes_and_a_tab_in_tsv(tmp_path, name, header, names):
+    path = tmp_path / name
+    path.write_text(f"{header}\n")
+    assert read_header(path) == names
+
+
+def test_a_column_alone_is_read(tmp_path):
+    assert read_csv(write(tmp_path, "a\n1\n2\n"))["a"].to_pylist() == ["1", "2"]
+
+
+def test_the_header_is_read_without_the_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"age,sex\n\xff\xfe\x00")
+    assert read_header(path) == ["age", "sex"]
+
+
+def test_the_error_of_a_bad_line_gives_its_number_and_not_its_content(tmp_path):
+    with pytest.raises(DomainError, match="expected 2 fields on every line, found more or fewer on line 3") as error:
+        read_csv(write(tmp_path, "a,b\n1,2\nSECRET,2,3\n"))
+    assert "SECRET" not in repr((error.value, error.value.__cause__, error.value.__context__))
+
+
+def test_the_error_of_a_file_that_is_not_text_quotes_nothing(tmp_path):
+    with pytest.raises(DomainError, match="not UTF-8 text") as error:
+        read_csv(write(tmp_path, "a,b\nSECRÉT,2\n", "latin-1"))
+    assert error.value.__context__ is None
+
+
+def test_rows_begin_on_the_lines_that_an_editor_counts(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'\xef\xbb\xbfa;b\r\n1;2\r\n\r\n"x\ny";3\r\n4;"\r\n\r\n"\r\n5;6')
+    assert read_csv(path).num_rows == 4
+    assert lines_of_rows(path, [0, 1, 2, 3, 9]) == {0: 2, 1: 4, 2: 6, 3: 9}
+    assert lines_of_rows(path, [2]) == {2: 6}
+    assert lines_of_rows(path, []) == {}
+
+
+def test_after_a_field_that_is_too_long_for_the_parser_no_lines_are_known(tmp_path):
+    (tmp_path / "a.csv").write_text("a\n1\n" + "x" * 300_000 + "\n1\n")
+    assert lines_of_rows(tmp_path / "a.csv", [0, 2]) == {0: 2}
+
+
+def test_a_header_is_read_in_linear_time(tmp_path):
+    """Each name was counted among all names: 100,000 of them took minutes."""
+    names = [f"c{i}" for i in range(100_000)]
+    (tmp_path / "a.csv").write_text(",".join(names) + "\n")
+    before = time.process_time()
+    assert read_header(tmp_path / "a.csv") == names
+    assert time.process_time() - before < 5
