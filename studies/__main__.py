@@ -109,8 +109,14 @@ def _run(study: Any, settings: dict[str, Any], output: Path, *, resume: bool, jo
     typer.echo(f"written to {output}", err=True)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Run the command line; an error is one line, and exit code 2."""
     try:
         app(prog_name="python -m studies")
     except HedgerowError as error:
-        sys.exit(f"error: {error}")
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
-from hedgerow.learn.ssrl.classifier import greedy as module
+from hedgerow.learn.ssrl import greedy as module
 from hedgerow.learn.ssrl.greedy import PUBLISHED, confidence_threshold, least_support, release_rule_counts
 from hedgerow.privacy.charge import exact
 from hedgerow.privacy.gate import Gate

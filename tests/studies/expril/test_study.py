@@ -1,12 +1,10 @@
 import json
 import re
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.cli import main
 from studies import reproduce_expril
 from studies.expril.plots import draw_curves
 from studies.expril.runs import METHODS
@@ -16,20 +14,6 @@ from tests.studies.expril.small import make_small
 pytestmark = pytest.mark.statistics
 
 RECORDS = 2 + sum(method.questions + 1 for method in METHODS.values())
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["hedgerow", "study", "expril", *map(str, words)])
-        with pytest.raises(SystemExit) as leaving:
-            main()
-        printed = capsys.readouterr()
-        return leaving.value.code or 0, printed.out, printed.err
-
-    return call
 
 
 def test_it_goes_from_runs_to_tables_and_pictures(monkeypatch, tmp_path):
@@ -110,11 +94,11 @@ def test_nothing_is_done_where_one_folder_is_taken(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--figure", 2), "--figure must be 1, got 2."),
-        (("--table", 1), "--table must be 2, got 1."),
+        (("--figure", 2), "figure must be 1, got 2."),
+        (("--table", 1), "table must be 2, got 1."),
         (("--figure", 1, "--table", 2), "give a figure or a table, not both."),
-        (("--dataset", "iris"), "--dataset must be one of A, B, C, D, E, CTG-A, CTG-B, got 'iris'."),
-        (("--runs", 0), "--runs must be a whole number >= 1, got 0."),
+        (("--dataset", "iris"), "dataset must be one of A, B, C, D, E, CTG-A, CTG-B, got 'iris'."),
+        (("--runs", 0), "runs must be a whole number >= 1, got 0."),
         (("--jobs", 0), "--jobs must be a number of processes, or -1 for one a processor; got 0."),
     ],
 )

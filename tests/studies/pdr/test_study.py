@@ -1,11 +1,9 @@
 import re
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.cli import main
 from studies import reproduce_pdr
 from studies.pdr.figures import PICTURES, SUPPORTS
 from studies.pdr.plots import draw_entropy_ratios, draw_pairs, draw_private
@@ -15,20 +13,6 @@ pytestmark = pytest.mark.statistics
 
 TINY = {"depths": (1, 2), "supports": (0.02, 0.05), "epsilons": (2.0,)}
 PNG = b"\x89PNG"
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["hedgerow", "study", "pdr", *map(str, words)])
-        with pytest.raises(SystemExit) as leaving:
-            main()
-        printed = capsys.readouterr()
-        return leaving.value.code or 0, printed.out, printed.err
-
-    return call
 
 
 @pytest.mark.parametrize(
@@ -112,9 +96,9 @@ def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--figure", 1), "--figure must be one of 2, 3, 4, 5, 6, 7, 8 (1 is a diagram), got 1."),
-        (("--dataset", "german"), "--dataset must be one of adult, compas, got 'german'."),
-        (("--seeds", 0), "--seeds must be a whole number >= 1, got 0."),
+        (("--figure", 1), "figure must be one of 2, 3, 4, 5, 6, 7, 8 (1 is a diagram), got 1."),
+        (("--dataset", "german"), "dataset must be one of adult, compas, got 'german'."),
+        (("--seeds", 0), "seeds must be a whole number >= 1, got 0."),
         (("--max-depth", 0), "depths must be whole numbers >= 1, got []."),
         (("--jobs", 0), "--jobs must be a number of processes, or -1 for one a processor; got 0."),
     ],

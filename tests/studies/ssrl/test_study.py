@@ -1,11 +1,9 @@
 import re
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.cli import main
 from hedgerow.learn.ssrl.smooth_sensitivity import local_sensitivity
 from studies import reproduce_ssrl
 from studies.ssrl.figures import ALL_METHODS, ARTIFACTS, amplitudes
@@ -14,20 +12,6 @@ from studies.ssrl.study import draw
 pytestmark = pytest.mark.statistics
 
 PNG = b"\x89PNG"
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["hedgerow", "study", "ssrl", *map(str, words)])
-        with pytest.raises(SystemExit) as leaving:
-            main()
-        printed = capsys.readouterr()
-        return leaving.value.code or 0, printed.out, printed.err
-
-    return call
 
 
 def test_figure_1_needs_no_data_and_shows_when_smooth_sensitivity_pays():
@@ -121,12 +105,12 @@ def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--figure", 5), "--figure must be one of 1, 2, 3, 4, 6 (5 is a diagram), got 5."),
-        (("--table", 2), "--table must be 1, got 2."),
+        (("--figure", 5), "figure must be one of 1, 2, 3, 4, 6 (5 is a diagram), got 5."),
+        (("--table", 2), "table must be 1, got 2."),
         (("--figure", 3, "--table", 1), "give a figure or a table, not both."),
-        (("--dataset", "iris"), "--dataset must be one of compas, german, adult, got 'iris'."),
-        (("--figure", 2, "--dataset", "adult"), "--dataset must be one of compas for figure 2, got 'adult'."),
-        (("--runs", 0), "--runs must be a whole number >= 1, got 0."),
+        (("--dataset", "iris"), "dataset must be one of compas, german, adult, got 'iris'."),
+        (("--figure", 2, "--dataset", "adult"), "dataset must be one of compas for figure 2, got 'adult'."),
+        (("--runs", 0), "runs must be a whole number >= 1, got 0."),
         (("--jobs", 0), "--jobs must be a number of processes, or -1 for one a processor; got 0."),
     ],
 )
