@@ -13,7 +13,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.hypotheses import read_classifier
-from hedgerow.hypotheses.read import Columns
+from hedgerow.hypotheses.read import TargetColumns
 from hedgerow.tables.frames import Table
 
 ROWS, WIDTH, ALONE = 5000, 25, 200
@@ -36,7 +36,7 @@ def main():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X, y)
-        read = read_classifier(model, Columns(names, ("numbers",) * WIDTH, named=False), (0, 1))
+        read = read_classifier(model, TargetColumns(names, ("numbers",) * WIDTH, named=False), (0, 1))
         ours = median_seconds(lambda read=read: read(columns, ROWS), repeats=5)
         library = median_seconds(lambda model=model: model.predict(X), repeats=5)
         alone = median_seconds(lambda model=model: [model.predict(X[i : i + 1]) for i in range(ALONE)], repeats=1)

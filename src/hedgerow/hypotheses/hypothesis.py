@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import HypothesisError
 from hedgerow.text.values import quoted_text
@@ -41,10 +40,12 @@ def holds_hypothesis(attribute: str) -> Callable[[type[_Class]], type[_Class]]:
 
 def held_hypothesis(hypothesis: Any) -> Any:
     """Return the hypothesis that a fitted object of a declared class holds; any other object as it is."""
-    if type(hypothesis) not in _HOLDERS:
+    attribute = _HOLDERS.get(type(hypothesis))
+    if attribute is None:
         return hypothesis
-    check_is_fitted(hypothesis)
-    return held_hypothesis(getattr(hypothesis, _HOLDERS[type(hypothesis)]))
+    if not hasattr(hypothesis, attribute):
+        raise HypothesisError(f"expected a fitted {type(hypothesis).__name__}, got one that is not fitted.")
+    return held_hypothesis(getattr(hypothesis, attribute))
 
 
 class Always:
