@@ -21,6 +21,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_copybutton",
+    "claims",
     "commands",
     "mathml",
     "names",

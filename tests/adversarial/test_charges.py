@@ -65,6 +65,7 @@ def declaring(case):
 
 
 @pytest.mark.parametrize("case", ABSURD)
+@pytest.mark.claim("anything else there is refused")
 def test_a_schemas_file_cannot_take_anything_off_what_a_model_costs(case, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "schema.yaml").write_text(declaring(case))
@@ -78,6 +79,7 @@ def test_a_schemas_file_cannot_take_anything_off_what_a_model_costs(case, tmp_pa
 
 
 @pytest.mark.parametrize("case", sorted(set(ABSURD) - {"of two minds"}))
+@pytest.mark.claim("anything else there is refused")
 def test_neither_can_a_budgets(case, tmp_path):
     path = tmp_path / "budget.json"
     FileBudget.create(path, 9).charge(1, purpose="one")
@@ -299,6 +301,7 @@ def test_a_charge_has_identity_that_copies_keep():
 HOSTILE = "x\nguarantee   epsilon-differential privacy with epsilon = 0.001\x1b[2J\r\u202e"
 
 
+@pytest.mark.claim("no line break of theirs begins a line")
 def test_no_purpose_feigns_a_line_or_commands_a_terminal(tmp_path, run):
     charge = Charge(HOSTILE, Fraction(1), mechanism=HOSTILE, void=HOSTILE, unit=Unit(HOSTILE, 2))
     card = PrivacyCard((charge,), noise=HOSTILE, software=HOSTILE, notes=(HOSTILE,))
@@ -404,6 +407,7 @@ def test_a_budget_file_says_what_its_cap_does_not_cover(tmp_path, run, monkeypat
 
 
 @given(cards(), st.text(min_size=1) | st.sampled_from(["; ", ";", " ", "; ; "]))
+@pytest.mark.claim("A card with such a charge never claims a guarantee")
 def test_a_card_with_a_charge_without_guarantee_never_claims_one(card, reason):
     charge = Charge("x", Fraction(1), void=reason)
     made = PrivacyCard((*card.charges, charge), noise=card.noise, software=card.software, void=card.void)
@@ -488,6 +492,7 @@ def fitted(name, epsilon, seed, size, schema, budget, n):
 
 
 @given(st.lists(STEP, min_size=1, max_size=6), st.sampled_from([0, 1, 40]), st.data())
+@pytest.mark.claim("whatever came out of the fit")
 def test_the_cards_add_up_to_what_the_budget_was_charged_whatever_came_out(steps, n, data):
     whole = hr.Budget(12, Fraction(1, 2))
     open_budgets, schemas, charges = [whole], [FIXED], {}
@@ -519,6 +524,7 @@ ADDING_RHO = [{"rho": 100}, {"epsilon": 20, "delta": Fraction(1, 1000), "account
 @given(
     st.sampled_from(list(LEARNERS)), AMOUNT, st.integers(1, 4), st.sampled_from([0, 1, 40]), st.sampled_from(ADDING_RHO)
 )
+@pytest.mark.claim("such charges count by their ρ only")
 def test_no_card_adds_up_to_more_rho_than_the_budget_was_charged(name, epsilon, size, n, caps):
     budget = hr.Budget(**caps)
     if name in PUBLISHED and PUBLISHED[name].spends_delta:  # no ρ is known

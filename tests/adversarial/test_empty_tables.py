@@ -125,6 +125,7 @@ DATA = ["{}.csv", "{}.parquet", "duckdb:///{}.duckdb::patients"]
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("words", FITS.values(), ids=FITS)
 @pytest.mark.usefixtures("folder")
+@pytest.mark.claim("for any two such tables, one without rows among them")
 def test_fitting_to_no_row_and_to_one_row_differ_in_what_is_drawn_only(run, data, words):
     told = []
     for n in (0, 1):
@@ -160,6 +161,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.claim("Whether there is a row at all decides nothing")
 def test_what_is_refused_does_not_depend_on_whether_there_is_a_row(folder, run, data, case):
     (folder / "other.yaml").write_text(SCHEMA.replace("sex:", "height:"))
     run("budget", "new", "b.json", "--epsilon", "2")
@@ -298,6 +300,7 @@ def table_of(column):
 
 @pytest.mark.parametrize("attribute", [DECLARED["flag"], DECLARED["word"], DECLARED["size"]], ids=lambda a: a.kind)
 @pytest.mark.parametrize("kind", COLUMNS_OF_A_TYPE)
+@pytest.mark.claim("is one of text, whatever it holds")
 def test_what_an_oracle_answers_depends_on_the_types_of_columns_only(kind, attribute):
     bins = Schema({"a": attribute})
 

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.statistics
 
 
 @pytest.mark.parametrize("name", [name for name, release in RELEASES.items() if release.quick])
+@pytest.mark.claim("for any two such tables, one without rows among them")
 def test_few_draws_refute_no_more_than_epsilon_and_no_less_than_they_must(name):
     release = RELEASES[name]
     assert release.quick

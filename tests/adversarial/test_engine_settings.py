@@ -74,6 +74,7 @@ def test_a_connection_of_our_own_is_set(user_url, query):
         assert as_rows(Tally.from_table(table, SCHEMA)) == as_rows(Tally.count(ROWS, "y", SCHEMA))
 
 
+@pytest.mark.claim("Names and values stay quoted under any setting of the connection")
 def test_a_connection_of_others_is_checked(user_url):
     connection = ibis.connect(user_url)
     table = connection.table("hostile")
@@ -110,6 +111,7 @@ def old(request):
             yield in_spark(spark)
 
 
+@pytest.mark.claim("A schema or a model of others is no SQL")
 def test_a_model_of_others_is_no_sql_but_a_model(old):
     card = PrivacyCard.none("\\' */ 1", software="hedgerow")
     for word in WORDS:
@@ -134,6 +136,7 @@ def test_white_space_is_trimmed_and_letters_are_not(old):
         assert old.select(model, table) == model.predict(table).tolist()
 
 
+@pytest.mark.claim("Names and values stay quoted under any setting of the connection")
 def test_names_are_quoted(old):
     name = "a\\'b`\"c"
     schema = Schema({name: Real(0, 1, cuts=(0.5,))}, Label("y", (0, 1)))

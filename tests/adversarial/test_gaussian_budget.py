@@ -18,6 +18,7 @@ BINS = Schema({"x0": Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")}
 X, Y = np.arange(20.0)[:, None], np.arange(20) % 2
 
 
+@pytest.mark.claim("an analyst who stops early has spent no less")
 def test_after_one_answer_of_many_there_is_nothing_left_for_something_else():
     """An analyst who stops when the loss so far is large, and spends the rest, broke the cap: δ was 2.55 times it."""
     budget = hr.Budget(1, Fraction(1, 10**6))

@@ -38,11 +38,13 @@ def load_all(folder: Path, seed: str, number: int) -> str:
     return run.stdout
 
 
+@pytest.mark.claim("no number of many digits, deep nesting or reference")
 def test_files_made_to_hang_or_to_fill_the_memory_are_refused(tmp_path: Path) -> None:
     assert "'read': 0" in load_all(tmp_path, "small", 0)
 
 
 @pytest.mark.parametrize("seed", ["0", pytest.param("1", marks=pytest.mark.slow)])
+@pytest.mark.claim("no number of many digits, deep nesting or reference")
 def test_no_mutation_of_a_valid_file_is_more_than_an_error_in_a_line(tmp_path: Path, seed: str) -> None:
     assert "'read': 0" not in load_all(tmp_path, seed, 1000)
 
@@ -101,6 +103,7 @@ TABLES = {
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("name", ["patients.csv", "patients.yaml", "patients.yml", "patients.json", "patients"])
+@pytest.mark.claim("An exception of hedgerow quotes no value")
 def test_no_error_quotes_a_cell_of_a_table_given_as_a_schema_or_a_model(tmp_path: Path, table: str, name: str) -> None:
     path = tmp_path / name
     path.write_text(TABLES[table].format(*CELLS))

@@ -88,6 +88,7 @@ def forest(width):
 
 
 @pytest.mark.parametrize("make", [linear, network, forest])
+@pytest.mark.claim("in arithmetic that does not depend on the other rows")
 def test_one_row_more_changes_d_counts_by_one(make):
     half = RNG.normal(size=(4096, 15))
     X, y = np.hstack([half, half]), (RNG.random(4096) < 0.5).astype(int)
@@ -116,6 +117,7 @@ def test_by_the_librarys_own_code_one_row_more_changes_more(make, monkeypatch):
 
 
 @pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.claim("in arithmetic that does not depend on the other rows")
 def test_the_answer_about_rows_is_the_sum_of_the_answers_about_each(rows):
     half = RNG.normal(size=(rows, 15))
     X, y = np.hstack([half, half]), (RNG.random(rows) < 0.5).astype(int)
@@ -157,6 +159,7 @@ class DerivedTree(DecisionTreeClassifier):
 
 
 @pytest.mark.parametrize("hypothesis", [Counting(), DerivedTree().fit(FRAME, LABELS)])
+@pytest.mark.claim("An oracle runs no code of it")
 def test_code_of_others_is_not_run_and_nothing_is_charged(hypothesis):
     budget = hr.Budget(1)
     oracle = hr.Oracle(FRAME, LABELS, budget)
@@ -167,6 +170,7 @@ def test_code_of_others_is_not_run_and_nothing_is_charged(hypothesis):
     assert oracle.queries_left == 3
 
 
+@pytest.mark.claim("An oracle runs no code of it")
 def test_a_known_object_with_other_code_attached_is_evaluated_without_it():
     met = []
 

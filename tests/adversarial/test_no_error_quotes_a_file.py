@@ -132,6 +132,7 @@ def call(tmp_path, monkeypatch, capfd):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if place % 2 else ()) for place, name in enumerate(FILES)]
 )
+@pytest.mark.claim("An exception of hedgerow quotes no value")
 def test_no_file_is_quoted_that_is_not_what_it_is_called(name, tmp_path, call):
     (tmp_path / name).write_bytes(FILES[name])
     for command in COMMANDS:

@@ -91,6 +91,7 @@ def full_disk(command, limit, *, after):
 
 
 @pytest.mark.parametrize("command", ["list", "cut points"])
+@pytest.mark.claim("the output's place is kept on the disk before the charge")
 def test_a_full_disk_is_found_out_before_anything_is_charged(command, folder, run):
     before = names(folder)
     with full_disk(command, 100_000, after=False):
@@ -244,6 +245,9 @@ def test_names_that_a_terminal_cannot_show_do_not_lose_a_model(folder, monkeypat
     [(KeyError("SECRET"), 1), (MemoryError("SECRET"), 1), (KeyboardInterrupt(), 130), (OSError(5, "x"), 2)],
 )
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.claim(
+    "Any error after a charge to a budget, of whatever class, or a signal to end, says that the charge stays"
+)
 def test_any_error_after_the_charge_says_that_it_stays(command, failure, code, folder, run, monkeypatch):
     def fail(*_, **__):
         assert spent() == 1
@@ -292,6 +296,9 @@ def test_a_refused_charge_says_nothing_of_the_kind(run):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.claim(
+    "Any error after a charge to a budget, of whatever class, or a signal to end, says that the charge stays"
+)
 def test_a_signal_after_the_charge_says_that_it_stays_and_leaves_no_file(command, number, folder, run, monkeypatch):
     def stop(*_, **__):
         os.kill(os.getpid(), number)
@@ -388,6 +395,7 @@ def in_a_shell(*words, streams):
 
 
 @pytest.mark.parametrize("streams", [">/dev/full", ">&-", "2>/dev/full", "<&- >&- 2>&-", "> >(exec true)"])
+@pytest.mark.claim("streams that are full or closed are a warning")
 def test_streams_that_are_full_or_closed_fail_no_command_that_has_charged_and_written(streams, folder):
     """The audit's: exit codes 1 and 2 beside a model that was paid for, so that a script paid again."""
     code, err = in_a_shell(*FIT, "-o", "out.json", streams=streams)

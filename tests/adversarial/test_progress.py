@@ -25,6 +25,7 @@ def steps(patterns, block_bytes, monkeypatch):
 
 
 @pytest.mark.parametrize("block_bytes", [2**12, 2**16, 2**24])
+@pytest.mark.claim("number of distinct patterns")
 def test_the_progress_of_a_search_goes_in_public_steps(block_bytes, monkeypatch):
     """It went in the steps in which states are worked on, whose size is by the number of patterns."""
     one, other = (steps(patterns, block_bytes, monkeypatch) for patterns in (300, 900))

@@ -77,6 +77,7 @@ def public(model, record):
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.claim("the public sheet of a report on a model without a guarantee depends on no row")
 def test_no_row_changes_the_public_sheet_of_a_model_without_a_guarantee(name, tmp_path):
     """What was found: seeded scorecards of 4,985 and 4,986 rows had other charges, and so had lists as they grew."""
     sheets, charges = [], set()

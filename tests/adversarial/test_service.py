@@ -31,6 +31,7 @@ def key(name):
 @pytest.mark.parametrize(
     ("path", "body"), [("marginals", MARGINALS), ("marginals", CLASSES), ("error-marginals", ERRORS)]
 )
+@pytest.mark.claim("differ by the sensitivity before the noise, and in nothing else")
 def test_answers_on_neighbouring_tables_differ_by_the_sensitivity_and_in_nothing_else(tmp_path, path, body):
     frame, labels = table(60)
     found = []
@@ -151,6 +152,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.claim("What is refused is refused before the charge")
 def test_hostile_questions_are_refused_at_no_charge(tmp_path):
     rows = WatchedRows(fails=True)
     with web(tmp_path, rows) as service:
@@ -202,6 +204,7 @@ def test_a_key_answers_for_its_own_analyst_alone(tmp_path):
         assert bob.get("/v1/datasets").status_code == 401
 
 
+@pytest.mark.claim("told in one sentence, the same for all")
 def test_a_private_value_is_nowhere_but_in_the_table(tmp_path, caplog):
     """Names are in a column that the schema leaves out; a ward that only one row has fails each evaluation."""
     seen = []

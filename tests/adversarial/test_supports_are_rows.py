@@ -41,6 +41,8 @@ def bits_of(rows, found):
 @pytest.mark.parametrize(
     "weights", [np.full(200, 3), np.arange(200) % 3 + 1, np.full(200, 2.0)], ids=["all 3", "1 to 3", "all 2.0"]
 )
+@pytest.mark.claim("A weight is not a row")
+@pytest.mark.claim("Supports of others' trees are rows, no weights and no copies")
 def test_a_weight_is_no_row(weights):
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y, sample_weight=weights)
     found = reconstruction(tree, SCHEMA)
@@ -75,6 +77,8 @@ def test_classes_are_counted_in_rows_or_not_at_all():
     ],
     ids=lambda forest: type(forest).__name__,
 )
+@pytest.mark.claim("A weight is not a row")
+@pytest.mark.claim("Supports of others' trees are rows, no weights and no copies")
 def test_a_row_drawn_twice_is_one_row(forest):
     forest.fit(X, Y)
     for (tree, features), drawn in zip(trees_of(forest, SCHEMA), forest.estimators_samples_, strict=True):
@@ -145,6 +149,7 @@ def test_trees_that_were_fitted_before_their_stack_have_their_own_classes():
     ],
     ids=lambda encoder: type(encoder).__name__,
 )
+@pytest.mark.claim("said to have elsewhere than they are refuse the audit")
 def test_rows_that_a_tree_puts_elsewhere_are_refused(encoder):
     frame, wide = (
         pd.DataFrame(3 * X, columns=["a", "b"]),

@@ -321,6 +321,7 @@ def test_a_seeded_model_is_written_for_research_only_and_says_so(run):
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.claim("the command line writes it with `--research` only")
 def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_says_so(run):
     words = (
         *FIT,

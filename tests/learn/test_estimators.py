@@ -177,6 +177,7 @@ def test_a_fitted_estimator_holds_what_was_released_and_no_row(estimator):
         assert type(thing).__module__.partition(".")[0] in {"hedgerow", "builtins", "numpy", "fractions"}
 
 
+@pytest.mark.claim("A fitted estimator holds released values only")
 def test_a_fitted_estimator_pickles_without_rows_tally_or_budget(estimator):
     clf = fitted(estimator)
     raw = pickle.dumps(clf)
@@ -188,6 +189,7 @@ def test_a_fitted_estimator_pickles_without_rows_tally_or_budget(estimator):
     assert again.get_params().keys() == clf.get_params().keys()
 
 
+@pytest.mark.claim("A fitted estimator holds released values only")
 def test_neither_text_nor_pickle_tells_how_many_rows_there_were():
     """Of models that release no counts: the number of rows is private. The bins that were seen are nowhere at all."""
     secret = 1237
@@ -544,6 +546,7 @@ def test_what_the_cut_points_cost_is_on_the_card_of_every_model_with_them(privat
     ],
     ids=["declared", "one", "many"],
 )
+@pytest.mark.claim("follow from the bounds (`default_cuts`), at no charge")
 def test_the_card_names_numbers_whose_cut_points_nobody_chose(private, numbers, note):
     data = people()[["age"]].assign(**dict.fromkeys(numbers, 1)) if len(numbers) > 1 else people()
     schema = hr.Schema({**numbers, "smoker": hr.Boolean()}, SCHEMA.label)

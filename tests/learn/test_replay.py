@@ -65,6 +65,8 @@ def check(learn, rows, row, source, epsilon=1):
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("examples", [10, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.claim("so one charge pays for all of them")
+@pytest.mark.claim("No candidate is dropped because of its support")
 def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
     estimator, choices = LEARNERS[name]
     schema, rows_of = (TWO, PATIENT) if name.endswith("of two classes") else (SCHEMA, ROW)
@@ -111,6 +113,7 @@ def test_lists_drawn_by_pairs_do_the_same_on_neighbouring_tables(monkeypatch, ma
 
 @pytest.mark.parametrize("delta", [None, 1e-6])
 @pytest.mark.parametrize("classes", [2, 3, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.claim("depends on released values alone")
 def test_every_release_of_a_scorecard_is_replayed(classes, delta):
     """Much epsilon, so that residuals and totals are asked for; a choice among attributes; and very many classes."""
     names = tuple(f"{i:03}" for i in range(classes))
@@ -145,6 +148,7 @@ def test_the_replay_catches_a_sensitivity_declared_too_small(module, estimator, 
 @pytest.mark.parametrize(
     ("module", "estimator"), [(greedy, GREEDY_LIST), (greedy_trees, GREEDY_TREE)], ids=["lists", "trees"]
 )
+@pytest.mark.claim("No candidate is dropped because of its support")
 def test_the_replay_catches_candidates_filtered_by_their_support(module, estimator, monkeypatch):
     """What SSRL's released code does (docs/privacy.md): the candidates that are left depend on the rows."""
 
@@ -234,6 +238,7 @@ def test_the_replay_catches_blocks_left_out_because_no_rows_are_left(monkeypatch
 
 
 @pytest.mark.parametrize("estimator", [EXACT_LIST, EXACT_TREE], ids=["lists", "trees"])
+@pytest.mark.claim("by 0 or 1 for every ℓ and never lowers it")
 def test_the_replay_catches_rows_that_count_twice_in_an_exact_draw(estimator, monkeypatch):
     def doubled(self, tally, *more, make=ModelSampler.__init__):
         make(self, hr.Tally(tally.schema, tally._bins, 2 * tally._counts), *more)
@@ -290,6 +295,7 @@ def test_the_replay_catches_residuals_of_three_classes_declared_as_those_of_two(
         check(learner(SCORECARD, epsilon=1000), ROWS * 2, NEW, SEEDED, 1000)
 
 
+@pytest.mark.claim("depends on released values alone")
 def test_the_replay_catches_a_scorecard_that_asks_by_how_many_rows_there_are(monkeypatch):
     def enough(self, *_):
         return self._tally.total().sum() > 20

@@ -51,6 +51,7 @@ def check(learn, rows, more, source, epsilon=1):
 @pytest.mark.usefixtures("_one_key")
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("examples", [4, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.claim("and no release relies on it")
 def test_private_learners_do_the_same_with_a_person_more(examples, name):
     estimator, choices = LEARNERS[name]
     declared, row = (TWO, PATIENT) if name.endswith("of two classes") else (SCHEMA, ROW)
@@ -153,6 +154,7 @@ def test_noise_for_persons_is_told_of_that_drowns_any_usual_table():
         hr.PrivateTreeClassifier("2e-6", schema=schema).fit(table, table["risk"])
 
 
+@pytest.mark.claim("and no release relies on it")
 def test_what_was_proven_for_single_rows_is_refused():
     schema = hr.Schema(TWO.attributes, TWO.label, unit=UNIT)
     table = visits([("ann", {"smoker": True, "sex": "F", "age": 40, "dose": 0.3, "risk": "low"})] * 5)

@@ -101,6 +101,8 @@ def test_caps_on_epsilon_and_rho_both_hold():
         Account(Fraction(1, 4), rho=Fraction(1)).charged(DRAW)
 
 
+@pytest.mark.claim("takes a charge if all ρ so far allows (ε, δ), or if no charge has a δ")
+@pytest.mark.claim("such charges count by their ρ only")
 def test_zero_concentrated_accounting_takes_what_fits_either_way():
     account = Account(Fraction(1), DELTA, accounting="zcdp")
     assert (account.remaining, account.remaining_with_delta, account.remaining_delta) == (1, 1, DELTA)
@@ -151,6 +153,7 @@ def response(losses, epsilon, times):
 
 
 @pytest.mark.parametrize("first", [0.02, 0.1, 0.15])
+@pytest.mark.claim("who asks may choose by earlier answers which of them")
 def test_who_chooses_by_an_answer_which_cap_to_use_up_spends_no_more_than_both_together(first):
     """Fact 6: after one answer, either many releases that fit in ρ, or one large one by addition; δ exactly."""
     begun = Account(Fraction(1), Fraction(1, 1000), accounting="zcdp").charged(Charge("first", Fraction(first)))

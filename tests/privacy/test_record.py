@@ -47,6 +47,7 @@ def test_what_is_written_is_read_back_and_each_entry_has_the_hash_of_the_one_bef
 
 
 @given(CAPS, st.lists(CHARGES, max_size=3).map(tuple), st.data())
+@pytest.mark.claim("A file whose hashes do not agree is refused")
 def test_no_change_of_any_value_goes_unseen(account, charges, data):
     whole = json.loads(json.dumps(grown(account, charges).to_dict()))
     entry = data.draw(st.sampled_from(whole["entries"]))

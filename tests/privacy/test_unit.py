@@ -58,6 +58,7 @@ def test_gaussian_noise_is_made_for_the_unit():
         loss_of(three, None)
 
 
+@pytest.mark.claim("and no release relies on it")
 def test_a_mechanism_with_a_proof_for_single_rows_is_refused_for_more():
     published = SmoothLaplace(Fraction(1), Fraction(1, 10**6))
     assert loss_of(published, Unit("p", 1))[0] == published.epsilon
@@ -77,6 +78,7 @@ def test_the_gate_charges_for_the_unit_before_rows_are_touched():
     assert touched == [1]
 
 
+@pytest.mark.claim("no budget, card or epoch of a service takes both")
 def test_charges_of_different_units_do_not_add_up(tmp_path):
     """ε for a row says nothing of a person with many."""
     row, person = Charge("a", Fraction(1, 4)), Charge("b", Fraction(1, 4), unit=PATIENT)
@@ -109,6 +111,7 @@ def test_a_budget_says_whose_losses_it_adds_up():
 
 
 @pytest.mark.parametrize(("given", "charged"), [(PATIENT, None), (None, PATIENT), (PATIENT, Unit("patient_id", 1))])
+@pytest.mark.claim("no budget, card or epoch of a service takes both")
 def test_a_share_takes_charges_of_the_unit_it_was_allocated_for(given, charged):
     """Else a charge of persons would pay for releases about rows, of which a person may have any number."""
     share = Budget(1).allocate("1/2", purpose="an analyst", unit=given)

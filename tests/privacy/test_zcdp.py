@@ -28,6 +28,7 @@ def normalised(log_weights):
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.claim("No two answers of it are further apart than those of randomised response")
 def test_randomised_response_costs_what_any_pure_release_may_cost(epsilon):
     """The pair of answers that no other pair of (ε, 0)-differential privacy is further apart than."""
     found = rho_of(normalised([epsilon, 0]), normalised([0, epsilon]))
@@ -36,6 +37,7 @@ def test_randomised_response_costs_what_any_pure_release_may_cost(epsilon):
 
 
 @given(st.lists(st.tuples(st.floats(-8, 0), st.floats(-3, 3)), min_size=2, max_size=6))
+@pytest.mark.claim("*Any release of pure ε* costs at most")
 def test_no_pair_costs_more_than_its_epsilon_allows(outcomes):
     one, other = normalised([weight for weight, _ in outcomes]), normalised([w + change for w, change in outcomes])
     epsilon = max(abs(one[place] - other[place]) for place in one)
@@ -43,6 +45,7 @@ def test_no_pair_costs_more_than_its_epsilon_allows(outcomes):
 
 
 @pytest.mark.parametrize("weight", [0.1, 1, 4])
+@pytest.mark.claim("for every order α > 1 and any two neighbouring tables")
 def test_a_draw_costs_an_eighth_of_its_weight_squared_on_all_small_neighbours(weight):
     """Exhaustively: losses of up to 2 of three models of unequal priors, and all changes of a loss from 0 to 1."""
     most, prior = float(drawn_rho(Fraction(weight), Fraction(weight))), np.log([0.5, 0.3, 0.2])

@@ -59,6 +59,7 @@ finite = st.floats(-8e307, 8e307) | st.floats(-3, 3).map(lambda x: round(x, 2)) 
 
 
 @pytest.mark.parametrize(("bounds", "cuts"), WHOLE.items(), ids=map(str, WHOLE))
+@pytest.mark.claim("follow from the bounds (`default_cuts`), at no charge")
 def test_a_grid_of_whole_numbers_is_the_one_by_hand(bounds, cuts):
     found = default_cuts(*bounds, whole=True)
     assert (found, {*map(type, found)}) == (tuple(cuts), {int})

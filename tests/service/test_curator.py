@@ -122,6 +122,7 @@ def test_free_calls_touch_no_row(url):
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)
+@pytest.mark.claim("told in one sentence, the same for all")
 def test_a_failure_is_final_charged_and_tells_nothing(url, kind, caplog):
     with curator_of(url, WatchedRows(fails=True)) as curator:
         for _ in range(2):

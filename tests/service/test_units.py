@@ -92,6 +92,7 @@ def test_a_receipt_says_whose_loss_was_charged(ledger, visits):
     assert f"for {UNIT.neighbours}\n" in str(receipt)
 
 
+@pytest.mark.claim("no budget, card or epoch of a service takes both")
 def test_an_epoch_is_of_one_unit(ledger, visits):
     """What was charged for rows says nothing of a person with many: charges for persons are not added to it."""
     ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026")

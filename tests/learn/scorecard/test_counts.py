@@ -102,6 +102,7 @@ def test_associations_reach_their_sensitivity_and_move_either_way():
 
 
 @given(st.lists(st.floats(1e-6, 1), min_size=2, max_size=60) | st.integers(2, 3000).map(np.ones))
+@pytest.mark.claim("are not negative and add up to m")
 def test_shares_in_steps_are_not_negative_and_add_up_however_many_classes_there_are(shares):
     """Rounded one by one, 400 equal shares add up to 1200 steps: what is too much cannot come off one of them."""
     found = in_steps(np.array(shares))
@@ -141,6 +142,7 @@ def test_residuals_are_the_rows_one_by_one(rows, attribute, base, data):
 
 
 @given(PATIENTS, PATIENT, st.integers(0, 3), FLOATS, st.data())
+@pytest.mark.claim("no infinity and no NaN gets past")
 def test_one_row_more_moves_residuals_by_at_most_their_sensitivity_whatever_the_log_odds(rows, row, i, base, data):
     log_odds = values(data.draw)
     change = both(rows, row, lambda table: residuals(table, i, base, log_odds), TWO)
@@ -179,6 +181,7 @@ def test_log_odds_in_whole_numbers_are_the_nearest_and_bounded():
     assert found.tolist() == [round(0.1 * GRID), -100 * GRID, 100 * GRID, 0, -3 * GRID]
 
 
+@pytest.mark.claim("no infinity and no NaN gets past")
 def test_every_chance_there_is_keeps_to_the_sensitivity_of_residuals():
     """All 1,025 chances, each in a bin of its own, and both classes, in whole numbers."""
     chances = np.arange(STEPS + 1)
@@ -241,6 +244,7 @@ def test_residuals_by_class_are_the_rows_one_by_one(rows, attribute, base, data)
 
 @settings(max_examples=50)
 @given(ROWS, ROW, st.integers(0, 3), BASES, st.data())
+@pytest.mark.claim("are not negative and add up to m")
 def test_one_row_more_moves_residuals_by_class_by_at_most_their_sensitivity(rows, row, i, base, data):
     log_odds = values(data.draw, 3)
     change = both(rows, row, lambda table: residuals_by_class(table, i, base, log_odds))

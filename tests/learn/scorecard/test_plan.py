@@ -79,6 +79,7 @@ def test_each_way_asks_for_what_it_should(way):
 
 @pytest.mark.parametrize("way", WAYS)
 @given(epsilon=st.fractions(Fraction(1, 1000), 100), seed=st.integers(0, 2**31))
+@pytest.mark.claim("that add up to it exactly on every way through a fit")
 def test_charges_add_up_to_epsilon_exactly_whatever_is_released(way, epsilon, seed):
     budget = hr.Budget(epsilon)
     charges = fit(way, epsilon=epsilon, random_state=seed, budget=budget).privacy_.charges
@@ -90,6 +91,7 @@ def test_charges_add_up_to_epsilon_exactly_whatever_is_released(way, epsilon, se
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=settings().max_examples // 3)
 @given(epsilon=st.fractions(Fraction(1, 1000), 100), seed=st.integers(0, 2**31))
+@pytest.mark.claim("that add up to it exactly on every way through a fit")
 def test_parts_of_a_gaussian_budget_add_up_to_all_of_it_whatever_is_released(way, epsilon, seed):
     recorder = Recorder(SeededNoise(np.random.default_rng(seed)))
     clf = fit(way, epsilon=epsilon, delta=Fraction(1, 10**6), random_state=recorder)
@@ -110,6 +112,7 @@ def test_with_a_delta_the_card_has_one_charge():
 
 @pytest.mark.parametrize("delta", [None, 1e-6])
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.claim("depends on released values alone")
 def test_rows_are_looked_at_in_queries_only_and_after_the_charge(way, delta, monkeypatch):
     budget, inside = hr.Budget(1000, Fraction(1, 10)), []
     release, count, total = Gate.release, hr.Tally.bins_and_counts, hr.Tally.total

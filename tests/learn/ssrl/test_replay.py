@@ -42,6 +42,7 @@ def check(mechanism, rows, row, source, **parameters):
 
 @pytest.mark.parametrize("mechanism", PROVEN)
 @pytest.mark.parametrize("examples", [15, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.claim("hedgerow never does it, with `smooth-*` neither")
 def test_they_do_the_same_on_neighbouring_tables(examples, mechanism):
     @settings(max_examples=examples)
     @given(st.lists(PATIENT, max_size=30), PATIENT, st.integers(1, 4), st.integers(0, 2**32))
@@ -54,6 +55,7 @@ def test_they_do_the_same_on_neighbouring_tables(examples, mechanism):
 @pytest.mark.parametrize("mechanism", PROVEN)
 @settings(max_examples=10)
 @given(rows=st.lists(PATIENT, max_size=30), row=PATIENT)
+@pytest.mark.claim("the choice is made of noisy counts only")
 def test_they_do_the_same_under_secure_noise(mechanism, rows, row):
     check(mechanism, rows, row, SecureNoise(), max_literals=1)
 
@@ -65,6 +67,7 @@ NEW = {"smoker": True, "sex": "M", "age": 90, "dose": None, "risk": "high"}
 SEEDED = SeededNoise(np.random.default_rng(1))
 
 
+@pytest.mark.claim("which no ε covers")
 def test_the_replay_catches_candidates_filtered_by_their_support(monkeypatch):
     """What SSRL's released code does (docs/privacy.md): the candidates that are left depend on the rows."""
 

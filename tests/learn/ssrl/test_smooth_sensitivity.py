@@ -89,6 +89,7 @@ def moved(counts, k):
     return tuple(count + (i == k) for i, count in enumerate(counts))
 
 
+@pytest.mark.claim("for scores of any direction")
 def test_one_row_changes_the_gini_impurity_by_at_most_a_half_whatever_the_table():
     """All tables of up to ten rows: added to n rows it changes by g(n) at most, removed from n by g(n − 1)."""
     most = {}

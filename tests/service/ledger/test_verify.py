@@ -100,6 +100,7 @@ def test_a_request_is_charged_once(ledger):
         ledger.verify()
 
 
+@pytest.mark.claim("no budget, card or epoch of a service takes both")
 def test_a_charge_is_of_the_epochs_unit_of_privacy(ledger):
     """Losses of persons are not added to those of rows."""
     (charge, *_) = [entry.data["charge"] for entry in ledger.entries() if entry.kind == "reserved"]
